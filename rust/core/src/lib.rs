@@ -1,0 +1,14 @@
+//! wlanlens core: captures in, facts out, as Arrow record batches.
+//!
+//! Rust establishes facts; every threshold and verdict is Python's. No I/O but reading the capture.
+
+pub mod container;
+pub mod error;
+pub mod flow;
+pub mod limits;
+pub mod notes;
+pub mod packet;
+pub mod reader;
+#[macro_use]
+pub mod table;
+pub mod wire;

@@ -1,0 +1,197 @@
+//! Column buffers that can still be changed by row until their batch is handed out.
+
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int8Type, UInt32Type};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, ListArray, PrimitiveArray, StringArray, StructArray};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+
+use super::schema::range_type;
+
+/// A column of numbers, nullable where `None` is pushed.
+#[derive(Debug, Default)]
+pub struct Col<T> {
+    values: Vec<T>,
+    /// One byte a row, kept only once a null has been seen.
+    valid: Vec<bool>,
+}
+
+impl<T: Copy + Default> Col<T> {
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        self.values.push(value);
+        if !self.valid.is_empty() {
+            self.valid.push(true);
+        }
+    }
+
+    #[inline]
+    pub fn push_opt(&mut self, value: Option<T>) {
+        match value {
+            Some(v) => self.push(v),
+            None => {
+                if self.valid.is_empty() {
+                    self.valid.resize(self.values.len(), true);
+                }
+                self.values.push(T::default());
+                self.valid.push(false);
+            }
+        }
+    }
+
+    /// Change a row that was pushed before.
+    pub fn set(&mut self, row: usize, value: Option<T>) {
+        if value.is_none() && self.valid.is_empty() {
+            self.valid.resize(self.values.len(), true);
+        }
+        self.values[row] = value.unwrap_or_default();
+        if !self.valid.is_empty() {
+            self.valid[row] = value.is_some();
+        }
+    }
+
+    pub fn get(&self, row: usize) -> Option<T> {
+        (self.valid.is_empty() || self.valid[row]).then(|| self.values[row])
+    }
+
+    fn take_nulls(&mut self) -> Option<NullBuffer> {
+        let valid = std::mem::take(&mut self.valid);
+        (!valid.is_empty()).then(|| NullBuffer::from(valid))
+    }
+
+}
+
+impl<T: ArrowNativeType> Col<T> {
+    /// Hand the rows out as an Arrow array of type `A` and start again.
+    pub fn finish<A: ArrowPrimitiveType<Native = T>>(&mut self) -> ArrayRef {
+        let nulls = self.take_nulls();
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        Arc::new(PrimitiveArray::<A>::new(values, nulls))
+    }
+}
+
+impl Col<bool> {
+    pub fn finish_bool(&mut self) -> ArrayRef {
+        let nulls = self.take_nulls();
+        let values = BooleanBuffer::from(std::mem::take(&mut self.values));
+        Arc::new(BooleanArray::new(values, nulls))
+    }
+}
+
+impl Col<i8> {
+    /// Keys into a fixed list of names: an enum column.
+    pub fn finish_dict(&mut self, names: &Arc<StringArray>) -> ArrayRef {
+        let nulls = self.take_nulls();
+        let keys = PrimitiveArray::<Int8Type>::new(ScalarBuffer::from(std::mem::take(&mut self.values)), nulls);
+        Arc::new(DictionaryArray::new(keys, names.clone()))
+    }
+
+    /// Push an enum value whose null is a negative number.
+    #[inline]
+    pub fn push_enum(&mut self, key: i8) {
+        self.push_opt((key >= 0).then_some(key));
+    }
+}
+
+/// A dictionary-encoded string column whose values come from the capture; the dictionary is the batch's own.
+#[derive(Debug, Default)]
+pub struct DictCol {
+    keys: Col<i32>,
+    values: Vec<String>,
+    /// Grows with every hand-out, so that callers may cache keys of one batch.
+    generation: u64,
+}
+
+impl DictCol {
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Add a value to this batch's dictionary; the caller remembers the key.
+    pub fn intern(&mut self, value: String) -> i32 {
+        self.values.push(value);
+        i32::try_from(self.values.len() - 1).expect("a batch has fewer than 2^31 rows")
+    }
+
+    #[inline]
+    pub fn push_key(&mut self, key: Option<i32>) {
+        self.keys.push_opt(key);
+    }
+
+    pub fn finish(&mut self) -> ArrayRef {
+        self.generation += 1;
+        let nulls = self.keys.take_nulls();
+        let keys = PrimitiveArray::<Int32Type>::new(ScalarBuffer::from(std::mem::take(&mut self.keys.values)), nulls);
+        let values = StringArray::from(std::mem::take(&mut self.values));
+        Arc::new(DictionaryArray::new(keys, Arc::new(values)))
+    }
+}
+
+/// A column of (left, right) lists, null where `None` is pushed.
+#[derive(Debug)]
+pub struct RangesCol {
+    offsets: Vec<i32>,
+    left: Vec<u32>,
+    right: Vec<u32>,
+    valid: Vec<bool>,
+}
+
+impl Default for RangesCol {
+    fn default() -> Self {
+        RangesCol { offsets: vec![0], left: Vec::new(), right: Vec::new(), valid: Vec::new() }
+    }
+}
+
+impl RangesCol {
+    pub fn len(&self) -> usize {
+        self.valid.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.valid.is_empty()
+    }
+
+    #[inline]
+    pub fn push(&mut self, ranges: Option<&[(u32, u32)]>) {
+        for (left, right) in ranges.unwrap_or_default() {
+            self.left.push(*left);
+            self.right.push(*right);
+        }
+        // At most 4 blocks a row and 65 536 rows a batch: far from i32's end.
+        self.offsets.push(self.left.len() as i32);
+        self.valid.push(ranges.is_some());
+    }
+
+    pub fn finish(&mut self) -> ArrayRef {
+        let this = std::mem::take(self);
+        let DataType::Struct(fields) = range_type() else { unreachable!("ranges are structs") };
+        let values = StructArray::new(
+            fields,
+            vec![
+                Arc::new(PrimitiveArray::<UInt32Type>::from(this.left)) as ArrayRef,
+                Arc::new(PrimitiveArray::<UInt32Type>::from(this.right)) as ArrayRef,
+            ],
+            None,
+        );
+        let item = Arc::new(Field::new("item", range_type(), false));
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(this.offsets));
+        Arc::new(ListArray::new(item, offsets, Arc::new(values), Some(NullBuffer::from(this.valid))))
+    }
+}

@@ -1,0 +1,81 @@
+//! `define_table!`: one list of columns gives the schema and the builder, so the two cannot disagree.
+
+/// The buffer type of a column type.
+#[macro_export]
+macro_rules! column_buffer {
+    (U8) => { $crate::table::column::Col<u8> };
+    (U16) => { $crate::table::column::Col<u16> };
+    (U32) => { $crate::table::column::Col<u32> };
+    (U64) => { $crate::table::column::Col<u64> };
+    (I64) => { $crate::table::column::Col<i64> };
+    (F64) => { $crate::table::column::Col<f64> };
+    (Bool) => { $crate::table::column::Col<bool> };
+    (Time) => { $crate::table::column::Col<i64> };
+    (Enum) => { $crate::table::column::Col<i8> };
+    (Dict) => { $crate::table::column::DictCol };
+    (Ranges) => { $crate::table::column::RangesCol };
+}
+
+/// The schema type of a column type.
+#[macro_export]
+macro_rules! column_ty {
+    (Enum, $values:expr) => { $crate::table::schema::Ty::Enum($values) };
+    ($ty:ident) => { $crate::table::schema::Ty::$ty };
+}
+
+/// Hand a column's buffer out as an Arrow array.
+#[macro_export]
+macro_rules! column_finish {
+    ($c:expr, U8) => { $c.finish::<arrow_array::types::UInt8Type>() };
+    ($c:expr, U16) => { $c.finish::<arrow_array::types::UInt16Type>() };
+    ($c:expr, U32) => { $c.finish::<arrow_array::types::UInt32Type>() };
+    ($c:expr, U64) => { $c.finish::<arrow_array::types::UInt64Type>() };
+    ($c:expr, I64) => { $c.finish::<arrow_array::types::Int64Type>() };
+    ($c:expr, F64) => { $c.finish::<arrow_array::types::Float64Type>() };
+    ($c:expr, Bool) => { $c.finish_bool() };
+    ($c:expr, Time) => { $crate::table::schema::utc($c.finish::<arrow_array::types::TimestampNanosecondType>()) };
+    ($c:expr, Dict) => { $c.finish() };
+    ($c:expr, Ranges) => { $c.finish() };
+    ($c:expr, Enum, $values:expr) => { $c.finish_dict(&$crate::table::schema::names($values)) };
+}
+
+/// Define a table: its `Table` constant and a builder with one public buffer a column.
+///
+/// Every row pushes to every column; `finish` fails loudly if one was forgotten.
+#[macro_export]
+macro_rules! define_table {
+    ($(#[$meta:meta])* $Builder:ident, $CONST:ident, $name:literal, $doc:literal, {
+        $( $col:ident : $ty:ident $(($values:expr))? $(? $null:tt)? , $unit:literal, $cdoc:literal ; )*
+    }) => {
+        pub const $CONST: $crate::table::schema::Table = $crate::table::schema::Table {
+            name: $name,
+            doc: $doc,
+            columns: &[$($crate::table::schema::Column {
+                name: stringify!($col),
+                ty: $crate::column_ty!($ty $(, $values)?),
+                nullable: $crate::define_table!(@nullable $($null)?),
+                unit: $unit,
+                doc: $cdoc,
+            }),*],
+        };
+
+        $(#[$meta])*
+        #[derive(Debug, Default)]
+        pub struct $Builder { $(#[doc = $cdoc] pub $col: $crate::column_buffer!($ty)),* }
+
+        impl $Builder {
+            /// The columns as Arrow arrays, in the schema's order; the builder is empty afterwards.
+            pub fn finish_columns(&mut self) -> Vec<arrow_array::ArrayRef> {
+                vec![$($crate::column_finish!(self.$col, $ty $(, $values)?)),*]
+            }
+
+            /// The rows as one batch; the builder is empty afterwards.
+            pub fn finish(&mut self) -> arrow_array::RecordBatch {
+                let columns = self.finish_columns();
+                arrow_array::RecordBatch::try_new($CONST.schema(), columns).expect(concat!($name, ": every row fills every column"))
+            }
+        }
+    };
+    (@nullable) => { false };
+    (@nullable null) => { true };
+}

@@ -1,0 +1,15 @@
+//! Arrow tables: one list of columns each, from which schema and builder are made.
+//!
+//! The column `capture` (which file) is the same for all rows of a file and is added by the Python side.
+
+pub mod column;
+#[macro_use]
+pub mod define;
+pub mod packets;
+pub mod schema;
+pub mod tcp;
+
+/// Every table, in the order in which they are documented.
+pub fn all() -> Vec<schema::Table> {
+    vec![packets::PACKETS, tcp::SEGMENTS, tcp::TIMEOUTS, tcp::RECOVERIES, tcp::INTERVALS]
+}

@@ -1,0 +1,120 @@
+//! The seam: arguments in, Arrow out by PyCapsule, errors mapped. No facts are established here.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use pyo3_arrow::{PyRecordBatch, PySchema};
+use wlanlens_core::error::Error;
+use wlanlens_core::reader::Reader as CoreReader;
+use wlanlens_core::{container, limits, table};
+
+mod errors;
+
+/// Recognise a capture by its first bytes: (format, compression, readable), or None.
+#[pyfunction]
+fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
+    container::sniff(head).map(|s| (s.format, s.compression, s.readable))
+}
+
+/// Every table that the core makes: name -> Arrow schema.
+#[pyfunction]
+fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    for t in table::all() {
+        out.set_item(t.name, PySchema::new(t.schema()).into_arro3(py)?)?;
+    }
+    Ok(out)
+}
+
+/// Version and build profile of the core.
+#[pyfunction]
+fn build_info() -> (&'static str, bool) {
+    (env!("CARGO_PKG_VERSION"), cfg!(debug_assertions))
+}
+
+/// Reads one capture, a batch of tables at a time. One thread at a time may call it.
+#[pyclass(frozen)]
+struct Reader {
+    inner: Mutex<CoreReader>,
+}
+
+impl Reader {
+    fn with<T>(&self, f: impl FnOnce(&mut CoreReader) -> T) -> PyResult<T> {
+        let mut guard = self.inner.lock().map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
+        Ok(f(&mut guard))
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// `path` None reads standard input.
+    #[new]
+    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true))]
+    fn new(py: Python<'_>, path: Option<PathBuf>, batch_rows: usize, track: bool) -> PyResult<Self> {
+        let opened = py.detach(|| -> Result<CoreReader, Error> {
+            let input: Box<dyn Read + Send> = match path {
+                Some(p) => Box::new(File::open(p)?),
+                None => Box::new(std::io::stdin()),
+            };
+            Ok(CoreReader::new(container::open(input)?, batch_rows, track))
+        });
+        match opened {
+            Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
+            Err(e) => Err(errors::to_py(py, e)),
+        }
+    }
+
+    /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
+    fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let batches = py.detach(|| self.with(CoreReader::next_batches))?.map_err(|e| errors::to_py(py, e))?;
+        let out = PyList::empty(py);
+        for (name, batch) in batches {
+            out.append((name, PyRecordBatch::new(batch).into_arro3(py)?))?;
+        }
+        Ok(out)
+    }
+
+    /// What was odd so far: [(name, severity, count, first_packet, first_offset, sentence), ...].
+    fn notes(&self) -> PyResult<Vec<(&'static str, &'static str, u64, u64, u64, &'static str)>> {
+        self.with(|r| {
+            r.notes()
+                .iter()
+                .map(|(k, c)| (k.name(), k.severity().name(), c.count, c.first_packet, c.first_offset, k.sentence()))
+                .collect()
+        })
+    }
+
+    /// Format, compression, counts, times, link types, interfaces and texts of the file so far.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (sniffed, interfaces, texts, progress) =
+            self.with(|r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
+        let out = PyDict::new(py);
+        out.set_item("format", sniffed.format)?;
+        out.set_item("compression", sniffed.compression)?;
+        out.set_item("records", progress.records)?;
+        out.set_item("other_records", progress.other_records)?;
+        out.set_item("offset", progress.offset)?;
+        out.set_item("first_ns", progress.first_ns)?;
+        out.set_item("last_ns", progress.last_ns)?;
+        out.set_item("wire_bytes", progress.wire_bytes)?;
+        out.set_item("link_types", progress.link_types)?;
+        let rows: Vec<_> =
+            interfaces.into_iter().map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped)).collect();
+        out.set_item("interfaces", rows)?;
+        out.set_item("texts", texts)?;
+        Ok(out)
+    }
+}
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(sniff, m)?)?;
+    m.add_function(wrap_pyfunction!(schemas, m)?)?;
+    m.add_function(wrap_pyfunction!(build_info, m)?)?;
+    m.add_class::<Reader>()
+}

@@ -1,0 +1,52 @@
+"""The one exception family: the request cannot be met. Odd records never raise; they are notes."""
+
+from __future__ import annotations
+
+
+class WlanlensError(Exception):
+    """What could not be done, where, and what to do next.
+
+    Attributes
+    ----------
+    what : str
+        One sentence.
+    offset : int or None
+        Byte offset in the (decompressed) capture.
+    next : str
+        What the user can do; may be empty.
+    path : str or None
+        The file, filled in by whoever knows it.
+    """
+
+    def __init__(self, what: str, offset: int | None = None, next: str = "", path: str | None = None) -> None:
+        super().__init__(what)
+        self.what, self.offset, self.next, self.path = what, offset, next, path
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        at = f" (at byte {self.offset})" if self.offset is not None else ""
+        return f"{where}{self.what}{at}" + (f"; {self.next}" if self.next else "")
+
+
+class UnknownFormat(WlanlensError):
+    """The bytes are no capture of a known format."""
+
+
+class UnsupportedFormat(WlanlensError):
+    """A recognised format, version or compression that cannot be read."""
+
+
+class UnsupportedLinkType(WlanlensError):
+    """A known container with a link type that has no decoder."""
+
+
+class CorruptCapture(WlanlensError):
+    """A capture damaged before its first record."""
+
+
+class MissingTable(WlanlensError):
+    """A table that this trace does not hold."""
+
+
+class OutputError(WlanlensError):
+    """The output cannot be written where it was asked for."""
