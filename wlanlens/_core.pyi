@@ -7,7 +7,7 @@ class Reader:
 
     def __init__(self, path: str | bytes | None, *, batch_rows: int = 65536, track: bool = True) -> None: ...
     def next_batches(self) -> list[tuple[str, Any]]:
-        """[(table, batch with __arrow_c_array__), ...]; an empty list is the end. Releases the GIL."""
+        """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
     def info(self) -> dict[str, Any]: ...
@@ -16,7 +16,7 @@ def sniff(head: bytes) -> tuple[str, str, bool] | None:
     """(format, compression, readable) by the first bytes."""
 
 def schemas() -> dict[str, Any]:
-    """Table name -> Arrow schema (with __arrow_c_schema__)."""
+    """Table name -> pyarrow.Schema."""
 
 def build_info() -> tuple[str, bool]:
     """(version, is a debug build)."""

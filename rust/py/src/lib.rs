@@ -26,7 +26,7 @@ fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
 fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     for t in table::all() {
-        out.set_item(t.name, PySchema::new(t.schema()).into_arro3(py)?)?;
+        out.set_item(t.name, PySchema::new(t.schema()).into_pyarrow(py)?)?;
     }
     Ok(out)
 }
@@ -74,7 +74,7 @@ impl Reader {
         let batches = py.detach(|| self.with(CoreReader::next_batches))?.map_err(|e| errors::to_py(py, e))?;
         let out = PyList::empty(py);
         for (name, batch) in batches {
-            out.append((name, PyRecordBatch::new(batch).into_arro3(py)?))?;
+            out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
         }
         Ok(out)
     }
