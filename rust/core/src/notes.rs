@@ -42,6 +42,9 @@ notes! {
     TimeNotRepresentable, "time_not_representable", Loss, "a time stamp outside 1677..2262 or with an impossible fraction; time is null";
     TimeBackwards, "time_backwards", Info, "time stamps run backwards; rows stay in the file's order";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
+    AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
+    SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";
+    FlowEvicted, "flow_evicted", Info, "connections closed early to keep memory flat";
     SnaplenCut, "snaplen_cut", Info, "headers cut short by the snap length";
     LengthLies, "length_lies", Info, "a header whose length contradicts the packet; decoding stopped there";
 }
