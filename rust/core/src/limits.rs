@@ -5,3 +5,10 @@ pub const RECORD_BYTES: usize = 262_144;
 
 /// Rows of a batch: large enough to amortise a call, small enough that two stay in cache and flat memory holds.
 pub const BATCH_ROWS: usize = 65_536;
+
+/// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
+/// tunnels needs 8; an attacker's 300 VLAN tags end here.
+pub const NESTED_HEADERS: u32 = 16;
+
+/// IPv6 extension headers of one packet: RFC 8200 section 4.1 orders 7 at most once each, one of them twice.
+pub const IPV6_EXTENSIONS: usize = 16;
