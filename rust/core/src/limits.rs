@@ -12,3 +12,9 @@ pub const NESTED_HEADERS: u32 = 16;
 
 /// IPv6 extension headers of one packet: RFC 8200 section 4.1 orders 7 at most once each, one of them twice.
 pub const IPV6_EXTENSIONS: usize = 16;
+
+/// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
+pub const AMSDU_SUBFRAMES: usize = 256;
+
+/// Fields of one PPI header: a handful are defined.
+pub const PPI_FIELDS: usize = 64;

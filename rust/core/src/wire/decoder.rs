@@ -20,6 +20,8 @@ pub(super) struct Decoder<'a> {
     notes: &'a mut Notes,
     each: &'a mut dyn FnMut(&Packet),
     offset: u64,
+    /// Length of the frame check sequence as the container tells it.
+    pub fcs_bytes: Option<u8>,
     depth: u32,
     /// The IP headers so far, this one included.
     pub ip_headers: u32,
@@ -36,7 +38,7 @@ impl<'a> Decoder<'a> {
             outgoing: record.outgoing,
             ..Packet::default()
         };
-        Decoder { packet, notes, each, offset: record.offset, depth: 0, ip_headers: 0 }
+        Decoder { packet, notes, each, offset: record.offset, fcs_bytes: record.fcs_bytes, depth: 0, ip_headers: 0 }
     }
 
     pub fn note(&mut self, kind: NoteKind) {
@@ -55,6 +57,13 @@ impl<'a> Decoder<'a> {
     pub fn damaged(&mut self, stop: Stop, layer: Layer) -> Found {
         self.stop(stop, layer);
         Found::Row
+    }
+
+    /// Begin another packet of the same record.
+    pub fn restart(&mut self, packet: Packet) {
+        self.packet = packet;
+        self.depth = 0;
+        self.ip_headers = 0;
     }
 
     /// One header inside another: true when there have been too many.

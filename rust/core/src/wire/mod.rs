@@ -2,7 +2,9 @@
 //!
 //! One protocol a file. Each decoder takes what is left of the record and answers whether there is a row.
 
+mod avs;
 mod decoder;
+mod dot11;
 mod ethernet;
 mod gre;
 mod icmp;
@@ -12,7 +14,10 @@ mod ipv6;
 mod llc;
 mod mpls;
 mod null;
+mod ppi;
 mod ppp;
+mod prism;
+mod radiotap;
 mod sll;
 mod tcp;
 #[cfg(test)]
@@ -39,8 +44,13 @@ mod link_type {
     pub const PPP_ETHER: u16 = 51;
     pub const RAW: u16 = 101;
     pub const C_HDLC: u16 = 104;
+    pub const IEEE802_11: u16 = 105;
     pub const LOOP: u16 = 108;
     pub const LINUX_SLL: u16 = 113;
+    pub const IEEE802_11_PRISM: u16 = 119;
+    pub const IEEE802_11_RADIOTAP: u16 = 127;
+    pub const IEEE802_11_AVS: u16 = 163;
+    pub const PPI: u16 = 192;
     pub const PPP_WITH_DIR: u16 = 204;
     pub const IPV4: u16 = 228;
     pub const IPV6: u16 = 229;
@@ -55,7 +65,7 @@ pub fn decode(record: &Record<'_>, number: u64, notes: &mut Notes, each: &mut dy
     let mut d = Decoder::new(record, number, notes, each);
     let wire = usize::try_from(record.wire_bytes).unwrap_or(usize::MAX);
     let mut view = View::new(record.data, wire);
-    if let Some(fcs) = record.fcs_bytes {
+    if let Some(fcs) = record.fcs_bytes.filter(|_| !has_own_fcs(record.link_type)) {
         view = view.clip(view.wire().saturating_sub(usize::from(fcs)));
     }
     let found = link(&mut d, record.link_type, view);
@@ -65,6 +75,12 @@ pub fn decode(record: &Record<'_>, number: u64, notes: &mut Notes, each: &mut dy
 /// Whether records of this LINKTYPE_ can be decoded.
 pub fn supported(link_type: u16) -> bool {
     decoder_of(link_type).is_some()
+}
+
+/// Link types whose decoder checks and removes the frame check sequence itself.
+fn has_own_fcs(link_type: u16) -> bool {
+    use link_type::{IEEE802_11, IEEE802_11_AVS, IEEE802_11_PRISM, IEEE802_11_RADIOTAP, PPI};
+    matches!(link_type, IEEE802_11 | IEEE802_11_RADIOTAP | IEEE802_11_PRISM | IEEE802_11_AVS | PPI)
 }
 
 type LinkDecoder = for<'a> fn(&mut Decoder<'_>, View<'a>) -> Found;
@@ -81,6 +97,11 @@ fn decoder_of(link_type: u16) -> Option<LinkDecoder> {
         link_type::PPP_ETHER => ppp::pppoe,
         link_type::LINUX_SLL => sll::sll,
         link_type::LINUX_SLL2 => sll::sll2,
+        link_type::IEEE802_11 => dot11::dot11,
+        link_type::IEEE802_11_RADIOTAP => radiotap::radiotap,
+        link_type::IEEE802_11_PRISM => prism::prism,
+        link_type::IEEE802_11_AVS => avs::avs,
+        link_type::PPI => ppi::ppi,
         _ => return None,
     })
 }

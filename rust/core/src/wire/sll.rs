@@ -3,9 +3,8 @@
 use crate::packet::Layer;
 
 use super::decoder::{Decoder, Found};
-use super::ethernet;
-use super::llc;
 use super::view::View;
+use super::{dot11, ethernet, llc, prism, radiotap};
 
 const SLL: usize = 16;
 const SLL2: usize = 20;
@@ -13,6 +12,10 @@ const SLL2: usize = 20;
 const OUTGOING: u16 = 4;
 /// ARPHRD_NETLINK: the protocol field is a netlink family.
 const NETLINK: u16 = 824;
+/// ARPHRD_IEEE80211 and its kin: a monitor interface seen through "any".
+const DOT11: u16 = 801;
+const DOT11_PRISM: u16 = 802;
+const DOT11_RADIOTAP: u16 = 803;
 /// ETH_P_802_2: a frame with an LLC header.
 const LLC: u16 = 0x0004;
 
@@ -35,6 +38,9 @@ fn cooked(d: &mut Decoder<'_>, direction: u16, hardware: u16, protocol: u16, v: 
     d.packet.outgoing = Some(direction == OUTGOING);
     match (hardware, protocol) {
         (NETLINK, _) => Found::Other,
+        (DOT11, _) => dot11::dot11(d, v),
+        (DOT11_PRISM, _) => prism::prism(d, v),
+        (DOT11_RADIOTAP, _) => radiotap::radiotap(d, v),
         (_, LLC) => llc::llc(d, v),
         _ => ethernet::ethertype(d, protocol, v),
     }

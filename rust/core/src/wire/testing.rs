@@ -116,3 +116,14 @@ pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
 
 /// No-operation twice and timestamps 100, 200.
 pub const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 100, 0, 0, 0, 200];
+
+/// An IPv4 packet behind an LLC and SNAP header.
+pub fn snap(packet: &[u8]) -> Vec<u8> {
+    [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], packet].concat()
+}
+
+/// An 802.11 frame with this frame control (as little endian), three addresses of ones, twos and threes, sequence
+/// number 0x123, what follows them in the header, and the body.
+pub fn dot11(control: u16, rest: &[u8], body: &[u8]) -> Vec<u8> {
+    [&control.to_le_bytes()[..], &[0, 0], &[1; 6], &[2; 6], &[3; 6], &[0x30, 0x12], rest, body].concat()
+}

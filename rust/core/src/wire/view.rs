@@ -76,6 +76,16 @@ impl<'a> View<'a> {
     pub fn be32(self, at: usize) -> Option<u32> {
         self.array(at).map(u32::from_be_bytes)
     }
+
+    #[inline]
+    pub fn le16(self, at: usize) -> Option<u16> {
+        self.array(at).map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    pub fn le32(self, at: usize) -> Option<u32> {
+        self.array(at).map(u32::from_le_bytes)
+    }
 }
 
 #[cfg(test)]
