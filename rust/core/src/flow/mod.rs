@@ -1,5 +1,9 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
+pub mod counters;
+pub mod moments;
+pub mod sent_ranges;
+
 use arrow_array::RecordBatch;
 
 use crate::notes::Notes;
