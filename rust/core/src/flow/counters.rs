@@ -234,6 +234,7 @@ impl ConnectionCounters {
         rows.duplicate_acks.push(own.acks.duplicates);
         rows.triple_duplicate_acks.push(own.acks.triple_duplicates);
         rows.resends_max.push(own.resends.most);
+        rows.resend_samples.push(own.resends.waited.count());
         rows.resend_min_ns.push_opt(own.resends.waited.min_ns());
         rows.resend_max_ns.push_opt(own.resends.waited.max_ns());
         rows.resend_mean_ns.push_opt(own.resends.waited.mean_ns());
@@ -451,9 +452,11 @@ fn is_dsack(tcp: &Tcp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Int64Type, UInt64Type};
+    use proptest::prelude::*;
+
+    use super::*;
 
     fn packet(t_us: i64, payload: u32) -> Packet {
         Packet { time_ns: Some(t_us * 1_000), ip_version: 4, payload_bytes: Some(payload), ..Packet::default() }
@@ -493,5 +496,31 @@ mod tests {
         assert_eq!((count("rtt_samples", 0), count("ambiguous_acks", 0)), (2, 1));
         assert_eq!((ns("resend_min_ns", 0), ns("idle_max_ns", 0)), (60_000, 60_000));
         assert_eq!(count("initial_window_bytes", 0), 50);
+    }
+
+    proptest! {
+        #[test]
+        fn no_packet_panics_and_bytes_add_up(
+            packets in prop::collection::vec(
+                (any::<bool>(), any::<i64>(), (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>()),
+                 prop_oneof![0u32..3000, any::<u32>()], (prop::option::of(any::<u8>()), 0u8..5, any::<[(u32, u32); 4]>())),
+                0..120,
+            ),
+        ) {
+            let mut c = ConnectionCounters::default();
+            for (reverse, time_ns, (seq, ack, flags, window), payload, (wscale, sack_blocks, sack)) in packets {
+                let tcp = Tcp { seq, ack, flags, window, wscale, sack_blocks, sack, ..Tcp::default() };
+                let p = Packet { time_ns: Some(time_ns), ip_version: 4, ip_id: Some(ack), payload_bytes: Some(payload), ..Packet::default() };
+                c.observe(&p, &tcp, reverse);
+            }
+            for d in &c.dir {
+                prop_assert!(d.unique_bytes <= d.data_bytes);
+                prop_assert!(d.data_packets + d.pure_ack_packets <= d.packets);
+            }
+            let mut rows = CounterRows::default();
+            c.push_row(false, Some(i64::MAX), &mut rows);
+            c.push_row(true, None, &mut rows);
+            prop_assert_eq!(rows.finish().num_rows(), 2);
+        }
     }
 }

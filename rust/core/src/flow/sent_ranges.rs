@@ -320,6 +320,10 @@ impl SentRanges {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn run(steps: &[(u32, u32)]) -> Vec<Added> {
@@ -372,5 +376,30 @@ mod tests {
         assert!(ranges.quadrants[0].acked.len() <= limits::ACKED_RANGES);
         ranges.ack(1 << 25, false, 0, &mut acks);
         assert!(ranges.quadrants[0].acked.len() <= limits::ACKED_RANGES);
+    }
+
+    proptest! {
+        #[test]
+        fn resent_bytes_are_those_sent_before(
+            base in any::<u32>(),
+            steps in prop::collection::vec((0u32..300, 1u32..80, prop::option::of(0u32..400)), 1..200),
+        ) {
+            let (mut ranges, mut resends, mut acks) = (SentRanges::default(), ResendCounters::default(), AckCounters::default());
+            let mut sent = HashSet::new();
+            for (now_ns, (offset, len, ack)) in steps.into_iter().enumerate() {
+                let seq = base.wrapping_add(offset);
+                let added = ranges.add(seq, len, now_ns as i64, &mut resends);
+                let again = (0..len).filter(|i| !sent.insert(seq.wrapping_add(*i))).count();
+                prop_assert_eq!(added.resent_bytes as usize, again);
+                if let Some(ack) = ack {
+                    ranges.ack(base.wrapping_add(ack), true, now_ns as i64, &mut acks);
+                }
+                for q in &ranges.quadrants {
+                    let bounds: Vec<_> = (0..q.len()).map(|i| q.bounds(i)).collect();
+                    prop_assert!(bounds.iter().all(|b| b.0 <= b.1));
+                    prop_assert!(bounds.windows(2).all(|w| w[0].1 < w[1].0));
+                }
+            }
+        }
     }
 }

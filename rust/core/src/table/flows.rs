@@ -72,7 +72,8 @@ define_table! {
     duplicate_acks: U64, "", "Equal ACKs received without payload and with the same window (tcptrace: duplicate acks).";
     triple_duplicate_acks: U64, "", "Runs of them that reached three (tcptrace: triple dupacks).";
     resends_max: U32, "", "Most times that one unacknowledged segment was sent again (tcptrace: max # retrans).";
-    resend_min_ns: I64 ? null, "ns", "Least time between two transmissions of an unacknowledged segment (tcptrace: min retr time).";
+    resend_samples: U64, "", "Times measured between two transmissions of a segment not yet acknowledged.";
+    resend_min_ns: I64 ? null, "ns", "Least of these (tcptrace: min retr time).";
     resend_max_ns: I64 ? null, "ns", "Greatest (tcptrace: max retr time).";
     resend_mean_ns: F64 ? null, "ns", "Mean (tcptrace: avg retr time).";
     resend_sd_ns: F64 ? null, "ns", "Standard deviation; null with fewer than 3 (tcptrace: sdv retr time).";
