@@ -119,7 +119,8 @@ impl ConnectionCounters {
             other.ack = tcp.seq;
         }
         own.read_options(&s);
-        if !s.syn && !(own.scale_requested && other.scale_requested) {
+        let scaling = own.scale_requested && other.scale_requested;
+        if !(s.syn || scaling) {
             own.scale = 0;
             other.scale = 0;
         }
