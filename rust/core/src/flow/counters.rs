@@ -337,7 +337,7 @@ impl DirectionCounters {
         self.segment_min = Some(self.segment_min.map_or(s.payload, |least| least.min(s.payload)));
         self.first_data_ns.get_or_insert(s.now_ns);
         self.last_data_ns = s.now_ns;
-        let cut = s.packet.wire_bytes.saturating_sub(s.packet.captured_bytes).min(s.payload);
+        let cut = s.payload.saturating_sub(s.packet.payload_captured_bytes);
         self.truncated_bytes += u64::from(cut);
         self.truncated_packets += u64::from(cut > 0);
     }
