@@ -33,11 +33,16 @@ NAMES = (
     "tcp-ethereal-file1.trace",
     "sender.pcap",
     "receiver.pcap",
+    "HEYFE0002_CPE_FTP1MEGdownload_Mirrored.pcap",
+    "accecn_handshake.pcap",
+    "nanosecs_big_endian.pcap",
 )
 
 ZERO_IS_UNSET = "tcptrace takes a least time of 0 for unset and prints the least of what came after it"
 WRAPS = "tcptrace subtracts 32-bit sequence numbers in 64 bits: past the wrap the outstanding bytes are near 2^64"
 ONE_BYTE_COUNTER = "tcptrace counts resets in one byte: 4799 mod 256 = 191"
+SIGNED_MSS = "tcptrace reads the MSS as a signed 16-bit number: 65495 becomes 2^32 - 41"
+MICROSECONDS = "tcptrace cuts nanosecond stamps to microseconds, and this connection lasts 0.8 ms"
 
 DIFFERENCES = {
     ("hardware_dups.dmp.gz", "rtt_resent_min_ns"): ZERO_IS_UNSET,
@@ -48,6 +53,8 @@ DIFFERENCES = {
     ("one_tcp_stream_max_seq.pcap", "owin_time_mean_bytes"): WRAPS,
     ("sender.pcap", "rst_packets"): ONE_BYTE_COUNTER,
     ("receiver.pcap", "rst_packets"): ONE_BYTE_COUNTER,
+    ("nanosecs_big_endian.pcap", "mss_bytes"): SIGNED_MSS,
+    ("nanosecs_big_endian.pcap", "throughput_bytes_per_s"): MICROSECONDS,
 }
 
 FULL_SIZE = "rtt_full_"
