@@ -22,10 +22,17 @@ def printed_rows(path: Path) -> list[dict[str, Any]]:
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     rows = []
     for record in csv.DictReader(lines, skipinitialspace=True):
-        ends = [(_address(record["host_a"]), int(record["port_a"])), (_address(record["host_b"]), int(record["port_b"]))]
+        ends = [
+            (_address(record["host_a"]), int(record["port_a"])),
+            (_address(record["host_b"]), int(record["port_b"])),
+        ]
         seconds = _seconds(record["last_packet"]) - _seconds(record["first_packet"])
         for suffix, (src, dst) in (("_a2b", ends), ("_b2a", ends[::-1])):
-            row = {k.removesuffix(suffix).replace(" ", "_"): v.strip() for k, v in record.items() if k and k.endswith(suffix)}
+            row = {
+                k.removesuffix(suffix).replace(" ", "_"): v.strip()
+                for k, v in record.items()
+                if k and k.endswith(suffix)
+            }
             rows.append({"src": src, "dst": dst, "seconds": seconds} | row)
     return rows
 
@@ -53,7 +60,9 @@ def cut(value: float | None, printed: str) -> bool:
 
 def rounded(step: float) -> Callable[[float | None, str], bool]:
     """A number printed to a multiple of `step`, so at most half of it away."""
-    return lambda value, printed: value is None if printed == "NA" else abs((value or 0) - float(printed)) <= step / 2 + step * 1e-6
+    return lambda value, printed: (
+        value is None if printed == "NA" else abs((value or 0) - float(printed)) <= step / 2 + step * 1e-6
+    )
 
 
 def ms(value: float | None, printed: str) -> bool:
@@ -84,14 +93,17 @@ class Column:
             text = text.split("/")[self.part]
         if self.ours == "owin_time_mean_bytes" and text != "NA":
             # tcptrace cuts every bytes x seconds to an integer before it adds it, so up to 1 a packet is missing.
-            return math.floor(value - row["packets"] / printed["seconds"]) <= int(text) <= math.floor(value)
+            least = math.floor(value - row["packets"] / printed["seconds"])
+            return bool(least <= int(text) <= math.floor(value))
         if self.samples is not None and value is not None:
             count = row[self.samples]
             value = value * count / (count + self.shift)
         return self.same(value, text)
 
 
-def _times(ours: str, theirs: str, last: str, samples: str, middle: tuple[str, str] = ("avg", "stdev")) -> Iterable[Column]:
+def _times(
+    ours: str, theirs: str, last: str, samples: str, middle: tuple[str, str] = ("avg", "stdev")
+) -> Iterable[Column]:
     """Minimum, maximum, mean and standard deviation of one kind of times; `theirs` has a place for which of them."""
     yield Column(f"{ours}_min_ns", theirs.format("min") + last, ms)
     yield Column(f"{ours}_max_ns", theirs.format("max") + last, ms)

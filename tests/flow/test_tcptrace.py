@@ -127,7 +127,9 @@ def test_every_column_of_a_kernel_capture(path: Path | None) -> None:
 
 @needs_tcptrace
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
-@pytest.mark.parametrize("name", ["dsack.dmp.gz", "discard.solaris.dmp.gz", "comp008.trace", "fack024.trace", "206_example_b.pcap"])
+@pytest.mark.parametrize(
+    "name", ["dsack.dmp.gz", "discard.solaris.dmp.gz", "comp008.trace", "fack024.trace", "206_example_b.pcap"]
+)
 def test_full_size_rtt_without_segments_of_one_byte(name: str, tmp_path: Path) -> None:
     path = CAPTURES / name
     if not path.exists():
