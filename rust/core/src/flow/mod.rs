@@ -15,6 +15,11 @@ mod settle;
 mod timer;
 mod trigger;
 mod tsclock;
+pub mod counters;
+pub mod moments;
+pub mod sent_ranges;
+
+use arrow_array::RecordBatch;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;

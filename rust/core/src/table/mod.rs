@@ -5,6 +5,7 @@
 pub mod column;
 #[macro_use]
 pub mod define;
+pub mod flows;
 pub mod packets;
 pub mod schema;
 pub mod tcp;
