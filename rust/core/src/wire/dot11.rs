@@ -134,12 +134,16 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Fo
     if v.data().len() < header {
         return d.damaged(v.lack(header), Layer::Link);
     }
+    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
     if fc & control::MORE_FRAGMENTS != 0 {
         d.note(NoteKind::WlanFragment);
         d.stop(Stop::Fragment, Layer::Link);
+        return match msdu(d, v.skip(header), mesh) {
+            Found::Row => Found::Row,
+            Found::Other => d.other(),
+        };
     }
     let body = v.skip(header);
-    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
     if qos & qos::AMSDU != 0 && !d.unproven {
         amsdu(d, body, mesh, fcs)
     } else {
@@ -147,10 +151,12 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Fo
     }
 }
 
-/// An MSDU, after its mesh control field if there is one.
+/// An MSDU, after its mesh control field if there is one. Drafts of 802.11s had no bit in the QoS field to announce
+/// it, so the SNAP header behind it is evidence, too.
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
-    let skip = if mesh { v.u8(0).map_or(0, mesh_control) } else { 0 };
-    llc::llc(d, v.skip(skip))
+    let length = v.u8(0).map_or(0, mesh_control);
+    let behind = v.skip(length);
+    llc::llc(d, if mesh || behind.array(0) == Some(llc::SNAP_HEADER) { behind } else { v })
 }
 
 /// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set
@@ -247,6 +253,7 @@ mod tests {
         assert_eq!(noted(AIR, &frame, NoteKind::Encrypted), 1);
         let p = one(AIR, &dot11(0x0508, &[], &body()[..30]));
         assert_eq!((p.ip_version, p.stop, p.stop_layer), (4, Stop::Fragment, Layer::Link));
+        assert!(packets(AIR, &dot11(0x0508, &[], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 6])).is_empty());
         let mut later = dot11(0x0108, &[], &body());
         later[22] |= 1;
         assert!(packets(AIR, &later).is_empty());
@@ -261,6 +268,10 @@ mod tests {
             let frame = dot11(0x0388, &[0, 0, 0, 0, 0, 0, 0, 1], &[&mesh[..], &body()].concat());
             assert_eq!(one(AIR, &frame).src_port, Some(40000));
         }
+        // A draft's frame, without the bit.
+        let mesh = [1, 31, 0, 0, 0, 45, 0, 0, 0, 0, 0, 9];
+        let frame = dot11(0x0288, &[0, 0], &[&mesh[..], &body()].concat());
+        assert_eq!(one(AIR, &frame).src_port, Some(40000));
         // An access point's queue size in the same bits.
         assert_eq!(one(AIR, &dot11(0x0288, &[0, 1], &body())).src_port, Some(40000));
     }
