@@ -70,6 +70,9 @@ pub const GZIP_HEADER_BYTES: usize = 64 << 10;
 /// Largest zstd window: what `zstd -d` itself accepts without being asked (2^27).
 pub const ZSTD_WINDOW_BYTES: u64 = 128 << 20;
 
+/// Bytes looked at to tell patched record headers: three records of any network.
+pub const PATCH_BYTES: usize = 64 << 10;
+
 /// How far a next record is looked for after damage; beyond, the rest is taken to be no capture.
 pub const RESYNC_BYTES: u64 = 64 << 20;
 
