@@ -117,3 +117,6 @@ pub const ACKED_RANGES: usize = 1_024;
 
 /// A closed connection is remembered for its late packets: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
+
+/// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
+pub const SKIPPED_PACKETS: u16 = 2000;

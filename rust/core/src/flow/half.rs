@@ -180,6 +180,17 @@ pub struct Half {
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,
+    /// Steps of exactly one, of all: a counter of this flow alone.
+    pub ip_id_ones: (u32, u32),
+    /// Packets sent between the last one seen and this one, by such a counter.
+    pub skipped: u16,
+    /// The packet before this one repeated acknowledged bytes.
+    pub repeated: bool,
+    /// When the packet before this one was seen.
+    pub previous_packet: Option<i64>,
+    /// Bytes up to here were sent before, in packets that never came by.
+    pub resent_until: i64,
+    pub near_sender: bool,
     pub keepalive_open: bool,
 
     pub life: Option<Box<Life>>,
