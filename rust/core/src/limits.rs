@@ -85,3 +85,7 @@ pub const UNACKED_SEGMENTS: usize = 8_192;
 /// Acknowledged ranges with holes between them (data that never passed the tap) kept per direction and quadrant; beyond it
 /// the lowest hole is forgotten, and what fills it later counts as sent again rather than out of order.
 pub const ACKED_RANGES: usize = 1_024;
+
+/// Segments that one later segment may cover and still be told apart: 1 448 bytes written one at a time and resent in one
+/// are that many. Beyond it they count as one, so that covering them again and again stays cheap.
+pub const RESENT_SEGMENTS: usize = 1_448;
