@@ -73,6 +73,10 @@ notes! {
     TapDropped, "tap_dropped", Loss, "packets that the capturing system itself says it dropped";
     DropsImplausible, "drops_implausible", Error, "a count of dropped packets that cannot be true was ignored";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
+    AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
+    SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";
+    LateEvidence, "late_evidence", Info, "retransmissions whose need was proved only after their rows had been written stay undecided";
+    FlowEvicted, "flow_evicted", Info, "connections closed early to keep memory flat";
     SnaplenCut, "snaplen_cut", Info, "headers cut short by the snap length";
     LengthLies, "length_lies", Info, "a header whose length contradicts the packet; decoding stopped there";
     BadHeader, "bad_header", Info, "a header with an impossible field; decoding stopped there";
@@ -82,7 +86,7 @@ notes! {
     WscaleTooLarge, "wscale_too_large", Info, "a window scale above 14, taken as 14 (RFC 7323 section 2.3)";
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "a TCP option whose length does not fit its kind was passed over";
-    BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence: noise, of which nothing is believed";
+    BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";

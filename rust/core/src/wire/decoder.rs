@@ -23,6 +23,8 @@ pub(super) struct Decoder<'a> {
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
     depth: u32,
+    /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
+    pub unproven: bool,
     /// The IP headers so far, this one included.
     pub ip_headers: u32,
 }
@@ -38,10 +40,23 @@ impl<'a> Decoder<'a> {
             outgoing: record.outgoing,
             ..Packet::default()
         };
-        Decoder { packet, notes, each, offset: record.offset, fcs_bytes: record.fcs_bytes, depth: 0, ip_headers: 0 }
+        Decoder {
+            packet,
+            notes,
+            each,
+            offset: record.offset,
+            fcs_bytes: record.fcs_bytes,
+            depth: 0,
+            unproven: false,
+            ip_headers: 0,
+        }
     }
 
+    /// Count an oddity; what noise seems to say is none.
     pub fn note(&mut self, kind: NoteKind) {
+        if self.unproven {
+            return;
+        }
         self.notes.add(kind, self.packet.number, self.offset);
     }
 
@@ -94,6 +109,8 @@ impl<'a> Decoder<'a> {
             Stop::BadHeader => self.note(NoteKind::BadHeader),
             Stop::TooDeep => self.note(NoteKind::TooDeep),
             Stop::Encrypted => self.note(NoteKind::Encrypted),
+            // Noted when it was found.
+            Stop::BadFcs => {}
             // Both are ordinary traffic that the row's own column tells of.
             Stop::None | Stop::UnknownType | Stop::Fragment => {}
         }

@@ -57,10 +57,25 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) ->
         Fcs::Unknown if d.fcs_bytes.is_some_and(|n| n > 0) => Fcs::Present,
         fcs => fcs,
     };
-    if fcs == Fcs::Failed || (fcs == Fcs::Present && !check(v)) {
+    let failed = fcs == Fcs::Failed || (fcs == Fcs::Present && !check(v));
+    if failed {
         d.note(NoteKind::BadFcs);
+        d.unproven = true;
+    }
+    let before = d.packet;
+    let found = checked(d, v, fcs, padded);
+    if d.unproven {
+        // Nothing vouched for anything in it: no row is made of noise.
+        d.packet = before;
         return Found::Other;
     }
+    if failed {
+        (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
+    }
+    found
+}
+
+fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
     let v = if fcs == Fcs::Present { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
     let Some(fc) = v.le16(0) else {
         return d.damaged(v.lack(2), Layer::Link);
@@ -125,7 +140,7 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Fo
     }
     let body = v.skip(header);
     let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
-    if qos & qos::AMSDU != 0 {
+    if qos & qos::AMSDU != 0 && !d.unproven {
         amsdu(d, body, mesh, fcs)
     } else {
         msdu(d, body, mesh)
@@ -283,6 +298,14 @@ mod tests {
         assert_eq!(with(&frame, frame.len()), (1, 0));
         frame[40] ^= 1;
         assert_eq!(with(&frame, frame.len()), (0, 1));
+        // A right IPv4 header checksum tells that the header is none of the damage.
+        frame[40] ^= 1;
+        frame[42..44].copy_from_slice(&[0x14, 0x6f]);
+        let mut r = record(AIR, &frame, frame.len());
+        r.fcs_bytes = Some(4);
+        let p = decode(&r).0[0];
+        assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
+        frame[42..44].fill(0);
         assert_eq!(with(&frame[..60], frame.len()), (1, 0));
     }
 }

@@ -42,10 +42,14 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if header < HEADER || header > total || header > v.wire() {
         return d.damaged(Stop::LengthLies, Layer::Ip);
     }
+    if d.unproven && !v.data().get(..header).is_some_and(checksum_holds) {
+        return d.damaged(Stop::BadFcs, Layer::Ip);
+    }
+    d.unproven = false;
     if total > v.wire() {
         d.stop(Stop::LengthLies, Layer::Ip);
     }
-    let payload = v.stretch(total).clip(total).skip(header);
+    let payload = v.clip(total).skip(header);
     if offset > 0 {
         d.packet.payload_bytes = Some(bytes(payload.wire()));
         if offset + payload.wire() > LARGEST {
@@ -58,6 +62,13 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(v.lack(header), Layer::IpOptions);
     }
     ip::transport(d, h[9], payload)
+}
+
+/// Whether the header's checksum is right (RFC 1071); its length is a multiple of four.
+fn checksum_holds(header: &[u8]) -> bool {
+    let sum: u32 = header.chunks_exact(2).map(|b| u32::from(u16::from_be_bytes([b[0], b[1]]))).sum();
+    let folded = (sum >> 16) + (sum & 0xffff);
+    (folded >> 16) + (folded & 0xffff) == 0xffff
 }
 
 #[cfg(test)]
@@ -111,7 +122,7 @@ mod tests {
         assert_eq!((p.stop, p.stop_layer, p.tcp.is_none()), (Stop::LengthLies, Layer::Ip, true));
         let p = one(101, &total(65535));
         assert_eq!((p.stop, p.stop_layer), (Stop::LengthLies, Layer::Ip));
-        assert_eq!((p.tcp.map(|t| t.seq), p.payload_bytes), (Some(1000), Some(65535 - 52)));
+        assert_eq!((p.tcp.map(|t| t.seq), p.payload_bytes), (Some(1000), Some(4)));
     }
 
     #[test]

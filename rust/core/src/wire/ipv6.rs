@@ -39,20 +39,13 @@ pub(super) fn ipv6(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let length = match usize::from(u16::from_be_bytes([h[4], h[5]])) {
         0 if h[6] == protocol::NO_NEXT => 0,
         // Longer than 16 bits can say: in the jumbo option, or with offload only in the frame's length.
-        0 => {
-            let length = jumbo_length(h[6], body).unwrap_or(body.wire());
-            if length > body.wire() {
-                // 32 bits of lie are too many to follow.
-                d.stop(Stop::LengthLies, Layer::Ip);
-            }
-            length.min(body.wire())
-        }
+        0 => jumbo_length(h[6], body).unwrap_or(body.wire()),
         n => n,
     };
     if length > body.wire() {
         d.stop(Stop::LengthLies, Layer::Ip);
     }
-    extensions(d, h[6], body.stretch(length).clip(length))
+    extensions(d, h[6], body.clip(length))
 }
 
 /// The jumbo payload option of a leading hop-by-hop header (RFC 2675 section 2), where Linux puts it first.

@@ -43,11 +43,6 @@ impl<'a> View<'a> {
         View { data: self.data.get(..n).unwrap_or(self.data), wire: self.wire.min(n) }
     }
 
-    /// As long as the header inside says, though the record claims fewer bytes.
-    pub fn stretch(self, n: usize) -> View<'a> {
-        View { data: self.data, wire: self.wire.max(n) }
-    }
-
     /// Why the first `n` bytes are not all here: the capture kept too few, or there never were as many.
     pub fn lack(self, n: usize) -> Stop {
         if n > self.wire {
