@@ -115,6 +115,9 @@ pub const UNACKED_SEGMENTS: usize = 8_192;
 /// the lowest hole is forgotten, and what fills it later counts as sent again rather than out of order.
 pub const ACKED_RANGES: usize = 1_024;
 
+/// Segments that one later segment may cover and still be told apart: 1 448 bytes written one at a time and resent in one
+/// are that many. Beyond it they count as one, so that covering them again and again stays cheap.
+pub const RESENT_SEGMENTS: usize = 1_448;
 /// A closed connection is remembered for its late packets: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
 pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 
