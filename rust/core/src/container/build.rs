@@ -13,11 +13,29 @@ pub const T0: u32 = 1_700_000_000;
 
 /// A number in either byte order.
 pub fn u32s(big_endian: bool, words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
+    words
+        .iter()
+        .flat_map(|w| {
+            if big_endian {
+                w.to_be_bytes()
+            } else {
+                w.to_le_bytes()
+            }
+        })
+        .collect()
 }
 
 pub fn u16s(big_endian: bool, words: &[u16]) -> Vec<u8> {
-    words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
+    words
+        .iter()
+        .flat_map(|w| {
+            if big_endian {
+                w.to_be_bytes()
+            } else {
+                w.to_le_bytes()
+            }
+        })
+        .collect()
 }
 
 /// What a pcap file header says.
@@ -32,7 +50,13 @@ pub struct Pcap {
 
 impl Default for Pcap {
     fn default() -> Self {
-        Pcap { magic: 0xa1b2_c3d4, version: (2, 4), snaplen: 262_144, network: 1, big_endian: false }
+        Pcap {
+            magic: 0xa1b2_c3d4,
+            version: (2, 4),
+            snaplen: 262_144,
+            network: 1,
+            big_endian: false,
+        }
     }
 }
 
@@ -92,18 +116,30 @@ pub fn option(big_endian: bool, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 pub fn shb(big_endian: bool, options: &[u8]) -> Vec<u8> {
-    let fixed = [u32s(big_endian, &[0x1a2b_3c4d]), u16s(big_endian, &[1, 0]), vec![0xff; 8]].concat();
+    let fixed = [
+        u32s(big_endian, &[0x1a2b_3c4d]),
+        u16s(big_endian, &[1, 0]),
+        vec![0xff; 8],
+    ]
+    .concat();
     block(big_endian, 0x0a0d_0d0a, &[&fixed[..], options].concat())
 }
 
 pub fn idb(big_endian: bool, link_type: u16, snaplen: u32, options: &[u8]) -> Vec<u8> {
-    let fixed = [u16s(big_endian, &[link_type, 0]), u32s(big_endian, &[snaplen])].concat();
+    let fixed = [
+        u16s(big_endian, &[link_type, 0]),
+        u32s(big_endian, &[snaplen]),
+    ]
+    .concat();
     block(big_endian, 1, &[&fixed[..], options].concat())
 }
 
 pub fn epb(big_endian: bool, interface: u32, ticks: u64, data: &[u8], options: &[u8]) -> Vec<u8> {
     let len = data.len() as u32;
-    let mut body = u32s(big_endian, &[interface, (ticks >> 32) as u32, ticks as u32, len, len]);
+    let mut body = u32s(
+        big_endian,
+        &[interface, (ticks >> 32) as u32, ticks as u32, len, len],
+    );
     body.extend_from_slice(data);
     body.resize(20 + data.len().next_multiple_of(4), 0);
     body.extend_from_slice(options);
@@ -124,7 +160,9 @@ pub fn pcapng(big_endian: bool, n: u32) -> Vec<u8> {
 
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    e.write_all(bytes).and_then(|()| e.finish()).expect("a Vec takes all")
+    e.write_all(bytes)
+        .and_then(|()| e.finish())
+        .expect("a Vec takes all")
 }
 
 pub fn zstd(bytes: &[u8]) -> Vec<u8> {
@@ -132,7 +170,9 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 pub fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let info = FrameInfo::new().content_checksum(true).block_size(BlockSize::Max64KB);
+    let info = FrameInfo::new()
+        .content_checksum(true)
+        .block_size(BlockSize::Max64KB);
     let mut e = FrameEncoder::with_frame_info(info, Vec::new());
     e.write_all(bytes).expect("a Vec takes all");
     e.finish().expect("a Vec takes all")
@@ -166,19 +206,31 @@ impl Row {
     }
 }
 
-/// All records and the names of the notes.
-pub fn read(input: impl Read + Send + 'static) -> Result<(Vec<Row>, Vec<(&'static str, u64, u64)>)> {
+/// All records, and the notes as (name, count, first offset).
+pub type ReadOut = (Vec<Row>, Vec<(&'static str, u64, u64)>);
+
+/// Read to the end.
+pub fn read(input: impl Read + Send + 'static) -> Result<ReadOut> {
     let mut notes = Notes::default();
     let mut source = open(Box::new(input))?;
     let mut rows = Vec::new();
     while let Some(r) = source.next_record(&mut notes)? {
         rows.push(Row::of(&r));
     }
-    assert!(source.next_record(&mut notes)?.is_none(), "the end stays the end");
-    Ok((rows, notes.iter().map(|(k, c)| (k.name(), c.count, c.first_offset)).collect()))
+    assert!(
+        source.next_record(&mut notes)?.is_none(),
+        "the end stays the end"
+    );
+    Ok((
+        rows,
+        notes
+            .iter()
+            .map(|(k, c)| (k.name(), c.count, c.first_offset))
+            .collect(),
+    ))
 }
 
-pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<Row>, Vec<(&'static str, u64, u64)>)> {
+pub fn read_bytes(bytes: &[u8]) -> Result<ReadOut> {
     read(Cursor::new(bytes.to_vec()))
 }
 
@@ -189,5 +241,10 @@ pub fn rows(bytes: &[u8]) -> Vec<Row> {
 
 /// Names of the notes on bytes that must be readable.
 pub fn notes(bytes: &[u8]) -> Vec<&'static str> {
-    read_bytes(bytes).expect("readable").1.into_iter().map(|n| n.0).collect()
+    read_bytes(bytes)
+        .expect("readable")
+        .1
+        .into_iter()
+        .map(|n| n.0)
+        .collect()
 }

@@ -169,7 +169,11 @@ impl Bytes {
             notes.add(kind, 0, offset);
         }
         if self.failure.take().is_some() {
-            notes.add(NoteKind::ReadFailed, 0, self.offset + self.available() as u64);
+            notes.add(
+                NoteKind::ReadFailed,
+                0,
+                self.offset + self.available() as u64,
+            );
         }
     }
 }
@@ -213,7 +217,12 @@ mod tests {
     #[test]
     fn pieces_and_interrupts_make_one_stream() {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
-        let dribble = Dribble { bytes: bytes.clone(), at: 0, step: 997, interrupt: false };
+        let dribble = Dribble {
+            bytes: bytes.clone(),
+            at: 0,
+            step: 997,
+            interrupt: false,
+        };
         let mut b = Bytes::new(Box::new(Plain(Box::new(dribble))));
         let mut back = Vec::new();
         while b.fill(1) {

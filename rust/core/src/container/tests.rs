@@ -19,11 +19,22 @@ fn every_compression_by_content() {
     let whole = rows(&plain);
     for (name, pack) in PACKS {
         let packed = pack(&plain);
-        assert_eq!(read_bytes(&packed).unwrap(), (whole.clone(), vec![]), "{name}");
+        assert_eq!(
+            read_bytes(&packed).unwrap(),
+            (whole.clone(), vec![]),
+            "{name}"
+        );
         let sniffed = sniff(&packed).unwrap();
-        assert_eq!((sniffed.format, sniffed.compression, sniffed.readable), ("pcap", name, true));
+        assert_eq!(
+            (sniffed.format, sniffed.compression, sniffed.readable),
+            ("pcap", name, true)
+        );
         let (front, back) = plain.split_at(1001);
-        assert_eq!(rows(&[pack(front), pack(back)].concat()), whole, "{name}: two members");
+        assert_eq!(
+            rows(&[pack(front), pack(back)].concat()),
+            whole,
+            "{name}: two members"
+        );
         let ng = pack(&pcapng(true, 50));
         assert_eq!(rows(&ng).len(), 50, "{name}");
     }
@@ -42,15 +53,26 @@ fn damaged_compression_keeps_what_came_out() {
         let packed = pack(&plain);
         let (kept, notes) = read_bytes(&packed[..packed.len() * 9 / 10]).unwrap();
         assert!(!kept.is_empty(), "{name}");
-        assert!(notes.iter().any(|n| n.0 == "compressed_cut"), "{name} {notes:?}");
+        assert!(
+            notes.iter().any(|n| n.0 == "compressed_cut"),
+            "{name} {notes:?}"
+        );
         assert_eq!(kept[..], whole[..kept.len()]);
         let (kept, notes) = read_bytes(&[packed.clone(), vec![0xab; 100]].concat()).unwrap();
-        assert_eq!((kept.len(), notes), (6000, vec![("trailing_bytes", 1, plain.len() as u64)]), "{name}");
+        assert_eq!(
+            (kept.len(), notes),
+            (6000, vec![("trailing_bytes", 1, plain.len() as u64)]),
+            "{name}"
+        );
         let mut wrong = packed.clone();
         let sum = packed.len() - if name == "gzip" { 8 } else { 4 };
         wrong[sum] ^= 1;
         let (kept, notes) = read_bytes(&wrong).unwrap();
-        assert_eq!((kept.len(), notes), (6000, vec![("checksum_wrong", 1, plain.len() as u64)]), "{name}");
+        assert_eq!(
+            (kept.len(), notes),
+            (6000, vec![("checksum_wrong", 1, plain.len() as u64)]),
+            "{name}"
+        );
     }
     let padded = [gzip(&plain), vec![0; 1000]].concat();
     assert_eq!(read_bytes(&padded).unwrap(), (whole, vec![]));
@@ -65,7 +87,10 @@ fn compressed_files_cut_at_every_byte() {
         for n in 0..packed.len() {
             if let Ok((kept, notes)) = read_bytes(&packed[..n]) {
                 assert_eq!(kept[..], whole[..kept.len()]);
-                assert!(notes.iter().any(|n| n.0 == "compressed_cut"), "{name} {n} {notes:?}");
+                assert!(
+                    notes.iter().any(|n| n.0 == "compressed_cut"),
+                    "{name} {n} {notes:?}"
+                );
             }
         }
     }
@@ -89,12 +114,18 @@ fn one_layer_only() {
         for (inner, again) in PACKS {
             let e = read_bytes(&pack(&again(&plain))).unwrap_err();
             assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
-            assert!(e.what.contains(inner) && e.what.contains(outer) && e.what.contains("one layer"), "{e}");
+            assert!(
+                e.what.contains(inner) && e.what.contains(outer) && e.what.contains("one layer"),
+                "{e}"
+            );
         }
         let e = read_bytes(&pack(b"hello, world\n")).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
         assert!(e.what.contains(outer), "{e}");
-        assert_eq!(read_bytes(&pack(b"")).unwrap_err().kind, ErrorKind::UnknownFormat);
+        assert_eq!(
+            read_bytes(&pack(b"")).unwrap_err().kind,
+            ErrorKind::UnknownFormat
+        );
     }
 }
 
@@ -108,7 +139,11 @@ fn foreign_formats_are_named_with_a_way_out() {
         (b"RTSS\0\x01", "netmon", "editcap"),
         (b"iptrace 2.0", "iptrace", "editcap"),
         (b"TR\0d\0", "nettl", "editcap"),
-        (b"\x01\x10\x4c\0\x01\x05Trace Display Trace File", "lanalyzer", "editcap"),
+        (
+            b"\x01\x10\x4c\0\x01\x05Trace Display Trace File",
+            "lanalyzer",
+            "editcap",
+        ),
         (b"\xfd7zXZ\0", "xz", "xz -d"),
         (b"BZh91AY", "bzip2", "bunzip2"),
         (b"PK\x03\x04", "zip", "unzip"),
@@ -120,16 +155,30 @@ fn foreign_formats_are_named_with_a_way_out() {
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.next.contains(word), "{e}");
     }
-    let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]].concat().repeat(2);
+    let erf = [
+        &b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..],
+        &[0; 16],
+    ]
+    .concat()
+    .repeat(2);
     assert_eq!(sniff(&erf).map(|s| s.format), Some("erf"));
-    for head in [&b""[..], b"hello", b"<!doctype html><script>", &[0; 512], &[0x77; 600]] {
+    for head in [
+        &b""[..],
+        b"hello",
+        b"<!doctype html><script>",
+        &[0; 512],
+        &[0x77; 600],
+    ] {
         assert_eq!(sniff(head), None);
         let e = read_bytes(head).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
         assert!(!e.to_string().contains("script"));
     }
     let tar = [&[b'a'; 257][..], b"ustar\0"].concat();
-    assert!(read_bytes(&gzip(&tar)).unwrap_err().what.contains("tar archive inside gzip"));
+    assert!(read_bytes(&gzip(&tar))
+        .unwrap_err()
+        .what
+        .contains("tar archive inside gzip"));
 }
 
 /// Never ends; counts nothing, allocates nothing.
@@ -179,7 +228,10 @@ impl Drop for Failing {
 
 #[test]
 fn an_error_of_the_system_is_raised_first_and_noted_later() {
-    let failing = |bytes: Vec<u8>| Failing { bytes: io::Cursor::new(bytes), dropped: Arc::default() };
+    let failing = |bytes: Vec<u8>| Failing {
+        bytes: io::Cursor::new(bytes),
+        dropped: Arc::default(),
+    };
     let e = read(failing(Vec::new())).unwrap_err();
     assert_eq!(e.io.and_then(|e| e.raw_os_error()), Some(5));
     for (_, pack) in PACKS {
@@ -194,11 +246,17 @@ fn an_error_of_the_system_is_raised_first_and_noted_later() {
 fn the_thread_ends_when_the_reader_is_dropped() {
     let dropped = Arc::new(AtomicBool::new(false));
     let zeros = [gzip(&Pcap::default().file(1)), gzip(&vec![1; 64 << 20])].concat();
-    let input = Failing { bytes: io::Cursor::new(zeros), dropped: dropped.clone() };
+    let input = Failing {
+        bytes: io::Cursor::new(zeros),
+        dropped: dropped.clone(),
+    };
     drop(open(Box::new(input)).unwrap());
     let begin = Instant::now();
     while !dropped.load(Ordering::SeqCst) {
-        assert!(begin.elapsed() < Duration::from_secs(10), "the thread still holds its input");
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "the thread still holds its input"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -206,16 +264,35 @@ fn the_thread_ends_when_the_reader_is_dropped() {
 /// A capture with every kind of block and record, for mutation.
 fn rich_pcapng(big_endian: bool) -> Vec<u8> {
     let e = big_endian;
-    let options = [option(e, 1, b"comment"), option(e, 2, &u32s(e, &[0x82])), option(e, 0, b"")].concat();
-    let if_options = [option(e, 2, b"eth0"), option(e, 9, &[9]), option(e, 13, &[4]), option(e, 14, &[1; 8])].concat();
+    let options = [
+        option(e, 1, b"comment"),
+        option(e, 2, &u32s(e, &[0x82])),
+        option(e, 0, b""),
+    ]
+    .concat();
+    let if_options = [
+        option(e, 2, b"eth0"),
+        option(e, 9, &[9]),
+        option(e, 13, &[4]),
+        option(e, 14, &[1; 8]),
+    ]
+    .concat();
     [
         shb(e, &option(e, 3, b"Linux")),
         idb(e, 1, 96, &if_options),
         idb(e, 127, 0, &[]),
         epb(e, 0, ticks(0), &payload(0), &options),
         block(e, 3, &[&u32s(e, &[40])[..], &payload(0)].concat()),
-        block(e, 2, &[&u32s(e, &[1, 1, 1, 40, 40])[..], &payload(0)].concat()),
-        block(e, 5, &[&u32s(e, &[0, 0, 0])[..], &option(e, 5, &[0; 8])].concat()),
+        block(
+            e,
+            2,
+            &[&u32s(e, &[1, 1, 1, 40, 40])[..], &payload(0)].concat(),
+        ),
+        block(
+            e,
+            5,
+            &[&u32s(e, &[0, 0, 0])[..], &option(e, 5, &[0; 8])].concat(),
+        ),
         block(e, 4, b"names"),
         shb(!e, &[]),
         idb(!e, 1, 0, &[]),
@@ -227,8 +304,18 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
 /// Sound files of every kind.
 fn seeds() -> Vec<Vec<u8>> {
     let p = Pcap::default();
-    let swapped = Pcap { big_endian: true, magic: 0xa1b2_3c4d, version: (2, 3), ..p };
-    let mut out = vec![p.file(12), [p.file(3), swapped.file(4)].concat(), rich_pcapng(false), rich_pcapng(true)];
+    let swapped = Pcap {
+        big_endian: true,
+        magic: 0xa1b2_3c4d,
+        version: (2, 3),
+        ..p
+    };
+    let mut out = vec![
+        p.file(12),
+        [p.file(3), swapped.file(4)].concat(),
+        rich_pcapng(false),
+        rich_pcapng(true),
+    ];
     for (_, pack) in PACKS {
         out.push([pack(&p.file(3)), pack(&p.records(9))].concat());
     }
@@ -239,7 +326,9 @@ fn seeds() -> Vec<Vec<u8>> {
 fn check(bytes: &[u8]) {
     let mut notes = Notes::default();
     let _sniffed = sniff(bytes);
-    let Ok(mut source) = open(Box::new(io::Cursor::new(bytes.to_vec()))) else { return };
+    let Ok(mut source) = open(Box::new(io::Cursor::new(bytes.to_vec()))) else {
+        return;
+    };
     let (mut last, mut records) = (0, 0_u64);
     loop {
         match source.next_record(&mut notes) {

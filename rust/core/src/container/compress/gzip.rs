@@ -118,7 +118,10 @@ fn member(
         let more = input.fill(1);
         let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
         let status = inflate.decompress(input.data(), out.room(), FlushDecompress::None);
-        let (used, made) = (inflate.total_in() - in_before, inflate.total_out() - out_before);
+        let (used, made) = (
+            inflate.total_in() - in_before,
+            inflate.total_out() - out_before,
+        );
         crc.update(&out.room()[..made as usize]);
         input.consume(used as usize);
         if made > 0 {
@@ -129,7 +132,11 @@ fn member(
         match status {
             Ok(Status::StreamEnd) => return Ok(Ok(())),
             Ok(_) if used == 0 && made == 0 => {
-                return Ok(Err(if more { NoteKind::CompressedDamaged } else { NoteKind::CompressedCut }));
+                return Ok(Err(if more {
+                    NoteKind::CompressedDamaged
+                } else {
+                    NoteKind::CompressedCut
+                }));
             }
             Ok(_) => {}
             Err(_) => return Ok(Err(NoteKind::CompressedDamaged)),
