@@ -101,7 +101,7 @@ impl Connection {
             evidence: None, backoff: None, copy: 0, since_first_ns: None, since_previous_ns: None, rtt_ns: None,
             rtt_ambiguous: None, flight: None, window: None, dupacks: 0, srtt_ns: None, rttvar_ns: None, rto_ns: None, phase: None,
         };
-        if let Some((transmission, _)) = me.seen_again(p, tcp, payload, t) {
+        if let Some(transmission) = me.seen_again(p, tcp, payload, t) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
