@@ -12,8 +12,9 @@ pub const OVERSIZED_RECORD_BYTES: usize = 16 << 20;
 /// Largest wire length believed: GSO and USB transfers end far below.
 pub const WIRE_BYTES: u32 = 128 << 20;
 
-/// Rows of a batch: large enough to amortise a call, small enough that two stay in cache and flat memory holds.
-pub const BATCH_ROWS: usize = 65_536;
+/// Rows of a batch: large enough to amortise a call, small enough that its columns stay in the second-level cache and the
+/// allocator reuses their memory.
+pub const BATCH_ROWS: usize = 16_384;
 
 /// Runs kept of what one direction has outstanding: a 64 MiB window of 16 KiB super-segments; beyond, the oldest merge.
 pub const RUNS_PER_DIRECTION: usize = 4096;
@@ -22,7 +23,7 @@ pub const RUNS_PER_DIRECTION: usize = 4096;
 pub const PENDING_RETRANSMISSIONS: usize = 1024;
 
 /// Blocks of segment rows held back until the need of their retransmissions is known: about 100 MiB.
-pub const HELD_BLOCKS: usize = 8;
+pub const HELD_BLOCKS: usize = 32;
 
 /// Connections followed at once: 512 B to 3 KiB each; beyond, the longest idle one is closed.
 pub const LIVE_FLOWS: usize = 100_000;
@@ -37,7 +38,7 @@ pub const FLOW_COLD_NS: i64 = 130 * 1_000_000_000;
 pub const MAX_JUMP: i64 = 1 << 30;
 
 /// Acknowledged runs remembered for copies that come after their ACK: more than a window of them is unheard of in practice.
-pub const PAST_RUNS: usize = 256;
+pub const PAST_RUNS: usize = 128;
 
 /// Packets of a direction remembered to know one that is seen again: 8 on a wire, more on the air, where an A-MPDU is repeated whole.
 pub const RECENT_PACKETS: usize = 8;

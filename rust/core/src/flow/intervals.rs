@@ -36,6 +36,9 @@ pub struct Life {
 /// Pieces kept while a sender is silent; beyond, the oldest are final. A silent sender hears a few kinds of ACK only.
 const OPEN_PIECES: usize = 64;
 
+/// A scheduler's tick, 1000 Hz.
+const TICK_NS: i64 = 1_000_000;
+
 impl Life {
     pub fn new(start: i64) -> Self {
         Life { now: start, open: Vec::new(), last: None, acked_until: start }
@@ -50,6 +53,12 @@ impl Life {
         piece.start = self.now;
         piece.end = piece.end.max(self.now);
         self.now = piece.end;
+        // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
+        if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
+            if let Some(before) = self.open.last().or(self.last.as_ref()).filter(|p| p.state != State::Handshake) {
+                (piece.state, piece.timeout) = (before.state, before.timeout);
+            }
+        }
         match self.open.last_mut() {
             Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
             _ => self.open.push(piece),

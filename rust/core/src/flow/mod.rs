@@ -211,7 +211,7 @@ impl Tracker {
 
     fn hand_out(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.segments.drain(all, out);
-        let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS / 4);
+        let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS);
         if ready(self.timeouts.flow.len()) {
             out.push(("timeouts", self.timeouts.finish()));
         }

@@ -62,7 +62,9 @@ impl SegmentBlocks {
     /// Append a row and return its number; `open`: its need will be decided later.
     pub fn push(&mut self, r: &SegmentRow, open: bool) -> u64 {
         if self.blocks.back().is_none_or(|b| b.len >= limits::BATCH_ROWS) {
-            self.blocks.push_back(Block::default());
+            let mut block = Block::default();
+            block.rows.reserve(limits::BATCH_ROWS);
+            self.blocks.push_back(block);
         }
         let before: u64 = self.first + (self.blocks.len() as u64 - 1) * limits::BATCH_ROWS as u64;
         let Some(block) = self.blocks.back_mut() else { return 0 };

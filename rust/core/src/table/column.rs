@@ -26,6 +26,11 @@ impl<T: Copy + Default> Col<T> {
         self.values.is_empty()
     }
 
+    /// Make room for `rows` more.
+    pub fn reserve(&mut self, rows: usize) {
+        self.values.reserve(rows);
+    }
+
     #[inline]
     pub fn push(&mut self, value: T) {
         self.values.push(value);
@@ -38,14 +43,18 @@ impl<T: Copy + Default> Col<T> {
     pub fn push_opt(&mut self, value: Option<T>) {
         match value {
             Some(v) => self.push(v),
-            None => {
-                if self.valid.is_empty() {
-                    self.valid.resize(self.values.len(), true);
-                }
-                self.values.push(T::default());
-                self.valid.push(false);
-            }
+            None => self.push_null(),
         }
+    }
+
+    #[inline]
+    fn push_null(&mut self) {
+        if self.valid.is_empty() {
+            self.valid.reserve(self.values.capacity());
+            self.valid.resize(self.values.len(), true);
+        }
+        self.values.push(T::default());
+        self.valid.push(false);
     }
 
     /// Change a row that was pushed before.
@@ -120,6 +129,10 @@ impl DictCol {
         self.keys.is_empty()
     }
 
+    pub fn reserve(&mut self, rows: usize) {
+        self.keys.reserve(rows);
+    }
+
     pub fn generation(&self) -> u64 {
         self.generation
     }
@@ -166,6 +179,11 @@ impl RangesCol {
 
     pub fn is_empty(&self) -> bool {
         self.valid.is_empty()
+    }
+
+    pub fn reserve(&mut self, rows: usize) {
+        self.offsets.reserve(rows);
+        self.valid.reserve(rows);
     }
 
     #[inline]

@@ -64,6 +64,11 @@ macro_rules! define_table {
         pub struct $Builder { $(#[doc = $cdoc] pub $col: $crate::column_buffer!($ty)),* }
 
         impl $Builder {
+            /// Make room for so many more rows.
+            pub fn reserve(&mut self, rows: usize) {
+                $(self.$col.reserve(rows);)*
+            }
+
             /// The columns as Arrow arrays, in the schema's order; the builder is empty afterwards.
             pub fn finish_columns(&mut self) -> Vec<arrow_array::ArrayRef> {
                 vec![$($crate::column_finish!(self.$col, $ty $(, $values)?)),*]

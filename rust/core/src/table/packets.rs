@@ -67,6 +67,9 @@ impl PacketTable {
 
     /// Append one packet; `start_ns` is the trace's start, `flow` its connection and whether it goes from b to a.
     pub fn push(&mut self, p: &Packet, start_ns: i64, flow: Option<(u32, bool)>) {
+        if self.len == 0 {
+            self.rows.reserve(crate::limits::BATCH_ROWS);
+        }
         self.len += 1;
         let r = &mut self.rows;
         let has_ip = p.ip_version != 0;
