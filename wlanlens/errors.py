@@ -50,3 +50,11 @@ class MissingTable(WlanlensError):
 
 class OutputError(WlanlensError):
     """The output cannot be written where it was asked for."""
+
+
+class AlignmentError(WlanlensError):
+    """Captures that cannot be put on one time axis."""
+
+
+class RegistryError(WlanlensError):
+    """A shelf with a unit that is broken or defined twice."""

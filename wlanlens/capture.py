@@ -1,0 +1,198 @@
+"""Capture: what one tap recorded. `open()` sniffs by content at once and reads lazily."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wlanlens import _core, tables
+from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.text import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+VANTAGES = ("sender", "usb", "air", "receiver", "ap", "unknown")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A named count of what was odd in a capture.
+
+    Attributes
+    ----------
+    name, severity : str
+        What; info, loss (something could not be read) or error (the capture contradicts itself).
+    count : int
+        How often.
+    first_packet, first_offset : int
+        Where first: packet from 1 (0: none) and byte offset of the decompressed file.
+    sentence : str
+        What it means.
+    capture : str
+        Name of the capture.
+    """
+
+    name: str
+    severity: str
+    count: int
+    first_packet: int
+    first_offset: int
+    sentence: str
+    capture: str
+
+
+class Capture:
+    """What one tap at one point recorded.
+
+    Attributes
+    ----------
+    path : str
+        The file as it was named; "-" is standard input.
+    name : str
+        The file's name without its folder, as the column `capture` has it.
+    vantage : str
+        Where the tap sits: sender, usb, air, receiver, ap or unknown.
+    """
+
+    def __init__(self, path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", name: str | None = None) -> None:
+        if vantage not in VANTAGES:
+            raise WlanlensError(f"vantage {vantage!r} is none of {', '.join(VANTAGES)}")
+        self.raw_path = os.fspath(path)
+        self.path: str = as_text(self.raw_path)
+        self.name = name or name_of(self.raw_path)
+        self.vantage = vantage
+        self._reader: _core.Reader | None = None
+        self._tables: dict[str, pa.Table] | None = None
+        self._notes: list[Note] = []
+        self._info: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<Capture {printable(self.name)}: {self.format or 'not opened'}, {self.vantage}>"
+
+    def reader(self, **options: Any) -> _core.Reader:
+        """A fresh reader at the file's start; errors name the file."""
+        try:
+            return _core.Reader(None if self.path == "-" else self.raw_path, **options)
+        except WlanlensError as error:
+            error.path = printable(self.path)
+            raise
+        except OSError as error:
+            error.filename = printable(self.path)
+            raise
+
+    def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Read the file to its end: (table, batch) as they come, `capture` not yet added. Notes and info grow on the way."""
+        reader, self._reader = self._reader or self.reader(), None
+        try:
+            while batches := reader.next_batches():
+                yield from batches
+        except WlanlensError as error:
+            error.path = printable(self.path)
+            raise
+        finally:
+            self.take(reader)
+
+    def take(self, reader: _core.Reader) -> None:
+        """Copy what a reader knows about the file so far."""
+        self._info = dict(reader.info())
+        self._notes = [Note(*note, capture=self.name) for note in reader.notes()]
+
+    def _open(self) -> None:
+        if self._reader is None and not self._info:
+            self._reader = self.reader()
+            self._info = dict(self._reader.info())
+
+    def _load(self) -> dict[str, pa.Table]:
+        if self._tables is None:
+            import pyarrow as pa
+
+            parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
+            for name, batch in self.batches():
+                parts[name].append(batch)
+            self._tables = {
+                name: add_capture(pa.Table.from_batches(batches, tables.core_schemas()[name]), self.name, name)
+                for name, batches in parts.items()
+            }
+        return self._tables
+
+    def table(self, name: str) -> pa.Table:
+        """One of the capture's tables, read whole into memory; `analyze` reads files larger than that."""
+        found = self._load().get(name)
+        if found is None:
+            tables.schema(name)
+            raise MissingTable(f"a capture alone has no table {name!r}", path=printable(self.path))
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether the capture has a table, were it empty."""
+        return name in tables.core_schemas()
+
+    @property
+    def notes(self) -> list[Note]:
+        """What was odd, counted; reads the file to its end."""
+        if not self._notes and self._tables is None and not self._info.get("records"):
+            self._load()
+        return self._notes
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Format, compression, counts, times, link types, interfaces and texts of the file, as far as it was read."""
+        self._open()
+        return self._info
+
+    @property
+    def format(self) -> str:
+        """Container format, "pcap" or "pcapng"."""
+        return str(self._info.get("format", ""))
+
+    @property
+    def link_types(self) -> list[tuple[int, int]]:
+        """(LINKTYPE_ value, records) as far as the file was read."""
+        return list(self.info.get("link_types", []))
+
+    @property
+    def start_ns(self) -> int | None:
+        """Epoch time of the first packet in its own clock, ns; null when no stamp can be represented."""
+        value = self.info.get("first_ns")
+        return None if value is None else int(value)
+
+
+def add_capture(table: pa.Table, capture: str, name: str) -> pa.Table:
+    """Put the column `capture` in front and give all chunks one dictionary a column."""
+    import numpy as np
+    import pyarrow as pa
+
+    field = tables.capture_field()
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([capture]))
+        for n in (_lengths(table) or [])
+    ]
+    column = pa.chunked_array(chunks, type=field.type)
+    columns = [column, *table.columns]
+    return pa.Table.from_arrays(columns, schema=tables.schema(name)).unify_dictionaries()
+
+
+def _lengths(table: pa.Table) -> list[int]:
+    return [len(chunk) for chunk in table.column(0).chunks] if table.num_columns else []
+
+
+def as_text(path: str | bytes) -> str:
+    """A path as valid text: bytes that are no UTF-8 become \\xNN."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def name_of(path: str | bytes) -> str:
+    """A capture's name: the file's without its folder."""
+    text = as_text(path)
+    return "stdin" if text == "-" else (Path(text).name or text)
+
+
+def open(path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown") -> Capture:
+    """A capture file, recognised by its content; "-" is standard input. Tables are read when first asked for."""
+    capture = Capture(path, vantage=vantage)
+    capture._open()
+    return capture
