@@ -58,7 +58,9 @@ class Capture:
         Where the tap sits: sender, usb, air, receiver, ap or unknown.
     """
 
-    def __init__(self, path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", name: str | None = None) -> None:
+    def __init__(
+        self, path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", name: str | None = None
+    ) -> None:
         if vantage not in VANTAGES:
             raise WlanlensError(f"vantage {vantage!r} is none of {', '.join(VANTAGES)}")
         self.raw_path = os.fspath(path)
@@ -85,7 +87,7 @@ class Capture:
             raise
 
     def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Read the file to its end: (table, batch) as they come, `capture` not yet added. Notes and info grow on the way."""
+        """Read the file to its end: (table, batch) as they come, without `capture`. Notes and info grow on the way."""
         reader, self._reader = self._reader or self.reader(), None
         try:
             while batches := reader.next_batches():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ClockMap:
     """How one capture's clock maps to the trace's axis.
 
-    A trace of one capture has the identity: its own clock is the axis, nothing was fitted, the bound is 0 by definition.
+    A trace of one capture has the identity: its own clock is the axis, nothing was fitted, the bound is 0.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ Evidence = tuple[str, str, tuple[int, ...]]
 SEVERITIES = ("info", "warning", "serious")
 DIRECTIONS = ("a2b", "b2a")
 
-#: Packet numbers kept as evidence of one finding: enough for any figure, few enough for a file of thousands of findings.
+#: Packet numbers kept as evidence of one finding: enough for a figure, few enough for thousands of findings.
 EVIDENCE_ROWS = 1000
 
 
@@ -88,6 +88,28 @@ class Finding:
     def rows(self, table: str) -> tuple[int, ...]:
         """Packet numbers of the evidence in one table."""
         return tuple(row for name, _, rows in self.evidence for row in rows if name == table)
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """What a detector yields where the capture cannot decide: neither a finding nor health.
+
+    Attributes
+    ----------
+    code : str
+        The detector's code.
+    sentence : str
+        Why this capture cannot tell, and what would.
+    count : int
+        How many cases.
+    subject : str
+        Who, where it is one.
+    """
+
+    code: str
+    sentence: str
+    count: int = 1
+    subject: str = ""
 
 
 def frame_filter(packets: Iterable[int], limit: int = 200) -> str:

@@ -89,7 +89,9 @@ def collect(found: Iterable[Unit]) -> dict[str, Unit]:
     out: dict[str, Unit] = {}
     for unit in found:
         if unit.name in out:
-            raise RegistryError(f"{unit.shelf}: {unit.name!r} is defined by {out[unit.name].module} and by {unit.module}")
+            raise RegistryError(
+                f"{unit.shelf}: {unit.name!r} is defined by {out[unit.name].module} and by {unit.module}"
+            )
         out[unit.name] = unit
     return dict(sorted(out.items()))
 
@@ -121,7 +123,9 @@ def _foreign(shelf: str) -> Iterable[Unit]:
         try:
             loaded = point.load()
         except Exception as error:
-            raise RegistryError(f"the package behind {shelf} {point.name!r} ({point.value}) cannot be loaded: {error}") from error
+            raise RegistryError(
+                f"the package behind {shelf} {point.name!r} ({point.value}) cannot be loaded: {error}"
+            ) from error
         unit = loaded if isinstance(loaded, Unit) else unit_of(loaded, shelf)
         if unit.shelf != shelf:
             raise RegistryError(f"{point.value} is on the shelf {unit.shelf}, not {shelf}")

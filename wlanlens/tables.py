@@ -84,7 +84,9 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("t_end_ns", i64, "End, the next interval's start.", unit="ns"),
         ],
     )
-    value = pa.struct([pa.field("name", text), pa.field("integer", i64), pa.field("number", f64), pa.field("text", text)])
+    value = pa.struct(
+        [pa.field("name", text), pa.field("integer", i64), pa.field("number", f64), pa.field("text", text)]
+    )
     evidence = pa.struct([pa.field("table", text), pa.field("capture", text), pa.field("rows", pa.list_(u64))])
     findings = table(
         "findings",
@@ -98,7 +100,11 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("severity", _enum(), "How much it matters.", values=severities),
             _field("confidence", f64, "0..1: how sure it is that the cause is this one."),
             _field("cost_s", f64, "Seconds lost; costs of findings may overlap, only the ledger sums.", unit="s"),
-            _field("values", pa.list_(value), "Measured values, each a whole number, a number or a text; the unit is in the name."),
+            _field(
+                "values",
+                pa.list_(value),
+                "Measured values, each a whole number, a number or a text; the unit is in the name.",
+            ),
             _field("evidence", pa.list_(evidence), "Tables, captures and packet numbers of the rows that prove it."),
             _field("sentence", text, "One plain sentence."),
             _field("display_filter", text, "A Wireshark display filter that shows the evidence."),
@@ -116,7 +122,12 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("records", u64, "Records in the file."),
             _field("other_records", u64, "Records of protocols without a row (ARP, beacons ...)."),
             _field("tcp_segments", u64, "TCP segments followed."),
-            _field("tap_drops", u64, "Packets that the tap dropped, by the file's own statistics; null when it has none.", null=True),
+            _field(
+                "tap_drops",
+                u64,
+                "Packets that the tap dropped, by the file's own statistics; null when it has none.",
+                null=True,
+            ),
             _field("lost_before_tap", u64, "Retransmissions whose first copy never passed this tap."),
             _field("capture_duplicates", u64, "Packets that the tap recorded twice."),
             _field("network_duplicates", u64, "Packets that the network delivered twice."),
@@ -126,7 +137,9 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("not_captured_ns", i64, "Time of flows' lives for which the capture misses packets.", unit="ns"),
             _field("time_steps", u64, "Time stamps that run backwards."),
             _field("info_notes", u64, "Oddities without loss, counted in the capture's notes."),
-            _field("loss_notes", u64, "Records or parts of them that could not be read, counted in the capture's notes."),
+            _field(
+                "loss_notes", u64, "Records or parts of them that could not be read, counted in the capture's notes."
+            ),
             _field("error_notes", u64, "Contradictions, counted in the capture's notes."),
         ],
     )
@@ -176,8 +189,7 @@ def enum_values(name: str, column: str) -> tuple[str, ...]:
 
 def empty(name: str) -> pa.Table:
     """A table with no rows."""
-    table = schema(name).empty_table()
-    return table
+    return schema(name).empty_table()
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:
@@ -237,5 +249,7 @@ def markdown() -> str:
             meta = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
             values = f" One of: {', '.join(meta['values'].split())}." if "values" in meta else ""
             null = "yes" if field.nullable else ""
-            lines.append(f"| `{field.name}` | {_type_name(field)} | {meta.get('unit', '')} | {null} | {meta['doc']}{values} |")
+            lines.append(
+                f"| `{field.name}` | {_type_name(field)} | {meta.get('unit', '')} | {null} | {meta['doc']}{values} |"
+            )
     return "\n".join(lines) + "\n"

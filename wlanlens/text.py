@@ -13,7 +13,7 @@ _MARKS = 4
 
 
 def printable(text: str | bytes, limit: int = 500) -> str:
-    r"""`text` with everything but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters."""
+    r"""`text` with all but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     out = []

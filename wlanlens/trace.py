@@ -113,10 +113,14 @@ class Trace:
             rows = self.table(name).select(names)
             rows = rows.filter(pc.is_valid(rows.column("flow")))
             if name == "packets":
-                rows = rows.group_by(["flow", "direction"], use_threads=False).aggregate(
-                    [(c, "first") for c in names[2:]]
-                ).rename_columns(names)
-            for flow, direction, src, sport, dst, dport in zip(*(rows.column(c).to_pylist() for c in names), strict=True):
+                rows = (
+                    rows.group_by(["flow", "direction"], use_threads=False)
+                    .aggregate([(c, "first") for c in names[2:]])
+                    .rename_columns(names)
+                )
+            for flow, direction, src, sport, dst, dport in zip(
+                *(rows.column(c).to_pylist() for c in names), strict=True
+            ):
                 here = (src, sport, dst, dport) if direction == "a2b" else (dst, dport, src, sport)
                 out.setdefault(flow, here)
             if out:
@@ -161,6 +165,7 @@ def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path
         raise AlignmentError("there is no capture to align")
     if len(opened) > 1:
         raise AlignmentError(
-            f"aligning {len(opened)} captures on one clock is not built yet", next="analyse each on its own, one command a capture"
+            f"aligning {len(opened)} captures on one clock is not built yet",
+            next="analyse each on its own, one command a capture",
         )
     return Trace(opened)
