@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import _core, tables
 from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.feed import Feed, call
 from wlanlens.text import printable
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Capture:
         self._reader: _core.Reader | None = None
         self._tables: dict[str, pa.Table] | None = None
         self._notes: list[Note] = []
+        self._read = False
         self._info: dict[str, Any] = {}
 
     def __repr__(self) -> str:
@@ -78,7 +80,8 @@ class Capture:
     def reader(self, **options: Any) -> _core.Reader:
         """A fresh reader at the file's start; errors name the file."""
         try:
-            return _core.Reader(None if self.path == "-" else self.raw_path, **options)
+            reader: _core.Reader = call(lambda: _core.Reader(None if self.path == "-" else self.raw_path, **options))
+            return reader
         except WlanlensError as error:
             error.path = printable(self.path)
             raise
@@ -86,37 +89,61 @@ class Capture:
             error.filename = printable(self.path)
             raise
 
-    def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Read the file to its end: (table, batch) as they come, without `capture`. Notes and info grow on the way."""
+    def feed(self) -> Feed:
+        """The file's batches from its start, read in a thread; the reader is used up."""
+        self._open()
         reader, self._reader = self._reader or self.reader(), None
-        try:
-            while batches := reader.next_batches():
-                yield from batches
-        except WlanlensError as error:
-            error.path = printable(self.path)
-            raise
-        finally:
-            self.take(reader)
+        return Feed(reader)
 
-    def take(self, reader: _core.Reader) -> None:
-        """Copy what a reader knows about the file so far."""
-        self._info = dict(reader.info())
-        self._notes = [Note(*note, capture=self.name) for note in reader.notes()]
+    def take(self, feed: Feed) -> None:
+        """Copy what a feed has learned about the file."""
+        self._info = dict(feed.info)
+        self._notes = [Note(*note, capture=self.name) for note in feed.notes]
+        self._read = True
 
     def _open(self) -> None:
         if self._reader is None and not self._info:
             self._reader = self.reader()
             self._info = dict(self._reader.info())
 
+    def describe(self) -> dict[str, Any]:
+        """What analysis.json keeps of a capture."""
+        return {
+            "name": self.name,
+            "path": os.fsdecode(self.raw_path) if self.path == "-" else os.fsdecode(os.path.abspath(self.raw_path)),
+            "vantage": self.vantage,
+            **self.info,
+            "notes": [{k: v for k, v in asdict(note).items() if k != "capture"} for note in self.notes],
+        }
+
+    @classmethod
+    def described(cls, row: Mapping[str, Any]) -> Capture:
+        """A capture from analysis.json: its description without its tables."""
+        row = dict(row)
+        notes, path = row.pop("notes"), str(row.pop("path"))
+        capture = cls(path, name=str(row.pop("name")), vantage=str(row.pop("vantage")))
+        capture._info, capture._read = row, True
+        capture._notes = [Note(**note, capture=capture.name) for note in notes]
+        return capture
+
     def _load(self) -> dict[str, pa.Table]:
         if self._tables is None:
             import pyarrow as pa
 
             parts: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables.core_schemas()}
-            for name, batch in self.batches():
-                parts[name].append(batch)
+            feed = self.feed()
+            try:
+                for batches in feed:
+                    for name, batch in batches:
+                        parts[name].append(batch)
+            except WlanlensError as error:
+                error.path = printable(self.path)
+                raise
+            self.take(feed)
             self._tables = {
-                name: add_capture(pa.Table.from_batches(batches, tables.core_schemas()[name]), self.name, name)
+                name: pa.Table.from_batches(
+                    [stamp(batch, self.name, name) for batch in batches], tables.schema(name)
+                ).unify_dictionaries()
                 for name, batches in parts.items()
             }
         return self._tables
@@ -136,7 +163,7 @@ class Capture:
     @property
     def notes(self) -> list[Note]:
         """What was odd, counted; reads the file to its end."""
-        if not self._notes and self._tables is None and not self._info.get("records"):
+        if not self._read:
             self._load()
         return self._notes
 
@@ -163,23 +190,13 @@ class Capture:
         return None if value is None else int(value)
 
 
-def add_capture(table: pa.Table, capture: str, name: str) -> pa.Table:
-    """Put the column `capture` in front and give all chunks one dictionary a column."""
+def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
+    """A batch of the table `name` with the column `capture` in front."""
     import numpy as np
     import pyarrow as pa
 
-    field = tables.capture_field()
-    chunks = [
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([capture]))
-        for n in (_lengths(table) or [])
-    ]
-    column = pa.chunked_array(chunks, type=field.type)
-    columns = [column, *table.columns]
-    return pa.Table.from_arrays(columns, schema=tables.schema(name)).unify_dictionaries()
-
-
-def _lengths(table: pa.Table) -> list[int]:
-    return [len(chunk) for chunk in table.column(0).chunks] if table.num_columns else []
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(batch.num_rows, np.int32)), pa.array([capture]))
+    return pa.RecordBatch.from_arrays([column, *batch.columns], schema=tables.schema(name))
 
 
 def as_text(path: str | bytes) -> str:
