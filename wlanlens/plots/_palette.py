@@ -16,35 +16,27 @@ class Owner(NamedTuple):
     colour: str
     ink: str
     """Colour of text on it."""
-    meaning: str
 
 
 OWNERS: dict[str, Owner] = {
-    "handshake": Owner("handshake", "#c9ced6", "#111", "from the SYN until the connection was open"),
-    "application": Owner("application", "#e4e6ea", "#111", "the sending program had nothing to send"),
-    "receiver_window": Owner("receiver window", "#f0e442", "#111", "the receiver's window allowed no more"),
-    "delayed_ack": Owner("delayed ACK", "#b5a642", "#111", "one side waited for the other's delayed-ACK timer"),
-    "rto_idle": Owner("RTO idle", "#d55e00", "#fff", "silent until the retransmission timer fired"),
-    "backoff_idle": Owner("backoff idle", "#8a2d00", "#fff", "silent because the timer had been doubled"),
-    "spurious_recovery": Owner("spurious recovery", "#cc79a7", "#111", "resending what had not been lost"),
-    "loss_recovery": Owner("loss recovery", "#e69f00", "#111", "resending after a timeout"),
-    "fast_recovery": Owner("fast recovery", "#f5c97a", "#111", "resending after duplicate ACKs"),
-    "slow_start": Owner("slow start", "#9ad0c2", "#111", "the window was still opening"),
-    "usb": Owner("USB", "#7a5195", "#fff", "the adapter's bus was busy"),
-    "air_useful": Owner("air: useful", "#009e73", "#fff", "the frames that carried this flow"),
-    "air_retries": Owner("air: retries", "#005f45", "#fff", "frames of this flow that had to be repeated"),
-    "air_others": Owner("air: others", "#7fb8a4", "#111", "frames of other flows and stations"),
-    "queue": Owner("queue", "#0072b2", "#fff", "standing in a queue"),
-    "transfer": Owner("transfer", "#8fbbdc", "#111", "data moved as fast as the path allowed"),
-    "unknown": Owner("unknown", "#ffffff", "#111", "the capture does not tell"),
+    "handshake": Owner("handshake", "#c9ced6", "#111"),
+    "application": Owner("application", "#e4e6ea", "#111"),
+    "receiver_window": Owner("receiver window", "#f0e442", "#111"),
+    "delayed_ack": Owner("delayed ACK", "#b5a642", "#111"),
+    "rto_idle": Owner("RTO idle", "#d55e00", "#fff"),
+    "backoff_idle": Owner("backoff idle", "#8a2d00", "#fff"),
+    "spurious_recovery": Owner("spurious recovery", "#cc79a7", "#111"),
+    "loss_recovery": Owner("loss recovery", "#e69f00", "#111"),
+    "fast_recovery": Owner("fast recovery", "#f5c97a", "#111"),
+    "slow_start": Owner("slow start", "#9ad0c2", "#111"),
+    "usb": Owner("USB", "#7a5195", "#fff"),
+    "air_useful": Owner("air: useful", "#009e73", "#fff"),
+    "air_retries": Owner("air: retries", "#005f45", "#fff"),
+    "air_others": Owner("air: others", "#7fb8a4", "#111"),
+    "queue": Owner("queue", "#0072b2", "#fff"),
+    "transfer": Owner("transfer", "#8fbbdc", "#111"),
+    "unknown": Owner("unknown", "#ffffff", "#111"),
 }
-
-LOST = frozenset(
-    ("receiver_window", "delayed_ack", "rto_idle", "backoff_idle", "spurious_recovery", "loss_recovery",
-     "fast_recovery", "usb", "air_retries", "air_others")
-)  # fmt: skip
-"""Owners of time that the flow would rather have used: the ledger strip draws them over the others."""
-
 
 class Trigger(NamedTuple):
     """How a retransmission's cause is shown, on light and on dark paper."""

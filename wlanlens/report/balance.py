@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wlanlens.ledger import HEALTHY, summary
 from wlanlens.plots._rows import FlowKey
-from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,18 +21,16 @@ class Account:
     owners: tuple[tuple[str, int], ...]
     """(owner, ns) in the ledger's order, those with time only; they sum to total_ns."""
 
+    @property
+    def lost_ns(self) -> int:
+        """Time of owners that a healthy transfer does not have."""
+        return sum(ns for owner, ns in self.owners if owner not in HEALTHY)
+
 
 def accounts(ledger: pa.Table) -> dict[FlowKey, Account]:
     """One account a flow's direction."""
-    import pyarrow.compute as pc
-
-    lengths = ledger.append_column("ns", pc.subtract(ledger["t_end_ns"], ledger["t_start_ns"]))
-    by = ["capture", "flow", "direction", "owner"]
-    sums = lengths.select([*by, "ns"]).group_by(by).aggregate([("ns", "sum")])
-    found: dict[FlowKey, dict[str, int]] = {}
-    for capture, flow, direction, owner, ns in zip(*(sums[name].to_pylist() for name in (*by, "ns_sum")), strict=True):
-        found.setdefault(FlowKey(capture, flow, direction), {})[owner] = ns
-    return {
-        key: Account(key, sum(parts.values()), tuple((o, parts[o]) for o in OWNERS if parts.get(o)))
-        for key, parts in found.items()
-    }
+    found: dict[FlowKey, list[tuple[str, int]]] = {}
+    sums = summary(ledger)
+    for capture, flow, direction, owner, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):
+        found.setdefault(FlowKey(capture, flow, direction), []).append((owner, ns))
+    return {key: Account(key, sum(ns for _, ns in parts), tuple(p for p in parts if p[1])) for key, parts in found.items()}
