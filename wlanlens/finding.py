@@ -203,23 +203,30 @@ def from_json(text: str | bytes) -> list[Finding]:
     return [from_dict(row) for row in json.loads(text)]
 
 
-def merge(findings: Iterable[Finding], touch_ns: int = 0) -> list[Finding]:
-    """Join findings of one code and flow whose intervals touch: the two halves of what a window's border cut.
+def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[Finding]:
+    """Findings of two windows in a row: the halves of one that the border cut become one.
 
-    `touch_ns`: gap up to which two intervals are one. Costs and integer values named `*_count` or `*_bytes` add up;
-    other values, and the sentence, are those of the costlier half.
+    Halves have one code, subject and flow, and the later begins before the earlier ends. Costs add up, and so do whole
+    numbers whose names end in `_count` or `_bytes`; other values and the sentence are those of the costlier half.
     """
-    out: list[Finding] = []
+    out = list(earlier)
     latest: dict[tuple[str, str, str, int | None, str | None], int] = {}
-    for f in sorted(findings, key=lambda f: (f.t_start_ns, f.t_end_ns, f.code, f.subject)):
-        key = (f.code, f.capture, f.subject, f.flow, f.direction)
-        at = latest.get(key)
-        if at is not None and f.t_start_ns <= out[at].t_end_ns + touch_ns:
-            out[at] = _join(out[at], f)
+    for i, f in enumerate(out):
+        at = latest.setdefault(_key(f), i)
+        if f.t_end_ns > out[at].t_end_ns:
+            latest[_key(f)] = i
+    for f in later:
+        cut = latest.get(_key(f))
+        if cut is not None and f.t_start_ns <= out[cut].t_end_ns:
+            out[cut] = _join(out[cut], f)
+            del latest[_key(f)]
         else:
-            latest[key] = len(out)
             out.append(f)
     return out
+
+
+def _key(f: Finding) -> tuple[str, str, str, int | None, str | None]:
+    return f.code, f.capture, f.subject, f.flow, f.direction
 
 
 def _join(a: Finding, b: Finding) -> Finding:

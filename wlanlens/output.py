@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -44,10 +45,8 @@ class Output:
 
     def __enter__(self) -> Output:
         try:
-            self._enter()
-        except OSError as error:
-            self.abandon()
-            raise self._error(error) from error
+            with self.writing():
+                self._enter()
         except BaseException:
             self.abandon()
             raise
@@ -95,6 +94,15 @@ class Output:
                     return
             os.close(lock)
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Errors of the operating system in here are the output's: a full disk, a directory that may not be written."""
+        try:
+            yield
+        except OSError as error:
+            where = printable(str(error.filename or self.path))
+            raise OutputError(f"cannot write: {error.strerror or error}", path=where) from error
+
     def file(self, *names: str) -> Path:
         """A path to write to; it gets its final name at `commit`."""
         final = self.path.joinpath(*names)
@@ -113,12 +121,12 @@ class Output:
 
     def write_text(self, name: str, text: str) -> None:
         """Write one small file of ASCII text."""
-        with open(self.file(name), "x", encoding="ascii") as out:
+        with self.writing(), open(self.file(name), "x", encoding="ascii") as out:
             out.write(text)
 
     def commit(self) -> None:
         """Remove the parts of an earlier analysis and give every file its name, the report last."""
-        try:
+        with self.writing():
             mine = {temporary for temporary, _ in self._pending}
             for folder in (self.path / TABLES / name for name in tables.names()):
                 if folder.is_dir() and not folder.is_symlink():
@@ -127,17 +135,13 @@ class Output:
                             old.unlink()
             for name in (ANALYSIS, FINDINGS, REPORT):
                 (self.path / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise self._error(error) from error
         self.replace()
 
     def replace(self) -> None:
         """Give every file written its name and leave the others as they are."""
-        try:
+        with self.writing():
             for temporary, final in sorted(self._pending, key=lambda p: p[1].name == REPORT):
                 os.replace(temporary, final)
-        except OSError as error:
-            raise self._error(error) from error
         self._pending.clear()
         self._made.clear()
 
@@ -156,9 +160,6 @@ class Output:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         self._made.clear()
-
-    def _error(self, error: OSError) -> OutputError:
-        return OutputError(f"cannot write: {error.strerror or error}", path=printable(str(error.filename or self.path)))
 
 
 def _is_regular(path: Path) -> bool:
@@ -187,7 +188,8 @@ class TableWriter:
             self._held += rows.to_batches() if hasattr(rows, "to_batches") else [rows]
             self._held_rows += rows.num_rows
             if self._held_rows >= GROUP_ROWS:
-                self._flush()
+                with self._output.writing():
+                    self._flush()
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -225,9 +227,10 @@ class TableWriter:
 
     def finish(self) -> None:
         """Write what is held; a table without rows gets an empty part, so that it can be asked."""
-        if self._held or not self.parts:
-            self._flush()
-        self._close()
+        with self._output.writing():
+            if self._held or not self.parts:
+                self._flush()
+            self._close()
 
     def drop(self) -> None:
         """Close without finishing: after an error."""
