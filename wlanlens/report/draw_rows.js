@@ -16,8 +16,8 @@ function drawFlight(b, flow, look) {
 }
 
 // Above: one bar a finding, and the ledger in time. What costs is drawn last, so that short waits stay visible.
-const LANES = 4;
-const LANE_SHARE = 0.16;
+const LANES = 3;
+const LANE_SHARE = 0.24;
 
 function laneBox(b, finding) {
   const left = b.px(finding.from), right = b.px(finding.to);

@@ -1,11 +1,13 @@
 // The figure: Plotly draws axes, grid and zoom; every mark is drawn on a canvas and given to it as an image.
 const ROWS = [
-  { axis: "yaxis4", y: "y4", share: [0.905, 1] },
-  { axis: "yaxis", y: "y", share: [0.40, 0.885] },
+  { axis: "yaxis4", y: "y4", share: [0.88, 1] },
+  { axis: "yaxis", y: "y", share: [0.385, 0.865] },
   { axis: "yaxis2", y: "y2", share: [0.215, 0.365] },
   { axis: "yaxis3", y: "y3", share: [0, 0.18] },
 ];
-const MARGIN = { l: 62, r: 10, t: 4, b: 40 };
+const MARGIN = { l: 54, r: 10, t: 4, b: 40 };
+// What a row shows, written in it.
+const NAMES = [["sequence", 1], ["round trip, and the timer over it", 2], ["in flight, and the window over it", 3]];
 
 class Figure {
   constructor(box) {
@@ -52,18 +54,21 @@ class Figure {
   layout() {
     const look = theme();
     const axis = { zeroline: false, gridcolor: look.faint, linecolor: look.faint, tickfont: { size: 11 }, automargin: false, exponentformat: "SI" };
-    const title = (text) => ({ text: label(text), font: { size: 11 }, standoff: 4 });
     const coarse = window.matchMedia("(pointer: coarse)").matches;
     return {
       ...this.size(), margin: MARGIN, showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
-      xaxis: { ...axis, anchor: "y3", range: this.x, title: title("seconds since the capture's first packet"), hoverformat: ".9f" },
+      xaxis: { ...axis, anchor: "y3", range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
       yaxis4: { ...axis, domain: ROWS[0].share, range: [0, 1], fixedrange: true, showgrid: false, showticklabels: false, ticks: "" },
-      yaxis: { ...axis, domain: ROWS[1].share, range: [0, 1], title: title("sequence"), ticksuffix: "B", nticks: 7 },
-      yaxis2: { ...axis, domain: ROWS[2].share, type: "log", range: [-3, 1], title: title("RTT, timer"), dtick: 1, ticksuffix: "s" },
-      yaxis3: { ...axis, domain: ROWS[3].share, range: [0, 1], title: title("in flight"), ticksuffix: "B", nticks: 4, rangemode: "tozero" },
+      yaxis: { ...axis, domain: ROWS[1].share, range: [0, 1], ticksuffix: "B", nticks: 7 },
+      yaxis2: { ...axis, domain: ROWS[2].share, type: "log", range: [-3, 1], dtick: 1, ticksuffix: "s" },
+      yaxis3: { ...axis, domain: ROWS[3].share, range: [0, 1], ticksuffix: "B", nticks: 4, rangemode: "tozero" },
       images: [], shapes: [],
+      annotations: NAMES.map(([text, row]) => ({
+        text: label(text), xref: "paper", yref: "paper", x: 0, y: ROWS[row].share[1], xanchor: "left", yanchor: "top",
+        xshift: 4, showarrow: false, font: { size: 11, color: look.quiet }, bgcolor: look.paper, opacity: 0.85, borderpad: 1,
+      })),
     };
   }
 

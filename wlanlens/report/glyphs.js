@@ -22,7 +22,7 @@ function glyphPainter(b, paper) {
     pen.fillStyle = colour;
     pen.fillText(shown, 2 * b.unit, canvas.height / 2);
     if (need === "needless") {
-      pen.fillRect(0, Math.round(canvas.height / 2 - b.unit / 2), canvas.width, 1.5 * b.unit);
+      pen.fillRect(b.unit, Math.round(canvas.height / 2 - b.unit / 2), canvas.width - 2 * b.unit, b.unit);
     }
     sprites.set(key, canvas);
     return canvas;

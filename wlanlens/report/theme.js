@@ -7,7 +7,7 @@ function theme() {
   return {
     side, paper: css.getPropertyValue("--paper").trim(), ink: css.getPropertyValue("--ink").trim(),
     faint: css.getPropertyValue("--rule").trim(), soft: css.getPropertyValue("--soft").trim(),
-    accent: css.getPropertyValue("--accent").trim(),
+    quiet: css.getPropertyValue("--quiet").trim(), accent: css.getPropertyValue("--accent").trim(),
     line: (name) => PAGE.lines[name][side],
     trigger: (mark) => PAGE.triggers[Math.floor((mark - RETRANSMISSION) / 3)].colours[side],
   };

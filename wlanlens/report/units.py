@@ -71,9 +71,8 @@ def share(part: float, whole: float) -> str:
 
 
 def confidence(value: float) -> str:
-    """How sure, in words and a number."""
-    word = "certain" if value >= 0.99 else "very likely" if value >= 0.9 else "likely" if value >= 0.7 else "possible"
-    return f"{word} ({value:.2f})"
+    """How sure a finding is."""
+    return f"{100 * value:.0f}{THIN}% sure"
 
 
 def three(value: float) -> str:
