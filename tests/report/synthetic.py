@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from wlanlens import tables
 from wlanlens.capture import Capture
@@ -214,3 +215,37 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
         DetectorState("overbuffering", "A standing queue.", "failed", "ZeroDivisionError: division by zero"),
     ]
     return Made(trace, findings, held["ledger"], states)
+
+
+def many(packets: int) -> Made:
+    """An analysis of one long flow: 20 000 made rows, repeated with time, packet and sequence numbers moved on."""
+    made = make(20_000)
+    segments, ledger = made.trace.table("segments"), made.ledger
+    times = -(-packets // segments.num_rows)
+    lasted, data = made.trace.duration_ns + 1_000_000, pc.max(segments["rel_seq"]).as_py()
+
+    def moved(table: pa.Table, by: dict[str, int]) -> pa.Table:
+        parts = []
+        for i in range(times):
+            part = table
+            for name, step in by.items():
+                at = part.schema.get_field_index(name)
+                shifted = pc.add(part[name], pa.scalar(i * step, part[name].type)).cast(part[name].type)
+                part = part.set_column(at, part.schema.field(name), shifted)
+            parts.append(part)
+        return pa.concat_tables(parts)
+
+    held = {
+        "segments": moved(segments, {"t_ns": lasted, "packet": segments.num_rows, "rel_seq": data, "rel_ack": data}),
+        "ledger": moved(ledger, {"t_start_ns": lasted, "t_end_ns": lasted}),
+        "quality": made.trace.table("quality"),
+    }
+    trace = Trace(made.trace.captures, held, start_ns=START_NS, duration_ns=times * lasted, endpoints={0: ("10.0.0.1", 40000, "10.0.0.2", 5001)})  # fmt: skip
+    return Made(trace, made.findings, held["ledger"], made.states)
+
+
+def nothing() -> Made:
+    """An analysis of a capture without a TCP connection."""
+    capture = Capture.described({"name": NAME, "path": NAME, "vantage": "unknown", "format": "pcap", "records": 0, "notes": []})
+    held = {name: tables.empty(name) for name in ("segments", "packets", "ledger", "quality")}
+    return Made(Trace([capture], held, start_ns=START_NS, duration_ns=0), [], held["ledger"], [])

@@ -15,7 +15,7 @@ function drawFlight(b, flow, look) {
   stepLine(b, f1 - f0, (i) => flow.x[flow.flights[f0 + i]], (i) => flow.flight[flow.flights[f0 + i]], look.line("flight"), 1.25 * b.unit);
 }
 
-// Above: one bar a finding, and the ledger in time. What costs is drawn last, so that short waits stay visible.
+// Above: one bar a finding, and the ledger in time.
 const LANES = 3;
 const LANE_SHARE = 0.24;
 
@@ -27,17 +27,7 @@ function laneBox(b, finding) {
 }
 
 function drawStrip(b, flow, findings, look, chosen, pointed) {
-  const { from, to, owner } = flow.ledger;
-  const top = Math.round(LANES * LANE_SHARE * b.h) + b.unit;
-  for (const lost of [false, true]) {
-    for (let i = 0; i < from.length; i++) {
-      const o = PAGE.owners[owner[i]];
-      if (o.lost !== lost || to[i] / 1e9 < b.x[0] || from[i] / 1e9 > b.x[1]) continue;
-      const left = b.px(from[i] / 1e9);
-      b.pen.fillStyle = o.colour;
-      b.pen.fillRect(left, top, Math.max(lost ? b.unit : 0, b.px(to[i] / 1e9) - left), b.h - top);
-    }
-  }
+  drawLedger(b, flow.ledger, Math.round(LANES * LANE_SHARE * b.h) + b.unit);
   b.pen.font = `600 ${Math.round(9.5 * b.unit)}px system-ui, sans-serif`;
   b.pen.textBaseline = "middle";
   for (const finding of findings) {
@@ -50,6 +40,31 @@ function drawStrip(b, flow, findings, look, chosen, pointed) {
     if (box.left + box.wide - left > 8 * b.unit * String(finding.n).length) {
       b.pen.fillStyle = loud ? look.paper : look.ink;
       b.pen.fillText(String(finding.n), left, box.top + box.high / 2);
+    }
+  }
+}
+
+// Every pixel column holds the owners of its slice of time, each as tall as its share; what costs lies at the bottom
+// and is never less than a pixel.
+function drawLedger(b, { from, to, owner }, top) {
+  const kinds = PAGE.owners.length, shares = new Float64Array(b.w * kinds);
+  for (let i = lowerBound(to.length, (k) => to[k] / 1e9, b.x[0]); i < from.length && from[i] / 1e9 <= b.x[1]; i++) {
+    const left = Math.max(0, b.px(from[i] / 1e9)), right = Math.min(b.w, b.px(to[i] / 1e9));
+    for (let column = Math.floor(left); column < right; column++) {
+      shares[column * kinds + owner[i]] += Math.min(right, column + 1) - Math.max(left, column);
+    }
+  }
+  const order = PAGE.owners.map((_, k) => k).sort((a, z) => Number(PAGE.owners[z].lost) - Number(PAGE.owners[a].lost));
+  const full = b.h - top;
+  for (let column = 0; column < b.w; column++) {
+    let bottom = b.h;
+    for (const k of order) {
+      const share = shares[column * kinds + k];
+      if (!share) continue;
+      const high = Math.min(bottom - top, Math.max(PAGE.owners[k].lost ? b.unit : 0, share * full));
+      b.pen.fillStyle = PAGE.owners[k].colour;
+      b.pen.fillRect(column, bottom - high, 1, high);
+      bottom -= high;
     }
   }
 }

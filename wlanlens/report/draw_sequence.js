@@ -76,32 +76,39 @@ function drawDupacks(b, flow, look) {
 }
 
 function drawRare(b, flow, look) {
-  const glyph = glyphPainter(b, look.paper);
-  const [t0, t1] = span(flow, flow.thirds, b.x[0], b.x[1]);
-  for (let i = t0; i < t1; i++) {
-    glyph("3", b.px(flow.x[flow.thirds[i]]), b.py(flow.seq[flow.thirds[i]]) + 3 * b.unit, look.line("ack"), "", true);
-  }
   const [from, to] = span(flow, flow.glyphs, b.x[0], b.x[1]);
-  const ticks = new Map();
+  const resent = new Map(), others = [];
   for (let i = from; i < to; i++) {
     const row = flow.glyphs[i], mark = flow.mark[row];
-    if (mark < RETRANSMISSION || mark >= ACK) continue;
-    if (!ticks.has(mark)) ticks.set(mark, []);
-    ticks.get(mark).push(row);
+    if (mark < RETRANSMISSION || mark >= ACK) others.push(row);
+    else if (resent.has(mark)) resent.get(mark).push(row);
+    else resent.set(mark, [row]);
   }
-  for (const [mark, rows] of ticks) {
+  // By cause: timeouts come first in the list of triggers, so theirs are the letters that find room.
+  const causes = [...resent].sort(([a], [z]) => a - z);
+  for (const [mark, rows] of causes) {
     const bars = barPainter(b, look.trigger(mark), 2.5 * b.unit, 3 * b.unit);
     bars.begin();
     for (const row of rows) bars.bar(flow.x[row], flow.seq[row], flow.seq[row] + flow.size[row]);
     bars.end();
   }
-  for (let i = from; i < to; i++) {
-    const row = flow.glyphs[i], mark = flow.mark[row], text = glyphOf(flow, row);
-    const y = b.py(flow.seq[row] + (mark >= ACK ? 0 : flow.size[row]));
-    if (y < 0 || y > b.h + 2) continue;
-    const sentAgain = mark >= RETRANSMISSION && mark < ACK;
-    const colour = sentAgain ? look.trigger(mark) : text === "Z" ? look.line("window") : look.line("other_copy");
-    glyph(text, b.px(flow.x[row]), y, colour, sentAgain ? PAGE.needs[(mark - RETRANSMISSION) % 3] : "", text === "Z");
+  const glyph = glyphPainter(b, look.paper);
+  const visible = (y) => y >= 0 && y <= b.h + 2;
+  for (const [mark, rows] of causes) {
+    for (const row of rows) {
+      const y = b.py(flow.seq[row] + flow.size[row]);
+      if (visible(y)) glyph("R", b.px(flow.x[row]), y, look.trigger(mark), PAGE.needs[(mark - RETRANSMISSION) % 3]);
+    }
+  }
+  for (const row of others) {
+    const text = glyphOf(flow, row), isAck = flow.mark[row] >= ACK;
+    const y = b.py(flow.seq[row] + (isAck ? 0 : flow.size[row]));
+    if (visible(y)) glyph(text, b.px(flow.x[row]), y, look.line(text === "Z" ? "window" : "other_copy"), "", isAck);
+  }
+  const [t0, t1] = span(flow, flow.thirds, b.x[0], b.x[1]);
+  for (let i = t0; i < t1; i++) {
+    const y = b.py(flow.seq[flow.thirds[i]]) + 3 * b.unit;
+    if (visible(y)) glyph("3", b.px(flow.x[flow.thirds[i]]), y, look.line("ack"), "", true);
   }
 }
 

@@ -1,12 +1,12 @@
 // The figure: Plotly draws axes, grid and zoom; every mark is drawn on a canvas and given to it as an image.
 const ROWS = [
-  { axis: "yaxis4", y: "y4", share: [0.88, 1] },
-  { axis: "yaxis", y: "y", share: [0.385, 0.865] },
-  { axis: "yaxis2", y: "y2", share: [0.215, 0.365] },
+  { axis: "yaxis4", y: "y4", share: [0.89, 1] },
+  { axis: "yaxis", y: "y", share: [0.395, 0.86] },
+  { axis: "yaxis2", y: "y2", share: [0.215, 0.36] },
   { axis: "yaxis3", y: "y3", share: [0, 0.18] },
 ];
 const MARGIN = { l: 54, r: 10, t: 4, b: 40 };
-// What a row shows, written in it.
+// What a row shows, written over it.
 const NAMES = [["sequence", 1], ["round trip, and the timer over it", 2], ["in flight, and the window over it", 3]];
 
 class Figure {
@@ -18,7 +18,6 @@ class Figure {
     this.pointed = null;
     this.held = {};
     this.pictures = [];
-    this.ours = false;
   }
 
   async open() {
@@ -62,12 +61,12 @@ class Figure {
       xaxis: { ...axis, anchor: "y3", range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
       yaxis4: { ...axis, domain: ROWS[0].share, range: [0, 1], fixedrange: true, showgrid: false, showticklabels: false, ticks: "" },
       yaxis: { ...axis, domain: ROWS[1].share, range: [0, 1], ticksuffix: "B", nticks: 7 },
-      yaxis2: { ...axis, domain: ROWS[2].share, type: "log", range: [-3, 1], dtick: 1, ticksuffix: "s" },
+      yaxis2: { ...axis, domain: ROWS[2].share, type: "log", range: [-3, 1] },
       yaxis3: { ...axis, domain: ROWS[3].share, range: [0, 1], ticksuffix: "B", nticks: 4, rangemode: "tozero" },
       images: [], shapes: [],
       annotations: NAMES.map(([text, row]) => ({
-        text: label(text), xref: "paper", yref: "paper", x: 0, y: ROWS[row].share[1], xanchor: "left", yanchor: "top",
-        xshift: 4, showarrow: false, font: { size: 11, color: look.quiet }, bgcolor: look.paper, opacity: 0.85, borderpad: 1,
+        text: label(text), xref: "paper", yref: "paper", x: 0, y: ROWS[row].share[1], xanchor: "left", yanchor: "bottom",
+        showarrow: false, font: { size: 11, color: look.quiet }, borderpad: 0,
       })),
     };
   }
@@ -100,9 +99,8 @@ class Figure {
     if (!this.flow || !this.plot) return Promise.resolve();
     const change = { "xaxis.range": this.x, images: this.images(), shapes: this.bands() };
     for (const axis of ["yaxis", "yaxis2", "yaxis3"]) change[`${axis}.range`] = this.y[axis];
-    this.ours = true;
+    Object.assign(change, timeTicks(this.y.yaxis2));
     return Plotly.relayout(this.plot, change).then(() => {
-      this.ours = false;
       this.box.dataset.x0 = this.x[0];
       this.box.dataset.x1 = this.x[1];
       this.box.dispatchEvent(new CustomEvent("drawn"));
@@ -152,8 +150,9 @@ class Figure {
     this.draw();
   }
 
+  // Drags name the ends of a range, "xaxis.range[0]"; our own changes name ranges and end here.
   moved(change) {
-    if (this.ours || !("xaxis.range[0]" in change || Object.keys(change).some((key) => key.startsWith("yaxis")))) return;
+    if (!Object.keys(change).some((key) => key.endsWith(".range[0]"))) return;
     const layout = this.plot.layout;
     const held = {};
     for (const axis of ["yaxis", "yaxis2", "yaxis3"]) {
@@ -176,16 +175,24 @@ class Figure {
   resized() {
     const { width, height } = this.size();
     if (width === this.plot._fullLayout.width && height === this.plot._fullLayout.height) return;
-    this.ours = true;
     Plotly.relayout(this.plot, { width, height }).then(() => this.draw());
   }
 
   restyle() {
-    this.ours = true;
     const layout = { ...this.layout(), images: this.images(), shapes: this.bands() };
     for (const axis of ["yaxis", "yaxis2", "yaxis3"]) layout[axis].range = this.y[axis];
-    Plotly.react(this.plot, this.plot.data, layout).then(() => { this.ours = false; });
+    Object.assign(layout.yaxis2, { tickvals: timeTicks(this.y.yaxis2)["yaxis2.tickvals"], ticktext: timeTicks(this.y.yaxis2)["yaxis2.ticktext"] });
+    Plotly.react(this.plot, this.plot.data, layout);
   }
+}
+
+// Ticks of the logarithmic row: powers of ten, with 2 and 5 between them where there is room.
+function timeTicks([low, high]) {
+  const values = [];
+  for (let power = Math.floor(low); power <= high; power++) {
+    for (const digit of high - low > 1.7 ? [1] : [1, 2, 5]) values.push(digit * 10 ** power);
+  }
+  return { "yaxis2.tickvals": values, "yaxis2.ticktext": values.map((v) => label(lasting(v).replace(/\.0+(?=\D|$)/, ""))) };
 }
 
 function spansPart(range, before) {
