@@ -70,6 +70,9 @@ class Analysis:
         report = stored.path / REPORT
         self.report = report if report.exists() else None
 
+    def __repr__(self) -> str:
+        return f"<Analysis {printable(str(self.out))}: {len(self.findings)} findings; {self.verdict.sentence}>"
+
     @property
     def ledger(self) -> pa.Table:
         """The table `ledger`, read whole."""
@@ -112,6 +115,11 @@ def default_out(capture: Capture) -> Path:
     """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
     name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
     return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
+
+
+def load(folder: str | os.PathLike[str]) -> Analysis:
+    """An analysed directory, as `analyze` returned it."""
+    return Analysis(Stored(folder))
 
 
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
