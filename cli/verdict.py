@@ -1,4 +1,4 @@
-"""The verdict on a terminal: sentence, ledger bar, findings by seconds lost, what else was checked, where the files are."""
+"""The verdict on a terminal: sentence, ledger bar, findings, what else was checked, where the files are."""
 
 from __future__ import annotations
 
@@ -73,23 +73,18 @@ def _ledger(console: Console, analysis: wl.Analysis) -> None:
     width = min(console.width, 100) - 4
     console.print()
     console.print(Text(f"Where {share(life, 0)} went", style="bold"))
+    letters = console.options.ascii_only or console.no_color or not console.is_terminal
     bar = Text("  ")
     for name, cells in _cells(owners, width).items():
-        block = (
-            _LETTERS[name] if console.options.ascii_only or console.no_color or not console.is_terminal else "\u2588"
-        )
-        bar.append(block * cells, style=_COLOURS[name])
+        bar.append((_LETTERS[name] if letters else "\u2588") * cells, style=_COLOURS[name])
     console.print(bar, no_wrap=True, overflow="crop")
     grid = Table.grid(padding=(0, 2))
     for _ in range(3):
         grid.add_column()
     for name, ns in sorted(owners.items(), key=lambda item: -item[1]):
         style = "" if name in HEALTHY else "bold"
-        grid.add_row(
-            Text(_LETTERS[name], style=_COLOURS[name]),
-            Text(share(ns, life), style=style),
-            Text(PLAIN[name], style=style),
-        )
+        mark = Text(_LETTERS[name] if letters else "\u2588", style=_COLOURS[name])
+        grid.add_row(mark, Text(share(ns, life), style=style), Text(PLAIN[name], style=style))
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 

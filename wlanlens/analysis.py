@@ -176,7 +176,7 @@ class _Run:
 
     def _read(self) -> None:
         feed = self.capture.feed()
-        size = _size(self.capture)
+        size = self.capture.size_bytes()
         try:
             for batches in feed:
                 for name, batch in batches:
@@ -253,14 +253,6 @@ class _Run:
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
             _write_report(self.output, whole, stored, findings, captures)
-
-
-def _size(capture: Capture) -> int | None:
-    """The file's size, where it is a regular file."""
-    if capture.path == "-":
-        return None
-    found = os.stat(capture.raw_path)
-    return found.st_size or None
 
 
 def version() -> str:
