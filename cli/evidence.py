@@ -56,10 +56,8 @@ def told(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:
         if capture == finding.capture:
             for packet in packets:
                 tables.setdefault(packet, []).append(table)
-    said = {
-        p: f"wlanlens finding {number}, {finding.code} ({', '.join(t)}): {finding.sentence}" for p, t in tables.items()
-    }
-    return sorted(tables), said
+    head, tail = f"wlanlens finding {number}, {finding.code}", finding.sentence
+    return sorted(tables), {packet: f"{head} ({', '.join(names)}): {tail}" for packet, names in tables.items()}
 
 
 def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Record]:

@@ -49,8 +49,8 @@ def connect(stored: Stored) -> Any:
     import duckdb
 
     paths = {name: [str(p.resolve()) for p in parts] for name, parts in stored.tables.checked().items()}
-    settings = {"memory_limit": MEMORY, "threads": THREADS, "allow_community_extensions": "false"}
-    connection = duckdb.connect(":memory:", config=settings)
+    connection = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": THREADS})
+    connection.execute("SET allow_community_extensions = false")
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements"):
         connection.execute(f"SET {setting} = false")
     every = [path for parts in paths.values() for path in parts]

@@ -107,9 +107,9 @@ class StoredTables(Mapping[str, "pa.Table"]):
                 raise CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path))) from error
 
 
-def _is_file(path: Path) -> bool:
-    """A regular file: a link in a stranger's directory could point anywhere."""
-    return path.is_file() and not path.is_symlink()
+def _is_part(path: Path) -> bool:
+    """A part's name on a regular file: a link in a stranger's directory could point anywhere."""
+    return bool(PART.fullmatch(path.name)) and path.suffix == ".parquet" and path.is_file() and not path.is_symlink()
 
 
 def _may_hold(file: Any, group: int, flows: np.ndarray[Any, np.dtype[np.uint32]]) -> bool:

@@ -16,8 +16,8 @@ use wlanlens_core::{container, limits, table};
 
 mod errors;
 
-/// Records that one call hands out: more than any evidence holds; at the largest record 2.5 GiB, at Ethernet's 15 MiB.
-const RECORDS_ASKED: usize = 10_000;
+/// Bytes of records that one call hands out: ten times what the largest evidence holds in full Ethernet frames.
+const RECORDS_BYTES: usize = 64 << 20;
 
 /// Recognise a capture by its first bytes: (format, compression, readable), or None.
 #[pyfunction]
@@ -38,20 +38,22 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// One record as Python gets it: (packet, time_ns, wire_bytes, data, link_type, offset).
 type RecordRow<'py> = (u64, Option<i64>, u32, Bound<'py, PyBytes>, u16, u64);
 
-/// Some records as they stand in the file, by packet number from 1; `wanted` must rise. At most
-/// `RECORDS_ASKED` are handed out.
+/// Some records as they stand in the file, by packet number from 1; `wanted` must rise. Ends early
+/// after `RECORDS_BYTES`.
 #[pyfunction]
 fn records<'py>(py: Python<'py>, path: Option<PathBuf>, wanted: Vec<u64>) -> PyResult<Vec<RecordRow<'py>>> {
     let found = py.detach(|| -> Result<Vec<_>, Error> {
         let mut notes = Notes::default();
         let mut source = container::open(input(path)?)?;
         let mut out = Vec::new();
-        let mut wanted = wanted.into_iter().take(RECORDS_ASKED).peekable();
+        let mut wanted = wanted.into_iter().peekable();
         let mut number = 0;
-        while let Some(&next) = wanted.peek() {
+        let mut held = 0;
+        while let Some(&next) = wanted.peek().filter(|_| held < RECORDS_BYTES) {
             let Some(r) = source.next_record(&mut notes)? else { break };
             number += 1;
             if number == next {
+                held += r.data.len();
                 out.push((number, r.time_ns, r.wire_bytes, r.data.to_vec(), r.link_type, r.offset));
             }
             if number >= next {
