@@ -120,8 +120,6 @@ impl Reader {
                     notes.add(NoteKind::TimeBackwards, progress.records, record.offset);
                 }
                 progress.last_ns = Some(t);
-            } else {
-                notes.add(NoteKind::TimeNotRepresentable, progress.records, record.offset);
             }
             let start = progress.first_ns.unwrap_or(0);
             let before = packets.len();

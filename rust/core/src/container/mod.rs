@@ -3,7 +3,19 @@
 use std::io::Read;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::notes::Notes;
+
+mod bytes;
+mod compress;
+mod magic;
+mod pcap;
+mod pcapng;
+
+use bytes::{Bytes, Plain};
+use compress::{Compression, Decompressed};
+use pcap::PcapSource;
+use pcapng::NgSource;
 
 /// One captured record, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +64,28 @@ pub struct Sniffed {
 }
 
 /// Recognise a capture by its first bytes, decompressed where needed; None: no known format.
-pub fn sniff(_head: &[u8]) -> Option<Sniffed> {
-    None
+///
+/// `format` is "" when `head` is too short to see what the compression holds.
+pub fn sniff(head: &[u8]) -> Option<Sniffed> {
+    let Some(compression) = Compression::sniff(head) else {
+        return sniff_plain(head, "");
+    };
+    let inner = compression.peek(head, limits::SNIFF_BYTES);
+    let unseen = Sniffed { format: "", compression: compression.name(), readable: true };
+    match inner.len() {
+        0 => Some(unseen),
+        _ => sniff_plain(&inner, compression.name()),
+    }
+}
+
+fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
+    if pcap::is_pcap(head) {
+        return Some(Sniffed { format: "pcap", compression, readable: pcap::is_readable(head) });
+    }
+    if pcapng::is_section_header(head) {
+        return Some(Sniffed { format: "pcapng", compression, readable: true });
+    }
+    magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
 
 /// An interface of a capture file.
@@ -68,6 +100,56 @@ pub struct Interface {
 }
 
 /// Open a stream of unknown format, sniffed by content.
-pub fn open(_input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
-    Err(Error::new(ErrorKind::UnknownFormat, "no capture of a known format"))
+///
+/// Errors: `UnknownFormat` and `UnsupportedFormat` by the first bytes, `CorruptCapture` for a damaged file
+/// header, `Io` when nothing can be read. Later damage is noted by the source, never raised.
+pub fn open(input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
+    let mut bytes = Bytes::new(Box::new(Plain(input)));
+    peek(&mut bytes)?;
+    let Some(compression) = Compression::sniff(bytes.data()) else {
+        return open_plain(bytes, "");
+    };
+    if let Some((what, next)) = compress::zstd_refusal(bytes.data()) {
+        return Err(Error::new(ErrorKind::UnsupportedFormat, what).at(0).next(next));
+    }
+    let name = compression.name();
+    let mut inner = Bytes::new(Box::new(Decompressed::start(compression, bytes)?));
+    peek(&mut inner)?;
+    if inner.available() == 0 {
+        return Err(match inner.oddities().first() {
+            Some(_) => Error::new(ErrorKind::CorruptCapture, format!("the {name} data is damaged before its first byte of content")),
+            None => Error::new(ErrorKind::UnknownFormat, format!("there is nothing inside the {name} file")),
+        });
+    }
+    open_plain(inner, name)
 }
+
+/// Have enough bytes in memory to tell the format, or all there are.
+fn peek(bytes: &mut Bytes) -> Result<()> {
+    // A slow pipe is not waited for longer than the usual formats need.
+    bytes.fill(pcap::FILE_HEADER);
+    let head = bytes.data();
+    if !pcap::is_pcap(head) && !pcapng::is_section_header(head) {
+        bytes.fill(limits::SNIFF_BYTES);
+    }
+    match bytes.take_failure() {
+        Some(e) => Err(Error::from(e)),
+        None => Ok(()),
+    }
+}
+
+fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordSource>> {
+    let head = bytes.data();
+    if pcap::is_pcap(head) {
+        Ok(Box::new(PcapSource::open(bytes, compression)?))
+    } else if pcapng::is_section_header(head) {
+        Ok(Box::new(NgSource::open(bytes, compression)?))
+    } else {
+        magic::refuse(head, compression)
+    }
+}
+
+#[cfg(test)]
+mod build;
+#[cfg(test)]
+mod tests;
