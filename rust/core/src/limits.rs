@@ -64,3 +64,15 @@ pub const TEXT_BYTES: usize = 2048;
 
 /// Largest believed count of dropped packets: 2^48 is 89 years at 100 000 a second.
 pub const DROPS: u64 = 1 << 48;
+/// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
+/// tunnels needs 8; an attacker's 300 VLAN tags end here.
+pub const NESTED_HEADERS: u32 = 16;
+
+/// IPv6 extension headers of one packet: RFC 8200 section 4.1 orders 7 at most once each, one of them twice.
+pub const IPV6_EXTENSIONS: usize = 16;
+
+/// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
+pub const AMSDU_SUBFRAMES: usize = 256;
+
+/// Fields of one PPI header: a handful are defined.
+pub const PPI_FIELDS: usize = 64;

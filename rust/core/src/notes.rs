@@ -76,6 +76,17 @@ notes! {
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
     SnaplenCut, "snaplen_cut", Info, "headers cut short by the snap length";
     LengthLies, "length_lies", Info, "a header whose length contradicts the packet; decoding stopped there";
+    BadHeader, "bad_header", Info, "a header with an impossible field; decoding stopped there";
+    TooDeep, "too_deep", Info, "headers nested deeper than any real network nests them";
+    Encrypted, "encrypted", Info, "frames encrypted at the link layer; the packets inside are not in the tables";
+    Tunnel, "tunnel", Info, "IP packets inside IP packets; the innermost is the row";
+    WscaleTooLarge, "wscale_too_large", Info, "a window scale above 14, taken as 14 (RFC 7323 section 2.3)";
+    SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
+    TcpOptionMalformed, "tcp_option_malformed", Info, "a TCP option whose length does not fit its kind was passed over";
+    BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
+    WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
+    RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
+    PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
 }
 
 /// One counted note.

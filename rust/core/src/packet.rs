@@ -47,6 +47,9 @@ pub enum Stop {
     Fragment = 5,
     /// The payload is encrypted at the link layer.
     Encrypted = 6,
+    /// The 802.11 frame arrived damaged. The IPv4 header's own checksum is right, so the addresses, the identification and
+    /// the length hold; ports and TCP fields may be wrong.
+    BadFcs = 7,
 }
 
 /// The layer at which decoding stopped.
@@ -133,7 +136,7 @@ pub struct Packet {
     pub protocol: Option<u8>,
     pub src_port: Option<u16>,
     pub dst_port: Option<u16>,
-    /// Transport payload by the IP length, captured or not.
+    /// Transport payload by the IP length, captured or not; by the record's where the IP length exceeds it.
     pub payload_bytes: Option<u32>,
     /// None when not TCP or the fixed 20-byte header is not complete.
     pub tcp: Option<Tcp>,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::packet::{Addr, Packet};
 
 pub const STOPS: &[&str] =
-    &["snaplen_cut", "length_lies", "bad_header_len", "too_deep", "unknown_type", "fragment", "encrypted"];
+    &["snaplen_cut", "length_lies", "bad_header_len", "too_deep", "unknown_type", "fragment", "encrypted", "bad_fcs"];
 pub const LAYERS: &[&str] = &["link", "ip", "ip_options", "transport", "tcp_options"];
 /// a is the side that opened the connection, or the first seen to send.
 pub const DIRECTIONS: &[&str] = &["a2b", "b2a"];

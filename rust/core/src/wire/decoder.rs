@@ -1,0 +1,118 @@
+//! What the decoders of one record share: the packet they fill, its notes, how deep they are.
+
+use crate::container::Record;
+use crate::limits;
+use crate::notes::{NoteKind, Notes};
+use crate::packet::{Layer, Packet, Stop};
+
+/// Whether the decoders ended with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Found {
+    /// `packet` is a row: an IP packet, or damage below IP.
+    Row,
+    /// A sound record of a protocol without rows, or one whose rows were already handed out.
+    Other,
+}
+
+pub(super) struct Decoder<'a> {
+    pub packet: Packet,
+    notes: &'a mut Notes,
+    each: &'a mut dyn FnMut(&Packet),
+    offset: u64,
+    /// Length of the frame check sequence as the container tells it.
+    pub fcs_bytes: Option<u8>,
+    depth: u32,
+    /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
+    pub unproven: bool,
+    /// The IP headers so far, this one included.
+    pub ip_headers: u32,
+}
+
+impl<'a> Decoder<'a> {
+    #[inline]
+    pub fn new(record: &Record<'_>, number: u64, notes: &'a mut Notes, each: &'a mut dyn FnMut(&Packet)) -> Self {
+        let packet = Packet {
+            number,
+            time_ns: record.time_ns,
+            wire_bytes: record.wire_bytes,
+            captured_bytes: u32::try_from(record.data.len()).unwrap_or(u32::MAX),
+            outgoing: record.outgoing,
+            ..Packet::default()
+        };
+        Decoder {
+            packet,
+            notes,
+            each,
+            offset: record.offset,
+            fcs_bytes: record.fcs_bytes,
+            depth: 0,
+            unproven: false,
+            ip_headers: 0,
+        }
+    }
+
+    /// Count an oddity; what noise seems to say is none.
+    pub fn note(&mut self, kind: NoteKind) {
+        if self.unproven {
+            return;
+        }
+        self.notes.add(kind, self.packet.number, self.offset);
+    }
+
+    /// Decoding ends or a length lies; the first reason stays.
+    pub fn stop(&mut self, stop: Stop, layer: Layer) {
+        if self.packet.stop == Stop::None {
+            self.packet.stop = stop;
+            self.packet.stop_layer = layer;
+        }
+    }
+
+    /// The row ends here.
+    pub fn damaged(&mut self, stop: Stop, layer: Layer) -> Found {
+        self.stop(stop, layer);
+        Found::Row
+    }
+
+    /// Begin another packet of the same record.
+    pub fn restart(&mut self, packet: Packet) {
+        self.packet = packet;
+        self.depth = 0;
+        self.ip_headers = 0;
+    }
+
+    /// One header inside another: true when there have been too many.
+    pub fn too_deep(&mut self) -> bool {
+        self.depth = self.depth.saturating_add(1);
+        self.depth > limits::NESTED_HEADERS
+    }
+
+    /// Hand out the row, if there is one. Damage below a protocol without rows is a row too.
+    #[inline]
+    pub fn finish(&mut self, found: Found) {
+        if found == Found::Other && self.packet.stop == Stop::None {
+            return;
+        }
+        if self.packet.stop != Stop::None {
+            self.note_stop();
+        }
+        if self.ip_headers > 1 {
+            self.note(NoteKind::Tunnel);
+        }
+        (self.each)(&self.packet);
+    }
+
+    fn note_stop(&mut self) {
+        match self.packet.stop {
+            Stop::SnaplenCut => self.note(NoteKind::SnaplenCut),
+            Stop::LengthLies => self.note(NoteKind::LengthLies),
+            Stop::BadHeader => self.note(NoteKind::BadHeader),
+            Stop::TooDeep => self.note(NoteKind::TooDeep),
+            Stop::Encrypted => self.note(NoteKind::Encrypted),
+            // Noted when it was found.
+            Stop::BadFcs => {}
+            // Both are ordinary traffic that the row's own column tells of.
+            Stop::None | Stop::UnknownType | Stop::Fragment => {}
+        }
+    }
+}

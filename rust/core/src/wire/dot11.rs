@@ -1,0 +1,311 @@
+//! 802.11 frames as far as IP inside open data frames (IEEE 802.11-2020 clause 9.2 and 9.3.2).
+
+use flate2::Crc;
+
+use crate::limits;
+use crate::notes::NoteKind;
+use crate::packet::{Layer, Mpdu, Stop};
+
+use super::decoder::{Decoder, Found};
+use super::llc;
+use super::view::View;
+
+/// What the capture says of the frame check sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fcs {
+    Unknown,
+    Absent,
+    Present,
+    /// The receiver found it wrong.
+    Failed,
+}
+
+/// Bits of the frame control field, read as little endian.
+mod control {
+    pub const VERSION: u16 = 0x0003;
+    pub const TYPE: u16 = 0x000c;
+    pub const DATA: u16 = 0x0008;
+    /// Subtypes without a body: Null, CF-Ack and the like.
+    pub const NO_DATA: u16 = 0x0040;
+    pub const QOS: u16 = 0x0080;
+    pub const TO_DS: u16 = 0x0100;
+    pub const FROM_DS: u16 = 0x0200;
+    pub const MORE_FRAGMENTS: u16 = 0x0400;
+    pub const RETRY: u16 = 0x0800;
+    pub const PROTECTED: u16 = 0x4000;
+    /// In QoS data: an HT Control field follows.
+    pub const ORDER: u16 = 0x8000;
+}
+
+/// Bits of the QoS control field.
+mod qos {
+    pub const TID: u16 = 0x000f;
+    pub const AMSDU: u16 = 0x0080;
+    pub const MESH: u16 = 0x0100;
+}
+
+const FCS_BYTES: usize = 4;
+
+/// A frame that begins with its 802.11 header, the container alone telling of its FCS.
+pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
+    frame(d, v, Fcs::Unknown, false)
+}
+
+/// `padded`: the body starts at a multiple of four bytes (radiotap's data pad).
+pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
+    let fcs = match fcs {
+        Fcs::Unknown if d.fcs_bytes.is_some_and(|n| n > 0) => Fcs::Present,
+        fcs => fcs,
+    };
+    let failed = fcs == Fcs::Failed || (fcs == Fcs::Present && !check(v));
+    if failed {
+        d.note(NoteKind::BadFcs);
+        d.unproven = true;
+    }
+    let before = d.packet;
+    let found = checked(d, v, fcs, padded);
+    if d.unproven {
+        // Nothing vouched for anything in it: no row is made of noise.
+        d.packet = before;
+        return Found::Other;
+    }
+    if failed {
+        (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
+    }
+    found
+}
+
+fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
+    let v = if fcs == Fcs::Present { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
+    let Some(fc) = v.le16(0) else {
+        return d.damaged(v.lack(2), Layer::Link);
+    };
+    if fc & control::VERSION != 0 {
+        return d.damaged(Stop::BadHeader, Layer::Link);
+    }
+    if fc & control::TYPE != control::DATA || fc & control::NO_DATA != 0 {
+        return Found::Other;
+    }
+    data(d, fc, v, padded, fcs)
+}
+
+/// Whether the FCS is right; true when it was not captured.
+fn check(v: View<'_>) -> bool {
+    let Some((body, &fcs)) = v.data().split_last_chunk::<FCS_BYTES>() else {
+        return true;
+    };
+    if !v.whole() {
+        return true;
+    }
+    let mut crc = Crc::new();
+    crc.update(body);
+    crc.sum() == u32::from_le_bytes(fcs)
+}
+
+fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Found {
+    const ADDRESSES_3: usize = 24;
+    let four = fc & control::TO_DS != 0 && fc & control::FROM_DS != 0;
+    let mut header = if four { ADDRESSES_3 + 6 } else { ADDRESSES_3 };
+    let (Some(ra), Some(ta), Some(seq_ctl)) = (v.array::<6>(4), v.array::<6>(10), v.le16(22)) else {
+        return d.damaged(v.lack(ADDRESSES_3), Layer::Link);
+    };
+    let mut qos = 0;
+    if fc & control::QOS != 0 {
+        let Some(field) = v.le16(header) else {
+            return d.damaged(v.lack(header + 2), Layer::Link);
+        };
+        qos = field;
+        header += if fc & control::ORDER != 0 { 6 } else { 2 };
+    }
+    if padded {
+        header = header.next_multiple_of(4);
+    }
+    let tid = (qos & qos::TID) as u8;
+    d.packet.mpdu = Some(Mpdu { ta, ra, seq_ctl, tid, retry: fc & control::RETRY != 0 });
+    if fc & control::PROTECTED != 0 {
+        d.note(NoteKind::Encrypted);
+        return Found::Other;
+    }
+    if seq_ctl & 0x000f != 0 {
+        // The LLC header was in the first fragment.
+        d.note(NoteKind::WlanFragment);
+        return Found::Other;
+    }
+    if v.data().len() < header {
+        return d.damaged(v.lack(header), Layer::Link);
+    }
+    if fc & control::MORE_FRAGMENTS != 0 {
+        d.note(NoteKind::WlanFragment);
+        d.stop(Stop::Fragment, Layer::Link);
+    }
+    let body = v.skip(header);
+    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
+    if qos & qos::AMSDU != 0 && !d.unproven {
+        amsdu(d, body, mesh, fcs)
+    } else {
+        msdu(d, body, mesh)
+    }
+}
+
+/// An MSDU, after its mesh control field if there is one.
+fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
+    let skip = if mesh { v.u8(0).map_or(0, mesh_control) } else { 0 };
+    llc::llc(d, v.skip(skip))
+}
+
+/// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set
+/// the QoS bit for other purposes, so reserved flags mean that there is none; LLC's 0xaa has some set.
+fn mesh_control(flags: u8) -> usize {
+    match flags {
+        0..=2 => 6 + 6 * usize::from(flags),
+        _ => 0,
+    }
+}
+
+/// Each subframe of an A-MSDU is a row of its own (clause 9.3.2.2.2).
+fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs: Fcs) -> Found {
+    const HEADER: usize = 14;
+    let start = d.packet;
+    // Without knowing better, the last bytes may be the FCS.
+    let trailer = if fcs == Fcs::Unknown { FCS_BYTES } else { 0 };
+    for _ in 0..limits::AMSDU_SUBFRAMES {
+        if v.wire() == 0 || v.wire() == trailer {
+            return Found::Other;
+        }
+        if v.data().is_empty() {
+            d.note(NoteKind::SnaplenCut);
+            return Found::Other;
+        }
+        d.restart(start);
+        let Some(length) = v.be16(12).map(usize::from) else {
+            return d.damaged(v.lack(HEADER), Layer::Link);
+        };
+        let body = v.skip(HEADER);
+        if length > body.wire() {
+            d.stop(Stop::LengthLies, Layer::Link);
+        }
+        let found = msdu(d, body.clip(length), mesh);
+        d.finish(found);
+        d.restart(start);
+        v = v.skip((HEADER + length).next_multiple_of(4));
+    }
+    d.note(NoteKind::TooDeep);
+    Found::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cut_everywhere, decode, dot11, ipv4, noted, one, packets, record, snap, tcp};
+    use crate::notes::NoteKind;
+    use crate::packet::{Layer, Stop};
+
+    const AIR: u16 = 105;
+
+    fn body() -> Vec<u8> {
+        snap(&ipv4(6, &tcp(&[], b"x")))
+    }
+
+    fn subframe(length_error: i32) -> Vec<u8> {
+        let msdu = body();
+        let mut s = [&[2; 12][..], &((msdu.len() as i32 + length_error) as u16).to_be_bytes(), &msdu].concat();
+        s.resize(s.len().next_multiple_of(4), 0);
+        s
+    }
+
+    #[test]
+    fn every_header() {
+        // Data, QoS data, both with four addresses, QoS with HT control.
+        for (fc, extra) in
+            [(0x0108u16, 0), (0x0208, 0), (0x0188, 2), (0x0308, 6), (0x0388, 8), (0x8188, 6), (0x8388, 12), (0x8108, 0)]
+        {
+            let frame = dot11(fc, &vec![0; extra], &body());
+            let p = one(AIR, &frame);
+            assert_eq!((p.src_port, p.payload_bytes, p.stop), (Some(40000), Some(1), Stop::None), "{fc:#06x}");
+            cut_everywhere(AIR, &frame);
+        }
+    }
+
+    #[test]
+    fn the_mpdu_that_carried_it() {
+        let m = one(AIR, &dot11(0x0988, &[5, 0], &body())).mpdu.unwrap();
+        assert_eq!((m.ra, m.ta, m.seq_ctl, m.tid, m.retry), ([1; 6], [2; 6], 0x1230, 5, true));
+    }
+
+    #[test]
+    fn frames_without_ip() {
+        for fc in [0x0080u16, 0x00d4, 0x0148, 0x01c8, 0x001c] {
+            assert!(packets(AIR, &dot11(fc, &[0, 0], &body())).is_empty(), "{fc:#06x}");
+        }
+        let p = one(AIR, &dot11(0x0109, &[], &body()));
+        assert_eq!((p.stop, p.stop_layer), (Stop::BadHeader, Layer::Link));
+    }
+
+    #[test]
+    fn protected_and_fragmented_frames() {
+        let frame = dot11(0x4188, &[0, 0], &body());
+        assert!(packets(AIR, &frame).is_empty());
+        assert_eq!(noted(AIR, &frame, NoteKind::Encrypted), 1);
+        let p = one(AIR, &dot11(0x0508, &[], &body()[..30]));
+        assert_eq!((p.ip_version, p.stop, p.stop_layer), (4, Stop::Fragment, Layer::Link));
+        let mut later = dot11(0x0108, &[], &body());
+        later[22] |= 1;
+        assert!(packets(AIR, &later).is_empty());
+        assert_eq!(noted(AIR, &later, NoteKind::WlanFragment), 1);
+    }
+
+    #[test]
+    fn mesh_control() {
+        for (flags, length) in [(0u8, 6), (1, 12), (2, 18)] {
+            let mut mesh = vec![0; length];
+            mesh[0] = flags;
+            let frame = dot11(0x0388, &[0, 0, 0, 0, 0, 0, 0, 1], &[&mesh[..], &body()].concat());
+            assert_eq!(one(AIR, &frame).src_port, Some(40000));
+        }
+        // An access point's queue size in the same bits.
+        assert_eq!(one(AIR, &dot11(0x0288, &[0, 1], &body())).src_port, Some(40000));
+    }
+
+    #[test]
+    fn aggregates() {
+        let frame = dot11(0x0188, &[0x80, 0], &[subframe(0), subframe(0), subframe(0)].concat());
+        let got = packets(AIR, &frame);
+        assert_eq!(got.len(), 3);
+        assert!(got.iter().all(|p| p.payload_bytes == Some(1) && p.stop == Stop::None && p.mpdu.is_some()));
+        cut_everywhere(AIR, &frame);
+        let with_fcs = [&frame[..], &[1, 2, 3, 4]].concat();
+        assert_eq!(packets(AIR, &with_fcs).len(), 3);
+        let lies = dot11(0x0188, &[0x80, 0], &[subframe(0), subframe(9000)].concat());
+        let got = packets(AIR, &lies);
+        assert_eq!((got.len(), got[0].stop, got[1].stop), (2, Stop::None, Stop::LengthLies));
+        let remainder = dot11(0x0188, &[0x80, 0], &[&subframe(0)[..], &[1]].concat());
+        assert_eq!(packets(AIR, &remainder)[1].stop, Stop::LengthLies);
+        let flood = dot11(0x0188, &[0x80, 0], &[0; 14 * 1000]);
+        assert_eq!(noted(AIR, &flood, NoteKind::TooDeep), 1);
+    }
+
+    #[test]
+    fn a_frame_check_sequence_that_fails_is_noise() {
+        let mut frame = dot11(0x0108, &[], &body());
+        let mut crc = flate2::Crc::new();
+        crc.update(&frame);
+        frame.extend(crc.sum().to_le_bytes());
+        let with = |data: &[u8], wire: usize| {
+            let mut r = record(AIR, data, wire);
+            r.fcs_bytes = Some(4);
+            let (packets, notes) = decode(&r);
+            (packets.len(), notes.get(NoteKind::BadFcs).count)
+        };
+        assert_eq!(with(&frame, frame.len()), (1, 0));
+        frame[40] ^= 1;
+        assert_eq!(with(&frame, frame.len()), (0, 1));
+        // A right IPv4 header checksum tells that the header is none of the damage.
+        frame[40] ^= 1;
+        frame[42..44].copy_from_slice(&[0x14, 0x6f]);
+        let mut r = record(AIR, &frame, frame.len());
+        r.fcs_bytes = Some(4);
+        let p = decode(&r).0[0];
+        assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
+        frame[42..44].fill(0);
+        assert_eq!(with(&frame[..60], frame.len()), (1, 0));
+    }
+}

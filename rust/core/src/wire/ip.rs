@@ -1,0 +1,132 @@
+//! What IPv4 and IPv6 have in common: the version, and the protocol that follows.
+
+use crate::packet::{Layer, Stop};
+
+use super::decoder::{Decoder, Found};
+use super::view::View;
+use super::{gre, icmp, ipv4, ipv6, tcp, udp};
+
+/// IP protocol numbers (IANA).
+pub(super) mod protocol {
+    pub const HOP_BY_HOP: u8 = 0;
+    pub const ICMP: u8 = 1;
+    pub const IPV4: u8 = 4;
+    pub const TCP: u8 = 6;
+    pub const UDP: u8 = 17;
+    pub const IPV6: u8 = 41;
+    pub const ROUTING: u8 = 43;
+    pub const FRAGMENT: u8 = 44;
+    pub const GRE: u8 = 47;
+    pub const AUTHENTICATION: u8 = 51;
+    pub const ICMPV6: u8 = 58;
+    pub const NO_NEXT: u8 = 59;
+    pub const DESTINATION_OPTIONS: u8 = 60;
+    pub const UDP_LITE: u8 = 136;
+}
+
+/// IP of either version, told by its first nibble.
+pub(super) fn ip(d: &mut Decoder<'_>, v: View<'_>) -> Found {
+    match v.u8(0).map(|b| b >> 4) {
+        Some(4) => ipv4::ipv4(d, v),
+        Some(6) => ipv6::ipv6(d, v),
+        Some(_) => d.damaged(Stop::BadHeader, Layer::Ip),
+        None => d.damaged(v.lack(1), Layer::Ip),
+    }
+}
+
+/// The payload of an IP packet or of its first fragment; `v` is as long as the IP header says.
+#[inline]
+pub(super) fn transport(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
+    d.packet.protocol = Some(protocol);
+    d.packet.payload_bytes = Some(bytes(v.wire()));
+    match protocol {
+        protocol::TCP => tcp::tcp(d, v),
+        protocol::UDP | protocol::UDP_LITE => udp::udp(d, v),
+        protocol::ICMP | protocol::ICMPV6 => icmp::icmp(d, v),
+        protocol::AUTHENTICATION => authentication(d, v),
+        protocol::IPV4 | protocol::IPV6 | protocol::GRE => tunnel(d, protocol, v),
+        protocol::NO_NEXT => Found::Row,
+        _ => d.damaged(Stop::UnknownType, Layer::Transport),
+    }
+}
+
+/// An IP packet inside this one becomes the row in its stead.
+fn tunnel(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
+    if d.packet.ip_fragment {
+        // The inner packet goes on in another fragment: its lengths cannot be judged here.
+        return d.damaged(Stop::Fragment, Layer::Transport);
+    }
+    if d.too_deep() {
+        return d.damaged(Stop::TooDeep, Layer::Ip);
+    }
+    match protocol {
+        protocol::IPV4 => ipv4::ipv4(d, v),
+        protocol::IPV6 => ipv6::ipv6(d, v),
+        _ => gre::gre(d, v),
+    }
+}
+
+/// IPsec authentication header: the payload after it is in the clear (RFC 4302 section 2).
+fn authentication(d: &mut Decoder<'_>, v: View<'_>) -> Found {
+    let (Some(next), Some(words)) = (v.u8(0), v.u8(1)) else {
+        return d.damaged(v.lack(2), Layer::IpOptions);
+    };
+    let length = (usize::from(words) + 2) * 4;
+    if length > v.wire() {
+        return d.damaged(Stop::LengthLies, Layer::IpOptions);
+    }
+    if d.too_deep() {
+        return d.damaged(Stop::TooDeep, Layer::IpOptions);
+    }
+    transport(d, next, v.skip(length))
+}
+
+/// Lengths come from 16- and 32-bit fields; a longer one is not believed.
+#[inline]
+pub(super) fn bytes(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cut_everywhere, ipv4, ipv6, noted, one, tcp};
+    use crate::notes::NoteKind;
+    use crate::packet::{Layer, Stop};
+
+    #[test]
+    fn a_version_that_is_none() {
+        for nibble in [0u8, 1, 5, 7, 15] {
+            let p = one(101, &[nibble << 4; 40]);
+            assert_eq!((p.stop, p.stop_layer, p.ip_version), (Stop::BadHeader, Layer::Ip, 0));
+        }
+        assert_eq!(one(228, &ipv6(6, &tcp(&[], &[]))).stop, Stop::BadHeader);
+        assert_eq!(one(229, &ipv4(6, &tcp(&[], &[]))).stop, Stop::BadHeader);
+    }
+
+    #[test]
+    fn the_innermost_packet_is_the_row() {
+        for outer in [ipv4(41, &ipv6(6, &tcp(&[], b"x"))), ipv6(4, &ipv4(6, &tcp(&[], b"x")))] {
+            let p = one(101, &outer);
+            assert_eq!((p.src_port, p.payload_bytes, p.stop), (Some(40000), Some(1), Stop::None));
+            assert_eq!(p.ip_id.is_some(), p.ip_version == 4);
+            assert_eq!(noted(101, &outer, NoteKind::Tunnel), 1);
+        }
+        let mut nested = ipv4(6, &tcp(&[], &[]));
+        for _ in 0..100 {
+            nested = ipv4(4, &nested);
+        }
+        assert_eq!(one(101, &nested).stop, Stop::TooDeep);
+    }
+
+    #[test]
+    fn authentication_header_and_unknown_protocols() {
+        let ah = [&[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1][..], &[0; 12], &tcp(&[], b"x")].concat();
+        let frame = ipv4(51, &ah);
+        let p = one(101, &frame);
+        assert_eq!((p.protocol, p.payload_bytes, p.src_port), (Some(6), Some(1), Some(40000)));
+        let p = one(101, &ipv4(89, &[0; 44]));
+        assert_eq!((p.protocol, p.payload_bytes, p.stop), (Some(89), Some(44), Stop::UnknownType));
+        assert_eq!(one(101, &ipv4(51, &[6, 200, 0, 0])).stop, Stop::LengthLies);
+        cut_everywhere(101, &ipv4(89, &[0; 44]));
+    }
+}

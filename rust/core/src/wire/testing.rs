@@ -1,0 +1,129 @@
+//! What the tests of all decoders share: building frames, and checks that hold for every one.
+
+use crate::container::Record;
+use crate::notes::{NoteKind, Notes};
+use crate::packet::Packet;
+
+/// A record of `link_type` with `wire` bytes on the wire.
+pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
+    Record {
+        time_ns: Some(1),
+        wire_bytes: wire as u32,
+        data,
+        link_type,
+        interface: 0,
+        fcs_bytes: None,
+        outgoing: None,
+        offset: 24,
+    }
+}
+
+/// The packets of a record and the notes made.
+pub fn decode(record: &Record<'_>) -> (Vec<Packet>, Notes) {
+    let mut notes = Notes::default();
+    let mut packets = Vec::new();
+    super::decode(record, 1, &mut notes, &mut |p| packets.push(*p));
+    (packets, notes)
+}
+
+/// The packets of a whole frame.
+pub fn packets(link_type: u16, data: &[u8]) -> Vec<Packet> {
+    decode(&record(link_type, data, data.len())).0
+}
+
+/// The one packet of a whole frame.
+#[track_caller]
+pub fn one(link_type: u16, data: &[u8]) -> Packet {
+    let got = packets(link_type, data);
+    assert_eq!(got.len(), 1);
+    got[0]
+}
+
+/// How often a note was made for a whole frame.
+pub fn noted(link_type: u16, data: &[u8], kind: NoteKind) -> u64 {
+    decode(&record(link_type, data, data.len())).1.get(kind).count
+}
+
+/// Cut the frame at every byte, as a snap length does and as a sender would: never a panic, and what a
+/// shorter capture says of a packet the longer one says too.
+#[track_caller]
+pub fn cut_everywhere(link_type: u16, data: &[u8]) {
+    let whole = packets(link_type, data);
+    for n in 0..data.len() {
+        let (short, _) = decode(&record(link_type, &data[..n], data.len()));
+        for (short, whole) in short.iter().zip(&whole) {
+            agree(short, whole, n);
+        }
+        let _ = packets(link_type, &data[..n]);
+    }
+}
+
+#[track_caller]
+fn agree(short: &Packet, whole: &Packet, n: usize) {
+    macro_rules! same {
+        ($($field:ident),*) => { $(if short.$field.is_some() {
+            assert_eq!(short.$field, whole.$field, "{} at {n} bytes", stringify!($field));
+        })* };
+    }
+    if short.ip_version != 0 {
+        assert_eq!((short.ip_version, short.src, short.dst), (whole.ip_version, whole.src, whole.dst), "at {n} bytes");
+        assert_eq!(short.ip_fragment, whole.ip_fragment, "at {n} bytes");
+    }
+    same!(ip_id, ip_ttl, ip_dscp, ip_ecn, src_port, dst_port, payload_bytes, vlan, outgoing, mpdu);
+    if let (Some(s), Some(w)) = (short.tcp, whole.tcp) {
+        assert_eq!((s.seq, s.ack, s.flags, s.window, s.urgent), (w.seq, w.ack, w.flags, w.window, w.urgent));
+        assert!(s.mss.is_none() || s.mss == w.mss);
+        assert!(s.wscale.is_none() || s.wscale == w.wscale);
+        assert!(s.timestamps.is_none() || s.timestamps == w.timestamps);
+        assert!(!s.sack_permitted || w.sack_permitted);
+        let blocks = usize::from(s.sack_blocks);
+        assert!(s.sack_blocks <= w.sack_blocks && s.sack[..blocks] == w.sack[..blocks]);
+    }
+    assert!(short.tcp.is_none() || whole.tcp.is_some());
+}
+
+/// An Ethernet frame of `kind` around `payload`.
+pub fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
+    [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &kind.to_be_bytes(), payload].concat()
+}
+
+/// 10.0.0.1 > 10.0.0.2, identification 0x1234, TTL 64, DSCP 10, ECT(0).
+pub fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let total = (20 + payload.len()) as u16;
+    let [high, low] = total.to_be_bytes();
+    let head = [0x45, 0x2a, high, low, 0x12, 0x34, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    [&head[..], payload].concat()
+}
+
+/// 2001:db8::1 > 2001:db8::2, hop limit 64, DSCP 10, ECT(0).
+pub fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    let mut head = vec![0x62, 0xa0, 0, 0];
+    head.extend((payload.len() as u16).to_be_bytes());
+    head.extend([next, 64]);
+    for last in [1, 2] {
+        head.extend([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+    }
+    [&head[..], payload].concat()
+}
+
+/// Port 40000 > 5001, seq 1000, ack 2000, PSH and ACK, window 500, with these options (a multiple of 4) and payload.
+pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
+    assert_eq!(options.len() % 4, 0);
+    let mut head = vec![0x9c, 0x40, 0x13, 0x89, 0, 0, 3, 0xe8, 0, 0, 7, 0xd0];
+    head.extend([((5 + options.len() / 4) << 4) as u8, 0x18, 1, 0xf4, 0, 0, 0, 0]);
+    [&head[..], options, payload].concat()
+}
+
+/// No-operation twice and timestamps 100, 200.
+pub const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 100, 0, 0, 0, 200];
+
+/// An IPv4 packet behind an LLC and SNAP header.
+pub fn snap(packet: &[u8]) -> Vec<u8> {
+    [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], packet].concat()
+}
+
+/// An 802.11 frame with this frame control (as little endian), three addresses of ones, twos and threes, sequence
+/// number 0x123, what follows them in the header, and the body.
+pub fn dot11(control: u16, rest: &[u8], body: &[u8]) -> Vec<u8> {
+    [&control.to_le_bytes()[..], &[0, 0], &[1; 6], &[2; 6], &[3; 6], &[0x30, 0x12], rest, body].concat()
+}
