@@ -1,6 +1,8 @@
 """pcap of any 2.x version, both byte orders, micro- and nanoseconds, modified (Kuznetzov) records.
 
-Recognised by its magic number. Compressed files (gzip, zstd, lz4) are read as they stand. Format: draft-ietf-opsawg-pcap."""
+Recognised by its magic number. Compressed files (gzip, zstd, lz4) are read as they stand.
+Format: draft-ietf-opsawg-pcap.
+"""
 
 from wlanlens.registry import Container
 
