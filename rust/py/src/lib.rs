@@ -35,8 +35,8 @@ fn decodes(link_type: u16) -> bool {
 #[pyfunction]
 fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
-    for t in table::all() {
-        out.set_item(t.name, PySchema::new(t.schema()).into_pyarrow(py)?)?;
+    for (name, schema) in table::all() {
+        out.set_item(name, PySchema::new(schema).into_pyarrow(py)?)?;
     }
     Ok(out)
 }
