@@ -70,6 +70,9 @@ class Analysis:
         report = stored.path / REPORT
         self.report = report if report.exists() else None
 
+    def __repr__(self) -> str:
+        return f"<Analysis {printable(str(self.out))}: {len(self.findings)} findings; {self.verdict.sentence}>"
+
     @property
     def ledger(self) -> pa.Table:
         """The table `ledger`, read whole."""
@@ -112,6 +115,11 @@ def default_out(capture: Capture) -> Path:
     """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
     name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
     return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
+
+
+def load(folder: str | os.PathLike[str]) -> Analysis:
+    """An analysed directory, as `analyze` returned it."""
+    return Analysis(Stored(folder))
 
 
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
@@ -168,7 +176,7 @@ class _Run:
 
     def _read(self) -> None:
         feed = self.capture.feed()
-        size = _size(self.capture)
+        size = self.capture.size_bytes()
         try:
             for batches in feed:
                 for name, batch in batches:
@@ -245,14 +253,6 @@ class _Run:
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
             _write_report(self.output, whole, stored, findings, captures)
-
-
-def _size(capture: Capture) -> int | None:
-    """The file's size, where it is a regular file."""
-    if capture.path == "-":
-        return None
-    found = os.stat(capture.raw_path)
-    return found.st_size or None
 
 
 def version() -> str:

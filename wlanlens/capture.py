@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wlanlens import _core, tables
 from wlanlens.errors import MissingTable, WlanlensError
@@ -46,6 +47,17 @@ class Note:
     capture: str
 
 
+class Record(NamedTuple):
+    """One record of a capture file."""
+
+    packet: int
+    time_ns: int | None
+    wire_bytes: int
+    data: bytes
+    link_type: int
+    offset: int
+
+
 class Capture:
     """What one tap at one point recorded.
 
@@ -80,8 +92,32 @@ class Capture:
     def reader(self, **options: Any) -> _core.Reader:
         """A fresh reader at the file's start; errors name the file."""
         try:
-            reader: _core.Reader = call(lambda: _core.Reader(None if self.path == "-" else self.raw_path, **options))
+            reader: _core.Reader = call(lambda: _core.Reader(self._source(), **options))
             return reader
+        except WlanlensError as error:
+            error.path = printable(self.path)
+            raise
+        except OSError as error:
+            error.filename = printable(self.path)
+            raise
+
+    def _source(self) -> str | None:
+        return None if self.path == "-" else os.fsdecode(self.raw_path)
+
+    def size_bytes(self) -> int | None:
+        """The file's size now; None where it is no regular file."""
+        if self.path == "-":
+            return None
+        found = os.stat(self.raw_path)
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def records(self, numbers: Iterable[int]) -> list[Record]:
+        """Some records as they stand in the file, by packet number from 1; those that do not exist are left out."""
+        if self.path == "-":
+            raise WlanlensError("standard input cannot be read a second time", next="save the capture to a file")
+        wanted = sorted(set(numbers))
+        try:
+            return [Record(*row) for row in call(lambda: _core.records(self._source(), wanted))]
         except WlanlensError as error:
             error.path = printable(self.path)
             raise
@@ -112,6 +148,7 @@ class Capture:
             "name": self.name,
             "path": os.fsdecode(self.raw_path) if self.path == "-" else os.fsdecode(os.path.abspath(self.raw_path)),
             "vantage": self.vantage,
+            "size_bytes": self.size_bytes(),
             **self.info,
             "notes": [{k: v for k, v in asdict(note).items() if k != "capture"} for note in self.notes],
         }

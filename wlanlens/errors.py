@@ -52,6 +52,10 @@ class OutputError(WlanlensError):
     """The output cannot be written where it was asked for."""
 
 
+class NoSuchUnit(WlanlensError):
+    """A unit, table or option asked for by a name that nobody bears."""
+
+
 class AlignmentError(WlanlensError):
     """Captures that cannot be put on one time axis."""
 

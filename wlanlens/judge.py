@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wlanlens import registry
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import NoSuchUnit
 from wlanlens.finding import Finding, Undecided
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ class Judge:
         wanted = list(shelf) if only is None else list(dict.fromkeys(only))
         unknown = [code for code in wanted if code not in shelf]
         if unknown:
-            raise WlanlensError(
-                f"there is no detector {', '.join(unknown)}", next="`wlanlens list detectors` names them"
-            )
-        self.units = {code: shelf[code] for code in shelf if code in wanted}
+            raise NoSuchUnit(f"there is no detector {', '.join(unknown)}", next="`wlanlens list detectors` names them")
+        self.units = {code: unit for code, unit in shelf.items() if code in wanted and isinstance(unit, registry.Tool)}
         self._ran: set[str] = set()
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._failed: dict[str, str] = {}

@@ -40,7 +40,7 @@ class StoredTables(Mapping[str, "pa.Table"]):
         for name in tables.names():
             found = folder / TABLES / name
             if found.is_dir():
-                paths = [p for p in found.iterdir() if PART.fullmatch(p.name) and p.suffix == ".parquet"]
+                paths = [p for p in found.iterdir() if _is_part(p)]
                 if paths:
                     parts[name] = sorted(paths, key=lambda p: (len(p.name), p.name))
         return cls(parts)
@@ -63,6 +63,19 @@ class StoredTables(Mapping[str, "pa.Table"]):
             batches = list(self.scan(name))
             self._read[name] = pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
         return self._read[name]
+
+    def checked(self) -> dict[str, list[Path]]:
+        """Every table's parts, after their schemas were found to be what the names promise."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for name, paths in self.parts.items():
+            for path in paths:
+                try:
+                    tables.validate(pq.read_schema(path), name)
+                except pa.ArrowException as error:
+                    raise CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path))) from error
+        return self.parts
 
     def rows(self, name: str) -> int:
         """How many rows a table has."""
@@ -92,14 +105,17 @@ class StoredTables(Mapping[str, "pa.Table"]):
                 raise CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path))) from error
 
 
+def _is_part(path: Path) -> bool:
+    """A part's name on a regular file: a link in a stranger's directory could point anywhere."""
+    return bool(PART.fullmatch(path.name)) and path.suffix == ".parquet" and path.is_file() and not path.is_symlink()
+
+
 def _may_hold(file: Any, group: int, flows: np.ndarray[Any, np.dtype[np.uint32]]) -> bool:
     """Whether a row group's statistics allow any of the flows."""
-    at = file.schema_arrow.names.index("flow")
-    # Parquet numbers leaf columns; before `flow` there are only flat ones in every table of ours.
     metadata = file.metadata.row_group(group)
     leaf = next(i for i in range(metadata.num_columns) if metadata.column(i).path_in_schema == "flow")
     statistics = metadata.column(leaf).statistics
-    if at < 0 or statistics is None or not statistics.has_min_max:
+    if statistics is None or not statistics.has_min_max:
         return True
     return bool(np.any((flows >= statistics.min) & (flows <= statistics.max)))
 

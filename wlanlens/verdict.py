@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wlanlens import ledger as ledgers
@@ -47,6 +47,8 @@ class Verdict:
         Of which flow; flow None when there is none.
     duration_s, lost_s : float
         Its life from SYN to last ACK, and what of it the named causes took.
+    owners_ns : dict
+        Its ledger: nanoseconds of each owner.
     """
 
     sentence: str
@@ -56,6 +58,7 @@ class Verdict:
     subject: str = ""
     duration_s: float = 0.0
     lost_s: float = 0.0
+    owners_ns: dict[str, int] = field(default_factory=dict)
 
 
 def judge(trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packets: int, connections: int) -> Verdict:
@@ -91,6 +94,7 @@ def judge(trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packet
         subject=subject,
         duration_s=life / 1e9,
         lost_s=sum(ns for ns, _ in named) / 1e9,
+        owners_ns={o: owners[o] for o in ledgers.OWNERS if o in owners},
     )
 
 
