@@ -1,0 +1,98 @@
+"""What the report is given: the flows that matter, whole where they are small, thinned where they are not."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens import tables
+from wlanlens.finding import Finding
+from wlanlens.stored import StoredTables
+from wlanlens.trace import Trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture import Capture
+
+#: Flows that the report tells of: nobody scrolls further, and 50 figures of 5000 points stay under its 20 MB.
+FLOWS = 50
+#: Rows of `segments` held for them: all rows of ordinary captures, about 150 MiB.
+SEGMENT_ROWS = 600_000
+#: Rows of any other table.
+OTHER_ROWS = 200_000
+#: A pause of more than this share of the trace is kept with the rows on both sides.
+_GAPS = 5000
+
+
+def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
+    """The flows that matter: those of the costliest findings first (half at most), then those with most payload."""
+    chosen: dict[int, None] = {}
+    for finding in sorted(findings, key=lambda f: -f.cost_s):
+        if finding.flow is not None and len(chosen) < count // 2:
+            chosen[finding.flow] = None
+    best: list[tuple[int, int]] = []
+    if "flows" in stored:
+        for batch in stored.scan("flows", ["flow", "data_bytes"]):
+            flows, sizes = batch.column("flow").to_numpy(), batch.column("data_bytes").to_numpy()
+            for i in np.argsort(sizes, kind="stable")[::-1][: 2 * count]:
+                best.append((int(sizes[i]), -int(flows[i])))
+            best = heapq.nlargest(2 * count, best)
+    for _, flow in best:
+        if len(chosen) < count:
+            chosen.setdefault(-flow)
+    return sorted(chosen)
+
+
+def digest(
+    captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
+) -> Trace:
+    """A trace of bounded size: the tables of `flows`, without `packets`; `quality` whole.
+
+    Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
+    connection control, and the rows on both sides of a pause.
+    """
+    import pyarrow as pa
+
+    held: dict[str, pa.Table] = {}
+    for name in stored:
+        if name in ("packets", "findings"):
+            continue
+        if "flow" not in tables.schema(name).names:
+            held[name] = stored[name]
+            continue
+        cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
+        rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
+        step = -(-rows // cap)
+        batches = []
+        for batch in stored.scan(name, None, flows):
+            batches.append(batch if step <= 1 else _thin(name, batch, step, duration_ns // _GAPS))
+        held[name] = pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+
+
+def _thin(name: str, batch: pa.RecordBatch, step: int, pause_ns: int) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    keep: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(batch.num_rows, bool)
+    keep[::step] = True
+    if name == "segments":
+        keep |= _rare(batch)
+        t = batch.column("t_ns").fill_null(0).to_numpy()
+        paused = np.abs(np.diff(t)) > pause_ns
+        keep[:-1] |= paused
+        keep[1:] |= paused
+    return batch.filter(pa.array(keep))
+
+
+def _rare(batch: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Segments that no drawing may lose."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    usual = pc.is_in(batch.column("kind").cast(pa.string()), pa.array(["data", "ack", "dupack"]))
+    first = pc.equal(batch.column("transmission").cast(pa.string()), "first")
+    return ~np.asarray(pc.and_(usual, first).to_numpy(zero_copy_only=False), bool)
