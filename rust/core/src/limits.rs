@@ -112,3 +112,6 @@ pub const UNACKED_SEGMENTS: usize = 8_192;
 /// Acknowledged ranges with holes between them (data that never passed the tap) kept per direction and quadrant; beyond it
 /// the lowest hole is forgotten, and what fills it later counts as sent again rather than out of order.
 pub const ACKED_RANGES: usize = 1_024;
+
+/// A closed connection is remembered for its late packets: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
+pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;

@@ -321,6 +321,15 @@ impl Connection {
         self.halves[usize::from(reverse)].life = Some(Box::new(life));
     }
 
+    /// Keep only what a sender that has gone quiet may still need.
+    pub fn compact(&mut self) {
+        for half in &mut self.halves {
+            half.board.compact();
+            half.past = Default::default();
+            half.recent = Default::default();
+        }
+    }
+
     /// Close the connection and write what is left.
     pub fn finish(&mut self, out: &mut Out<'_>) {
         out.flow = self.id;
