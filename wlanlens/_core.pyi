@@ -18,6 +18,9 @@ def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, 
 def sniff(head: bytes) -> tuple[str, str, bool] | None:
     """(format, compression, readable) by the first bytes."""
 
+def decodes(link_type: int) -> bool:
+    """Whether frames of a LINKTYPE_ value can be decoded."""
+
 def schemas() -> dict[str, Any]:
     """Table name -> pyarrow.Schema."""
 

@@ -57,7 +57,7 @@ class Judge:
         unknown = [code for code in wanted if code not in shelf]
         if unknown:
             raise NoSuchUnit(f"there is no detector {', '.join(unknown)}", next="`wlanlens list detectors` names them")
-        self.units = {code: shelf[code] for code in shelf if code in wanted}
+        self.units = {code: unit for code, unit in shelf.items() if code in wanted and isinstance(unit, registry.Tool)}
         self._ran: set[str] = set()
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._failed: dict[str, str] = {}

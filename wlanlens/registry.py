@@ -19,17 +19,10 @@ SHELVES = ("detectors", "plots", "parsers", "scenarios", "models", "papers")
 
 
 class Unit:
-    """What stands on a shelf: a function (or, for a parser, its description) with a name and the tables it needs."""
+    """What stands on a shelf: a name, the module that defines it, and its documentation."""
 
-    def __init__(self, shelf: str, name: str, function: Callable[..., Any], needs: Iterable[str] = ()) -> None:
-        self.shelf, self.name, self.function, self.needs = shelf, name, function, tuple(needs)
-        self.module = function.__module__
-        self.__doc__ = inspect.getdoc(function)
-        self.__name__ = name
-        self.__wrapped__ = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+    def __init__(self, shelf: str, name: str, module: str, doc: str) -> None:
+        self.shelf, self.name, self.module, self.__doc__ = shelf, name, module, inspect.cleandoc(doc)
 
     def __repr__(self) -> str:
         return f"<{self.shelf[:-1]} {self.name}>"
@@ -37,7 +30,20 @@ class Unit:
     @property
     def summary(self) -> str:
         """The first line of the documentation."""
-        return (self.__doc__ or "").strip().split("\n", 1)[0]
+        return (self.__doc__ or "").split("\n", 1)[0]
+
+
+class Tool(Unit):
+    """A unit that is a function, with the tables it needs."""
+
+    def __init__(self, shelf: str, name: str, function: Callable[..., Any], needs: Iterable[str]) -> None:
+        super().__init__(shelf, name, function.__module__, function.__doc__ or "")
+        self.function, self.needs = function, tuple(needs)
+        self.__name__ = name
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
 
     @property
     def thresholds(self) -> dict[str, Any]:
@@ -50,30 +56,37 @@ class Unit:
         return tuple(table for table in self.needs if not has(table))
 
 
-class Parser(Unit):
-    """One kind of capture that can be read; the function says (readable, tables) and its docstring documents it.
+class Container(Unit):
+    """A file format: recognised by its first bytes, read by the core.
 
-    The reading itself is Rust's; a parser here is the description that `wlanlens list formats` prints.
+    `name` is the core's (`_core.sniff`); `clock` says what its time stamps count.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], *, title: str, tables: Iterable[str]) -> None:
-        super().__init__("parsers", name, function, ())
-        self.title, self.tables = title, tuple(tables)
+    def __init__(self, name: str, module: str, doc: str, *, clock: str) -> None:
+        super().__init__("parsers", name, module, doc)
+        self.clock = clock
 
 
-def detector(code: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Unit]:
+class LinkType(Unit):
+    """A kind of frame inside a container: its LINKTYPE_ values and the tables that it fills."""
+
+    def __init__(self, name: str, module: str, doc: str, *, dlt: Iterable[int], tables: Iterable[str]) -> None:
+        super().__init__("parsers", name, module, doc)
+        self.dlt, self.tables = tuple(dlt), tuple(tables)
+
+
+#: Tables that any capture of IP packets fills.
+IP_TABLES = ("packets", "segments", "timeouts", "recoveries", "intervals", "flows")
+
+
+def detector(code: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`."""
-    return lambda function: Unit("detectors", code, function, needs)
+    return lambda function: Tool("detectors", code, function, needs)
 
 
-def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Unit]:
+def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, findings=(), *, flow, direction) -> plotly Figure` on the shelf `plots`."""
-    return lambda function: Unit("plots", name, function, needs)
-
-
-def parser(name: str, *, title: str, tables: Iterable[str]) -> Callable[[Callable[..., Any]], Parser]:
-    """Put a kind of capture on the shelf `parsers`; the function answers `sniffed format -> is it this kind`."""
-    return lambda function: Parser(name, function, title=title, tables=tables)
+    return lambda function: Tool("plots", name, function, needs)
 
 
 @cache

@@ -40,9 +40,7 @@ class StoredTables(Mapping[str, "pa.Table"]):
         for name in tables.names():
             found = folder / TABLES / name
             if found.is_dir():
-                paths = [
-                    p for p in found.iterdir() if PART.fullmatch(p.name) and p.suffix == ".parquet" and _is_file(p)
-                ]
+                paths = [p for p in found.iterdir() if _is_part(p)]
                 if paths:
                     parts[name] = sorted(paths, key=lambda p: (len(p.name), p.name))
         return cls(parts)

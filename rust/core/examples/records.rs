@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::time::Instant;
 
 use wlanlens_core::container;
@@ -11,17 +12,17 @@ use wlanlens_core::notes::Notes;
 
 fn main() -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let (flags, paths): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
-    let count_only = flags.iter().any(|f| f == "--count");
-    for path in &paths {
+    let (flags, paths): (Vec<_>, Vec<_>) = std::env::args_os().skip(1).partition(|a| a == "--count");
+    let count_only = !flags.is_empty();
+    for path in paths.iter().map(Path::new) {
         let mut notes = Notes::default();
         let begin = Instant::now();
         let done = read(path, count_only, &mut notes, &mut out);
         let seconds = begin.elapsed().as_secs_f64();
         match done {
-            Ok(records) if count_only => writeln!(out, "{records}\t{seconds:.3} s\t{path}")?,
+            Ok(records) if count_only => writeln!(out, "{records}\t{seconds:.3} s\t{}", path.display())?,
             Ok(_) => {}
-            Err(e) => writeln!(out, "error\t{e}\t{path}")?,
+            Err(e) => writeln!(out, "error\t{e}\t{}", path.display())?,
         }
         out.flush()?;
         for (kind, c) in notes.iter() {
@@ -31,8 +32,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn read(path: &str, count_only: bool, notes: &mut Notes, out: &mut impl Write) -> Result<u64> {
-    let mut source = container::open(if path == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })?;
+fn read(path: &Path, count_only: bool, notes: &mut Notes, out: &mut impl Write) -> Result<u64> {
+    let mut source = container::open(if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })?;
     let mut records = 0;
     while let Some(r) = source.next_record(notes)? {
         records += 1;

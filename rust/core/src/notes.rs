@@ -43,6 +43,7 @@ notes! {
     TimeBackwards, "time_backwards", Info, "time stamps run backwards; rows stay in the file's order";
     NoPackets, "no_packets", Info, "the capture holds no packet";
     NoTime, "no_time", Loss, "packets that the file stores without a time stamp (simple packet blocks); time is null";
+    FractionOverSecond, "fraction_over_a_second", Info, "time stamps whose fraction is between one and two seconds; the second was carried";
     TimeBefore1970, "time_before_1970", Info, "time stamps before 1970";
     EmptyRecords, "empty_records", Info, "records without a single captured byte";
     EmptyRun, "empty_run", Loss, "an endless run of empty records or blocks: reading stopped there";

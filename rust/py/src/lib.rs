@@ -12,7 +12,7 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::error::Error;
 use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
-use wlanlens_core::{container, limits, table};
+use wlanlens_core::{container, limits, table, wire};
 
 mod errors;
 
@@ -23,6 +23,12 @@ const RECORDS_BYTES: usize = 64 << 20;
 #[pyfunction]
 fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
     container::sniff(head).map(|s| (s.format, s.compression, s.readable))
+}
+
+/// Whether frames of a LINKTYPE_ value can be decoded.
+#[pyfunction]
+fn decodes(link_type: u16) -> bool {
+    wire::supported(link_type)
 }
 
 /// Every table that the core makes: name -> Arrow schema.
@@ -153,6 +159,7 @@ impl Reader {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sniff, m)?)?;
+    m.add_function(wrap_pyfunction!(decodes, m)?)?;
     m.add_function(wrap_pyfunction!(records, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;

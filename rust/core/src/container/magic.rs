@@ -41,23 +41,23 @@ const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
 
 /// Archives and compressions that are not undone, with the command that does.
 const PACKED: &[(&str, &str, &str, &[u8])] = &[
-    ("xz", "compressed with xz", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
-    ("bzip2", "compressed with bzip2", "unpack it with `bunzip2`", b"BZh"),
+    ("xz", "xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
+    ("bzip2", "bzip2 data", "unpack it with `bunzip2`", b"BZh"),
     ("zip", "a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
     ("zip", "an empty zip archive", "there is nothing in it", b"PK\x05\x06"),
     ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
     ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
-    ("lzip", "compressed with lzip", "unpack it with `lzip -d`", b"LZIP"),
-    ("lz4-legacy", "compressed in the legacy lz4 format", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
-    ("compress", "compressed with compress", "unpack it with `gunzip`", b"\x1f\x9d"),
-    ("lzma", "compressed with lzma", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
+    ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
+    ("lz4-legacy", "legacy lz4 data", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
+    ("compress", "compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
+    ("lzma", "lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
 ];
 
 /// Compressions that are undone, but once only.
 const AGAIN: &[(&str, &str, &str, &[u8])] = &[
-    ("gzip", "compressed with gzip", "unpack it with `gunzip`", b"\x1f\x8b"),
-    ("zstd", "compressed with zstd", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
-    ("lz4", "compressed with lz4", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
+    ("gzip", "gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
+    ("zstd", "zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
+    ("lz4", "lz4 data", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
 ];
 
 fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {

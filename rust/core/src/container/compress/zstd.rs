@@ -100,7 +100,7 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     (window > limits::ZSTD_WINDOW_BYTES).then(|| {
         (
             format!("a zstd stream that asks for a window of {} MiB", window >> 20),
-            "unpack it with `zstd -d --memory=2GB` if you trust it",
+            "unpack it with `zstd -d --long=31` if you trust it",
         )
     })
 }

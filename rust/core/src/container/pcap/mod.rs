@@ -140,6 +140,13 @@ impl PcapSource {
         if h.captured > h.wire {
             notes.add(NoteKind::CaptureOverWire, packet, offset);
         }
+        if h.fraction >= self.layout.fraction_limit {
+            let kind = match self.layout.time_ns(h) {
+                Some(_) => NoteKind::FractionOverSecond,
+                None => NoteKind::TimeNotRepresentable,
+            };
+            notes.add(kind, packet, offset);
+        }
         if h.wire > limits::WIRE_BYTES {
             notes.add(NoteKind::WireLengthImplausible, packet, offset);
         }
@@ -305,9 +312,8 @@ impl RecordSource for PcapSource {
             }
             self.records += 1;
             let time_ns = self.layout.time_ns(&h);
-            match time_ns {
-                Some(_) => self.near = Some(h.seconds),
-                None => notes.add(NoteKind::TimeNotRepresentable, self.records, self.bytes.offset()),
+            if time_ns.is_some() {
+                self.near = Some(h.seconds);
             }
             let offset = self.bytes.offset();
             let whole = self.bytes.take(total);

@@ -96,10 +96,12 @@ impl Layout {
             && near.is_none_or(|s| s.abs_diff(h.seconds) <= NEAR_SECONDS)
     }
 
-    /// Nanoseconds since 1970; None for a fraction of a second or more.
+    /// Nanoseconds since 1970; None for a fraction of two seconds or more.
+    ///
+    /// A fraction between one and two seconds is a carry that the writer forgot (aireplay-ng does).
     #[inline]
     pub fn time_ns(&self, h: &RecordHeader) -> Option<i64> {
-        (h.fraction < self.fraction_limit)
+        (h.fraction < 2 * self.fraction_limit)
             .then(|| i64::from(h.seconds) * 1_000_000_000 + i64::from(h.fraction) * i64::from(self.fraction_ns))
     }
 
