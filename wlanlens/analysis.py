@@ -126,17 +126,19 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again."""
     stored = Stored(folder)
     with Output(stored.path) as output:
-        _write_report(output, stored.trace, stored.tables, stored.findings, stored.trace.captures)
+        flows = digest.top_flows(stored.tables, stored.findings)
+        whole = stored.trace
+        trace = digest.digest(
+            whole.captures, stored.tables, flows, start_ns=whole.start_ns, duration_ns=whole.duration_ns
+        )
+        said, connections = stored.description["verdict"]["sentence"], stored.description["connections"]
+        _write_report(output, trace, stored.findings, verdict=str(said), connections=int(connections))
         output.replace()
     return stored.path / REPORT
 
 
-def _write_report(
-    output: Output, whole: Trace, stored: StoredTables, findings: Findings, captures: Sequence[Capture]
-) -> None:
+def _write_report(output: Output, trace: Trace, findings: Findings, *, verdict: str, connections: int) -> None:
     """Make the report from bounded data beside its final name."""
-    flows = digest.top_flows(stored, findings)
-    trace = digest.digest(captures, stored, flows, start_ns=whole.start_ns, duration_ns=whole.duration_ns)
     path = output.file(REPORT)
     write = importlib.import_module("wlanlens.report").write
     with output.writing():
@@ -146,7 +148,10 @@ def _write_report(
             findings=findings,
             ledger=trace.table("ledger"),
             states=findings.states,
+            verdict=verdict,
+            connections=connections,
             out_path=path,
+            beside=output.file,
         )
 
 
@@ -227,7 +232,6 @@ class _Run:
         stored = StoredTables({name: writer.paths for name, writer in self.writers.items()})
         captures = [self.capture]
         start_ns = self.capture.start_ns or 0
-        whole = Trace(captures, stored, start_ns=start_ns, duration_ns=self.last_t_ns)
         flows = digest.top_flows(stored, findings)
         small = digest.digest(captures, stored, flows, start_ns=start_ns, duration_ns=self.last_t_ns)
         said = verdict.judge(
@@ -252,7 +256,7 @@ class _Run:
         self.output.write_text(FINDINGS, to_json(findings))
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
-            _write_report(self.output, whole, stored, findings, captures)
+            _write_report(self.output, small, findings, verdict=said.sentence, connections=self.window.connections)
 
 
 def version() -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.finding import Finding
+from wlanlens.ledger import coarse
 from wlanlens.stored import StoredTables
 from wlanlens.trace import Trace
 
@@ -20,8 +21,15 @@ if TYPE_CHECKING:
 
 #: Flows that the report tells of: nobody scrolls further, and 50 figures of 5000 points stay under its 20 MB.
 FLOWS = 50
-#: Rows of `segments` held for them: all rows of ordinary captures, about 150 MiB.
-SEGMENT_ROWS = 600_000
+#: Rows of `segments` held for them: all rows of a capture of a million packets, about 100 MiB.
+SEGMENT_ROWS = 1_200_000
+#: The columns of `segments` that figures draw from.
+DRAWN = (
+    "capture", "packet", "t_ns", "flow", "direction", "kind", "rel_seq", "rel_ack", "len", "transmission", "trigger",
+    "needless", "rtt_ns", "flight_bytes", "peer_window_bytes", "rto_ns",
+)  # fmt: skip
+#: Of `packets`, what a figure of SACK blocks needs.
+SACKS = ("capture", "packet", "flow", "tcp_ack", "tcp_sack")
 #: Rows of any other table.
 OTHER_ROWS = 200_000
 #: A pause of more than this share of the trace is kept with the rows on both sides.
@@ -50,28 +58,44 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
 def digest(
     captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
 ) -> Trace:
-    """A trace of bounded size: the tables of `flows`, without `packets`; `quality` whole.
+    """A trace of bounded size: the tables of `flows`; `quality` whole; of `packets` only SACK blocks.
 
     Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
-    connection control, and the rows on both sides of a pause.
+    connection control, and the rows on both sides of a pause. The ledger's sums stay exact at any length.
     """
     import pyarrow as pa
 
     held: dict[str, pa.Table] = {}
     for name in stored:
-        if name in ("packets", "findings"):
+        if name == "findings":
             continue
         if "flow" not in tables.schema(name).names:
             held[name] = stored[name]
             continue
+        columns = {"segments": DRAWN, "packets": SACKS}.get(name, tuple(tables.schema(name).names))
         cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
-        rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
+        wanted = [c for c in ("flow", "tcp_sack") if c in columns]
+        rows = sum(_with_sack(batch).num_rows for batch in stored.scan(name, wanted, flows))
         step = -(-rows // cap)
         batches = []
-        for batch in stored.scan(name, None, flows):
-            batches.append(batch if step <= 1 else _thin(name, batch, step, duration_ns // _GAPS))
-        held[name] = pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+        for batch in map(_with_sack, stored.scan(name, columns, flows)):
+            if step <= 1:
+                batches.append(batch)
+            elif name == "ledger":
+                batches.append(coarse(batch, step))
+            else:
+                batches.append(_thin(name, batch, step, duration_ns // _GAPS))
+        schema = tables.schema(name)
+        schema = pa.schema([schema.field(c) for c in columns], metadata=schema.metadata)
+        held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+
+
+def _with_sack(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows with SACK blocks, where there is such a column."""
+    import pyarrow.compute as pc
+
+    return batch.filter(pc.is_valid(batch.column("tcp_sack"))) if "tcp_sack" in batch.schema.names else batch
 
 
 def _thin(name: str, batch: pa.RecordBatch, step: int, pause_ns: int) -> pa.RecordBatch:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import synthetic
 
+from tests.report import synthetic
 from wlanlens import report
 
 CHROMIUM = "/usr/bin/chromium"
@@ -68,7 +68,7 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
-    """A function that opens a fresh page, of a size and colour scheme; its trouble is checked at the end of the test."""
+    """A function that opens a fresh page of a size and colour scheme; its trouble is checked when the test ends."""
     pages: list[tuple[Any, Opened]] = []
 
     def make(width: int = 1280, height: int = 900, **options: Any) -> Opened:
@@ -88,9 +88,15 @@ def written(folder: Path, made: synthetic.Made, name: str = "report.html") -> Pa
     """The report of a made-up analysis."""
     path = folder / name
     report.write(
-        Path("out.wlanlens"), trace=made.trace, findings=made.findings, ledger=made.ledger, states=made.states, out_path=path,
+        Path("out.wlanlens"),
+        trace=made.trace,
+        findings=made.findings,
+        ledger=made.ledger,
+        states=made.states,
+        out_path=path,
+        connections=1,
         verdict="10.0.0.1:40000 > 10.0.0.2:5001 took 3.92 s; 0.942 s (24 %) went to 2 retransmission timeouts.",
-    )  # fmt: skip
+    )
     return path
 
 

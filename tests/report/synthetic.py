@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tests.rows import table as rows_of
 from wlanlens import tables
 from wlanlens.capture import Capture
 from wlanlens.finding import Finding, frame_filter
@@ -35,7 +37,9 @@ class Made:
     states: list[DetectorState]
 
 
-def rows_of_flow(flow: int, packets: int, first_packet: int, t0_ns: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+def rows_of_flow(
+    flow: int, packets: int, first_packet: int, t0_ns: int, rng: np.random.Generator
+) -> list[dict[str, Any]]:
     """Segments of one flow: bursts of 20 segments a round trip, one ACK for two, and an incident every 40 bursts."""
     rows: list[dict[str, Any]] = []
     t, seq, acked = t0_ns, 1, 1
@@ -64,8 +68,20 @@ def rows_of_flow(flow: int, packets: int, first_packet: int, t0_ns: int, rng: np
         arrive = t + RTT_NS + (450_000_000 if held else 0)
         if held:
             at = t + 223_000_000
-            add("a2b", "data", at, rel_seq=sent[0][1], len=MSS, transmission="retransmission", trigger="rto", needless=True,
-                needless_by="timestamp", copy=1, flight_bytes=seq - acked, peer_window_bytes=window)
+            add(
+                "a2b",
+                "data",
+                at,
+                rel_seq=sent[0][1],
+                len=MSS,
+                transmission="retransmission",
+                trigger="rto",
+                needless=True,
+                needless_by="timestamp",
+                copy=1,
+                flight_bytes=seq - acked,
+                peer_window_bytes=window,
+            )
             base["rto_ns"] = 446_000_000
         hole = min((sent[i][1] for i in lost), default=None)
         for i, (at, start) in enumerate(sent):
@@ -73,23 +89,61 @@ def rows_of_flow(flow: int, packets: int, first_packet: int, t0_ns: int, rng: np
                 continue
             got = arrive + i * 60_000 + int(rng.integers(0, 3_000_000)) * (not held)
             if hole is not None and start > hole:
-                add("b2a", "dupack", got, rel_ack=hole, len=0, dupacks=1, peer_window_bytes=window,
-                    flight_bytes=seq - hole, sack=[(hole + MSS, start + MSS)])
+                add(
+                    "b2a",
+                    "dupack",
+                    got,
+                    rel_ack=hole,
+                    len=0,
+                    dupacks=1,
+                    peer_window_bytes=window,
+                    flight_bytes=seq - hole,
+                    sack=[(hole + MSS, start + MSS)],
+                )
             else:
                 acked = start + MSS
-                add("b2a", "ack", got, rel_ack=acked, len=0, rtt_ns=got - at, flight_bytes=seq - acked,
-                    peer_window_bytes=0 if burst % 160 == 100 and i == size - 1 else window)
+                add(
+                    "b2a",
+                    "ack",
+                    got,
+                    rel_ack=acked,
+                    len=0,
+                    rtt_ns=got - at,
+                    flight_bytes=seq - acked,
+                    peer_window_bytes=0 if burst % 160 == 100 and i == size - 1 else window,
+                )
         t = arrive + 5_000_000
         if held:
             base["rto_ns"] = 223_000_000
             for i in range(1, 4):
-                add("a2b", "data", t + i * 60_000, rel_seq=sent[i][1], len=MSS, transmission="retransmission",
-                    trigger="go_back_n", needless=True, copy=1, flight_bytes=MSS, peer_window_bytes=window)
+                add(
+                    "a2b",
+                    "data",
+                    t + i * 60_000,
+                    rel_seq=sent[i][1],
+                    len=MSS,
+                    transmission="retransmission",
+                    trigger="go_back_n",
+                    needless=True,
+                    copy=1,
+                    flight_bytes=MSS,
+                    peer_window_bytes=window,
+                )
             t += 10_000_000
         for n, i in enumerate(sorted(lost)):
-            add("a2b", "data", t + n * 2_000_000, rel_seq=sent[i][1], len=MSS, transmission="retransmission",
-                trigger="fast" if n == 0 else "sack", needless=False if n == 0 else None, copy=1,
-                flight_bytes=seq - acked, peer_window_bytes=window)
+            add(
+                "a2b",
+                "data",
+                t + n * 2_000_000,
+                rel_seq=sent[i][1],
+                len=MSS,
+                transmission="retransmission",
+                trigger="fast" if n == 0 else "sack",
+                needless=False if n == 0 else None,
+                copy=1,
+                flight_bytes=seq - acked,
+                peer_window_bytes=window,
+            )
         if lost:
             t += RTT_NS
             acked = seq
@@ -103,38 +157,31 @@ def rows_of_flow(flow: int, packets: int, first_packet: int, t0_ns: int, rng: np
     return rows
 
 
-def table(name: str, rows: Sequence[dict[str, Any]], capture: str = NAME) -> pa.Table:
-    """Rows as a table of the schema; columns left out are null, or 0, false or the first value where null is not allowed."""
-    schema = tables.schema(name)
-    columns = []
-    for field in schema:
-        default: Any = None
-        if field.name == "capture":
-            default = capture
-        elif not field.nullable:
-            default = _zero(name, field)
-        values = [row.get(field.name, default) for row in rows]
-        if pa.types.is_dictionary(field.type):
-            columns.append(pa.array(values, pa.string()).dictionary_encode().cast(field.type))
-        else:
-            columns.append(pa.array(values, field.type))
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _zero(name: str, field: pa.Field) -> Any:
-    values = tables.enum_values(name, field.name)
-    if values:
-        return values[0]
-    return False if pa.types.is_boolean(field.type) else "" if pa.types.is_string(field.type) else 0
+def table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Rows as a table of the schema, all of one capture."""
+    known = set(tables.schema(name).names)
+    return rows_of(name, [{"capture": NAME, **{k: v for k, v in row.items() if k in known}} for row in rows])
 
 
 def sack_packets(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of `packets` of segments with SACK blocks."""
     return [
-        {"packet": r["packet"], "flow": r["flow"], "direction": r["direction"], "t_ns": r["t_ns"], "tcp_ack": (r["rel_ack"] + 4_294_000_000) % 2**32,
-         "tcp_sack": [{"left": (a + 4_294_000_000) % 2**32, "right": (b + 4_294_000_000) % 2**32} for a, b in r["sack"]]}
-        for r in segments if r.get("sack")
-    ]  # fmt: skip
+        {
+            "packet": r["packet"],
+            "flow": r["flow"],
+            "direction": r["direction"],
+            "t_ns": r["t_ns"],
+            "tcp_ack": _wire(r["rel_ack"]),
+            "tcp_sack": [{"left": _wire(a), "right": _wire(b)} for a, b in r["sack"]],
+        }
+        for r in segments
+        if r.get("sack")
+    ]
+
+
+def _wire(relative: int) -> int:
+    """The number on the wire, of a connection whose numbers soon wrap."""
+    return (relative + 4_294_000_000) % 2**32
 
 
 def intervals(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,11 +191,13 @@ def intervals(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     def put(owner: str, start: int, end: int) -> None:
         if end > start:
-            out.append({"flow": segments[0]["flow"], "direction": "a2b", "owner": owner, "t_start_ns": start, "t_end_ns": end})
+            out.append(
+                {"flow": segments[0]["flow"], "direction": "a2b", "owner": owner, "t_start_ns": start, "t_end_ns": end}
+            )
 
     put("handshake", times[0], times[2])
     since = times[2]
-    for a, b in zip(times[2:], times[3:], strict=False):
+    for a, b in pairwise(times[2:]):
         if b - a > 100_000_000:
             put("transfer", since, a)
             put("rto_idle", a, b)
@@ -170,13 +219,19 @@ def finding(segments: Sequence[dict[str, Any]], index: int, code: str, cost_s: f
         "capture": NAME,
     }
     return Finding(
-        code=code, t_start_ns=around[0]["t_ns"], t_end_ns=around[-1]["t_ns"], cost_s=cost_s,
-        evidence=(("segments", NAME, packets),), flow=segments[0]["flow"], direction="a2b", **(defaults | more),
-    )  # fmt: skip
+        code=code,
+        t_start_ns=around[0]["t_ns"],
+        t_end_ns=around[-1]["t_ns"],
+        cost_s=cost_s,
+        evidence=(("segments", NAME, packets),),
+        flow=segments[0]["flow"],
+        direction="a2b",
+        **(defaults | more),
+    )
 
 
 def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
-    """An analysis of about `packets` rows a flow. `hostile`: name, note, subject, sentence, filter to show in place of ours."""
+    """An analysis of about `packets` rows a flow. `hostile`: name, note, subject, sentence, filter in place of ours."""
     rng = np.random.default_rng(7)
     every: list[dict[str, Any]] = []
     ledger: list[dict[str, Any]] = []
@@ -188,21 +243,44 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
         found = [i for i, r in enumerate(rows) if r.get("trigger") in ("rto", "fast")]
         for i in found[:12]:
             rto = rows[i]["trigger"] == "rto"
-            findings.append(finding(rows, max(0, i - 2), "spurious_timeout" if rto else "missing_fast_retransmit", 0.45 if rto else 0.024))
+            findings.append(
+                finding(
+                    rows,
+                    max(0, i - 2),
+                    "spurious_timeout" if rto else "missing_fast_retransmit",
+                    0.45 if rto else 0.024,
+                )
+            )
     if hostile:
-        findings[0] = finding(every, 5, "spurious_timeout", 9.0, **{k: v for k, v in hostile.items() if k in ("subject", "sentence", "display_filter")})
+        findings[0] = finding(
+            every,
+            5,
+            "spurious_timeout",
+            9.0,
+            **{k: v for k, v in hostile.items() if k in ("subject", "sentence", "display_filter")},
+        )
     findings.sort(key=lambda f: -f.cost_s)
     endpoints = {f: ("10.0.0.1", 40000 + f, "10.0.0.2", 5001) for f in range(flows)}
     held = {
         "segments": table("segments", every),
         "packets": table("packets", sack_packets(every)),
         "ledger": table("ledger", ledger),
-        "quality": table("quality", [{"format": "pcap", "vantage": "sender", "records": len(every), "tcp_segments": len(every)}]),
+        "quality": table(
+            "quality", [{"format": "pcap", "vantage": "sender", "records": len(every), "tcp_segments": len(every)}]
+        ),
     }
     name = hostile.get("name", NAME)
-    note = {"name": "file_truncated", "severity": "loss", "count": 1, "first_packet": len(every), "first_offset": 123456,
-            "sentence": hostile.get("note", "The file ends inside a record; what came before was kept.")}  # fmt: skip
-    capture = Capture.described({"name": name, "path": name, "vantage": "sender", "format": "pcap", "records": len(every), "notes": [note]})
+    note = {
+        "name": "file_truncated",
+        "severity": "loss",
+        "count": 1,
+        "first_packet": len(every),
+        "first_offset": 123456,
+        "sentence": hostile.get("note", "The file ends inside a record; what came before was kept."),
+    }
+    capture = Capture.described(
+        {"name": name, "path": name, "vantage": "sender", "format": "pcap", "records": len(every), "notes": [note]}
+    )
     duration = max(r["t_ns"] for r in every)
     trace = Trace([capture], held, start_ns=START_NS, duration_ns=duration, endpoints=endpoints)
     states = [
@@ -210,7 +288,9 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
         DetectorState("missing_fast_retransmit", "Duplicate ACKs without a resend.", "found", "", 3),
         DetectorState("tail_loss", "The end of a transfer lost.", "fine"),
         DetectorState("window_limited", "Flight pinned at the window.", "fine"),
-        DetectorState("ack_holding", "ACKs kept and let go in a burst.", "undecided", "3 bursts without timestamps.", 0, 3),
+        DetectorState(
+            "ack_holding", "ACKs kept and let go in a burst.", "undecided", "3 bursts without timestamps.", 0, 3
+        ),
         DetectorState("usb_bottleneck", "The bus limits.", "not_run", "needs urbs"),
         DetectorState("overbuffering", "A standing queue.", "failed", "ZeroDivisionError: division by zero"),
     ]
@@ -240,12 +320,20 @@ def many(packets: int) -> Made:
         "ledger": moved(ledger, {"t_start_ns": lasted, "t_end_ns": lasted}),
         "quality": made.trace.table("quality"),
     }
-    trace = Trace(made.trace.captures, held, start_ns=START_NS, duration_ns=times * lasted, endpoints={0: ("10.0.0.1", 40000, "10.0.0.2", 5001)})  # fmt: skip
+    trace = Trace(
+        made.trace.captures,
+        held,
+        start_ns=START_NS,
+        duration_ns=times * lasted,
+        endpoints={0: ("10.0.0.1", 40000, "10.0.0.2", 5001)},
+    )
     return Made(trace, made.findings, held["ledger"], made.states)
 
 
 def nothing() -> Made:
     """An analysis of a capture without a TCP connection."""
-    capture = Capture.described({"name": NAME, "path": NAME, "vantage": "unknown", "format": "pcap", "records": 0, "notes": []})
+    capture = Capture.described(
+        {"name": NAME, "path": NAME, "vantage": "unknown", "format": "pcap", "records": 0, "notes": []}
+    )
     held = {name: tables.empty(name) for name in ("segments", "packets", "ledger", "quality")}
     return Made(Trace([capture], held, start_ns=START_NS, duration_ns=0), [], held["ledger"], [])

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-import synthetic
-from conftest import written
 
+from tests.report import synthetic
+from tests.report.conftest import written
 from wlanlens import report
 from wlanlens.report import page, views
 
@@ -32,7 +32,9 @@ def test_clicking_a_finding_zooms_to_its_evidence(opened, small):
 
 def test_a_finding_of_another_flow_changes_the_flow(opened, small):
     one = opened().goto(small)
-    number = one.page.evaluate("JSON.parse(document.getElementById('page').textContent).findings.find(f => f.view === 1).n")
+    number = one.page.evaluate(
+        "JSON.parse(document.getElementById('page').textContent).findings.find(f => f.view === 1).n"
+    )
     one.page.click(f"#finding-{number} .show")
     one.page.wait_for_selector("#figure[data-flow='1']")
     assert one.page.locator("#flow").input_value() == "1"
@@ -115,7 +117,8 @@ def test_pointing_at_a_segment_tells_what_it_is(opened, small):
         """async ([x0, x1]) => {
           const box = document.getElementById("figure"), frame = box.getBoundingClientRect(), out = [];
           for (let y = 90; y < 380; y += 4) for (let x = 60; x < box.clientWidth - 12; x += 6) {
-            box.dispatchEvent(new PointerEvent("pointermove", { clientX: frame.left + x, clientY: frame.top + y, bubbles: true }));
+            const at = { clientX: frame.left + x, clientY: frame.top + y, bubbles: true };
+            box.dispatchEvent(new PointerEvent("pointermove", at));
             const tip = document.getElementById("tip");
             if (!tip.hidden) out.push(tip.textContent);
           }
@@ -186,7 +189,16 @@ def test_hostile_text_is_inert(opened, tmp_path):
     made.states[0] = synthetic.DetectorState(bait, bait, "failed", bait)
     path = tmp_path / "report.html"
     folder = Path("<img src=x onerror=alert(5)>'; rm -rf x")
-    report.write(folder, trace=made.trace, findings=made.findings, ledger=made.ledger, states=made.states, out_path=path)
+    report.write(
+        folder,
+        trace=made.trace,
+        findings=made.findings,
+        ledger=made.ledger,
+        states=made.states,
+        verdict=bait,
+        connections=1,
+        out_path=path,
+    )
     one = opened(permissions=["clipboard-read", "clipboard-write"]).goto(path)
     one.page.click("#finding-1 .show")
     one.settled()
@@ -196,7 +208,9 @@ def test_hostile_text_is_inert(opened, tmp_path):
     assert not any(c in path.read_text("utf-8") for c in "\x1b\u202e\u2028\u2029\u200b\x00")
     assert "<b>bold</b>" in one.page.inner_text("#finding-1")
     assert "\\x1b[31mred\\u202eevil" in one.page.inner_text("#finding-1")
-    assert one.page.text_content("#command-1") == """wlanlens evidence '<img src=x onerror=alert(5)>'"'"'; rm -rf x' 1"""
+    assert (
+        one.page.text_content("#command-1") == """wlanlens evidence '<img src=x onerror=alert(5)>'"'"'; rm -rf x' 1"""
+    )
 
 
 def test_data_too_long_for_the_page_lies_beside_it(opened, tmp_path, monkeypatch):

@@ -38,6 +38,7 @@ OWNERS: dict[str, Owner] = {
     "unknown": Owner("unknown", "#ffffff", "#111"),
 }
 
+
 class Trigger(NamedTuple):
     """How a retransmission's cause is shown, on light and on dark paper."""
 

@@ -26,7 +26,8 @@ def is_rare(rows: FlowRows) -> NDArray[np.bool_]:
     """Rows that no reduction may drop: anything but first copies of data and plain ACKs of an open window."""
     closed = rows.is_ack & (rows.size == 0)
     dupack = rows.is_ack & (rows.kind == KINDS.index("dupack"))
-    return ((rows.mark != 0) | ~_ORDINARY[rows.kind] | closed) & ~dupack
+    rare: NDArray[np.bool_] = ((rows.mark != 0) | ~_ORDINARY[rows.kind] | closed) & ~dupack
+    return rare
 
 
 def gap_edges(t_ns: NDArray[np.int64], gap_ns: int) -> NDArray[np.bool_]:
@@ -41,7 +42,7 @@ def gap_edges(t_ns: NDArray[np.int64], gap_ns: int) -> NDArray[np.bool_]:
 
 
 def line(x: NDArray[np.int64], y: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
-    """Positions to keep of a line: first, least, greatest and last of each of `buckets` slices of x, in rising order."""
+    """Positions to keep of a line, rising: first, least, greatest and last of each of `buckets` slices of x."""
     if len(x) <= 4 * buckets:
         return np.arange(len(x))
     bucket = bucket_of(x, buckets)
@@ -54,7 +55,8 @@ def line(x: NDArray[np.int64], y: NDArray[np.int64], buckets: int) -> NDArray[np
 def bucket_of(x: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
     """Which of `buckets` equal slices of the x range each (rising) x falls into."""
     width = max(1, -(-int(x[-1] - x[0] + 1) // buckets))
-    return (x - x[0]) // width
+    bucket: NDArray[np.int64] = (x - x[0]) // width
+    return bucket
 
 
 @dataclass(frozen=True)
@@ -65,28 +67,34 @@ class Strokes:
     t1: NDArray[np.int64]
     lo: NDArray[np.int64]
     hi: NDArray[np.int64]
-    first: NDArray[np.int64]
-    """Position of the stroke's first segment."""
 
 
-def strokes(t_ns: NDArray[np.int64], lo: NDArray[np.int64], hi: NDArray[np.int64], limit: int) -> Strokes:
-    """Merge ordinary segments into at most about `limit` strokes; none crosses a visible gap or goes back in sequence."""
+def strokes(
+    t_ns: NDArray[np.int64], lo: NDArray[np.int64], hi: NDArray[np.int64], limit: int, *, holes: bool = False
+) -> Strokes:
+    """Merge ordinary segments into at most about `limit` strokes; none crosses a visible gap.
+
+    `holes`: segments between these were left out before, so a jump ahead in sequence is joined to the next one.
+    """
     n = len(t_ns)
+    until = t_ns
+    if holes and n:
+        ahead = np.append(lo[1:] > hi[:-1], False)
+        hi = np.where(ahead, np.append(lo[1:], 0), hi)
+        until = np.where(ahead, np.append(t_ns[1:], 0), t_ns)
     if n <= limit:
-        return Strokes(t_ns, t_ns, lo, hi, np.arange(n))
+        return Strokes(t_ns, until, lo, hi)
     gap_ns = int((t_ns[-1] - t_ns[0]) * GAP_SHARE)
+    paused = t_ns[1:] - until[:-1] > gap_ns
     bucket = bucket_of(t_ns, max(1, limit // 2))
     breaks = np.ones(n, np.bool_)
-    breaks[1:] = (np.diff(bucket) != 0) | (np.diff(t_ns) > gap_ns) | (lo[1:] != hi[:-1])
-    starts = np.flatnonzero(breaks)
-    if len(starts) > limit:
+    breaks[1:] = (np.diff(bucket) != 0) | paused | (lo[1:] != hi[:-1])
+    if np.count_nonzero(breaks) > limit:
         # Interleaved holes (a resent window) would keep every mark: then a slice of time is a stroke, holes and all.
-        breaks[1:] = (np.diff(bucket) != 0) | (np.diff(t_ns) > gap_ns)
-        starts = np.flatnonzero(breaks)
+        breaks[1:] = (np.diff(bucket) != 0) | paused
+    starts = np.flatnonzero(breaks)
     ends = np.append(starts[1:], n) - 1
-    return Strokes(
-        t_ns[starts], t_ns[ends], np.minimum.reduceat(lo, starts), np.maximum.reduceat(hi, starts), starts
-    )
+    return Strokes(t_ns[starts], until[ends], np.minimum.reduceat(lo, starts), np.maximum.reduceat(hi, starts))
 
 
 def thin(rows: FlowRows, limit: int) -> NDArray[np.int64]:

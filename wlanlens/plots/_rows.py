@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wlanlens.errors import WlanlensError
 from wlanlens.plots._palette import TRIGGERS
 
 if TYPE_CHECKING:
@@ -19,8 +20,19 @@ if TYPE_CHECKING:
 
     from wlanlens.trace import Trace
 
-KINDS = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack", "window_probe", "syn", "synack",
-         "fin", "rst")  # fmt: skip
+KINDS = (
+    "data",
+    "ack",
+    "dupack",
+    "window_update",
+    "keepalive",
+    "keepalive_ack",
+    "window_probe",
+    "syn",
+    "synack",
+    "fin",
+    "rst",
+)
 """`segments.kind`; the position is the code in `FlowRows.kind`."""
 
 COPIES = ("first", "reordered", "network_duplicate", "capture_duplicate", "mac_copy")
@@ -40,6 +52,16 @@ class FlowKey(NamedTuple):
     capture: str
     flow: int
     direction: str
+
+    @classmethod
+    def of(cls, trace: Trace, capture: str | None, flow: int, direction: str) -> FlowKey:
+        """The key of a flow whose capture need not be said where there is only one."""
+        if capture is None:
+            names = pc.unique(trace.table("segments")["capture"]).to_pylist()
+            if len(names) > 1:
+                raise WlanlensError(f"{len(names)} captures hold segments", next="say which: capture=" + repr(names[0]))
+            capture = names[0] if names else ""
+        return cls(capture, flow, direction)
 
 
 @dataclass(frozen=True)
@@ -204,7 +226,9 @@ def _edges(blocks: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Left and right edges of flattened SACK blocks, whether the pair is a struct or a fixed-size list."""
     if pa.types.is_struct(blocks.type):
         left, right = (blocks.field(i) for i in (0, 1))
-        return left.to_numpy(zero_copy_only=False).astype(np.int64), right.to_numpy(zero_copy_only=False).astype(np.int64)
+        return left.to_numpy(zero_copy_only=False).astype(np.int64), right.to_numpy(zero_copy_only=False).astype(
+            np.int64
+        )
     flat = pc.list_flatten(blocks).to_numpy(zero_copy_only=False).astype(np.int64)
     return flat[0::2], flat[1::2]
 
@@ -225,7 +249,8 @@ def _of_flow(table: pa.Table, key: FlowKey, extra: Any = None) -> pa.Table:
 
 
 def _equals(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
-    return pc.fill_null(pc.equal(column, value), False).to_numpy()
+    out: NDArray[np.bool_] = pc.fill_null(pc.equal(column, value), False).to_numpy()
+    return out
 
 
 def _ints(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -238,9 +263,8 @@ def _codes(column: pa.ChunkedArray, names: tuple[str, ...], default: int) -> NDA
     """Position of each string in `names`; `default` for null and for anything else."""
     out = []
     for chunk in column.chunks:
-        if not pa.types.is_dictionary(chunk.type):
-            chunk = chunk.dictionary_encode()
-        lookup = [names.index(v) if v in names else default for v in chunk.dictionary.to_pylist()] + [default]
-        index = pc.fill_null(chunk.indices.cast(pa.int64()), len(lookup) - 1).to_numpy(zero_copy_only=False)
+        coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        lookup = [names.index(v) if v in names else default for v in coded.dictionary.to_pylist()] + [default]
+        index = pc.fill_null(coded.indices.cast(pa.int64()), len(lookup) - 1).to_numpy(zero_copy_only=False)
         out.append(np.array(lookup, np.uint8)[index])
     return np.concatenate(out) if out else np.empty(0, np.uint8)

@@ -33,4 +33,6 @@ def accounts(ledger: pa.Table) -> dict[FlowKey, Account]:
     sums = summary(ledger)
     for capture, flow, direction, owner, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):
         found.setdefault(FlowKey(capture, flow, direction), []).append((owner, ns))
-    return {key: Account(key, sum(ns for _, ns in parts), tuple(p for p in parts if p[1])) for key, parts in found.items()}
+    return {
+        key: Account(key, sum(ns for _, ns in parts), tuple(p for p in parts if p[1])) for key, parts in found.items()
+    }

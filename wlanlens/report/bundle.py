@@ -8,8 +8,25 @@ from pathlib import Path
 
 from wlanlens.errors import WlanlensError
 
-OURS = ("label", "units", "inflate", "columns", "flow", "theme", "canvas", "glyphs", "draw_sequence", "draw_rows", "fit",
-        "figure", "hover", "findings", "copy", "keys", "main")  # fmt: skip
+OURS = (
+    "label",
+    "units",
+    "inflate",
+    "columns",
+    "flow",
+    "theme",
+    "canvas",
+    "glyphs",
+    "draw_sequence",
+    "draw_rows",
+    "fit",
+    "figure",
+    "hover",
+    "findings",
+    "copy",
+    "keys",
+    "main",
+)
 """In this order: `main` last, it starts what the others define."""
 
 

@@ -28,8 +28,20 @@ MOST_BARS = 20
 MOST_RINGS = 500
 """Packets of one finding's evidence that the figure marks."""
 
-_ICONS = {"found": "!", "fine": "\N{CHECK MARK}", "not_run": "\N{EN DASH}", "undecided": "?", "failed": "\N{MULTIPLICATION SIGN}"}
-_WORDS = {"found": "found", "fine": "checked and fine", "not_run": "not run", "undecided": "undecided", "failed": "failed"}
+_ICONS = {
+    "found": "!",
+    "fine": "\N{CHECK MARK}",
+    "not_run": "\N{EN DASH}",
+    "undecided": "?",
+    "failed": "\N{MULTIPLICATION SIGN}",
+}
+_WORDS = {
+    "found": "found",
+    "fine": "checked and fine",
+    "not_run": "not run",
+    "undecided": "undecided",
+    "failed": "failed",
+}
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,12 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
 def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
     """The detectors by how they fared, in five groups that are always all there."""
     return [
-        {"state": state, "icon": _ICONS[state], "words": _WORDS[state], "items": [s for s in states if s.state == state]}
+        {
+            "state": state,
+            "icon": _ICONS[state],
+            "words": _WORDS[state],
+            "items": [s for s in states if s.state == state],
+        }
         for state in STATES
     ]
 
@@ -123,7 +140,9 @@ def page_data(views: Sequence[View], rows: Sequence[FindingRow], files: Sequence
                 "to": row.finding.t_end_ns / 1e9,
                 "view": row.view,
                 "words": f"{row.title}, {units.seconds(row.finding.cost_s)}",
-                "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[:MOST_RINGS],
+                "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[
+                    :MOST_RINGS
+                ],
             }
             for row in rows
             if row.has_figure
@@ -141,5 +160,3 @@ def legend(view: View) -> list[dict[str, Any]]:
         entry["needs"][need] = number
     order = list(TRIGGERS)
     return sorted(out.values(), key=lambda entry: order.index(entry["name"]))
-
-

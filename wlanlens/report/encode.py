@@ -17,8 +17,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TYPES = (("u1", 0, 2**8 - 1), ("i1", -(2**7), 2**7 - 1), ("u2", 0, 2**16 - 1), ("i2", -(2**15), 2**15 - 1),
-          ("u4", 0, 2**32 - 1), ("i4", -(2**31), 2**31 - 1))  # fmt: skip
+_TYPES = (
+    ("u1", 0, 2**8 - 1),
+    ("i1", -(2**7), 2**7 - 1),
+    ("u2", 0, 2**16 - 1),
+    ("i2", -(2**15), 2**15 - 1),
+    ("u4", 0, 2**32 - 1),
+    ("i4", -(2**31), 2**31 - 1),
+)
 
 LEVEL = 6
 """gzip's effort: 9 costs half as much time again for 1 % on these columns."""
@@ -43,13 +49,13 @@ def packed(raw: bytes) -> str:
 
 def _narrowest(values: NDArray[np.integer]) -> tuple[str, str, bytes]:
     """(type, coding, bytes) of a column: plain or as differences, whichever type is narrower; differences at a tie."""
-    values = np.asarray(values, np.int64)
-    plain = _type_of(values)
-    differences = np.diff(values, prepend=0)
+    whole = values.astype(np.int64)
+    plain = _type_of(whole)
+    differences = np.diff(whole, prepend=0)
     delta = _type_of(differences)
-    if np.dtype(delta).itemsize <= np.dtype(plain).itemsize and len(values) > 1 and plain not in ("u1", "i1"):
+    if np.dtype(delta).itemsize <= np.dtype(plain).itemsize and len(whole) > 1 and plain not in ("u1", "i1"):
         return delta, "delta", differences.astype("<" + delta).tobytes()
-    return plain, "plain", values.astype("<" + plain).tobytes()
+    return plain, "plain", whole.astype("<" + plain).tobytes()
 
 
 def _type_of(values: NDArray[np.int64]) -> str:

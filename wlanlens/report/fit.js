@@ -22,7 +22,7 @@ function fitSequence(flow, [x0, x1]) {
     else take(0, 1);
   }
   // The window's line shows where it comes near; far above it would flatten everything else.
-  const reach = high + 0.5 * Math.max(high - low, 3000);
+  const reach = high + 0.25 * Math.max(high - low, 3000);
   let window = -Infinity;
   inside(flow.windows, (row) => {
     const edge = flow.seq[row] + flow.size[row];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from wlanlens.report import bundle, context, encode, grids, units
 from wlanlens.report.balance import accounts
 from wlanlens.report.inert import embedded, shown
 from wlanlens.report.policy import policy
-from wlanlens.report.verdict import verdict as verdict_of
 from wlanlens.report.views import MOST_VIEWS, View, data_flows, view
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     from wlanlens.finding import Finding
     from wlanlens.judge import DetectorState
+    from wlanlens.plots._rows import FlowKey
+    from wlanlens.report.balance import Account
     from wlanlens.trace import Trace
 
 DATA_FOLDER = "report_data"
@@ -40,7 +41,8 @@ def write(
     ledger: pa.Table,
     states: Sequence[DetectorState],
     out_path: Path,
-    verdict: str | None = None,
+    verdict: str,
+    connections: int,
     beside: Callable[[str, str], Path] | None = None,
 ) -> None:
     """Write the report of one analysis.
@@ -53,29 +55,25 @@ def write(
         What was analysed, the findings in the order of findings.json, where the time went, how each detector fared.
     out_path : Path
         The HTML file.
-    verdict : str or None
-        The page's first sentence; None: made from the ledger.
+    verdict : str
+        The page's first sentence.
+    connections : int
+        TCP connections of the whole capture, of which `trace` may hold only those that matter.
     beside : callable or None
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
     books = accounts(ledger)
     flows = data_flows(trace, findings)
-    size = dict(flows)
     views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
     inside, files = _stow(views, beside or _next_to(out_path))
 
-    order = [key for key, _ in flows if key in books]
-    order += sorted(books.keys() - set(order), key=lambda key: -books[key].total_ns)
-    if not any(f.flow is not None for f in findings):
-        order.sort(key=lambda key: (-books[key].lost_ns, -size.get(key, 0)))
-    subjects = {key: trace.subject(key.flow, key.direction) for key in order[: context.MOST_BARS]}
-    shown_books = [books[key] for key in order[: context.MOST_BARS]]
+    shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
+    subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
     rows = context.finding_rows(findings, views, str(analysis_dir))
-    columns, quality = grids.quality_rows(trace)
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
     plotly = bundle.plotly()
-    flow_columns, flow_rows, flow_rows_left = grids.flow_rows(trace)
+    flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
 
     page = _environment().get_template("page.html.jinja")
     stream = page.stream(
@@ -85,29 +83,33 @@ def write(
         plotly=Markup(encode.packed(plotly)) if views else "",  # noqa: S704  base64
         inside=[Markup(text) for text in inside],  # noqa: S704  base64
         page=embedded(context.page_data(views, rows, files)),
-        owners=OWNERS, triggers=TRIGGERS, lines=LINES,
-        verdict=verdict if verdict is not None else verdict_of(shown_books, subjects),
+        owners=OWNERS,
+        triggers=TRIGGERS,
+        lines=LINES,
+        verdict=verdict,
         captures=trace.captures,
-        facts=_facts(trace, len(flows)),
+        facts=_facts(trace, connections),
         started=_started(trace),
         version=version("wlanlens"),
         losses=[n for n in notes if n.severity != "info"][:5],
-        bars=context.bar_rows(shown_books, subjects),
-        bars_left=_left(len(order) - len(shown_books), "flow", f"in the table ledger; they lived {units.seconds(sum(books[k].total_ns for k in order[context.MOST_BARS:]) / 1e9)} in all"),
-        rows=rows, finding_count=len(findings),
+        bars=context.bar_rows([books[key] for key in shown], subjects),
+        bars_left=_others(connections, len({key.flow for key in shown}), "the table ledger"),
+        rows=rows,
+        finding_count=len(findings),
         findings_left=_left(len(findings) - len(rows), "finding", "in findings.json"),
         groups=context.state_groups(states),
         views=views,
-        views_left=_left(len(flows) - len(views), "flow", "without a figure here; they cost less or carried less"),
+        views_left=_others(connections, len({v.key.flow for v in views}), "the table segments"),
         no_figure="No TCP connection with data, so there is nothing to draw.",
-        flow_columns=flow_columns, flows=flow_rows,
-        flows_left=_left(flow_rows_left, "direction", "with data in the table flows"),
-        quality_columns=columns, quality=quality,
+        flow_columns=flow_columns,
+        flows=flow_rows,
+        flows_left=_others(connections, connections - flows_left, "the table flows") if flows_left else "",
+        quality=grids.quality(trace),
         notes=notes[: grids.MOST_NOTES],
         notes_left=_left(len(notes) - grids.MOST_NOTES, "kind of note", "in analysis.json"),
-    )  # fmt: skip
+    )
     with open(out_path, "x", encoding="utf-8") as out:
-        stream.dump(out)
+        out.writelines(stream)
 
 
 def _environment() -> jinja2.Environment:
@@ -121,9 +123,12 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        count=units.count, seconds=units.seconds, confidence=units.confidence, legend=context.legend,
+        count=units.count,
+        seconds=units.seconds,
+        confidence=units.confidence,
+        legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
-    )  # fmt: skip
+    )
     return made
 
 
@@ -154,12 +159,12 @@ def _next_to(out_path: Path) -> Callable[[str, str], Path]:
     return place
 
 
-def _facts(trace: Trace, flows: int) -> list[str]:
+def _facts(trace: Trace, connections: int) -> list[str]:
     """Size and time of what was captured."""
     records = sum(int(c.info.get("records", 0)) for c in trace.captures)
     return [
         *([f"{units.count(records)} packets"] if records else []),
-        f"{units.count(flows)} {'flow direction' if flows == 1 else 'flow directions'} with data",
+        f"{units.count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
         f"{units.seconds(trace.duration_ns / 1e9)} long",
         f"from {_started(trace)}",
     ]
@@ -175,8 +180,21 @@ def _started(trace: Trace) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}.{rest // 1_000_000:03} UTC"
 
 
+def _by_rank(
+    flows: Sequence[tuple[FlowKey, int]], books: Mapping[FlowKey, Account]
+) -> Callable[[FlowKey], tuple[int, int]]:
+    """Order of the ledger's bars: as the figures, then longest first."""
+    rank = {key: i for i, (key, _) in enumerate(flows)}
+    return lambda key: (rank.get(key, len(rank)), -books[key].total_ns)
+
+
+def _others(connections: int, shown: int, where: str) -> str:
+    """Which connections are not shown; empty when all are."""
+    if connections <= shown:
+        return ""
+    return f"{units.count(shown)} of {units.count(connections)} connections; all are in {where}."
+
+
 def _left(number: int, what: str, where: str) -> str:
     """What the page leaves out; empty when nothing."""
     return f"{units.count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""
-
-

@@ -20,7 +20,7 @@ def policy(scripts: Iterable[str], *, spilled: bool) -> str:
     """
     sources = [digest(script) for script in scripts]
     if spilled:
-        sources += ["file:"]
+        sources += ["'self'", "file:"]
     return "; ".join(
         (
             "default-src 'none'",

@@ -25,7 +25,7 @@ MOST_VIEWS = 20
 """Connections with a figure: more than anyone clicks through, few enough for one page."""
 
 MOST_ROWS = 1_500_000
-"""Rows drawn one by one: 40 MB in the browser, a tenth of a second to paint. A longer flow is reduced to REDUCED_ROWS."""
+"""Rows drawn one by one: 40 MB in the browser, a tenth of a second to paint. Of a longer flow REDUCED_ROWS are."""
 
 REDUCED_ROWS = 400_000
 """Ordinary rows kept of a longer flow; what is rare comes on top, all of it."""
@@ -68,11 +68,15 @@ def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey,
 def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
     """Read and pack one connection."""
     rows = flow_rows(trace, key)
-    full = len(rows)
+    held = len(rows)
+    full = max(held, _packets(trace, key))
     columns: dict[str, NDArray[Any]] = {}
-    if full > MOST_ROWS:
+    thinned = full > held + rows.undrawable
+    if thinned or full > MOST_ROWS:
         first = np.flatnonzero(~rows.is_ack & (rows.mark == 0))
-        merged = strokes(rows.t_ns[first], rows.seq[first], rows.seq[first] + rows.size[first], REDUCED_ROWS)
+        merged = strokes(
+            rows.t_ns[first], rows.seq[first], rows.seq[first] + rows.size[first], REDUCED_ROWS, holes=thinned
+        )
         columns = {"stroke_t0": merged.t0, "stroke_t1": merged.t1, "stroke_lo": merged.lo, "stroke_hi": merged.hi}
         rows = rows.take(thin(rows, REDUCED_ROWS))
     again = rows.mark[rows.is_retransmission]
@@ -81,11 +85,21 @@ def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
         key=key,
         subject=trace.subject(key.flow, key.direction),
         rows=full,
-        reduced=full > MOST_ROWS,
+        reduced=bool(columns),
         undrawable=rows.undrawable,
         marks={int(v): int(n) for v, n in zip(values, counts, strict=True)},
         packed=encode.columns({**_row_columns(rows), **columns, **_ledger_columns(ledger, key)}),
     )
+
+
+def _packets(trace: Trace, key: FlowKey) -> int:
+    """Packets of the connection, by the table that counts all of them; the trace may hold a part of the segments."""
+    import pyarrow.compute as pc
+
+    if not trace.has("flows"):
+        return 0
+    flows = trace.table("flows")
+    return int(pc.sum(flows.filter(pc.equal(flows["flow"], key.flow))["packets"]).as_py() or 0)
 
 
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
