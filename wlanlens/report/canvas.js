@@ -19,9 +19,12 @@ function board(width, height, x, y, log = false) {
 // Upright bars (x, low, high): bars that share a pixel column and touch become one, so nothing visible is dropped.
 function barPainter(b, colour, width, least) {
   let column = NaN, top = 0, bottom = 0;
-  const half = width / 2;
+  const half = Math.floor(width / 2);
   const flush = () => {
-    if (column === column) b.pen.fillRect(column - half, top, width, Math.max(least, bottom - top));
+    if (column === column) {
+      const y = Math.round(top);
+      b.pen.fillRect(column - half, y, width, Math.max(least, Math.round(bottom) - y));
+    }
     column = NaN;
   };
   return {

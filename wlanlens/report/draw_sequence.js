@@ -4,12 +4,12 @@ function drawSequence(b, flow, look, chosen) {
   const [x0, x1] = b.x;
   const [a0, a1] = span(flow, flow.acks, x0, x1);
   const [w0, w1] = span(flow, flow.windows, x0, x1);
-  const thin = b.unit;
+  const thin = Math.ceil(b.unit);
   stepLine(b, w1 - w0, (i) => flow.x[flow.windows[w0 + i]], (i) => flow.seq[flow.windows[w0 + i]] + flow.size[flow.windows[w0 + i]],
     look.line("window"), thin);
   drawSack(b, flow, look);
   drawData(b, flow, look);
-  stepLine(b, a1 - a0, (i) => flow.x[flow.acks[a0 + i]], (i) => flow.seq[flow.acks[a0 + i]], look.line("ack"), 1.5 * thin);
+  stepLine(b, a1 - a0, (i) => flow.x[flow.acks[a0 + i]], (i) => flow.seq[flow.acks[a0 + i]], look.line("ack"), thin);
   drawDupacks(b, flow, look);
   drawRare(b, flow, look);
   drawChosen(b, flow, look, chosen);
@@ -19,7 +19,7 @@ function drawSack(b, flow, look) {
   const { row, left, right } = flow.sack;
   const at = (i) => flow.x[row[i]];
   const from = lowerBound(row.length, at, b.x[0]), to = lowerBound(row.length, at, b.x[1]);
-  const bars = barPainter(b, look.line("sack"), 1.5 * b.unit, 1);
+  const bars = barPainter(b, look.line("sack"), Math.ceil(b.unit), 1);
   bars.begin();
   for (let i = from; i < to; i++) bars.bar(at(i), left[i], right[i]);
   bars.end();
@@ -87,7 +87,7 @@ function drawRare(b, flow, look) {
   // By cause: timeouts come first in the list of triggers, so theirs are the letters that find room.
   const causes = [...resent].sort(([a], [z]) => a - z);
   for (const [mark, rows] of causes) {
-    const bars = barPainter(b, look.trigger(mark), 2.5 * b.unit, 3 * b.unit);
+    const bars = barPainter(b, look.trigger(mark), 3 * b.unit, 3 * b.unit);
     bars.begin();
     for (const row of rows) bars.bar(flow.x[row], flow.seq[row], flow.seq[row] + flow.size[row]);
     bars.end();
@@ -118,9 +118,11 @@ function drawChosen(b, flow, look, chosen) {
   const rows = chosenRows(flow, chosen);
   b.pen.strokeStyle = look.accent;
   b.pen.lineWidth = 1.5 * b.unit;
+  let lastX = NaN, lastY = NaN;
   for (const row of rows) {
     const x = b.px(flow.x[row]), y = b.py(flow.seq[row] + (flow.mark[row] >= ACK ? 0 : flow.size[row] / 2));
-    if (x < 0 || x > b.w) continue;
+    if (x < 0 || x > b.w || Math.hypot(x - lastX, y - lastY) < 8 * b.unit) continue;
+    [lastX, lastY] = [x, y];
     b.pen.beginPath();
     b.pen.arc(x, y, 6 * b.unit, 0, 2 * Math.PI);
     b.pen.stroke();

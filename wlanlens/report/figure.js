@@ -46,8 +46,14 @@ class Figure {
   }
 
   rowBox(row) {
-    const area = this.area();
-    return { top: area.top + (1 - row.share[1]) * area.height, height: (row.share[1] - row.share[0]) * area.height };
+    const area = this.area(), [bottom, top] = this.domain(row);
+    return { top: area.top + (1 - top) * area.height, height: (top - bottom) * area.height };
+  }
+
+  // A row's share of the height in whole pixels, so that its picture is not scaled.
+  domain(row) {
+    const { height } = this.area();
+    return row.share.map((end) => Math.round(end * height) / height);
   }
 
   layout() {
@@ -59,10 +65,10 @@ class Figure {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
       xaxis: { ...axis, anchor: "y3", range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
-      yaxis4: { ...axis, domain: ROWS[0].share, range: [0, 1], fixedrange: true, showgrid: false, showticklabels: false, ticks: "" },
-      yaxis: { ...axis, domain: ROWS[1].share, range: [0, 1], ticksuffix: "B", nticks: 7 },
-      yaxis2: { ...axis, domain: ROWS[2].share, type: "log", range: [-3, 1] },
-      yaxis3: { ...axis, domain: ROWS[3].share, range: [0, 1], ticksuffix: "B", nticks: 4, rangemode: "tozero" },
+      yaxis4: { ...axis, domain: this.domain(ROWS[0]), range: [0, 1], fixedrange: true, showgrid: false, showticklabels: false, ticks: "" },
+      yaxis: { ...axis, domain: this.domain(ROWS[1]), range: [0, 1], ticksuffix: "B", nticks: 7 },
+      yaxis2: { ...axis, domain: this.domain(ROWS[2]), type: "log", range: [-3, 1] },
+      yaxis3: { ...axis, domain: this.domain(ROWS[3]), range: [0, 1], ticksuffix: "B", nticks: 4, rangemode: "tozero" },
       images: [], shapes: [],
       annotations: NAMES.map(([text, row]) => ({
         text: label(text), xref: "paper", yref: "paper", x: 0, y: ROWS[row].share[1], xanchor: "left", yanchor: "bottom",
@@ -138,7 +144,7 @@ class Figure {
     const look = theme();
     const shown = [...new Set([this.chosen, this.pointed])].filter((f) => f && this.findings.includes(f));
     return shown.map((f) => ({
-      type: "rect", xref: "x", yref: "paper", x0: f.from, x1: f.to, y0: 0, y1: ROWS[1].share[1], layer: "below",
+      type: "rect", xref: "x", yref: "paper", x0: f.from, x1: f.to, y0: 0, y1: this.domain(ROWS[1])[1], layer: "below",
       fillcolor: look.accent, opacity: 0.13, line: { width: 0 },
     }));
   }
@@ -175,7 +181,9 @@ class Figure {
   resized() {
     const { width, height } = this.size();
     if (width === this.plot._fullLayout.width && height === this.plot._fullLayout.height) return;
-    Plotly.relayout(this.plot, { width, height }).then(() => this.draw());
+    const change = { width, height };
+    for (const row of ROWS) change[`${row.axis}.domain`] = this.domain(row);
+    Plotly.relayout(this.plot, change).then(() => this.draw());
   }
 
   restyle() {

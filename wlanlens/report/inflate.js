@@ -1,8 +1,14 @@
 // Base64 of gzip -> bytes. The text lies in the page, or in a file beside it when it was too long for the page.
 async function inflate(text) {
-  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([unpacked(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+function unpacked(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text), out = new Uint8Array(letters.length);
+  for (let i = 0; i < out.length; i++) out[i] = letters.charCodeAt(i);
+  return out;
 }
 
 const spilled = new Map();

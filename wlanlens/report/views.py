@@ -68,14 +68,13 @@ def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey,
 def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
     """Read and pack one connection."""
     rows = flow_rows(trace, key)
-    held = len(rows)
-    full = max(held, _packets(trace, key))
+    thinned = missing(trace, key)
+    full = len(rows) + thinned
     columns: dict[str, NDArray[Any]] = {}
-    thinned = full > held + rows.undrawable
     if thinned or full > MOST_ROWS:
         first = np.flatnonzero(~rows.is_ack & (rows.mark == 0))
         merged = strokes(
-            rows.t_ns[first], rows.seq[first], rows.seq[first] + rows.size[first], REDUCED_ROWS, holes=thinned
+            rows.t_ns[first], rows.seq[first], rows.seq[first] + rows.size[first], REDUCED_ROWS, holes=thinned > 0
         )
         columns = {"stroke_t0": merged.t0, "stroke_t1": merged.t1, "stroke_lo": merged.lo, "stroke_hi": merged.hi}
         rows = rows.take(thin(rows, REDUCED_ROWS))
@@ -92,14 +91,16 @@ def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
     )
 
 
-def _packets(trace: Trace, key: FlowKey) -> int:
-    """Packets of the connection, by the table that counts all of them; the trace may hold a part of the segments."""
+def missing(trace: Trace, key: FlowKey) -> int:
+    """Segments of the connection that `flows` counts and the trace does not hold: it was thinned."""
     import pyarrow.compute as pc
 
     if not trace.has("flows"):
         return 0
-    flows = trace.table("flows")
-    return int(pc.sum(flows.filter(pc.equal(flows["flow"], key.flow))["packets"]).as_py() or 0)
+    flows, segments = trace.table("flows"), trace.table("segments")
+    counted = pc.sum(flows.filter(pc.equal(flows["flow"], key.flow))["packets"]).as_py() or 0
+    held = pc.sum(pc.equal(segments["flow"], key.flow)).as_py() or 0
+    return max(0, int(counted) - int(held))
 
 
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
