@@ -125,18 +125,17 @@ def load(folder: str | os.PathLike[str]) -> Analysis:
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again."""
     stored = Stored(folder)
+    flows = digest.top_flows(stored.tables, stored.findings)
+    trace = stored.trace
+    small = digest.digest(trace.captures, stored.tables, flows, start_ns=trace.start_ns, duration_ns=trace.duration_ns)
     with Output(stored.path) as output:
-        _write_report(output, stored.trace, stored.tables, stored.findings, stored.trace.captures)
+        _write_report(output, small, stored.findings, str(stored.description["verdict"]["sentence"]))
         output.replace()
     return stored.path / REPORT
 
 
-def _write_report(
-    output: Output, whole: Trace, stored: StoredTables, findings: Findings, captures: Sequence[Capture]
-) -> None:
-    """Make the report from bounded data beside its final name."""
-    flows = digest.top_flows(stored, findings)
-    trace = digest.digest(captures, stored, flows, start_ns=whole.start_ns, duration_ns=whole.duration_ns)
+def _write_report(output: Output, trace: Trace, findings: Findings, sentence: str) -> None:
+    """Make the report from a trace of bounded size, beside its final name."""
     path = output.file(REPORT)
     write = importlib.import_module("wlanlens.report").write
     with output.writing():
@@ -147,6 +146,8 @@ def _write_report(
             ledger=trace.table("ledger"),
             states=findings.states,
             out_path=path,
+            verdict=sentence,
+            beside=output.file,
         )
 
 
@@ -227,7 +228,6 @@ class _Run:
         stored = StoredTables({name: writer.paths for name, writer in self.writers.items()})
         captures = [self.capture]
         start_ns = self.capture.start_ns or 0
-        whole = Trace(captures, stored, start_ns=start_ns, duration_ns=self.last_t_ns)
         flows = digest.top_flows(stored, findings)
         small = digest.digest(captures, stored, flows, start_ns=start_ns, duration_ns=self.last_t_ns)
         said = verdict.judge(
@@ -252,7 +252,7 @@ class _Run:
         self.output.write_text(FINDINGS, to_json(findings))
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
-            _write_report(self.output, whole, stored, findings, captures)
+            _write_report(self.output, small, findings, said.sentence)
 
 
 def version() -> str:

@@ -50,7 +50,7 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
 def digest(
     captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
 ) -> Trace:
-    """A trace of bounded size: the tables of `flows`, without `packets`; `quality` whole.
+    """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
 
     Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
     connection control, and the rows on both sides of a pause.
@@ -59,19 +59,44 @@ def digest(
 
     held: dict[str, pa.Table] = {}
     for name in stored:
-        if name in ("packets", "findings"):
+        if name == "findings":
+            continue
+        if name == "packets":
+            held[name] = _sack_blocks(stored, flows)
             continue
         if "flow" not in tables.schema(name).names:
             held[name] = stored[name]
             continue
         cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
-        rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
+        rows = stored.rows(name)
+        if rows > cap:
+            rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
         step = -(-rows // cap)
         batches = []
         for batch in stored.scan(name, None, flows):
             batches.append(batch if step <= 1 else _thin(name, batch, step, duration_ns // _GAPS))
         held[name] = pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+
+
+def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
+    """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = ["capture", "packet", "t_ns", "flow", "direction", "tcp_ack", "tcp_sack"]
+    batches: list[pa.RecordBatch] = []
+    held, step = 0, 1
+    for batch in stored.scan("packets", columns, flows):
+        with_blocks = batch.filter(pc.is_valid(batch.column("tcp_sack")))
+        batches.append(with_blocks.take(pa.array(np.arange(0, with_blocks.num_rows, step))))
+        held += batches[-1].num_rows
+        if held > 2 * OTHER_ROWS:
+            batches = [b.take(pa.array(np.arange(0, b.num_rows, 2))) for b in batches]
+            held, step = sum(b.num_rows for b in batches), step * 2
+    schema = tables.schema("packets")
+    kept = pa.schema([schema.field(name) for name in columns])
+    return pa.Table.from_batches(batches, kept).unify_dictionaries()
 
 
 def _thin(name: str, batch: pa.RecordBatch, step: int, pause_ns: int) -> pa.RecordBatch:
