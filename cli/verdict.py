@@ -116,7 +116,9 @@ def _findings(console: Console, analysis: wl.Analysis) -> None:
     grid.add_column()
     for i, finding in enumerate(analysis.findings[:SHOWN], 1):
         words = Text(finding.code, style=_SEVERITY[finding.severity])
-        words.append(f" {printable(finding.sentence)}", style="default")
+        # The subject is in the verdict already; elsewhere the sentence says it.
+        sentence = finding.sentence.removeprefix(f"{analysis.verdict.subject}: ")
+        words.append(f" {printable(sentence)}", style="default")
         words.append(f" [{i}]", style="dim")
         grid.add_row(f"{finding.cost_s:.2f} s", f"{100 * finding.confidence:.0f} %", words)
     console.print(Padding(grid, (0, 0, 0, 2)))

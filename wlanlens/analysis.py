@@ -125,20 +125,18 @@ def load(folder: str | os.PathLike[str]) -> Analysis:
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again."""
     stored = Stored(folder)
+    flows = digest.top_flows(stored.tables, stored.findings)
+    trace = stored.trace
+    small = digest.digest(trace.captures, stored.tables, flows, start_ns=trace.start_ns, duration_ns=trace.duration_ns)
     with Output(stored.path) as output:
-        flows = digest.top_flows(stored.tables, stored.findings)
-        whole = stored.trace
-        trace = digest.digest(
-            whole.captures, stored.tables, flows, start_ns=whole.start_ns, duration_ns=whole.duration_ns
-        )
         said, connections = stored.description["verdict"]["sentence"], stored.description["connections"]
-        _write_report(output, trace, stored.findings, verdict=str(said), connections=int(connections))
+        _write_report(output, small, stored.findings, str(said), int(connections))
         output.replace()
     return stored.path / REPORT
 
 
-def _write_report(output: Output, trace: Trace, findings: Findings, *, verdict: str, connections: int) -> None:
-    """Make the report from bounded data beside its final name."""
+def _write_report(output: Output, trace: Trace, findings: Findings, sentence: str, connections: int) -> None:
+    """Make the report from a trace of bounded size, beside its final name."""
     path = output.file(REPORT)
     write = importlib.import_module("wlanlens.report").write
     with output.writing():
@@ -148,9 +146,9 @@ def _write_report(output: Output, trace: Trace, findings: Findings, *, verdict: 
             findings=findings,
             ledger=trace.table("ledger"),
             states=findings.states,
-            verdict=verdict,
-            connections=connections,
             out_path=path,
+            verdict=sentence,
+            connections=connections,
             beside=output.file,
         )
 
@@ -256,7 +254,7 @@ class _Run:
         self.output.write_text(FINDINGS, to_json(findings))
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
-            _write_report(self.output, small, findings, verdict=said.sentence, connections=self.window.connections)
+            _write_report(self.output, small, findings, said.sentence, self.window.connections)
 
 
 def version() -> str:

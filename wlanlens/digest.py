@@ -25,11 +25,23 @@ FLOWS = 50
 SEGMENT_ROWS = 1_200_000
 #: The columns of `segments` that figures draw from.
 DRAWN = (
-    "capture", "packet", "t_ns", "flow", "direction", "kind", "rel_seq", "rel_ack", "len", "transmission", "trigger",
-    "needless", "rtt_ns", "flight_bytes", "peer_window_bytes", "rto_ns",
-)  # fmt: skip
-#: Of `packets`, what a figure of SACK blocks needs.
-SACKS = ("capture", "packet", "flow", "tcp_ack", "tcp_sack")
+    "capture",
+    "packet",
+    "t_ns",
+    "flow",
+    "direction",
+    "kind",
+    "rel_seq",
+    "rel_ack",
+    "len",
+    "transmission",
+    "trigger",
+    "needless",
+    "rtt_ns",
+    "flight_bytes",
+    "peer_window_bytes",
+    "rto_ns",
+)
 #: Rows of any other table.
 OTHER_ROWS = 200_000
 #: A pause of more than this share of the trace is kept with the rows on both sides.
@@ -58,7 +70,7 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
 def digest(
     captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
 ) -> Trace:
-    """A trace of bounded size: the tables of `flows`; `quality` whole; of `packets` only SACK blocks.
+    """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
 
     Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
     connection control, and the rows on both sides of a pause. The ledger's sums stay exact at any length.
@@ -69,33 +81,50 @@ def digest(
     for name in stored:
         if name == "findings":
             continue
+        if name == "packets":
+            held[name] = _sack_blocks(stored, flows)
+            continue
         if "flow" not in tables.schema(name).names:
             held[name] = stored[name]
             continue
-        columns = {"segments": DRAWN, "packets": SACKS}.get(name, tuple(tables.schema(name).names))
         cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
-        wanted = [c for c in ("flow", "tcp_sack") if c in columns]
-        rows = sum(_with_sack(batch).num_rows for batch in stored.scan(name, wanted, flows))
+        rows = stored.rows(name)
+        if rows > cap:
+            rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
         step = -(-rows // cap)
+        schema = tables.schema(name)
+        if name == "segments":
+            schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
         batches = []
-        for batch in map(_with_sack, stored.scan(name, columns, flows)):
+        for batch in stored.scan(name, schema.names, flows):
             if step <= 1:
                 batches.append(batch)
             elif name == "ledger":
                 batches.append(coarse(batch, step))
             else:
                 batches.append(_thin(name, batch, step, duration_ns // _GAPS))
-        schema = tables.schema(name)
-        schema = pa.schema([schema.field(c) for c in columns], metadata=schema.metadata)
         held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
 
 
-def _with_sack(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows with SACK blocks, where there is such a column."""
+def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
+    """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return batch.filter(pc.is_valid(batch.column("tcp_sack"))) if "tcp_sack" in batch.schema.names else batch
+    columns = ["capture", "packet", "t_ns", "flow", "direction", "tcp_ack", "tcp_sack"]
+    batches: list[pa.RecordBatch] = []
+    held, step = 0, 1
+    for batch in stored.scan("packets", columns, flows):
+        with_blocks = batch.filter(pc.is_valid(batch.column("tcp_sack")))
+        batches.append(with_blocks.take(pa.array(np.arange(0, with_blocks.num_rows, step))))
+        held += batches[-1].num_rows
+        if held > 2 * OTHER_ROWS:
+            batches = [b.take(pa.array(np.arange(0, b.num_rows, 2))) for b in batches]
+            held, step = sum(b.num_rows for b in batches), step * 2
+    schema = tables.schema("packets")
+    kept = pa.schema([schema.field(name) for name in columns])
+    return pa.Table.from_batches(batches, kept).unify_dictionaries()
 
 
 def _thin(name: str, batch: pa.RecordBatch, step: int, pause_ns: int) -> pa.RecordBatch:

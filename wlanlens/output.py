@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LOCK = ".wlanlens.lock"
 ANALYSIS, FINDINGS, REPORT, TABLES = "analysis.json", "findings.json", "report.html", "tables"
 PART = re.compile(r"part-\d{5,}\.parquet(\.tmp)?")
+#: Pieces of a large report, beside it.
+REPORT_DATA, REPORT_PIECE = "report_data", re.compile(r"flow-\d+\.js(\.tmp)?")
 
 #: Rows of a Parquet row group: a reader's unit, and what a writer holds in memory for one table.
 GROUP_ROWS = 256 * 1024
@@ -127,15 +129,20 @@ class Output:
     def commit(self) -> None:
         """Remove the parts of an earlier analysis and give every file its name, the report last."""
         with self.writing():
-            mine = {temporary for temporary, _ in self._pending}
-            for folder in (self.path / TABLES / name for name in tables.names()):
-                if folder.is_dir() and not folder.is_symlink():
-                    for old in folder.iterdir():
-                        if PART.fullmatch(old.name) and old not in mine:
-                            old.unlink()
+            for name in tables.names():
+                self._clear(self.path / TABLES / name, PART)
+            self._clear(self.path / REPORT_DATA, REPORT_PIECE)
             for name in (ANALYSIS, FINDINGS, REPORT):
                 (self.path / name).unlink(missing_ok=True)
         self.replace()
+
+    def _clear(self, folder: Path, ours: re.Pattern[str]) -> None:
+        """Remove what an earlier run left in a folder of ours, by its names, but not what this run has written."""
+        mine = {temporary for temporary, _ in self._pending}
+        if folder.is_dir() and not folder.is_symlink():
+            for old in folder.iterdir():
+                if ours.fullmatch(old.name) and old not in mine:
+                    old.unlink()
 
     def replace(self) -> None:
         """Give every file written its name and leave the others as they are."""
@@ -214,8 +221,13 @@ class TableWriter:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
             self._file = pa.OSFile(str(path), "wb")
             texts = [f.name for f in self.schema if pa.types.is_dictionary(f.type)]
+            # LZ4 costs a tenth of what decoding does and every reader has it; statistics of all columns cost more.
             self._writer = pq.ParquetWriter(
-                self._file, self.schema, compression="zstd", compression_level=1, use_dictionary=texts
+                self._file,
+                self.schema,
+                compression="lz4",
+                use_dictionary=texts,
+                write_statistics=[n for n in ("flow", "t_ns", "t_start_ns", "packet") if n in self.schema.names],
             )
         return self._writer
 

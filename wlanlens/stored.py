@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Rows handed out at once while scanning.
-_BATCH = 64 * 1024
+_BATCH = 16 * 1024
 
 
 class StoredTables(Mapping[str, "pa.Table"]):
@@ -127,7 +127,7 @@ def _pick(batch: pa.RecordBatch, schema: pa.Schema, flows: Any) -> Iterator[pa.R
     if flows is not None:
         batch = batch.filter(pc.is_in(batch.column("flow"), pa.array(flows)))
     if batch.num_rows:
-        columns = [batch.column(f.name).cast(f.type) for f in schema]
+        columns = [c if c.type == f.type else c.cast(f.type) for f in schema for c in (batch.column(f.name),)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

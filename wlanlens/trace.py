@@ -43,7 +43,7 @@ class Trace:
     ) -> None:
         self.captures = list(captures)
         self.clocks = [ClockMap.identity(c.name) for c in self.captures]
-        self._held = dict(held) if held is not None else None
+        self._held = held
         self._start_ns, self._duration_ns = start_ns, duration_ns
         self._endpoints = endpoints
 
