@@ -97,7 +97,7 @@ impl Bytes {
 
     /// Go on by `n` bytes and give them back.
     #[inline]
-    pub fn take(&mut self, n: usize) -> &[u8] {
+    pub fn advance(&mut self, n: usize) -> &[u8] {
         let from = self.start;
         self.consume(n);
         &self.buffer[from..self.start]
@@ -169,7 +169,11 @@ impl Bytes {
             notes.add(kind, 0, offset);
         }
         if self.failure.take().is_some() {
-            notes.add(NoteKind::ReadFailed, 0, self.offset + self.available() as u64);
+            notes.add(
+                NoteKind::ReadFailed,
+                0,
+                self.offset + self.available() as u64,
+            );
         }
     }
 }
@@ -180,7 +184,7 @@ impl Read for Bytes {
             return Ok(0);
         }
         let n = into.len().min(self.available());
-        into[..n].copy_from_slice(self.take(n));
+        into[..n].copy_from_slice(self.advance(n));
         Ok(n)
     }
 }
@@ -213,14 +217,19 @@ mod tests {
     #[test]
     fn pieces_and_interrupts_make_one_stream() {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
-        let dribble = Dribble { bytes: bytes.clone(), at: 0, step: 997, interrupt: false };
+        let dribble = Dribble {
+            bytes: bytes.clone(),
+            at: 0,
+            step: 997,
+            interrupt: false,
+        };
         let mut b = Bytes::new(Box::new(Plain(Box::new(dribble))));
         let mut back = Vec::new();
         while b.fill(1) {
             assert_eq!(b.offset(), back.len() as u64);
             let n = b.available().min(7001);
             if b.fill(n) {
-                back.extend_from_slice(b.take(n));
+                back.extend_from_slice(b.advance(n));
             }
         }
         assert_eq!(back, bytes);

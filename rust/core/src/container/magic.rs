@@ -19,50 +19,152 @@ const CONVERT: &str = "convert it with `editcap -F pcapng IN OUT`";
 
 /// Format, sentence, hint, magic bytes at the front.
 const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
-    ("netxray", "a NetXRay or Windows Sniffer capture", CONVERT, b"XCP\0"),
+    (
+        "netxray",
+        "a NetXRay or Windows Sniffer capture",
+        CONVERT,
+        b"XCP\0",
+    ),
     ("netxray", "an old NetXRay capture", CONVERT, b"VL\0\0"),
-    ("sniffer", "a DOS Sniffer capture", CONVERT, b"TRSNIFF data    \x1a"),
+    (
+        "sniffer",
+        "a DOS Sniffer capture",
+        CONVERT,
+        b"TRSNIFF data    \x1a",
+    ),
     ("snoop", "a Solaris snoop capture", CONVERT, b"snoop\0\0\0"),
-    ("netmon", "a Microsoft Network Monitor 1 capture", CONVERT, b"RTSS"),
-    ("netmon", "a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
+    (
+        "netmon",
+        "a Microsoft Network Monitor 1 capture",
+        CONVERT,
+        b"RTSS",
+    ),
+    (
+        "netmon",
+        "a Microsoft Network Monitor 2 capture",
+        CONVERT,
+        b"GMBU",
+    ),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 1.0"),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 2.0"),
-    ("nettl", "an HP-UX 9 nettl capture", CONVERT, b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0"),
+    (
+        "nettl",
+        "an HP-UX 9 nettl capture",
+        CONVERT,
+        b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0",
+    ),
     ("nettl", "an HP-UX nettl capture", CONVERT, b"TR\0d\0"),
-    ("peektagged", "a WildPackets EtherPeek or OmniPeek capture", CONVERT, b"\x7fver"),
-    ("radcom", "a RADCOM analyzer capture", CONVERT, b"\x42\xd2\0\x34\x12\x66\x22\x88"),
+    (
+        "peektagged",
+        "a WildPackets EtherPeek or OmniPeek capture",
+        CONVERT,
+        b"\x7fver",
+    ),
+    (
+        "radcom",
+        "a RADCOM analyzer capture",
+        CONVERT,
+        b"\x42\xd2\0\x34\x12\x66\x22\x88",
+    ),
     ("visual", "a Visual Networks capture", CONVERT, b"\x05VNF"),
-    ("observer", "a Network Instruments Observer capture", CONVERT, b"ObserverPktBuffe"),
-    ("k12", "a Tektronix K12 capture", CONVERT, b"\0\0\x02\0\x12\x05\0\x10"),
+    (
+        "observer",
+        "a Network Instruments Observer capture",
+        CONVERT,
+        b"ObserverPktBuffe",
+    ),
+    (
+        "k12",
+        "a Tektronix K12 capture",
+        CONVERT,
+        b"\0\0\x02\0\x12\x05\0\x10",
+    ),
     ("btsnoop", "a Bluetooth btsnoop log", CONVERT, b"btsnoop\0"),
     ("blf", "a Vector BLF log", CONVERT, b"LOGG"),
-    ("kismet", "an SQLite file, perhaps a Kismet log", "convert it with `kismetdb_to_pcap`", b"SQLite format 3\0"),
+    (
+        "kismet",
+        "an SQLite file, perhaps a Kismet log",
+        "convert it with `kismetdb_to_pcap`",
+        b"SQLite format 3\0",
+    ),
 ];
 
 /// Archives and compressions that are not undone, with the command that does.
 const PACKED: &[(&str, &str, &str, &[u8])] = &[
     ("xz", "xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
     ("bzip2", "bzip2 data", "unpack it with `bunzip2`", b"BZh"),
-    ("zip", "a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
-    ("zip", "an empty zip archive", "there is nothing in it", b"PK\x05\x06"),
-    ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
-    ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
+    (
+        "zip",
+        "a zip archive",
+        "unpack it with `unzip`",
+        b"PK\x03\x04",
+    ),
+    (
+        "zip",
+        "an empty zip archive",
+        "there is nothing in it",
+        b"PK\x05\x06",
+    ),
+    (
+        "7z",
+        "a 7-Zip archive",
+        "unpack it with `7z x`",
+        b"7z\xbc\xaf\x27\x1c",
+    ),
+    (
+        "rar",
+        "a RAR archive",
+        "unpack it with `unrar x`",
+        b"Rar!\x1a\x07",
+    ),
     ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
-    ("lz4-legacy", "legacy lz4 data", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
-    ("compress", "compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
-    ("lzma", "lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
+    (
+        "lz4-legacy",
+        "legacy lz4 data",
+        "unpack it with `lz4 -d`",
+        b"\x02\x21\x4c\x18",
+    ),
+    (
+        "compress",
+        "compress data",
+        "unpack it with `gunzip`",
+        b"\x1f\x9d",
+    ),
+    (
+        "lzma",
+        "lzma data",
+        "unpack it with `xz -d --format=lzma`",
+        b"\x5d\0\0\x80\0",
+    ),
 ];
 
 /// Compressions that are undone, but once only.
 const AGAIN: &[(&str, &str, &str, &[u8])] = &[
     ("gzip", "gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
-    ("zstd", "zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
-    ("lz4", "lz4 data", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
+    (
+        "zstd",
+        "zstd data",
+        "unpack it with `zstd -d`",
+        b"\x28\xb5\x2f\xfd",
+    ),
+    (
+        "lz4",
+        "lz4 data",
+        "unpack it with `lz4 -d`",
+        b"\x04\x22\x4d\x18",
+    ),
 ];
 
-fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {
+fn look_up(
+    table: &[(&'static str, &'static str, &'static str, &[u8])],
+    head: &[u8],
+) -> Option<Foreign> {
     let row = table.iter().find(|row| head.starts_with(row.3))?;
-    Some(Foreign { format: row.0, what: row.1, next: row.2 })
+    Some(Foreign {
+        format: row.0,
+        what: row.1,
+        next: row.2,
+    })
 }
 
 /// A format that is known but not read.
@@ -72,15 +174,33 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
         .or_else(|| look_up(AGAIN, head))
         .or_else(|| {
             let tar = head.get(257..262) == Some(b"ustar");
-            tar.then_some(Foreign { format: "tar", what: "a tar archive", next: "unpack it with `tar xf`" })
+            tar.then_some(Foreign {
+                format: "tar",
+                what: "a tar archive",
+                next: "unpack it with `tar xf`",
+            })
         })
-        .or_else(|| is_lanalyzer(head).then_some(Foreign { format: "lanalyzer", what: "a Novell LANalyzer capture", next: CONVERT }))
-        .or_else(|| is_erf(head).then_some(Foreign { format: "erf", what: "an Endace ERF capture", next: CONVERT }))
+        .or_else(|| {
+            is_lanalyzer(head).then_some(Foreign {
+                format: "lanalyzer",
+                what: "a Novell LANalyzer capture",
+                next: CONVERT,
+            })
+        })
+        .or_else(|| {
+            is_erf(head).then_some(Foreign {
+                format: "erf",
+                what: "an Endace ERF capture",
+                next: CONVERT,
+            })
+        })
 }
 
 /// LANalyzer: a header record (type 0x1001 or 0x1007, little-endian) whose version field follows its length.
 fn is_lanalyzer(head: &[u8]) -> bool {
-    let [kind, 0x10, low, high, major, ..] = *head else { return false };
+    let [kind, 0x10, low, high, major, ..] = *head else {
+        return false;
+    };
     matches!(kind, 1 | 7) && (3..1024).contains(&u16::from_le_bytes([low, high])) && major < 16
 }
 
@@ -94,25 +214,36 @@ fn is_erf(head: &[u8]) -> bool {
         let seconds = u32::from_le_bytes([h[4], h[5], h[6], h[7]]);
         let (kind, length) = (h[8] & 0x7f, u16::from_be_bytes([h[10], h[11]]));
         let wire = u16::from_be_bytes([h[14], h[15]]);
-        let sane = (800_000_000..4_200_000_000).contains(&seconds) && (1..=48).contains(&kind) && length >= 16 && wire > 0;
+        let sane = (800_000_000..4_200_000_000).contains(&seconds)
+            && (1..=48).contains(&kind)
+            && length >= 16
+            && wire > 0;
         sane.then_some((seconds, at + usize::from(length)))
     };
     match record(0) {
-        Some((first, next)) => record(next).is_some_and(|(second, _)| second.abs_diff(first) < 86_400),
+        Some((first, next)) => {
+            record(next).is_some_and(|(second, _)| second.abs_diff(first) < 86_400)
+        }
         None => false,
     }
 }
 
 /// A guess for the message about bytes that are no capture at all.
 pub fn describe(head: &[u8]) -> &'static str {
-    let text = String::from_utf8_lossy(&head[..head.len().min(64)]).trim_start().to_ascii_lowercase();
+    let text = String::from_utf8_lossy(&head[..head.len().min(64)])
+        .trim_start()
+        .to_ascii_lowercase();
     if head.is_empty() {
         "the input is empty"
     } else if text.starts_with("<!doctype") || text.starts_with("<html") {
         "this looks like a web page, not a capture"
     } else if head.iter().all(|b| *b == 0) {
         "the input begins with zeros, not with a capture"
-    } else if head.iter().all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..)) && std::str::from_utf8(&head[..head.len().min(64)]).is_ok() {
+    } else if head
+        .iter()
+        .all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..))
+        && std::str::from_utf8(&head[..head.len().min(64)]).is_ok()
+    {
         "this looks like a text, not a capture"
     } else {
         "no capture of a known format"
@@ -121,9 +252,15 @@ pub fn describe(head: &[u8]) -> &'static str {
 
 /// The error about bytes that are neither pcap nor pcapng; `inside` names the compression they came out of.
 pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
-    let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
+    let within = if inside.is_empty() {
+        String::new()
+    } else {
+        format!(" inside {inside}")
+    };
     if let Some(f) = foreign(head) {
-        let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
+        let only = if !inside.is_empty()
+            && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some())
+        {
             "; one layer of compression is undone, no more"
         } else {
             ""
@@ -131,7 +268,10 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
         let what = format!("{}{within} cannot be read{only}", f.what);
         return Err(Error::new(ErrorKind::UnsupportedFormat, what).next(f.next));
     }
-    Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
-        .at(0)
-        .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"))
+    Err(Error::new(
+        ErrorKind::UnknownFormat,
+        format!("{}{within}", describe(head)),
+    )
+    .at(0)
+    .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"))
 }

@@ -30,7 +30,8 @@ pub struct Record<'a> {
     pub link_type: u16,
     /// Index of the interface over the whole file (pcapng sections counted on).
     pub interface: u32,
-    /// The container says that so many trailing bytes are the frame check sequence.
+    /// The container says that so many bytes at the end of the frame on the wire are its check sequence;
+    /// a snap length may have cut them off.
     pub fcs_bytes: Option<u8>,
     /// pcapng EPB flags: the packet went out (true) or came in (false).
     pub outgoing: Option<bool>,
@@ -71,7 +72,11 @@ pub fn sniff(head: &[u8]) -> Option<Sniffed> {
         return sniff_plain(head, "");
     };
     let inner = compression.peek(head, limits::SNIFF_BYTES);
-    let unseen = Sniffed { format: "", compression: compression.name(), readable: true };
+    let unseen = Sniffed {
+        format: "",
+        compression: compression.name(),
+        readable: true,
+    };
     match inner.len() {
         0 => Some(unseen),
         _ => sniff_plain(&inner, compression.name()),
@@ -80,12 +85,24 @@ pub fn sniff(head: &[u8]) -> Option<Sniffed> {
 
 fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     if pcap::is_pcap(head) {
-        return Some(Sniffed { format: "pcap", compression, readable: pcap::is_readable(head) });
+        return Some(Sniffed {
+            format: "pcap",
+            compression,
+            readable: pcap::is_readable(head),
+        });
     }
     if pcapng::is_section_header(head) {
-        return Some(Sniffed { format: "pcapng", compression, readable: true });
+        return Some(Sniffed {
+            format: "pcapng",
+            compression,
+            readable: true,
+        });
     }
-    magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
+    magic::foreign(head).map(|f| Sniffed {
+        format: f.format,
+        compression,
+        readable: false,
+    })
 }
 
 /// An interface of a capture file.
@@ -110,15 +127,23 @@ pub fn open(input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
         return open_plain(bytes, "");
     };
     if let Some((what, next)) = compress::zstd_refusal(bytes.data()) {
-        return Err(Error::new(ErrorKind::UnsupportedFormat, what).at(0).next(next));
+        return Err(Error::new(ErrorKind::UnsupportedFormat, what)
+            .at(0)
+            .next(next));
     }
     let name = compression.name();
     let mut inner = Bytes::new(Box::new(Decompressed::start(compression, bytes)?));
     peek(&mut inner)?;
     if inner.available() == 0 {
         return Err(match inner.oddities().first() {
-            Some(_) => Error::new(ErrorKind::CorruptCapture, format!("the {name} data is damaged before its first byte of content")),
-            None => Error::new(ErrorKind::UnknownFormat, format!("there is nothing inside the {name} file")),
+            Some(_) => Error::new(
+                ErrorKind::CorruptCapture,
+                format!("the {name} data is damaged before its first byte of content"),
+            ),
+            None => Error::new(
+                ErrorKind::UnknownFormat,
+                format!("there is nothing inside the {name} file"),
+            ),
         });
     }
     open_plain(inner, name)
@@ -132,10 +157,11 @@ fn peek(bytes: &mut Bytes) -> Result<()> {
     if !pcap::is_pcap(head) && !pcapng::is_section_header(head) {
         bytes.fill(limits::SNIFF_BYTES);
     }
-    match bytes.take_failure() {
-        Some(e) => Err(Error::from(e)),
-        None => Ok(()),
+    if bytes.available() > 0 {
+        // A failure behind the first bytes is for the reader of the records to meet.
+        return Ok(());
     }
+    bytes.take_failure().map_or(Ok(()), |e| Err(Error::from(e)))
 }
 
 fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordSource>> {

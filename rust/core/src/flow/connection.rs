@@ -101,7 +101,7 @@ impl Connection {
             evidence: None, backoff: None, copy: 0, since_first_ns: None, since_previous_ns: None, rtt_ns: None,
             rtt_ambiguous: None, flight: None, window: None, dupacks: 0, srtt_ns: None, rttvar_ns: None, rto_ns: None, phase: None,
         };
-        if let Some((transmission, _)) = me.seen_again(p, tcp, payload, t) {
+        if let Some(transmission) = me.seen_again(p, tcp, payload, t) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
@@ -109,6 +109,7 @@ impl Connection {
             return;
         }
         me.learn_ip_id(p.ip_id);
+        let previous_packet = me.previous_packet.replace(t);
 
         // What both senders were waiting for until this packet.
         let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
@@ -165,7 +166,9 @@ impl Connection {
                     tsval: tcp.timestamps.map(|x| x.0), control: syn || fin, sack_ok,
                 };
                 me.segment = me.segment.max(i64::from(payload));
+                me.previous_packet = previous_packet;
                 sent = Some((s, me.on_send(&s, out)));
+                me.previous_packet = Some(t);
             }
         }
         if let Some(o) = &acked {
@@ -296,8 +299,10 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        self.halves[0].near_receiver = to_server * 10 < to_client;
-                        self.halves[1].near_receiver = to_client * 10 < to_server;
+                        let (near_b, near_a) = (to_server * 10 < to_client, to_client * 10 < to_server);
+                        let [a, b] = &mut self.halves;
+                        (a.near_sender, a.near_receiver) = (near_a, near_b);
+                        (b.near_sender, b.near_receiver) = (near_b, near_a);
                     }
                 }
                 self.handshake_done = true;
@@ -539,6 +544,7 @@ impl Half {
             self.phase = Phase::Loss;
         }
         self.recover = self.end;
+        self.unspent_dupacks = 0;
         id
     }
 

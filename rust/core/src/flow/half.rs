@@ -9,6 +9,7 @@ use super::need::Pending;
 use super::seq::SeqSpace;
 use super::timer::Timer;
 use super::tsclock::TsClock;
+use crate::packet::Mpdu;
 
 /// A timer expiry whose kind or end is still open.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +67,16 @@ pub struct Probe {
     pub len: u32,
     /// The probe was the only segment outstanding: head and tail at once.
     pub alone: bool,
+}
+
+/// A packet lately sent, by what identifies it.
+#[derive(Debug, Clone, Copy)]
+pub struct Recent {
+    pub id: u64,
+    pub mpdu: Option<Mpdu>,
+    pub ip_id: Option<u32>,
+    pub seq: u32,
+    pub t: i64,
 }
 
 /// Counts for `flows`.
@@ -132,6 +143,8 @@ pub struct Half {
     pub past: VecDeque<Run>,
     /// Duplicate ACKs in a row, and those that a resend of arrived bytes may have caused.
     pub dupacks: u16,
+    /// Linux without SACK: duplicate ACKs that no progress has eaten up yet.
+    pub unspent_dupacks: u16,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
     pub last_sack: [(i64, i64); 4],
@@ -140,6 +153,8 @@ pub struct Half {
     pub window: Option<u32>,
 
     pub phase: Phase,
+    /// The last phase of recovery or loss that was left.
+    pub left: Phase,
     /// Recovery point of the phase.
     pub recover: i64,
     pub timer: Timer,
@@ -158,6 +173,8 @@ pub struct Half {
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
     pub head_sent: Option<i64>,
+    /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
+    pub edge_filled: Option<i64>,
     /// Quickest answer of this sender to an ACK.
     pub reaction: Option<i64>,
     pub answered: bool,
@@ -170,10 +187,21 @@ pub struct Half {
     /// A first expiry hit the head although a probe would have come before: this sender has no probes.
     pub no_probes: bool,
     /// Packets lately sent, to know the same packet when it is seen again.
-    pub recent: VecDeque<(u64, Option<crate::packet::Mpdu>, i64, u64)>,
+    pub recent: VecDeque<Recent>,
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,
+    /// Steps of exactly one, of all: a counter of this flow alone.
+    pub ip_id_ones: (u32, u32),
+    /// Packets sent between the last one seen and this one, by such a counter.
+    pub skipped: u16,
+    /// The packet before this one repeated acknowledged bytes.
+    pub repeated: bool,
+    /// When the packet before this one was seen.
+    pub previous_packet: Option<i64>,
+    /// Bytes up to here were sent before, in packets that never came by.
+    pub resent_until: i64,
+    pub near_sender: bool,
     pub keepalive_open: bool,
 
     pub life: Option<Box<Life>>,

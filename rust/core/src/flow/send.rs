@@ -1,12 +1,12 @@
 //! A segment with payload, SYN or FIN: new bytes, bytes sent again by TCP, or bytes merely seen again?
 
 use super::board::Run;
-use super::half::Half;
+use super::half::{Half, Recent};
 use super::kinds::{Evidence, Transmission, Trigger};
 use super::need::Pending;
 use super::out::Out;
 use crate::limits;
-use crate::packet::{Mpdu, Packet, Tcp};
+use crate::packet::{Packet, Tcp};
 
 const MS: i64 = 1_000_000;
 
@@ -69,27 +69,26 @@ fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 
 impl Half {
     /// Whether the same packet was seen before, by identity: a MAC retry, a second tap, a duplicating network.
-    pub fn seen_again(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<(Transmission, u64)> {
+    pub fn seen_again(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
         let id = fingerprint(p, tcp, payload);
         // IP id 0 means "not used" (Linux with DF): then only the MAC header, or sheer nearness of payload, identifies.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
         let mut found = None;
-        for (seen, mpdu, when, packet) in self.recent.iter().rev() {
-            if *seen != id {
+        for r in self.recent.iter().rev() {
+            let mpdus = r.mpdu.as_ref().zip(p.mpdu.as_ref());
+            // IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, Retry set. The IP id tells the packets of
+            // an A-MSDU apart; the rest may differ where one copy was heard with bit errors.
+            let same_mpdu = mpdus.is_some_and(|(a, b)| a.ta == b.ta && a.seq_ctl == b.seq_ctl && a.tid == b.tid);
+            if same_mpdu && r.ip_id == p.ip_id && r.seq == tcp.seq {
+                found = Some(Transmission::MacCopy);
+            } else if r.id != id {
                 continue;
-            }
-            let same_mpdu = match (mpdu, &p.mpdu) {
-                (Some(a), Some(b)) => a.ta == b.ta && a.seq_ctl == b.seq_ctl,
-                _ => false,
-            };
-            if same_mpdu {
-                found = Some((Transmission::MacCopy, *packet));
-            } else if identified || (mpdu.is_some() && p.mpdu.is_some() && p.mpdu.map(|m| m.ta) != mpdu.map(|m| m.ta)) {
+            } else if identified || mpdus.is_some_and(|(a, b)| a.ta != b.ta) {
                 // The same packet on another hop, or stamped twice.
-                found = Some((Transmission::CaptureDuplicate, *packet));
-            } else if payload > 0 && t - when < self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) {
+                found = Some(Transmission::CaptureDuplicate);
+            } else if payload > 0 && t - r.t < self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) {
                 // Nothing that made TCP send it again could have come back so soon.
-                found = Some((Transmission::CaptureDuplicate, *packet));
+                found = Some(Transmission::CaptureDuplicate);
             }
             if found.is_some() {
                 break;
@@ -99,7 +98,7 @@ impl Half {
         if self.recent.len() >= keep {
             self.recent.pop_front();
         }
-        self.recent.push_back((id, p.mpdu as Option<Mpdu>, t, p.number));
+        self.recent.push_back(Recent { id, mpdu: p.mpdu, ip_id: p.ip_id, seq: tcp.seq, t });
         found
     }
 
@@ -111,9 +110,15 @@ impl Half {
     pub fn learn_ip_id(&mut self, ip_id: Option<u32>) {
         let (Some(now), Some(before)) = (ip_id, self.last_ip_id) else {
             self.last_ip_id = ip_id.or(self.last_ip_id);
+            self.skipped = 0;
             return;
         };
         let step = (now as u16).wrapping_sub(before as u16);
+        let (ones, steps) = self.ip_id_ones;
+        let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
+        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
+        self.skipped = missing.saturating_add(if self.repeated { self.skipped } else { 0 });
+        self.ip_id_ones = if steps >= 1 << 20 { (ones / 2, steps / 2) } else { (ones + u32::from(step == 1), steps + 1) };
         self.ip_id_same = if step == 0 { self.ip_id_same.saturating_add(1) } else { 0 };
         let (good, all) = self.ip_id_steps;
         // Another flow of the same host may count on the same counter: steps up to 1000 still count.
@@ -130,7 +135,14 @@ impl Half {
             out.notes.add(crate::notes::NoteKind::SequenceJump, s.packet, 0);
             return SentOutcome::new(Transmission::First, None);
         }
-        let outcome = if s.start >= self.end {
+        let outcome = if s.start == self.end && self.sent_unseen(s) {
+            let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::IpId));
+            o.lost_before_tap = true;
+            o.copy = 1;
+            self.name_trigger(s, &mut o);
+            self.new_bytes(s);
+            o
+        } else if s.start >= self.end {
             self.new_bytes(s);
             SentOutcome::new(Transmission::First, None)
         } else {
@@ -141,8 +153,27 @@ impl Half {
             }
             outcome
         };
+        // A repeat of what had arrived explains none of the packets missing before it.
+        self.repeated = outcome.acked_before && outcome.transmission == Transmission::Retransmission;
         self.last_send = Some(s.t);
         outcome
+    }
+
+    /// Bytes that continue the sequence, but whose first copy was among packets that the IP id shows to be missing: what
+    /// was sent between two segments in sequence can only have carried these bytes.
+    fn sent_unseen(&mut self, s: &Sent) -> bool {
+        if self.near_sender || s.start <= 1 {
+            return false;
+        }
+        if self.skipped > 0 && !self.board.range(self.una, self.end).any(|r| r.unseen) {
+            // Repeats of the first of them by an expiring timer (doubling each time) are among the missing.
+            let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
+            let first = self.timer.rto(0, 1).unwrap_or(MS * 200).max(MS * 200);
+            let repeats = (silence as f64 / first as f64 + 1.0).log2() as i64;
+            let originals = (i64::from(self.skipped) - repeats).max(1);
+            self.resent_until = s.start + originals * self.mss().max(s.end - s.start);
+        }
+        s.start < self.resent_until
     }
 
     fn new_bytes(&mut self, s: &Sent) {
@@ -282,6 +313,12 @@ impl Half {
     fn hole_at(&self, s: &Sent) -> bool {
         if self.sacked_hi > s.end && s.end > self.una {
             return true;
+        }
+        // Paths keep order (FIFO): an ACK made by a copy sent after these bytes, and stopping short of them, shows a hole.
+        if let (true, Some(filled), Some(run)) = (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next()) {
+            if run.t_last < filled && run.start == self.una {
+                return true;
+            }
         }
         // Every resend of bytes that had arrived causes a duplicate ACK of its own: only more of them tell of a hole.
         let explained = self.pending.iter().filter(|p| p.end <= self.una).count();

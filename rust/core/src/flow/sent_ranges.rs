@@ -99,13 +99,24 @@ impl Quadrant {
         self.live.back().map(|l| l.last).or_else(|| self.acked.back().map(|a| a.last))
     }
 
-    fn add(&mut self, mut first: u32, last: u32, now_ns: i64, resends: &mut ResendCounters) -> Added {
-        let mut added = Added::default();
-        if self.tail_last().is_none_or(|tail| first > tail) {
+    fn add(&mut self, first: u32, last: u32, now_ns: i64, resends: &mut ResendCounters) -> Added {
+        let added = if self.tail_last().is_none_or(|tail| first > tail) {
             self.append(first, last, now_ns);
-            return added;
+            Added::default()
+        } else {
+            self.overlay(first, last, now_ns, resends)
+        };
+        while self.live.len() > limits::UNACKED_SEGMENTS {
+            self.settle_front();
         }
-        let mut touched = false;
+        added
+    }
+
+    /// Add a segment that begins below the highest byte seen.
+    fn overlay(&mut self, begin: u32, last: u32, now_ns: i64, resends: &mut ResendCounters) -> Added {
+        let mut added = Added::default();
+        let mut first = begin;
+        let mut touched = 0;
         let mut i = self.acked.partition_point(|a| a.last < first);
         if i == self.acked.len() {
             i += self.live.partition_point(|l| l.last < first);
@@ -115,29 +126,47 @@ impl Quadrant {
             if first < seg_first {
                 added.out_of_order |= last < seg_last;
                 self.insert(i, first, last.min(seg_first - 1), now_ns);
-                if last < seg_first {
-                    return added;
-                }
                 i += 1;
                 first = seg_first;
             }
-            self.sent_again(i, now_ns, !touched, resends);
-            added.resent_bytes += last.min(seg_last) - first + 1;
-            if last <= seg_last {
-                return added;
+            if last < seg_first {
+                break;
             }
-            touched = true;
-            first = seg_last + 1;
+            self.sent_again(i, now_ns, touched == 0, resends);
+            added.resent_bytes += last.min(seg_last) - first + 1;
+            touched += 1;
             i += 1;
+            if last <= seg_last {
+                break;
+            }
+            first = seg_last + 1;
         }
-        self.append(first, last, now_ns);
+        if self.tail_last().is_none_or(|tail| last > tail) {
+            self.append(first, last, now_ns);
+        }
+        if touched > limits::RESENT_SEGMENTS {
+            self.join(begin, last);
+        }
         added
     }
 
     fn append(&mut self, first: u32, last: u32, now_ns: i64) {
         self.live.push_back(Live { first, last, sent_ns: now_ns, resends: 0, acked: false });
-        if self.live.len() > limits::UNACKED_SEGMENTS {
-            self.settle_front();
+    }
+
+    /// Take the live ranges that a segment covers for one.
+    fn join(&mut self, first: u32, last: u32) {
+        let from = self.live.partition_point(|l| l.first < first);
+        let to = self.live.partition_point(|l| l.last <= last);
+        if from + 1 < to {
+            let covered: Vec<Live> = self.live.drain(from + 1..to).collect();
+            let one = &mut self.live[from];
+            for l in covered {
+                one.last = l.last;
+                one.sent_ns = one.sent_ns.max(l.sent_ns);
+                one.resends = one.resends.max(l.resends);
+                one.acked &= l.acked;
+            }
         }
     }
 
@@ -150,9 +179,6 @@ impl Quadrant {
             self.acked_sent_ns = self.acked.iter().map(|a| a.sent_ns).max().unwrap_or(i64::MIN);
         }
         self.live.insert(i - self.acked.len(), new);
-        if self.live.len() > limits::UNACKED_SEGMENTS {
-            self.settle_front();
-        }
     }
 
     /// Note that range `i` was sent again; only the first range that a segment touches restarts its clock.
@@ -376,6 +402,19 @@ mod tests {
         assert!(ranges.quadrants[0].acked.len() <= limits::ACKED_RANGES);
         ranges.ack(1 << 25, false, 0, &mut acks);
         assert!(ranges.quadrants[0].acked.len() <= limits::ACKED_RANGES);
+    }
+
+    #[test]
+    fn one_segment_over_all_the_others() {
+        let (mut ranges, mut resends) = (SentRanges::default(), ResendCounters::default());
+        let count = limits::UNACKED_SEGMENTS as u32;
+        for i in 0..count {
+            ranges.add(i * 20, 10, 0, &mut resends);
+        }
+        let over = count * 20;
+        assert_eq!(ranges.add(0, over, 0, &mut resends), Added { resent_bytes: count * 10, out_of_order: false });
+        assert_eq!(ranges.add(0, over, 0, &mut resends), Added { resent_bytes: over, out_of_order: false });
+        assert_eq!(ranges.quadrants[0].len(), 1);
     }
 
     proptest! {

@@ -37,12 +37,20 @@ impl Decompressed {
         let (send, messages) = sync_channel(limits::CHUNKS_WAITING);
         let (emptied, reuse) = sync_channel(limits::CHUNKS_WAITING + 2);
         let dropped = Arc::new(AtomicBool::new(false));
-        let mut out =
-            Output { buffer: vec![0; limits::CHUNK_BYTES], at: 0, bytes: 0, send, reuse, dropped: dropped.clone() };
-        std::thread::Builder::new().name("decompress".into()).spawn(move || {
-            compression.run(&mut input, &mut out);
-            out.finish(input.take_failure());
-        })?;
+        let mut out = Output {
+            buffer: vec![0; limits::CHUNK_BYTES],
+            at: 0,
+            bytes: 0,
+            send,
+            reuse,
+            dropped: dropped.clone(),
+        };
+        std::thread::Builder::new()
+            .name("decompress".into())
+            .spawn(move || {
+                compression.run(&mut input, &mut out);
+                out.finish(input.take_failure());
+            })?;
         Ok(Decompressed {
             messages,
             emptied,
@@ -153,7 +161,9 @@ impl Sink for Output {
 
     fn odd(&mut self, kind: NoteKind) -> Result<(), Gone> {
         self.flush()?;
-        self.send.send(Message::Odd((kind, self.bytes))).map_err(|_| Gone)
+        self.send
+            .send(Message::Odd((kind, self.bytes)))
+            .map_err(|_| Gone)
     }
 
     fn wanted(&self) -> Result<(), Gone> {

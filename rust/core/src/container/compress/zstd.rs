@@ -27,7 +27,11 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
             return Ok(());
         }
         if !input.data().starts_with(&MAGIC) {
-            return out.odd(if whole { NoteKind::TrailingBytes } else { NoteKind::CompressedCut });
+            return out.odd(if whole {
+                NoteKind::TrailingBytes
+            } else {
+                NoteKind::CompressedCut
+            });
         }
         if let Err(kind) = frame(&mut decoder, input, out)? {
             return out.odd(kind);
@@ -36,7 +40,11 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
 }
 
 /// Decode one frame; what came before damage is given out too.
-fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> Result<Result<(), NoteKind>, Gone> {
+fn frame(
+    decoder: &mut FrameDecoder,
+    input: &mut Bytes,
+    out: &mut dyn Sink,
+) -> Result<Result<(), NoteKind>, Gone> {
     let damage = |input: &mut Bytes| {
         if input.fill(1) {
             NoteKind::CompressedDamaged
@@ -48,7 +56,13 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
         return Ok(Err(damage(input)));
     }
     while !decoder.is_finished() {
-        if decoder.decode_blocks(&mut *input, BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES)).is_err() {
+        if decoder
+            .decode_blocks(
+                &mut *input,
+                BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES),
+            )
+            .is_err()
+        {
             let kind = damage(input);
             // The appended block always decodes; were it not to, the window's bytes would be lost, as noted.
             let _ended = decoder.decode_blocks(&LAST_BLOCK[..], BlockDecodingStrategy::All);
@@ -59,7 +73,9 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
     }
     drain(decoder, out)?;
     match decoder.get_checksum_from_data() {
-        Some(sum) if decoder.get_calculated_checksum() != Some(sum) => out.odd(NoteKind::ChecksumWrong)?,
+        Some(sum) if decoder.get_calculated_checksum() != Some(sum) => {
+            out.odd(NoteKind::ChecksumWrong)?
+        }
         _ => {}
     }
     Ok(Ok(()))
@@ -84,7 +100,10 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     let dictionary_bytes = [0_usize, 1, 2, 4][usize::from(descriptor & 3)];
     let after = head.get(5 + usize::from(!single_segment)..)?;
     if after.get(..dictionary_bytes)?.iter().any(|b| *b != 0) {
-        return Some(("a zstd stream that needs a dictionary".into(), "unpack it with `zstd -d -D DICTIONARY`"));
+        return Some((
+            "a zstd stream that needs a dictionary".into(),
+            "unpack it with `zstd -d -D DICTIONARY`",
+        ));
     }
     let window = if single_segment {
         let size = after.get(dictionary_bytes..)?;
@@ -99,7 +118,10 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     };
     (window > limits::ZSTD_WINDOW_BYTES).then(|| {
         (
-            format!("a zstd stream that asks for a window of {} MiB", window >> 20),
+            format!(
+                "a zstd stream that asks for a window of {} MiB",
+                window >> 20
+            ),
             "unpack it with `zstd -d --long=31` if you trust it",
         )
     })

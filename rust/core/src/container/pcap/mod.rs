@@ -12,8 +12,8 @@ mod header;
 mod record;
 mod resync;
 
-pub use header::{is_pcap, FILE_HEADER, is_readable, record_cap};
 use header::FileHeader;
+pub use header::{is_pcap, is_readable, record_cap, FILE_HEADER};
 use record::{Layout, RecordHeader, MODIFIED, MODIFIED_SMP, NOKIA, STANDARD};
 
 /// Reads the records of one or several concatenated pcap files.
@@ -30,7 +30,9 @@ pub struct PcapSource {
     records: u64,
     /// Records without a byte in a row.
     empty_run: u64,
-    /// Seconds of the last sound record.
+    /// Seconds of the last record, and of the one before it: only that one is known to be sound,
+    /// because a header followed it.
+    last: Option<u32>,
     near: Option<u32>,
     resyncs: u32,
     done: bool,
@@ -62,6 +64,7 @@ impl PcapSource {
             interface: 0,
             records: 0,
             empty_run: 0,
+            last: None,
             near: None,
             resyncs: 0,
             done: false,
@@ -76,7 +79,12 @@ impl PcapSource {
         self.file = file;
         self.layout = Layout::of(&file);
         self.layout.header = self.header_bytes();
-        self.snaplen = if file.snaplen == 0 { u32::MAX } else { file.snaplen };
+        self.snaplen = if file.snaplen == 0 {
+            u32::MAX
+        } else {
+            file.snaplen
+        };
+        self.last = None;
         self.near = None;
         if self.interfaces.len() < limits::INTERFACES_SHOWN {
             self.interfaces.push(Interface {
@@ -90,25 +98,38 @@ impl PcapSource {
     /// Length of the record headers. Patched programs kept the magic number and wrote longer ones, so
     /// another length is tried when the first records make no sense and do with that one.
     fn header_bytes(&mut self) -> usize {
-        let (first, others): (usize, &[usize]) =
-            if self.file.modified { (MODIFIED, &[MODIFIED_SMP, STANDARD]) } else { (STANDARD, &[MODIFIED, NOKIA]) };
-        let with = |header| Layout { header, ..self.layout };
+        let (first, others): (usize, &[usize]) = if self.file.modified {
+            (MODIFIED, &[MODIFIED_SMP, STANDARD])
+        } else {
+            (STANDARD, &[MODIFIED, NOKIA])
+        };
+        let with = |header| Layout {
+            header,
+            ..self.layout
+        };
         if !self.bytes.fill(first) {
             return first;
         }
         let layout = with(first);
         let one = layout.parse_at(self.bytes.data(), 0);
-        if let Some(h) = one.filter(|h| h.captured <= layout.cap) {
+        if let Some(h) = one.filter(|h| layout.plausible(h, None)) {
             let next = layout.next(0, &h);
             if !self.bytes.fill(next + first) {
                 return first;
             }
-            if layout.parse_at(self.bytes.data(), next).is_some_and(|h| h.captured <= layout.cap) {
+            if layout
+                .parse_at(self.bytes.data(), next)
+                .is_some_and(|n| layout.plausible(&n, Some(h.seconds)))
+            {
                 return first;
             }
         }
-        let whole = !self.bytes.fill(limits::BLOCK_BYTES);
-        let fits = |header: &&usize| resync::chain(self.bytes.data(), 0, &with(**header), None, whole);
+        let whole = !self.bytes.fill(limits::PATCH_BYTES);
+        let fits =
+            |header: &&usize| resync::chain(self.bytes.data(), 0, &with(**header), None, whole);
+        if fits(&&first) {
+            return first;
+        }
         others.iter().find(fits).copied().unwrap_or(first)
     }
 
@@ -133,7 +154,9 @@ impl PcapSource {
             }
             return self.damaged(notes);
         }
-        let contradiction = h.captured > h.wire || h.wire > limits::WIRE_BYTES || h.fraction >= self.layout.fraction_limit;
+        let contradiction = h.captured > h.wire
+            || h.wire > limits::WIRE_BYTES
+            || h.fraction >= self.layout.fraction_limit;
         if contradiction && !self.record_follows(next) {
             return self.damaged(notes);
         }
@@ -196,7 +219,11 @@ impl PcapSource {
                 return Verdict::End;
             }
             // Keep those that may be the front of a record.
-            let keep = if self.bytes.ended() { 0 } else { (STANDARD - 1).min(in_memory) };
+            let keep = if self.bytes.ended() {
+                0
+            } else {
+                (STANDARD - 1).min(in_memory)
+            };
             self.bytes.consume(in_memory - keep);
             self.bytes.fill(keep + 1);
         }
@@ -213,7 +240,9 @@ impl PcapSource {
 
     fn search(&mut self, notes: &mut Notes, begin: u64) -> Verdict {
         self.resyncs += 1;
-        if self.resyncs <= limits::RESYNC_TIMES && resync::resync(&mut self.bytes, &self.layout, self.near) {
+        if self.resyncs <= limits::RESYNC_TIMES
+            && resync::resync(&mut self.bytes, &self.layout, self.near)
+        {
             return Verdict::Again;
         }
         notes.add(NoteKind::RestUnreadable, self.records + 1, begin);
@@ -277,7 +306,10 @@ impl RecordSource for PcapSource {
                 return Ok(None);
             }
             let Some(first) = self.bytes.data().first_chunk() else {
-                return Err(Error::new(ErrorKind::CorruptCapture, "a record header shorter than 16 bytes"));
+                return Err(Error::new(
+                    ErrorKind::CorruptCapture,
+                    "a record header shorter than 16 bytes",
+                ));
             };
             let h = self.layout.parse(first);
             let mut take = h.captured as usize;
@@ -313,17 +345,17 @@ impl RecordSource for PcapSource {
             self.records += 1;
             let time_ns = self.layout.time_ns(&h);
             if time_ns.is_some() {
-                self.near = Some(h.seconds);
+                self.near = self.last.replace(h.seconds);
             }
             let offset = self.bytes.offset();
-            let whole = self.bytes.take(total);
+            let whole = self.bytes.advance(total);
             return Ok(Some(Record {
                 time_ns,
                 wire_bytes: h.wire,
                 data: &whole[header_bytes..header_bytes + take],
                 link_type: self.file.link_type,
                 interface: self.interface,
-                fcs_bytes: self.file.fcs_bytes.map(|fcs| captured_fcs(fcs, h.captured, h.wire)),
+                fcs_bytes: self.file.fcs_bytes,
                 outgoing: self.layout.outgoing(&whole[..header_bytes]),
                 offset,
             }));
@@ -331,7 +363,11 @@ impl RecordSource for PcapSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcap", compression: self.compression, readable: true }
+        Sniffed {
+            format: "pcap",
+            compression: self.compression,
+            readable: true,
+        }
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -341,13 +377,6 @@ impl RecordSource for PcapSource {
     fn texts(&self) -> Vec<(String, String)> {
         Vec::new()
     }
-}
-
-/// How many of the captured bytes are frame check sequence: it is the end of the frame on the wire,
-/// which a snap length cuts first.
-pub fn captured_fcs(fcs: u8, captured: u32, wire: u32) -> u8 {
-    let missing = wire.saturating_sub(captured).min(255) as u8;
-    fcs.saturating_sub(missing)
 }
 
 #[cfg(test)]

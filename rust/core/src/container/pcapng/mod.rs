@@ -3,7 +3,7 @@
 //! Source: draft-ietf-opsawg-pcapng.
 
 use super::bytes::Bytes;
-use super::pcap::{captured_fcs, record_cap};
+use super::pcap::record_cap;
 use super::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -16,9 +16,7 @@ mod packet;
 mod section;
 mod texts;
 
-use block::{
-    ENHANCED_PACKET, FRAME, INTERFACE, INTERFACE_STATISTICS, PACKET, SIMPLE_PACKET,
-};
+use block::{ENHANCED_PACKET, FRAME, INTERFACE, INTERFACE_STATISTICS, PACKET, SIMPLE_PACKET};
 use interface::Place;
 use packet::{PacketFields, PacketOptions};
 use section::{Section, SECTION_BLOCK};
@@ -53,13 +51,21 @@ impl NgSource {
     pub fn open(mut bytes: Bytes, compression: &'static str) -> Result<Self> {
         let corrupt = |what: String| Error::new(ErrorKind::CorruptCapture, what).at(0);
         if !bytes.fill(SECTION_BLOCK) {
-            return Err(corrupt(format!("a pcapng file cut in its section header at byte {}", bytes.available())));
+            return Err(corrupt(format!(
+                "a pcapng file cut in its section header at byte {}",
+                bytes.available()
+            )));
         }
         let order = block::Order::of_section(bytes.data())
             .ok_or_else(|| corrupt("a pcapng section header without byte order".into()))?;
         let total = order.u32(bytes.data(), 4).unwrap_or(0);
-        if !block::length_is_possible(total) || (total as usize) < SECTION_BLOCK || !bytes.fill(total as usize) {
-            return Err(corrupt(format!("a pcapng section header that claims {total} bytes")));
+        if !block::length_is_possible(total)
+            || (total as usize) < SECTION_BLOCK
+            || !bytes.fill(total as usize)
+        {
+            return Err(corrupt(format!(
+                "a pcapng section header that claims {total} bytes"
+            )));
         }
         let section = Section::parse(&bytes.data()[..total as usize], 0, 0)?;
         Ok(NgSource {
@@ -76,7 +82,10 @@ impl NgSource {
     }
 
     fn place(&self) -> Place {
-        Place { packet: self.records + 1, offset: self.bytes.offset() }
+        Place {
+            packet: self.records + 1,
+            offset: self.bytes.offset(),
+        }
     }
 
     /// Go on to the next block that is a packet; None at the end.
@@ -97,7 +106,11 @@ impl NgSource {
                 _ if !self.section.readable => {}
                 INTERFACE => self.interface(total, notes),
                 INTERFACE_STATISTICS => self.statistics(total, notes),
-                _ => notes.add(NoteKind::BlockSkipped, self.records + 1, self.bytes.offset()),
+                _ => notes.add(
+                    NoteKind::BlockSkipped,
+                    self.records + 1,
+                    self.bytes.offset(),
+                ),
             }
             self.bytes.consume(total);
         }
@@ -150,7 +163,12 @@ impl NgSource {
     fn trailer_differs(&mut self, len: usize, notes: &mut Notes) -> bool {
         let follows = if self.bytes.fill(len + FRAME) {
             let next = &self.bytes.data()[len..];
-            is_section_header(next) || self.section.order.u32(next, 4).is_some_and(block::length_is_possible)
+            is_section_header(next)
+                || self
+                    .section
+                    .order
+                    .u32(next, 4)
+                    .is_some_and(block::length_is_possible)
         } else {
             self.bytes.available() == len
         };
@@ -165,15 +183,26 @@ impl NgSource {
     fn lost(&mut self, kind: NoteKind, notes: &mut Notes) -> bool {
         let begin = self.place();
         let zeros = self.bytes.data().iter().take(FRAME).all(|b| *b == 0);
-        notes.add(if zeros { NoteKind::ZeroRun } else { kind }, begin.packet, begin.offset);
+        notes.add(
+            if zeros { NoteKind::ZeroRun } else { kind },
+            begin.packet,
+            begin.offset,
+        );
         self.resyncs += 1;
         self.bytes.consume(1);
         let bound = begin.offset.saturating_add(limits::RESYNC_BYTES);
         let lookahead = limits::RESYNC_BLOCK_BYTES;
-        while self.resyncs <= limits::RESYNC_TIMES && self.bytes.offset() < bound && self.bytes.fill(FRAME) {
+        while self.resyncs <= limits::RESYNC_TIMES
+            && self.bytes.offset() < bound
+            && self.bytes.fill(FRAME)
+        {
             let whole = !self.bytes.fill(lookahead + limits::BLOCK_BYTES / 4);
             let data = self.bytes.data();
-            let last = if whole { data.len() } else { data.len() - lookahead };
+            let last = if whole {
+                data.len()
+            } else {
+                data.len() - lookahead
+            };
             match (0..last).find(|at| block::plausible(data, *at, self.section.order).is_some()) {
                 Some(at) => {
                     self.bytes.consume(at);
@@ -228,7 +257,14 @@ impl NgSource {
         let place = self.place();
         let body = &self.bytes.data()[8..total - 4];
         let index = self.section.next_interface();
-        match interface::describe(body, self.section.order, index, &mut self.texts, notes, place) {
+        match interface::describe(
+            body,
+            self.section.order,
+            index,
+            &mut self.texts,
+            notes,
+            place,
+        ) {
             None => notes.add(NoteKind::BlockShort, place.packet, place.offset),
             Some((tap, shown)) => {
                 if !self.section.add(tap) {
@@ -256,7 +292,10 @@ impl NgSource {
             tap.stated_drops = Some(drops);
         }
         let drops = tap.stated_drops;
-        if let Some(shown) = self.shown.get_mut(self.section.first_interface as usize + id as usize) {
+        if let Some(shown) = self
+            .shown
+            .get_mut(self.section.first_interface as usize + id as usize)
+        {
             shown.dropped = drops;
         }
     }
@@ -272,8 +311,11 @@ impl NgSource {
         };
         let Some(tap) = self.section.taps.get_mut(fields.interface as usize) else {
             if self.section.next_interface() == 0 && self.records == 0 {
-                return Err(Error::new(ErrorKind::CorruptCapture, "a pcapng file with packets but no interface described")
-                    .at(place.offset));
+                return Err(Error::new(
+                    ErrorKind::CorruptCapture,
+                    "a pcapng file with packets but no interface described",
+                )
+                .at(place.offset));
             }
             notes.add(NoteKind::UnknownInterface, place.packet, place.offset);
             return Ok(None);
@@ -295,7 +337,10 @@ impl NgSource {
         if kind != SIMPLE_PACKET && options_at < body.len() {
             said = PacketOptions::parse(&body[options_at..], order, &mut self.texts, notes, place);
         }
-        tap.packet_drops = tap.packet_drops.saturating_add(fields.drops).saturating_add(said.drops);
+        tap.packet_drops = tap
+            .packet_drops
+            .saturating_add(fields.drops)
+            .saturating_add(said.drops);
         let cap = record_cap(tap.link_type) as usize;
         if captured > cap {
             notes.add(NoteKind::OversizedRecord, place.packet, place.offset);
@@ -318,10 +363,11 @@ impl NgSource {
         let time_ns = fields.ticks.and_then(|ticks| tap.clock.time_ns(ticks));
         match time_ns {
             Some(t) if t < 0 => notes.add(NoteKind::TimeBefore1970, place.packet, place.offset),
-            None if fields.ticks.is_some() => notes.add(NoteKind::TimeNotRepresentable, place.packet, place.offset),
+            None if fields.ticks.is_some() => {
+                notes.add(NoteKind::TimeNotRepresentable, place.packet, place.offset)
+            }
             _ => {}
         }
-        let fcs = said.fcs_bytes.or(tap.fcs_bytes);
         Ok(Some(Found {
             total,
             data_at: 8 + fields.data_at,
@@ -331,8 +377,11 @@ impl NgSource {
                 wire_bytes: fields.wire,
                 data: &[],
                 link_type: tap.link_type,
-                interface: self.section.first_interface.saturating_add(fields.interface),
-                fcs_bytes: fcs.map(|fcs| captured_fcs(fcs, captured as u32, fields.wire)),
+                interface: self
+                    .section
+                    .first_interface
+                    .saturating_add(fields.interface),
+                fcs_bytes: said.fcs_bytes.or(tap.fcs_bytes),
                 outgoing: said.outgoing,
                 offset: place.offset,
             },
@@ -364,12 +413,19 @@ impl RecordSource for NgSource {
             return Ok(None);
         };
         self.records += 1;
-        let block = self.bytes.take(found.total);
-        Ok(Some(Record { data: &block[found.data_at..found.data_at + found.captured], ..found.record }))
+        let block = self.bytes.advance(found.total);
+        Ok(Some(Record {
+            data: &block[found.data_at..found.data_at + found.captured],
+            ..found.record
+        }))
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcapng", compression: self.compression, readable: true }
+        Sniffed {
+            format: "pcapng",
+            compression: self.compression,
+            readable: true,
+        }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

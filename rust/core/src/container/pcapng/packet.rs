@@ -28,7 +28,8 @@ impl PacketFields {
     /// Parse the body of a packet block; None when it is too short.
     #[inline]
     pub fn parse(kind: u32, body: &[u8], order: Order) -> Option<PacketFields> {
-        let ticks_at = |at| Some(u64::from(order.u32(body, at)?) << 32 | u64::from(order.u32(body, at + 4)?));
+        let ticks_at =
+            |at| Some(u64::from(order.u32(body, at)?) << 32 | u64::from(order.u32(body, at + 4)?));
         match kind {
             ENHANCED_PACKET => Some(PacketFields {
                 interface: order.u32(body, 0)?,
@@ -51,7 +52,14 @@ impl PacketFields {
             }),
             SIMPLE_PACKET => {
                 let wire = order.u32(body, 0)?;
-                Some(PacketFields { interface: 0, ticks: None, captured: wire, wire, data_at: 4, drops: 0 })
+                Some(PacketFields {
+                    interface: 0,
+                    ticks: None,
+                    captured: wire,
+                    wire,
+                    data_at: 4,
+                    drops: 0,
+                })
             }
             _ => None,
         }
@@ -68,7 +76,13 @@ pub struct PacketOptions {
 
 impl PacketOptions {
     /// Parse the options of a packet block, keeping its comments.
-    pub fn parse(bytes: &[u8], order: Order, texts: &mut Texts, notes: &mut Notes, place: Place) -> PacketOptions {
+    pub fn parse(
+        bytes: &[u8],
+        order: Order,
+        texts: &mut Texts,
+        notes: &mut Notes,
+        place: Place,
+    ) -> PacketOptions {
         let mut out = PacketOptions::default();
         for item in options(bytes, order) {
             match item {

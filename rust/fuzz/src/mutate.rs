@@ -1,0 +1,98 @@
+//! Mutations that formats made of lengths dislike most.
+
+use crate::rng::Rng;
+use crate::INPUT_BYTES;
+
+/// Numbers at which lengths and counts go wrong.
+const EDGES: [u32; 16] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    7,
+    8,
+    12,
+    0xff,
+    0x7fff,
+    0xffff,
+    262_144,
+    262_145,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+];
+
+/// A seed, mutated a few times.
+pub fn next(seeds: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = match seeds.len() {
+        0 => {
+            let n = rng.below(300);
+            rng.noise(n)
+        }
+        n => seeds[rng.below(n)].clone(),
+    };
+    let times = 1 + rng.below(8);
+    for _ in 0..times {
+        once(&mut bytes, seeds, rng);
+    }
+    bytes.truncate(INPUT_BYTES);
+    bytes
+}
+
+fn once(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], rng: &mut Rng) {
+    let at = rng.below(bytes.len());
+    let longest = if rng.below(4) == 0 { 600 } else { 24 };
+    let span = 1 + rng.below(longest);
+    let end = bytes.len().min(at + span);
+    match rng.below(12) {
+        0 | 1 => {
+            if let Some(b) = bytes.get_mut(at) {
+                *b ^= 1 << rng.below(8);
+            }
+        }
+        2 => {
+            if let Some(b) = bytes.get_mut(at) {
+                *b = rng.byte();
+            }
+        }
+        3..=5 => {
+            let edge = EDGES[rng.below(EDGES.len())];
+            let word = if rng.below(2) == 0 {
+                edge.to_le_bytes()
+            } else {
+                edge.to_be_bytes()
+            };
+            let width = [1, 2, 4][rng.below(3)];
+            let from = if word[0] == 0 { 4 - width } else { 0 };
+            // Most fields are aligned to four bytes; half of the time so is the damage.
+            let at = if rng.below(2) == 0 { at & !3 } else { at };
+            for (b, w) in bytes.iter_mut().skip(at).zip(&word[from..from + width]) {
+                *b = *w;
+            }
+        }
+        6 => {
+            bytes.drain(at..end);
+        }
+        7 => {
+            let n = rng.below(40);
+            let noise = rng.noise(n);
+            bytes.splice(at..at, noise);
+        }
+        8 => {
+            let copy = bytes[at..end].to_vec();
+            let to = rng.below(bytes.len() + 1);
+            let times = 1 + rng.below(4);
+            bytes.splice(to..to, copy.repeat(times));
+        }
+        9 => bytes[at..end].fill(if rng.below(2) == 0 { 0 } else { 0xff }),
+        10 => bytes.truncate(at),
+        _ => {
+            if let Some(other) = seeds.get(rng.below(seeds.len())) {
+                let from = rng.below(other.len());
+                bytes.truncate(at);
+                bytes.extend_from_slice(&other[from..]);
+            }
+        }
+    }
+}
