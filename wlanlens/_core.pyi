@@ -5,15 +5,21 @@ from typing import Any
 class Reader:
     """Reads one capture, a batch of tables at a time; path None is standard input."""
 
-    def __init__(self, path: str | bytes | None, *, batch_rows: int = 65536, track: bool = True) -> None: ...
+    def __init__(self, path: str | None, *, batch_rows: int = 65536, track: bool = True) -> None: ...
     def next_batches(self) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
     def info(self) -> dict[str, Any]: ...
 
+def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
+    """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""
+
 def sniff(head: bytes) -> tuple[str, str, bool] | None:
     """(format, compression, readable) by the first bytes."""
+
+def decodes(link_type: int) -> bool:
+    """Whether frames of a LINKTYPE_ value can be decoded."""
 
 def schemas() -> dict[str, Any]:
     """Table name -> pyarrow.Schema."""

@@ -50,3 +50,15 @@ class MissingTable(WlanlensError):
 
 class OutputError(WlanlensError):
     """The output cannot be written where it was asked for."""
+
+
+class NoSuchUnit(WlanlensError):
+    """A unit, table or option asked for by a name that nobody bears."""
+
+
+class AlignmentError(WlanlensError):
+    """Captures that cannot be put on one time axis."""
+
+
+class RegistryError(WlanlensError):
+    """A shelf with a unit that is broken or defined twice."""

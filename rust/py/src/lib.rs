@@ -7,18 +7,28 @@ use std::sync::Mutex;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::error::Error;
+use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
-use wlanlens_core::{container, limits, table};
+use wlanlens_core::{container, limits, table, wire};
 
 mod errors;
+
+/// Bytes of records that one call hands out: ten times what the largest evidence holds in full Ethernet frames.
+const RECORDS_BYTES: usize = 64 << 20;
 
 /// Recognise a capture by its first bytes: (format, compression, readable), or None.
 #[pyfunction]
 fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
     container::sniff(head).map(|s| (s.format, s.compression, s.readable))
+}
+
+/// Whether frames of a LINKTYPE_ value can be decoded.
+#[pyfunction]
+fn decodes(link_type: u16) -> bool {
+    wire::supported(link_type)
 }
 
 /// Every table that the core makes: name -> Arrow schema.
@@ -29,6 +39,45 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         out.set_item(name, PySchema::new(schema).into_pyarrow(py)?)?;
     }
     Ok(out)
+}
+
+/// One record as Python gets it: (packet, time_ns, wire_bytes, data, link_type, offset).
+type RecordRow<'py> = (u64, Option<i64>, u32, Bound<'py, PyBytes>, u16, u64);
+
+/// Some records as they stand in the file, by packet number from 1; `wanted` must rise. Ends early
+/// after `RECORDS_BYTES`.
+#[pyfunction]
+fn records<'py>(py: Python<'py>, path: Option<PathBuf>, wanted: Vec<u64>) -> PyResult<Vec<RecordRow<'py>>> {
+    let found = py.detach(|| -> Result<Vec<_>, Error> {
+        let mut notes = Notes::default();
+        let mut source = container::open(input(path)?)?;
+        let mut out = Vec::new();
+        let mut wanted = wanted.into_iter().peekable();
+        let mut number = 0;
+        let mut held = 0;
+        while let Some(&next) = wanted.peek().filter(|_| held < RECORDS_BYTES) {
+            let Some(r) = source.next_record(&mut notes)? else { break };
+            number += 1;
+            if number == next {
+                held += r.data.len();
+                out.push((number, r.time_ns, r.wire_bytes, r.data.to_vec(), r.link_type, r.offset));
+            }
+            if number >= next {
+                wanted.next();
+            }
+        }
+        Ok(out)
+    });
+    let rows = found.map_err(|e| errors::to_py(py, e))?;
+    Ok(rows.into_iter().map(|(n, t, w, d, l, o)| (n, t, w, PyBytes::new(py, &d), l, o)).collect())
+}
+
+/// A file, or standard input.
+fn input(path: Option<PathBuf>) -> Result<Box<dyn Read + Send>, Error> {
+    Ok(match path {
+        Some(p) => Box::new(File::open(p)?),
+        None => Box::new(std::io::stdin()),
+    })
 }
 
 /// Version and build profile of the core.
@@ -57,11 +106,7 @@ impl Reader {
     #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true))]
     fn new(py: Python<'_>, path: Option<PathBuf>, batch_rows: usize, track: bool) -> PyResult<Self> {
         let opened = py.detach(|| -> Result<CoreReader, Error> {
-            let input: Box<dyn Read + Send> = match path {
-                Some(p) => Box::new(File::open(p)?),
-                None => Box::new(std::io::stdin()),
-            };
-            Ok(CoreReader::new(container::open(input)?, batch_rows, track))
+            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track))
         });
         match opened {
             Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
@@ -114,6 +159,8 @@ impl Reader {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sniff, m)?)?;
+    m.add_function(wrap_pyfunction!(decodes, m)?)?;
+    m.add_function(wrap_pyfunction!(records, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
     m.add_class::<Reader>()

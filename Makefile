@@ -1,0 +1,58 @@
+# Everything there is to do, from python3, cargo and make. `make` alone prints this list.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench fuzz golden docs clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade pip "setuptools>=80" "setuptools-rust>=1.12" wheel
+
+$(STAMP): $(VENV)/bin/python $(SOURCES)
+	$(BIN)/pip install -q --no-build-isolation -e ".[test]"
+	@touch $@
+
+demo: $(STAMP) ## analyse a real trace; the last line is the report's path
+	@mkdir -p demo
+	@$(BIN)/wlanlens analyze sample_traces/mixed_newreno.sender.pcap -o demo/mixed_newreno
+	@echo
+	@echo "$(CURDIR)/demo/mixed_newreno/report.html"
+
+test: $(STAMP) ## all tests: Rust, Python, bad inputs
+	cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
+	$(BIN)/pytest -q
+
+check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
+	$(BIN)/ruff check wlanlens cli tests
+	$(BIN)/ruff format --check wlanlens cli tests
+	$(BIN)/mypy
+	cargo fmt --manifest-path rust/Cargo.toml --all --check
+	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
+	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py
+
+format: $(STAMP) ## let ruff and rustfmt write the style
+	$(BIN)/ruff check -q --fix wlanlens cli tests
+	$(BIN)/ruff format -q wlanlens cli tests
+	cargo fmt --manifest-path rust/Cargo.toml --all
+
+bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark
+	$(BIN)/python benches/bench.py
+
+fuzz: ## a minute a fuzz target (needs cargo-fuzz and a nightly toolchain); SECONDS=300 for longer
+	rust/fuzz/run $${SECONDS:-60}
+
+golden: $(STAMP) ## write the golden tables again; read the diff
+	$(BIN)/python -m tests.golden.write
+
+docs: $(STAMP) ## write the generated pages again
+	$(BIN)/python -m tests.pages
+
+clean: ## remove what was built, the environment too
+	rm -rf $(VENV) demo rust/target build *.egg-info wlanlens/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

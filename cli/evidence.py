@@ -1,0 +1,111 @@
+"""`wlanlens evidence`: the packets behind a finding, as a pcapng with a comment on each, for Wireshark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wlanlens.capture import Record
+    from wlanlens.finding import Finding
+
+#: pcapng option if_tsresol: 10^-9 s (its reader's default is microseconds).
+_NANOSECONDS = b"\x09"
+
+
+@click.command("evidence")
+@click.argument("directory", metavar="DIR", type=click.Path())
+@click.argument("number", metavar="FINDING", type=click.IntRange(min=1))
+@click.option("-o", "--out", metavar="FILE", type=click.Path(), help="Default: DIR/evidence-FINDING.pcapng.")
+def command(directory: str, number: int, out: str | None) -> None:
+    """Write the packets behind FINDING (its number in findings.json, from 1) of an analysed DIR.
+
+    They are read from the original capture, whose path the analysis keeps.
+    """
+    import wlanlens as wl
+    from wlanlens.output import Output
+    from wlanlens.text import printable
+
+    analysis = wl.load(directory)
+    if number > len(analysis.findings):
+        raise click.UsageError(f"there are {len(analysis.findings)} findings, none is number {number}")
+    finding = analysis.findings[number - 1]
+    numbers, comments = told(finding, number)
+    if not numbers:
+        raise wl.WlanlensError(f"finding {number} ({printable(finding.code)}) has no packets as evidence")
+    records = _records(analysis, finding, numbers)
+    target = Path(out) if out else Path(directory) / f"evidence-{number}.pcapng"
+    if out and target.exists() and not target.is_file():
+        raise click.UsageError(f"{printable(out)} is no file")
+    with Output(target.parent) as output:
+        path = output.file(target.name)
+        with output.writing(), open(path, "xb") as file:
+            write(file, records, comments)
+        output.replace()
+    click.echo(printable(str(target), limit=5000))
+
+
+def told(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:
+    """The packets of a finding and the comment on each."""
+    tables: dict[int, list[str]] = {}
+    for table, capture, packets in finding.evidence:
+        if capture == finding.capture:
+            for packet in packets:
+                tables.setdefault(packet, []).append(table)
+    head, tail = f"wlanlens finding {number}, {finding.code}", finding.sentence
+    return sorted(tables), {packet: f"{head} ({', '.join(names)}): {tail}" for packet, names in tables.items()}
+
+
+def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Record]:
+    import wlanlens as wl
+    from wlanlens.text import printable
+
+    capture = next((c for c in analysis.trace.captures if c.name == finding.capture), None)
+    if capture is None:
+        raise wl.WlanlensError(f"the analysis has no capture {printable(finding.capture)}")
+    known, now = capture.info.get("size_bytes"), capture.size_bytes()
+    if known is not None and known != now:
+        raise wl.WlanlensError(
+            f"the capture has changed since it was analysed: {now} bytes, not {known}",
+            path=printable(capture.path),
+            next="analyse it again",
+        )
+    found: list[Record] = capture.records(numbers)
+    return found
+
+
+def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> None:
+    """Write records as pcapng, one interface a link type, times in nanoseconds."""
+    from dpkt import pcapng
+
+    from wlanlens.text import printable
+
+    def comment(text: str) -> Any:
+        return pcapng.PcapngOptionLE(code=pcapng.PCAPNG_OPT_COMMENT, data=printable(text, limit=1000).encode())
+
+    end = pcapng.PcapngOptionLE()
+    file.write(bytes(pcapng.SectionHeaderBlockLE()))
+    interfaces: dict[int, int] = {}
+    for record in records:
+        if record.link_type not in interfaces:
+            interfaces[record.link_type] = len(interfaces)
+            resolution = pcapng.PcapngOptionLE(code=pcapng.PCAPNG_OPT_IF_TSRESOL, data=_NANOSECONDS)
+            file.write(bytes(pcapng.InterfaceDescriptionBlockLE(linktype=record.link_type, opts=[resolution, end])))
+        stamp = max(record.time_ns or 0, 0)
+        file.write(
+            bytes(
+                pcapng.EnhancedPacketBlockLE(
+                    iface_id=interfaces[record.link_type],
+                    ts_high=stamp >> 32,
+                    ts_low=stamp & 0xFFFFFFFF,
+                    caplen=len(record.data),
+                    pkt_len=record.wire_bytes,
+                    pkt_data=record.data,
+                    opts=[comment(f"packet {record.packet}. {comments[record.packet]}"), end],
+                )
+            )
+        )

@@ -1,0 +1,148 @@
+"""The verdict on a terminal: sentence, ledger bar, findings, what else was checked, where the files are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from wlanlens.ledger import HEALTHY, PLAIN
+from wlanlens.text import printable
+from wlanlens.verdict import count, share
+
+if TYPE_CHECKING:
+    import wlanlens as wl
+
+#: Findings printed; the report has more.
+SHOWN = 12
+
+_COLOURS = {
+    "handshake": "blue",
+    "application": "bright_black",
+    "receiver_window": "magenta",
+    "delayed_ack": "bright_magenta",
+    "rto_idle": "red",
+    "backoff_idle": "bright_red",
+    "spurious_recovery": "yellow",
+    "loss_recovery": "bright_yellow",
+    "fast_recovery": "cyan",
+    "slow_start": "bright_blue",
+    "usb": "bright_red",
+    "air_useful": "bright_green",
+    "air_retries": "red",
+    "air_others": "bright_yellow",
+    "queue": "bright_cyan",
+    "transfer": "green",
+    "unknown": "white",
+}
+#: One letter an owner, so that the bar can be read without colours.
+_LETTERS = dict(zip(PLAIN, "HAWDTBsLFSUaroQ#?", strict=True))
+_SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
+
+
+def show(analysis: wl.Analysis) -> None:
+    """Print the verdict of an analysis."""
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console.print(Text(printable(analysis.verdict.sentence), style="bold"))
+    _ledger(console, analysis)
+    _findings(console, analysis)
+    _checks(console, analysis)
+    _notes(console, analysis)
+    console.print()
+    if analysis.report:
+        _line(console, "Report", str(analysis.report))
+    _line(console, "Tables", str(analysis.out / "tables"))
+
+
+def _line(console: Console, head: str, text: str, style: str = "") -> None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, min_width=9)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(head, style="bold"), Text(printable(text), style=style))
+    console.print(grid)
+
+
+def _ledger(console: Console, analysis: wl.Analysis) -> None:
+    owners = analysis.verdict.owners_ns
+    life = sum(owners.values())
+    if not life:
+        return
+    width = min(console.width, 100) - 4
+    console.print()
+    console.print(Text(f"Where {share(life, 0)} went", style="bold"))
+    letters = console.options.ascii_only or console.no_color or not console.is_terminal
+    bar = Text("  ")
+    for name, cells in _cells(owners, width).items():
+        bar.append((_LETTERS[name] if letters else "\u2588") * cells, style=_COLOURS[name])
+    console.print(bar, no_wrap=True, overflow="crop")
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column()
+    for name, ns in sorted(owners.items(), key=lambda item: -item[1]):
+        style = "" if name in HEALTHY else "bold"
+        mark = Text(_LETTERS[name] if letters else "\u2588", style=_COLOURS[name])
+        grid.add_row(mark, Text(share(ns, life), style=style), Text(PLAIN[name], style=style))
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def _cells(owners: dict[str, int], width: int) -> dict[str, int]:
+    """How many of `width` cells each owner gets: at least one, the sum exact, by largest remainder."""
+    total = sum(owners.values())
+    cells = {name: max(1, ns * width // total) for name, ns in owners.items()}
+    by_remainder = sorted(owners, key=lambda name: -(owners[name] * width % total))
+    while sum(cells.values()) < width:
+        for name in by_remainder[: width - sum(cells.values())]:
+            cells[name] += 1
+    while sum(cells.values()) > width and max(cells.values()) > 1:
+        cells[max(cells, key=lambda name: cells[name])] -= 1
+    return cells
+
+
+def _findings(console: Console, analysis: wl.Analysis) -> None:
+    left_out = sum(analysis.description["findings"]["left_out"].values())
+    total = len(analysis.findings) + left_out
+    if not total:
+        return
+    console.print()
+    title = Text(count(total, "finding"), style="bold")
+    title.append(", by seconds lost (they overlap; only the ledger sums)", style="")
+    console.print(title)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column()
+    for i, finding in enumerate(analysis.findings[:SHOWN], 1):
+        words = Text(finding.code, style=_SEVERITY[finding.severity])
+        # The subject is in the verdict already; elsewhere the sentence says it.
+        sentence = finding.sentence.removeprefix(f"{analysis.verdict.subject}: ")
+        words.append(f" {printable(sentence)}", style="default")
+        words.append(f" [{i}]", style="dim")
+        grid.add_row(f"{finding.cost_s:.2f} s", f"{100 * finding.confidence:.0f} %", words)
+    console.print(Padding(grid, (0, 0, 0, 2)))
+    if total > SHOWN:
+        console.print(Text(f"  and {total - SHOWN} more, in findings.json", style="dim"))
+
+
+def _checks(console: Console, analysis: wl.Analysis) -> None:
+    states = analysis.findings.states
+    console.print()
+    for state, head in (("fine", "Fine"), ("undecided", "Undecided"), ("not_run", "Not run"), ("failed", "Failed")):
+        these = [s for s in states if s.state == state]
+        if not these:
+            continue
+        if state == "fine":
+            text = ", ".join(s.code for s in these)
+        else:
+            text = "; ".join(f"{s.code}: {s.reason}" if s.reason else s.code for s in these)
+        _line(console, head, text, "bold red" if state == "failed" else "")
+
+
+def _notes(console: Console, analysis: wl.Analysis) -> None:
+    for note in analysis.trace.notes:
+        if note.severity != "info":
+            where = f", first at packet {note.first_packet}" if note.first_packet else ""
+            text = f"{note.sentence} ({note.name}, {count(note.count, 'time')}{where}, byte {note.first_offset})"
+            _line(console, note.severity.capitalize(), text, "yellow")

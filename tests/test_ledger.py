@@ -1,0 +1,69 @@
+"""The ledger tiles each flow's life and sums to the nanosecond."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rows import intervals, table
+from wlanlens import ledger, owners, tables
+from wlanlens.ledger import LedgerError
+
+
+def test_states_become_owners() -> None:
+    rows = intervals([("handshake", 5), ("slow_start", 10), ("rto_wait", 7), ("idle", 3), ("closing", 2)])
+    entered = ledger.from_intervals(table("intervals", rows))
+    tables.validate(entered, "ledger")
+    assert [(r["owner"], r["t_start_ns"], r["t_end_ns"]) for r in entered.to_pylist()] == [
+        ("handshake", 0, 5),
+        ("slow_start", 5, 15),
+        ("rto_idle", 15, 22),
+        ("application", 22, 27),
+    ]
+
+
+def test_every_state_has_an_owner() -> None:
+    assert set(tables.enum_values("intervals", "state")) == set(owners.OWNER_OF_STATE)
+    assert set(owners.OWNER_OF_STATE.values()) <= set(ledger.OWNERS)
+    assert set(ledger.PLAIN) == set(ledger.OWNERS)
+
+
+def test_recovery_after_a_spurious_timeout_is_needless() -> None:
+    rows = intervals([("loss_recovery", 5), ("loss_recovery", 6)])
+    rows[0]["timeout_packet"], rows[1]["timeout_packet"] = 10, 20
+    timeouts = table("timeouts", [{"packet": 10, "kind": "spurious"}, {"packet": 20, "kind": "genuine"}])
+    entered = ledger.from_intervals(table("intervals", rows), timeouts)
+    assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from(sorted(owners.OWNER_OF_STATE)), st.integers(0, 2**60)), min_size=1, max_size=6
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_sums_to_the_nanosecond(flows: list[list[tuple[str, int]]]) -> None:
+    rows = [row for flow, states in enumerate(flows) for row in intervals(states, flow=flow)]
+    entered = ledger.from_intervals(table("intervals", rows[::-1]))
+    assert sum(ledger.totals(entered).values()) == sum(length for states in flows for _, length in states)
+    assert sum(ledger.summary(entered).column("ns").to_pylist()) == sum(ledger.totals(entered).values())
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_gap_or_overlap_is_refused(shift: int) -> None:
+    rows = intervals([("transfer", 5), ("idle", 5)])
+    rows[1]["t_start_ns"] += shift
+    with pytest.raises(LedgerError, match="flow 0"):
+        ledger.from_intervals(table("intervals", rows))
+
+
+def test_no_intervals_no_rows() -> None:
+    empty = ledger.from_intervals(tables.empty("intervals"))
+    assert empty.num_rows == 0
+    assert isinstance(ledger.summary(empty), pa.Table)
+    assert ledger.totals(empty) == {}

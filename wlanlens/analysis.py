@@ -1,0 +1,264 @@
+"""`analyze`: a capture of any size, in one pass and flat memory, to tables, findings, ledger and report."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wlanlens import digest, ledger, quality, tables, verdict
+from wlanlens.capture import Capture, stamp
+from wlanlens.errors import WlanlensError
+from wlanlens.feed import Feed
+from wlanlens.finding import Finding, join_windows, to_json, to_table
+from wlanlens.judge import Findings, Judge
+from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, TableWriter
+from wlanlens.stored import Stored, StoredTables
+from wlanlens.text import printable
+from wlanlens.trace import Path as AnyPath
+from wlanlens.trace import Trace, align
+from wlanlens.window import Window
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Findings kept of one analysis, costliest first: more are counted, not listed. A flood of 60 000 one-packet
+#: connections must not become a report of 60 000 entries.
+FINDINGS_KEPT = 10_000
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the reading is: records, bytes of them, and the file's size where it can be told."""
+
+    records: int
+    offset_bytes: int
+    size_bytes: int | None
+
+
+class Analysis:
+    """What `analyze` found.
+
+    Attributes
+    ----------
+    out : Path
+        The directory.
+    report : Path or None
+        report.html, unless it was not wanted.
+    trace : Trace
+        The captures with all tables, read from the directory when asked for.
+    findings : Findings
+        Costliest first; `.states` says how each detector fared.
+    verdict : Verdict
+        The sentence.
+    totals : dict
+        Nanoseconds of each owner over all flows.
+    description : dict
+        analysis.json.
+    """
+
+    def __init__(self, stored: Stored) -> None:
+        self.out, self.trace, self.findings = stored.path, stored.trace, stored.findings
+        self.description = stored.description
+        self.verdict = verdict.Verdict(**stored.description["verdict"])
+        self.totals: dict[str, int] = dict(stored.description["ledger_ns"])
+        report = stored.path / REPORT
+        self.report = report if report.exists() else None
+
+    def __repr__(self) -> str:
+        return f"<Analysis {printable(str(self.out))}: {len(self.findings)} findings; {self.verdict.sentence}>"
+
+    @property
+    def ledger(self) -> pa.Table:
+        """The table `ledger`, read whole."""
+        return self.trace.table("ledger")
+
+
+def analyze(
+    captures: Sequence[AnyPath | Capture] | AnyPath,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    only: Iterable[str] | None = None,
+    roles: Mapping[str, AnyPath] | None = None,
+    report: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> Analysis:
+    """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
+
+    `out` is by default the capture's name with `.wlanlens`, in the working directory. `only` names the detectors to
+    run. Nothing in `out` changes unless all of it succeeded.
+    """
+    judge = Judge(only)
+    chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    if len(chosen) + len(roles or {}) != 1:
+        align(chosen, roles=roles)
+    capture = _single(chosen, roles or {})
+    with Output(out if out is not None else default_out(capture)) as output:
+        _Run(capture, judge, output, progress).go(report)
+        output.commit()
+    return Analysis(Stored(output.path))
+
+
+def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath]) -> Capture:
+    for role, path in roles.items():
+        return Capture(path, vantage=role)
+    first = chosen[0]
+    return first if isinstance(first, Capture) else Capture(first)
+
+
+def default_out(capture: Capture) -> Path:
+    """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
+    name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
+    return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
+
+
+def load(folder: str | os.PathLike[str]) -> Analysis:
+    """An analysed directory, as `analyze` returned it."""
+    return Analysis(Stored(folder))
+
+
+def rewrite_report(folder: str | os.PathLike[str]) -> Path:
+    """Write report.html of an analysed directory again."""
+    stored = Stored(folder)
+    flows = digest.top_flows(stored.tables, stored.findings)
+    trace = stored.trace
+    small = digest.digest(trace.captures, stored.tables, flows, start_ns=trace.start_ns, duration_ns=trace.duration_ns)
+    with Output(stored.path) as output:
+        said, connections = stored.description["verdict"]["sentence"], stored.description["connections"]
+        _write_report(output, small, stored.findings, str(said), int(connections))
+        output.replace()
+    return stored.path / REPORT
+
+
+def _write_report(output: Output, trace: Trace, findings: Findings, sentence: str, connections: int) -> None:
+    """Make the report from a trace of bounded size, beside its final name."""
+    path = output.file(REPORT)
+    write = importlib.import_module("wlanlens.report").write
+    with output.writing():
+        write(
+            output.path,
+            trace=trace,
+            findings=findings,
+            ledger=trace.table("ledger"),
+            states=findings.states,
+            out_path=path,
+            verdict=sentence,
+            connections=connections,
+            beside=output.file,
+        )
+
+
+class _Run:
+    """One pass over one capture."""
+
+    def __init__(
+        self, capture: Capture, judge: Judge, output: Output, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.capture, self.judge, self.output, self.progress = capture, judge, output, progress
+        self.writers = {name: TableWriter(output, name) for name in tables.names()}
+        self.window = Window(capture)
+        self.quality = quality.Quality()
+        self.found: list[Finding] = []
+        self.left_out: Counter[str] = Counter()
+        self.ledger_ns = [0] * len(ledger.OWNERS)
+        self.last_t_ns = 0
+
+    def go(self, report: bool) -> None:
+        """Read everything, then write what is known only at the end."""
+        try:
+            self._read()
+            self._finish(report)
+        finally:
+            for writer in self.writers.values():
+                writer.drop()
+
+    def _read(self) -> None:
+        feed = self.capture.feed()
+        size = self.capture.size_bytes()
+        try:
+            for batches in feed:
+                for name, batch in batches:
+                    self._take(name, stamp(batch, self.capture.name, name))
+                if self.window.full:
+                    self._conclude(last=False)
+                self._tell(feed, size)
+        except WlanlensError as error:
+            error.path = error.path or printable(self.capture.path)
+            raise
+        self.capture.take(feed)
+        self._conclude(last=True)
+
+    def _take(self, name: str, batch: pa.RecordBatch) -> None:
+        import pyarrow.compute as pc
+
+        self.writers[name].append(batch)
+        self.quality.add(name, batch)
+        self.window.add(name, batch)
+        if name == "packets":
+            self.last_t_ns = max(self.last_t_ns, pc.max(batch.column("t_ns")).as_py() or 0)
+
+    def _conclude(self, *, last: bool) -> None:
+        """Judge the window's flows and enter them in the ledger."""
+        held = self.window.cut(last=last)
+        trace = self.window.trace(held, start_ns=self.capture.start_ns or 0, duration_ns=self.last_t_ns)
+        entered = ledger.from_intervals(held["intervals"], held["timeouts"])
+        self.writers["ledger"].append(entered)
+        self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
+        self.found = join_windows(self.found, self.judge.run(trace))
+        self.window.forget()
+        self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
+        for finding in self.found[FINDINGS_KEPT:]:
+            self.left_out[finding.code] += 1
+        del self.found[FINDINGS_KEPT:]
+
+    def _tell(self, feed: Feed, size: int | None) -> None:
+        if self.progress is not None:
+            packed = bool(feed.info.get("compression"))
+            self.progress(Progress(feed.info["records"], feed.info["offset"], None if packed else size))
+
+    def _finish(self, report: bool) -> None:
+        findings = Findings(self.found, self.judge.states())
+        self.writers["quality"].append(quality.to_table([self.quality.row(self.capture)]))
+        self.writers["findings"].append(to_table(findings))
+        for writer in self.writers.values():
+            writer.finish()
+        stored = StoredTables({name: writer.paths for name, writer in self.writers.items()})
+        captures = [self.capture]
+        start_ns = self.capture.start_ns or 0
+        flows = digest.top_flows(stored, findings)
+        small = digest.digest(captures, stored, flows, start_ns=start_ns, duration_ns=self.last_t_ns)
+        said = verdict.judge(
+            small,
+            small.table("ledger"),
+            findings,
+            packets=self.writers["packets"].rows,
+            connections=self.window.connections,
+        )
+        description = {
+            "wlanlens": version(),
+            "verdict": asdict(said),
+            "start_ns": start_ns,
+            "duration_ns": self.last_t_ns,
+            "connections": self.window.connections,
+            "ledger_ns": {name: ns for name, ns in zip(ledger.OWNERS, self.ledger_ns, strict=True) if ns},
+            "findings": {"kept": len(findings), "left_out": dict(sorted(self.left_out.items()))},
+            "detectors": [asdict(state) for state in findings.states],
+            "tables": {name: {"rows": w.rows, "parts": w.parts} for name, w in self.writers.items()},
+            "captures": [capture.describe() for capture in captures],
+        }
+        self.output.write_text(FINDINGS, to_json(findings))
+        self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
+        if report:
+            _write_report(self.output, small, findings, said.sentence, self.window.connections)
+
+
+def version() -> str:
+    """The version of wlanlens."""
+    from wlanlens import _core
+
+    return str(_core.build_info()[0])

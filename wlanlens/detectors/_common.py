@@ -1,0 +1,310 @@
+"""What detectors share: rows of a table as NumPy vectors, what is known of a flow, severity, and making a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.finding import Finding, Undecided, Value, frame_filter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.trace import Trace
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Stands for null in a vector of whole numbers; no time, size or packet number of a capture is so small.
+NULL = -(2**62)
+
+#: Packet numbers of one table that a finding carries as evidence: a screenful. `values` says how many were left out.
+EVIDENCE_SHOWN = 50
+
+#: A finding is `info` below both of these ...
+INFO_SHARE, INFO_S = 0.01, 0.1
+#: ... and `serious` above either of these.
+SERIOUS_SHARE, SERIOUS_S = 0.10, 1.0
+
+
+def severity(cost_s: float, life_s: float) -> str:
+    """info: cost below 1 % of the flow's life and below 0.1 s; serious: above 10 % or above 1 s; else warning."""
+    share = cost_s / life_s if life_s > 0 else 0.0
+    if cost_s > SERIOUS_S or share > SERIOUS_SHARE:
+        return "serious"
+    if cost_s < INFO_S and share < INFO_SHARE:
+        return "info"
+    return "warning"
+
+
+class Rows:
+    """Rows of a table as vectors, in order of connection, direction and packet.
+
+    Attributes
+    ----------
+    key : array
+        Capture, connection and direction in one number, see `Facts.key_of`.
+    """
+
+    def __init__(self, key: Array, columns: Mapping[str, Array]) -> None:
+        self.key, self._columns = key, columns
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def __getitem__(self, column: str) -> Array:
+        return self._columns[column]
+
+    def take(self, which: Array) -> Rows:
+        """Some of the rows, by mask or position."""
+        return Rows(self.key[which], {name: column[which] for name, column in self._columns.items()})
+
+
+class Facts:
+    """The tables of a trace as detectors ask them: filtered first, then as vectors; flows by key."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._captures: dict[str, int] = {}
+        self._flow_rows: tuple[Array, Array] | None = None
+        self._lives: tuple[Array, Array] | None = None
+
+    def rows(
+        self,
+        name: str,
+        columns: Sequence[str],
+        *,
+        where: Mapping[str, Iterable[str]] | None = None,
+        valid: Sequence[str] = (),
+        keys: Array | None = None,
+    ) -> Rows:
+        """Rows of a table: `where` an enum has one of the given values, `valid` columns are not null, `keys` match.
+
+        The rows of one key stand together, in the table's order. Null becomes `NULL` in whole numbers, NaN in others.
+        """
+        import pyarrow as pa
+
+        table = self.trace.table(name)
+        mask: Array | None = None
+        for column, values in (where or {}).items():
+            mask = _and(mask, enum_mask(table.column(column), values))
+        for column in valid:
+            if table.column(column).null_count:
+                mask = _and(mask, np.asarray(table.column(column).is_valid().to_numpy(), dtype=bool))
+        wanted = ["capture", "flow", "direction", *columns]
+        table = table.select(list(dict.fromkeys(wanted)))
+        if mask is not None and not mask.all():
+            table = table.filter(pa.array(mask))
+        key = self._keys(table)
+        if keys is not None:
+            mine = np.isin(key, keys)
+            if not mine.all():
+                table, key = table.filter(pa.array(mine)), key[mine]
+        out = {column: vector(table.column(column)) for column in columns}
+        if len(key) and (key[1:] < key[:-1]).any():
+            order = np.argsort(key, kind="stable")
+            key, out = key[order], {column: values[order] for column, values in out.items()}
+        return Rows(key, out)
+
+    def _keys(self, table: pa.Table) -> Array:
+        """One number a row: capture, connection and direction."""
+        flow = table.column("flow").to_numpy().astype(np.int64)
+        back = enum_mask(table.column("direction"), ("b2a",))
+        return (self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + back
+
+    def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
+        parts = [np.zeros(0, np.int64)]
+        for chunk in _dictionary(column).chunks:
+            names = chunk.dictionary.to_pylist()
+            numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names], np.int64)
+            parts.append(numbers[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64)])
+        return np.concatenate(parts)
+
+    def flow(self, key: int) -> int:
+        """The connection of a key."""
+        return (int(key) >> 1) & 0xFFFFFFFF
+
+    def direction(self, key: int) -> str:
+        """The direction of a key."""
+        return "b2a" if int(key) & 1 else "a2b"
+
+    def capture(self, key: int) -> str:
+        """The capture's name of a key."""
+        number = int(key) >> 34
+        return next((name for name, n in self._captures.items() if n == number), "")
+
+    def subject(self, key: int) -> str:
+        """ "10.0.0.1:40000 > 10.0.0.2:5001" of a key."""
+        return self.trace.subject(self.flow(key), self.direction(key))
+
+    def of_flow(self, column: str, keys: Array) -> Array:
+        """A column of `flows` for keys; NULL (whole numbers), NaN, or "" (text) where the trace has no such row.
+
+        A window of a long capture lacks the rows of connections that go on after it.
+        """
+        where, found = self._flow_positions(keys)
+        if not self.trace.has("flows") or column not in self.trace.table("flows").column_names:
+            return np.full(len(keys), NULL, np.int64)
+        values = vector(self.trace.table("flows").column(column))
+        empty: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else NULL
+        out = np.full(len(keys), empty, values.dtype if values.dtype.kind != "b" else np.int64)
+        out[found] = values[where[found]]
+        return out
+
+    def _flow_positions(self, keys: Array) -> tuple[Array, Array]:
+        if self._flow_rows is None:
+            if self.trace.has("flows"):
+                have = self._keys(self.trace.table("flows").select(["capture", "flow", "direction"]))
+            else:
+                have = np.zeros(0, np.int64)
+            order = np.argsort(have, kind="stable")
+            self._flow_rows = (have[order], order)
+        have, order = self._flow_rows
+        if not len(have):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+        at = np.minimum(np.searchsorted(have, keys), len(have) - 1)
+        return order[at], have[at] == keys
+
+    def life_s(self, keys: Array) -> Array:
+        """Seconds from first to last packet of each key's connection, as far as the trace holds it."""
+        start, end = self.of_flow("t_start_ns", keys), self.of_flow("t_end_ns", keys)
+        known = (start != NULL) & (end != NULL)
+        return np.where(known, np.maximum(end - start, 0), self.trace.duration_ns) / 1e9
+
+    def end_ns(self, keys: Array) -> Array:
+        """When each key's connection was last heard of."""
+        end = self.of_flow("t_end_ns", keys)
+        return np.where(end != NULL, end, self.trace.duration_ns)
+
+    def finding(
+        self,
+        code: str,
+        key: int,
+        t_start_ns: int,
+        t_end_ns: int,
+        *,
+        cost_s: float,
+        life_s: float,
+        confidence: float,
+        values: Mapping[str, Value],
+        evidence: Mapping[str, Iterable[int]],
+        sentence: str,
+    ) -> Finding:
+        """A finding about one direction of one connection. `evidence`: packet numbers by table."""
+        capture = self.capture(key)
+        said, shown, left_out = dict(values), [], 0
+        for table, packets in evidence.items():
+            numbers = sorted({int(p) for p in packets if p != NULL})
+            left_out += max(0, len(numbers) - EVIDENCE_SHOWN)
+            if numbers:
+                shown.append((table, capture, tuple(numbers[:EVIDENCE_SHOWN])))
+        if left_out:
+            said["evidence_left_out_count"] = left_out
+        cost_s = max(0.0, float(cost_s))
+        return Finding(
+            code=code,
+            t_start_ns=int(t_start_ns),
+            t_end_ns=max(int(t_start_ns), int(t_end_ns)),
+            capture=capture,
+            subject=self.subject(key),
+            severity=severity(cost_s, float(life_s)),
+            confidence=confidence,
+            cost_s=cost_s,
+            values={name: _plain(value) for name, value in said.items()},
+            evidence=tuple(shown),
+            sentence=sentence,
+            display_filter=frame_filter(row for _, _, rows in shown for row in rows),
+            flow=self.flow(key),
+            direction=self.direction(key),
+        )
+
+    def undecided(self, code: str, keys: Array, sentence: str) -> Undecided:
+        """Cases of which this capture cannot tell, one a key given."""
+        one = len(np.unique(keys)) == 1
+        return Undecided(code, sentence, count=len(keys), subject=self.subject(int(keys[0])) if one else "")
+
+    def data_keys(self, least_bytes: int = 1) -> Array:
+        """Keys of the directions that carry at least so much payload."""
+        if not self.trace.has("flows"):
+            return np.zeros(0, np.int64)
+        flows = self.rows("flows", ["payload_bytes"])
+        return flows.key[flows["payload_bytes"] >= least_bytes]
+
+
+def _and(mask: Array | None, other: Array) -> Array:
+    return other if mask is None else mask & other
+
+
+def _plain(value: Any) -> Value:
+    """NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def enum_mask(column: pa.ChunkedArray, values: Iterable[str]) -> Array:
+    """Where an enum column has one of the values. Looks at codes, never at strings; null is none of them."""
+    wanted = set(values)
+    parts = [np.zeros(0, bool)]
+    for chunk in _dictionary(column).chunks:
+        hit = np.array([value in wanted for value in chunk.dictionary.to_pylist()] + [False], bool)
+        codes = chunk.indices.fill_null(len(hit) - 1) if chunk.indices.null_count else chunk.indices
+        parts.append(hit[codes.to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts)
+
+
+def vector(column: pa.ChunkedArray) -> Array:
+    """A column as a vector: whole numbers as int64 with `NULL`, floats with NaN, text and enums as objects."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind):
+        if column.null_count:
+            column = column.cast(pa.int64(), safe=False).fill_null(NULL)
+        return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
+    if pa.types.is_floating(kind):
+        return np.asarray(column.to_numpy(), np.float64)
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
+    return np.asarray(column.cast(pa.string()).to_numpy(), object)
+
+
+def groups(key: Array) -> tuple[Array, Array]:
+    """First position and length of each run of equal keys."""
+    if not len(key):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    return first, np.diff(np.append(first, len(key)))
+
+
+def time(seconds: float) -> str:
+    """A length of time with three significant digits and a fitting unit: "12.3 ms"."""
+    s = float(seconds)
+    if abs(s) < 1e-3:
+        return f"{s * 1e6:.3g} us"
+    if abs(s) < 1.0:
+        return f"{s * 1e3:.3g} ms"
+    return f"{s:.3g} s" if abs(s) < 100 else f"{s:.0f} s"
+
+
+def at(t_ns: int) -> str:
+    """A moment on the trace's axis: "t = 1.324 s"."""
+    return f"t = {int(t_ns) / 1e9:.3f} s"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """ "1 packet", "2 packets"."""
+    return f"{int(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def rate(bits_per_s: float) -> str:
+    """A rate with three significant digits: "4.46 Mbit/s"."""
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits_per_s >= size:
+            return f"{bits_per_s / size:.3g} {unit}"
+    return f"{bits_per_s:.3g} bit/s"

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, time
+from wlanlens.detectors._runs import NEEDLESS, Runs
+from wlanlens.detectors._stamps import Stamps
+from wlanlens.finding import Finding, Undecided
+from wlanlens.registry import detector
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+#: How far each kind of evidence is to be trusted.
+_TRUST = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9}
+
+
+@detector("spurious_timeout", needs=("timeouts", "intervals", "segments", "flows"))
+def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Finding | Undecided]:
+    """The retransmission timer expired though nothing had been lost.
+
+    What it finds
+    -------------
+    Runs of timer expiries (RFC 6298) for data that had arrived: the ACKs were late, or the ACKs alone were lost. The
+    cost is the silence from the last data sent to the first ACK of new data, and the recovery after it, in which the
+    sender repeated what the receiver had.
+
+    Why it happens
+    --------------
+    An adapter or driver keeps received ACKs for longer than the timeout; a radio link retries a frame for hundreds of
+    milliseconds; a handoff or a fade holds packets up. The timer cannot know. A sender without F-RTO (RFC 5682) or Eifel
+    (RFC 3522) then repeats the whole flight and starts slowly again.
+
+    How it decides
+    --------------
+    By `kind` in `timeouts`, which rests on evidence, best first: the first ACK's echoed timestamp is older than the
+    resend, a DSACK reports the copy as a duplicate, the bytes after it are acknowledged by their originals, the ACK came
+    sooner after the resend than any round trip. Expiries between two ACKs of new data are one finding. `late_ack_ms`:
+    from this lateness on, by its own timestamp against the ACK before, the ACK that ended the run is said to have been
+    late itself; 20 ms is five ticks of a 4 ms timer and above the jitter of a path.
+
+    What fools it
+    -------------
+    Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such expiries
+    are left undecided. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
+
+    References
+    ----------
+    RFC 6298, RFC 3522 and RFC 4015 (Eifel), RFC 5682 (F-RTO), RFC 3708 (DSACK); the study of 802.11b adapters on USB,
+    where held ACKs cause it.
+    """
+    facts = Facts(trace)
+    runs = Runs(facts)
+    if not len(runs):
+        return
+    kinds = runs.rows["kind"]
+    needless = np.isin(kinds, NEEDLESS)
+    found = runs.any_of(needless)
+    open_ = (kinds == "undecided") & ~np.repeat(found, runs.last - runs.first + 1)
+    if found.any():
+        yield from _findings(facts, runs, np.flatnonzero(found), late_ack_ms)
+    if open_.any():
+        yield facts.undecided(
+            "spurious_timeout",
+            runs.rows.key[open_],
+            f"{count(int(open_.sum()), 'timer expiry', 'timer expiries')}: neither echoed timestamps, DSACK nor the "
+            "times of the ACKs tell here whether the segment had been lost; a capture at the other end would.",
+        )
+
+
+def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding]:
+    rows = runs.rows
+    late = _lateness(facts, runs)
+    recovery_ns, recovery_end = _recoveries(facts, runs)
+    resends = facts.rows(
+        "segments", ["packet", "t_ns", "len", "needless"], where={"transmission": ("retransmission",)}, keys=runs.key[which]
+    )
+    resends = resends.take(resends["needless"] == 1)
+    life = facts.life_s(runs.key)
+    for run in which:
+        part, key = runs.members(run), runs.key[run]
+        kinds = rows["kind"][part]
+        mine = [k for k in NEEDLESS if k in kinds]
+        t_start, t_idle = int(runs.t_start_ns[run]), int(runs.t_end_ns[run])
+        t_end = max(t_idle, int(recovery_end[run]))
+        again = _within(resends, key, int(rows["t_ns"][part][0]), t_end)
+        idle_s, recovery_s = (t_idle - t_start) / 1e9, int(recovery_ns[run]) / 1e9
+        late_ms = late[run] / 1e6 if late[run] != NULL else None
+        by = [b for k, b in zip(kinds, rows["kind_by"][part], strict=True) if k in NEEDLESS]
+        why = _why(mine, late_ms, late_ack_ms)
+        values: dict[str, float | int | str] = {
+            "expiries_count": len(kinds),
+            "spurious_count": int((kinds == "spurious").sum()),
+            "ack_lost_count": int((kinds == "ack_lost").sum()),
+            "undecided_count": int((kinds == "undecided").sum()),
+            "genuine_count": int((kinds == "genuine").sum()),
+            "first_expiry_s": int(rows["t_ns"][part][0]) / 1e9,
+            "idle_s": idle_s,
+            "recovery_s": recovery_s,
+            "needless_resends_count": len(again),
+            "needless_resends_bytes": int(again["len"].sum()),
+            "rto_ms": int(rows["rto_ns"][part][0]) / 1e6 if rows["rto_ns"][part][0] != NULL else "unknown",
+            "evidence_by": ", ".join(sorted({str(b) for b in by if b})) or "order of ACKs",
+        }
+        if late_ms is not None:
+            values["ack_late_ms"] = late_ms
+        yield facts.finding(
+            "spurious_timeout",
+            key,
+            t_start,
+            t_end,
+            cost_s=idle_s + recovery_s,
+            life_s=life[run],
+            confidence=min((_TRUST.get(str(b), 0.9) for b in by), default=0.9),
+            values=values,
+            evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *again["packet"]]},
+            sentence=(
+                f"{facts.subject(key)}: the retransmission timer expired {_times(len(kinds))} from "
+                f"{at(rows['t_ns'][part][0])} though {why}; the sender stood idle for {time(idle_s)} and sent "
+                f"{count(len(again), 'segment')} again needlessly, {time(idle_s + recovery_s)} in all."
+            ),
+        )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _why(kinds: list[str], late_ms: float | None, late_ack_ms: float) -> str:
+    if kinds == ["ack_lost"]:
+        return "the data had arrived and only its ACKs were lost"
+    if late_ms is not None and late_ms >= late_ack_ms:
+        return f"nothing had been lost: the ACK came {late_ms:.0f} ms late, by its own timestamp"
+    if late_ms is not None:
+        return "nothing had been lost: the data, not the ACK, was late on its way or at the receiver"
+    return "nothing had been lost: the data or its ACK was late"
+
+
+def _lateness(facts: Facts, runs: Runs) -> Array:
+    """ns by which each run's last ACK was late on its way, against the ACK before it; NULL without timestamps."""
+    stamps = Stamps(facts)
+    i = stamps.find(runs.key ^ 1, runs.rows["progress_packet"][runs.last])
+    known = i > 0
+    known[known] &= (stamps.key[i[known] - 1] == stamps.key[i[known]]) & (stamps.tick[i[known]] > 0)
+    out = np.full(len(i), NULL, np.int64)
+    out[known] = stamps.late_ns(i[known], i[known] - 1)
+    return out
+
+
+def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array]:
+    """ns of loss recovery after each run's expiries, and its end."""
+    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": ("loss_recovery",)})
+    spans = spans.take(spans["timeout_packet"] != NULL)
+    packet = runs.rows["packet"]
+    order = np.argsort(packet, kind="stable")
+    at_ = np.minimum(np.searchsorted(packet[order], spans["timeout_packet"]), len(packet) - 1)
+    expiry = order[at_]
+    mine = (packet[expiry] == spans["timeout_packet"]) & (runs.rows.key[expiry] == spans.key)
+    run = np.searchsorted(runs.first, expiry[mine], side="right") - 1
+    start, end = spans["t_start_ns"][mine], spans["t_end_ns"][mine]
+    total, until = np.zeros(len(runs), np.int64), np.array(runs.t_end_ns)
+    np.add.at(total, run, end - start)
+    np.maximum.at(until, run, end)
+    return total, until
+
+
+def _within(rows: Rows, key: int, t_start: int, t_end: int) -> Rows:
+    a, b = np.searchsorted(rows.key, [key, key + 1])
+    t = rows["t_ns"][a:b]
+    return rows.take(np.flatnonzero((t >= t_start) & (t <= t_end)) + a)

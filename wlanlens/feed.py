@@ -1,0 +1,92 @@
+"""Feed: a capture read by Rust in a thread of its own, its batches handed over through a short queue.
+
+The reading thread may block for ever in a read of a pipe. The caller's thread waits on the queue instead, so that
+Ctrl-C and SIGTERM reach it at once; the reading thread is a daemon and ends with the process.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens import _core
+
+Batches = list[tuple[str, "pa.RecordBatch"]]
+
+#: Hand-overs in the queue: one being used, one waiting, one being read.
+_DEPTH = 1
+
+
+def call(function: Callable[[], Any]) -> Any:
+    """`function()` in a daemon thread, so that the caller can be interrupted while it blocks."""
+    answer: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answer.put((function(), None))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            answer.put((None, error))
+
+    threading.Thread(target=work, name="wlanlens-open", daemon=True).start()
+    value, error = answer.get()
+    if error is not None:
+        raise error
+    return value
+
+
+class Feed:
+    """Iterate over one capture's batches while the next ones are being read.
+
+    Attributes
+    ----------
+    info : dict
+        What the reader knew about the file after the latest hand-over.
+    notes : list
+        Its notes at the end.
+    """
+
+    def __init__(self, reader: _core.Reader) -> None:
+        self._reader = reader
+        self._queue: queue.Queue[tuple[Batches, dict[str, Any], BaseException | None]] = queue.Queue(_DEPTH)
+        self._stop = threading.Event()
+        self.info: dict[str, Any] = {}
+        self.notes: list[tuple[str, str, int, int, int, str]] = []
+
+    def __iter__(self) -> Iterator[Batches]:
+        threading.Thread(target=self._work, name="wlanlens-read", daemon=True).start()
+        try:
+            while True:
+                batches, self.info, error = self._queue.get()
+                if error is not None:
+                    raise error
+                if not batches:
+                    return
+                yield batches
+        finally:
+            self._stop.set()
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.is_set():
+                batches = self._reader.next_batches()
+                if not batches:
+                    self.notes = self._reader.notes()
+                self._put((batches, dict(self._reader.info()), None))
+                if not batches:
+                    return
+                del batches
+        except BaseException as error:  # noqa: BLE001 - handed to the caller
+            self._put(([], self.info, error))
+
+    def _put(self, item: tuple[Batches, dict[str, Any], BaseException | None]) -> None:
+        while not self._stop.is_set():
+            try:
+                self._queue.put(item, timeout=0.5)
+            except queue.Full:
+                continue
+            return

@@ -1,0 +1,337 @@
+"""Finding: one judgement with its cost, its evidence and one plain sentence; findings <-> Arrow and JSON; scoring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Value = float | int | str
+#: (table, capture, packet numbers): the rows that prove a finding.
+Evidence = tuple[str, str, tuple[int, ...]]
+
+SEVERITIES = ("info", "warning", "serious")
+DIRECTIONS = ("a2b", "b2a")
+
+#: Packet numbers kept as evidence of one finding: enough for a figure, few enough for thousands of findings.
+EVIDENCE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One judgement of a detector, or one planted fault of a simulation's truth.
+
+    Attributes
+    ----------
+    code : str
+        The detector's code.
+    t_start_ns, t_end_ns : int
+        The interval on the trace's time axis, ns since its start.
+    capture : str
+        Name of the capture whose rows prove it.
+    subject : str
+        Who: "10.0.0.1:40000 > 10.0.0.2:5001", a station pair, a USB endpoint.
+    severity : str
+        info, warning or serious.
+    confidence : float
+        0..1, how sure the detector is that the cause is this one.
+    cost_s : float
+        Seconds lost. Costs of findings may overlap; only the ledger sums.
+    values : dict
+        Measured values, the unit in the key's name.
+    evidence : tuple of (table, capture, packet numbers)
+        The rows that prove it.
+    sentence : str
+        One plain sentence.
+    display_filter : str
+        A Wireshark display filter that shows the evidence.
+    flow, direction : int, str or None
+        The connection and data direction in `flows`, where there is one.
+    """
+
+    code: str
+    t_start_ns: int
+    t_end_ns: int
+    capture: str
+    subject: str
+    severity: str
+    confidence: float
+    cost_s: float
+    values: dict[str, Value] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    sentence: str = ""
+    display_filter: str = ""
+    flow: int | None = None
+    direction: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"severity {self.severity!r} is none of {', '.join(SEVERITIES)}")
+        if self.t_end_ns < self.t_start_ns:
+            raise ValueError(f"{self.code}: ends {self.t_start_ns - self.t_end_ns} ns before it starts")
+        if not 0.0 <= self.confidence <= 1.0:
+            raise ValueError(f"{self.code}: confidence {self.confidence} is not within 0..1")
+        if not self.cost_s >= 0.0:
+            raise ValueError(f"{self.code}: cost {self.cost_s} s is not >= 0")
+        if self.direction is not None and self.direction not in DIRECTIONS:
+            raise ValueError(f"direction {self.direction!r} is none of {', '.join(DIRECTIONS)}")
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the interval in seconds."""
+        return (self.t_end_ns - self.t_start_ns) / 1e9
+
+    def rows(self, table: str) -> tuple[int, ...]:
+        """Packet numbers of the evidence in one table."""
+        return tuple(row for name, _, rows in self.evidence for row in rows if name == table)
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """What a detector yields where the capture cannot decide: neither a finding nor health.
+
+    Attributes
+    ----------
+    code : str
+        The detector's code.
+    sentence : str
+        Why this capture cannot tell, and what would.
+    count : int
+        How many cases.
+    subject : str
+        Who, where it is one.
+    """
+
+    code: str
+    sentence: str
+    count: int = 1
+    subject: str = ""
+
+
+def frame_filter(packets: Iterable[int], limit: int = 200) -> str:
+    """Wireshark display filter for packet numbers: runs become a..b; at most `limit` terms, then a plain range."""
+    runs: list[list[int]] = []
+    for packet in sorted(set(packets)):
+        if runs and packet == runs[-1][1] + 1:
+            runs[-1][1] = packet
+        else:
+            runs.append([packet, packet])
+    if not runs:
+        return ""
+    if len(runs) > limit:
+        return f"frame.number >= {runs[0][0]} && frame.number <= {runs[-1][1]}"
+    return "frame.number in {" + ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in runs) + "}"
+
+
+def schema() -> pa.Schema:
+    """The Arrow schema of the table `findings`."""
+    from wlanlens import tables
+
+    return tables.schema("findings")
+
+
+def to_table(findings: Iterable[Finding]) -> pa.Table:
+    """Findings as the Arrow table `findings`."""
+    import pyarrow as pa
+
+    rows = [
+        {
+            **asdict(f),
+            "values": [_value_row(name, value) for name, value in f.values.items()],
+            "evidence": [{"table": t, "capture": c, "rows": list(r)} for t, c, r in f.evidence],
+        }
+        for f in findings
+    ]
+    return pa.Table.from_pylist(rows, schema=schema())
+
+
+def from_table(table: pa.Table) -> list[Finding]:
+    """The findings of an Arrow table `findings`."""
+    return [
+        Finding(
+            **{
+                **row,
+                "values": {v["name"]: _value(v) for v in row["values"]},
+                "evidence": tuple((e["table"], e["capture"], tuple(e["rows"])) for e in row["evidence"]),
+            }
+        )
+        for row in table.select(schema().names).to_pylist()
+    ]
+
+
+def _value_row(name: str, value: Value) -> dict[str, Any]:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return {
+        "name": name,
+        "integer": value if whole else None,
+        "number": float(value) if isinstance(value, float) else None,
+        "text": value if isinstance(value, str) else None,
+    }
+
+
+def _value(row: Mapping[str, Any]) -> Value:
+    for kind in ("integer", "number", "text"):
+        if row[kind] is not None:
+            return row[kind]  # type: ignore[no-any-return]
+    raise ValueError(f"value {row['name']!r} is empty")
+
+
+def to_json(findings: Iterable[Finding]) -> str:
+    """findings.json: a list of objects with the fields of `Finding`; pure ASCII, so that no text in it is alive."""
+    return json.dumps([to_dict(f) for f in findings], indent=1, allow_nan=False) + "\n"
+
+
+def to_dict(finding: Finding) -> dict[str, Any]:
+    """One finding as it stands in findings.json."""
+    row = asdict(finding)
+    row["evidence"] = [{"table": t, "capture": c, "rows": list(r)} for t, c, r in finding.evidence]
+    return row
+
+
+def from_dict(row: Mapping[str, Any]) -> Finding:
+    """A finding from findings.json."""
+    evidence = tuple((str(e["table"]), str(e["capture"]), tuple(int(r) for r in e["rows"])) for e in row["evidence"])
+    return Finding(**{**row, "values": dict(row["values"]), "evidence": evidence})
+
+
+def from_json(text: str | bytes) -> list[Finding]:
+    """The findings of a findings.json."""
+    return [from_dict(row) for row in json.loads(text)]
+
+
+def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[Finding]:
+    """Findings of two windows in a row: the halves of one that the border cut become one.
+
+    Halves have one code, subject and flow, and the later begins before the earlier ends. Costs add up, and so do whole
+    numbers whose names end in `_count` or `_bytes`; other values and the sentence are those of the costlier half.
+    """
+    out = list(earlier)
+    latest: dict[tuple[str, str, str, int | None, str | None], int] = {}
+    for i, f in enumerate(out):
+        at = latest.setdefault(_key(f), i)
+        if f.t_end_ns > out[at].t_end_ns:
+            latest[_key(f)] = i
+    for f in later:
+        cut = latest.get(_key(f))
+        if cut is not None and f.t_start_ns <= out[cut].t_end_ns:
+            out[cut] = _join(out[cut], f)
+            del latest[_key(f)]
+        else:
+            out.append(f)
+    return out
+
+
+def _key(f: Finding) -> tuple[str, str, str, int | None, str | None]:
+    return f.code, f.capture, f.subject, f.flow, f.direction
+
+
+def _join(a: Finding, b: Finding) -> Finding:
+    main, other = (a, b) if a.cost_s >= b.cost_s else (b, a)
+    values = dict(main.values)
+    for name, value in other.values.items():
+        mine = values.get(name)
+        if name.endswith(("_count", "_bytes")) and isinstance(mine, int) and isinstance(value, int):
+            values[name] = mine + value
+        else:
+            values.setdefault(name, value)
+    rows: dict[tuple[str, str], dict[int, None]] = {}
+    for table, capture, packets in (*a.evidence, *b.evidence):
+        rows.setdefault((table, capture), {}).update(dict.fromkeys(packets))
+    return replace(
+        main,
+        t_start_ns=min(a.t_start_ns, b.t_start_ns),
+        t_end_ns=max(a.t_end_ns, b.t_end_ns),
+        cost_s=a.cost_s + b.cost_s,
+        severity=max(a.severity, b.severity, key=SEVERITIES.index),
+        values=values,
+        evidence=tuple((t, c, tuple(r)[:EVIDENCE_ROWS]) for (t, c), r in rows.items()),
+    )
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well findings of one code match the truth.
+
+    Attributes
+    ----------
+    code : str
+        The detector's code.
+    truth, found, matched : int
+        Planted, reported, and pairs of them that overlap in time on the same subject.
+    timing_error_s : float or None
+        Mean distance of the starts and ends of the pairs; None without a pair.
+    cost_error_s : float or None
+        Total reported cost of the pairs minus their true cost.
+    """
+
+    code: str
+    truth: int
+    found: int
+    matched: int
+    timing_error_s: float | None
+    cost_error_s: float | None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the reported that is true; None when nothing was reported."""
+        return self.matched / self.found if self.found else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true that was reported; None when nothing was planted."""
+        return self.matched / self.truth if self.truth else None
+
+
+def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms: float = 5.0) -> dict[str, Score]:
+    """Match findings with truth of the same code by overlap in time, one to one, best overlap first.
+
+    `tolerance_ms`: intervals are widened by it on both sides, so that instants can match. A subject is compared only
+    where both name one.
+    """
+    found_by: dict[str, list[Finding]] = {}
+    truth_by: dict[str, list[Finding]] = {}
+    for group, items in ((found_by, findings), (truth_by, truth)):
+        for f in items:
+            group.setdefault(f.code, []).append(f)
+    return {
+        code: _score_code(code, found_by.get(code, []), truth_by.get(code, []), int(tolerance_ms * 1e6))
+        for code in sorted({*found_by, *truth_by})
+    }
+
+
+def _score_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
+    pairs = []
+    order = sorted(range(len(found)), key=lambda i: found[i].t_start_ns)
+    for t, true in enumerate(truth):
+        for i in order:
+            f = found[i]
+            if f.t_start_ns > true.t_end_ns + slack_ns:
+                break
+            if f.t_end_ns < true.t_start_ns - slack_ns or (f.subject and true.subject and f.subject != true.subject):
+                continue
+            overlap = min(f.t_end_ns, true.t_end_ns) - max(f.t_start_ns, true.t_start_ns)
+            distance = abs(f.t_start_ns - true.t_start_ns) + abs(f.t_end_ns - true.t_end_ns)
+            pairs.append((-overlap, distance, t, i))
+    used_truth: set[int] = set()
+    used_found: set[int] = set()
+    distances, cost = [], 0.0
+    for _, distance, t, i in sorted(pairs):
+        if t in used_truth or i in used_found:
+            continue
+        used_truth.add(t)
+        used_found.add(i)
+        distances.append(distance)
+        cost += found[i].cost_s - truth[t].cost_s
+    matched = len(distances)
+    return Score(
+        code=code,
+        truth=len(truth),
+        found=len(found),
+        matched=matched,
+        timing_error_s=sum(distances) / (2 * matched) / 1e9 if matched else None,
+        cost_error_s=cost if matched else None,
+    )

@@ -1,0 +1,251 @@
+"""The analysis directory: everything is written beside its final name and renamed when all of it is whole.
+
+A run that fails leaves the directory as it was. Files that are not ours are never touched; a symbolic link in our way
+is replaced, not followed; a lock keeps two runs from writing to one directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from wlanlens import tables
+from wlanlens.errors import OutputError
+from wlanlens.text import printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+LOCK = ".wlanlens.lock"
+ANALYSIS, FINDINGS, REPORT, TABLES = "analysis.json", "findings.json", "report.html", "tables"
+PART = re.compile(r"part-\d{5,}\.parquet(\.tmp)?")
+#: Pieces of a large report, beside it.
+REPORT_DATA, REPORT_PIECE = "report_data", re.compile(r"flow-\d+\.js(\.tmp)?")
+
+#: Rows of a Parquet row group: a reader's unit, and what a writer holds in memory for one table.
+GROUP_ROWS = 256 * 1024
+#: Size at which a table's next part begins.
+PART_BYTES = 512 * 2**20
+
+
+class Output:
+    """A directory being written. Use as a context: `commit()` makes it whole, anything else leaves no trace."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._pending: list[tuple[Path, Path]] = []
+        self._made: list[Path] = []
+        self._lock: int | None = None
+
+    def __enter__(self) -> Output:
+        try:
+            with self.writing():
+                self._enter()
+        except BaseException:
+            self.abandon()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.abandon()
+
+    def _enter(self) -> None:
+        if os.path.lexists(self.path) and not self.path.is_dir():
+            raise OutputError(
+                "the output directory is a file", path=printable(str(self.path)), next="choose another with -o"
+            )
+        missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._made += missing
+        self._take_lock()
+        if not (self.path / ANALYSIS).exists():
+            taken = [n for n in (FINDINGS, REPORT) if _is_regular(self.path / n)]
+            if taken:
+                raise OutputError(
+                    f"the directory holds a {taken[0]} that wlanlens did not write",
+                    path=printable(str(self.path)),
+                    next="choose another with -o",
+                )
+
+    def _take_lock(self) -> None:
+        path = self.path / LOCK
+        while True:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                self._made.clear()
+                raise OutputError(
+                    "another wlanlens is writing to this directory", path=printable(str(self.path))
+                ) from None
+            # The holder before may have removed the name between our open and our lock.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock), os.lstat(path)):
+                    self._lock = lock
+                    return
+            os.close(lock)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Errors of the operating system in here are the output's: a full disk, a directory that may not be written."""
+        try:
+            yield
+        except OSError as error:
+            where = printable(str(error.filename or self.path))
+            raise OutputError(f"cannot write: {error.strerror or error}", path=where) from error
+
+    def file(self, *names: str) -> Path:
+        """A path to write to; it gets its final name at `commit`."""
+        final = self.path.joinpath(*names)
+        folder = self.path
+        for name in names[:-1]:
+            folder = folder / name
+            if folder.is_symlink():
+                folder.unlink()
+            if not folder.exists():
+                folder.mkdir()
+                self._made.insert(0, folder)
+        temporary = final.with_name(final.name + ".tmp")
+        temporary.unlink(missing_ok=True)
+        self._pending.append((temporary, final))
+        return temporary
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write one small file of ASCII text."""
+        with self.writing(), open(self.file(name), "x", encoding="ascii") as out:
+            out.write(text)
+
+    def commit(self) -> None:
+        """Remove the parts of an earlier analysis and give every file its name, the report last."""
+        with self.writing():
+            for name in tables.names():
+                self._clear(self.path / TABLES / name, PART)
+            self._clear(self.path / REPORT_DATA, REPORT_PIECE)
+            for name in (ANALYSIS, FINDINGS, REPORT):
+                (self.path / name).unlink(missing_ok=True)
+        self.replace()
+
+    def _clear(self, folder: Path, ours: re.Pattern[str]) -> None:
+        """Remove what an earlier run left in a folder of ours, by its names, but not what this run has written."""
+        mine = {temporary for temporary, _ in self._pending}
+        if folder.is_dir() and not folder.is_symlink():
+            for old in folder.iterdir():
+                if ours.fullmatch(old.name) and old not in mine:
+                    old.unlink()
+
+    def replace(self) -> None:
+        """Give every file written its name and leave the others as they are."""
+        with self.writing():
+            for temporary, final in sorted(self._pending, key=lambda p: p[1].name == REPORT):
+                os.replace(temporary, final)
+        self._pending.clear()
+        self._made.clear()
+
+    def abandon(self) -> None:
+        """Remove what was begun and not committed, folders that were made for it, and the lock."""
+        for temporary, _ in self._pending:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        self._pending.clear()
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path / LOCK)
+            os.close(self._lock)
+            self._lock = None
+        for folder in self._made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        self._made.clear()
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+class TableWriter:
+    """Writes one table as Parquet parts, a row group at a time."""
+
+    def __init__(self, output: Output, name: str) -> None:
+        self._output, self.name = output, name
+        self.schema = tables.schema(name)
+        self.rows = self.parts = 0
+        self.paths: list[Path] = []
+        self._held: list[pa.RecordBatch] = []
+        self._held_rows = 0
+        self._file: pa.NativeFile | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    def append(self, rows: pa.RecordBatch | pa.Table) -> None:
+        """Add rows that have the table's schema."""
+        if rows.num_rows:
+            self._held += rows.to_batches() if hasattr(rows, "to_batches") else [rows]
+            self._held_rows += rows.num_rows
+            if self._held_rows >= GROUP_ROWS:
+                with self._output.writing():
+                    self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(self._held, self.schema)
+        self._held, self._held_rows = [], 0
+        writer = self._open()
+        writer.write_table(table.unify_dictionaries(), row_group_size=GROUP_ROWS)
+        self.rows += table.num_rows
+        if self._file is not None and self._file.tell() >= PART_BYTES:
+            self._close()
+
+    def _open(self) -> pq.ParquetWriter:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._writer is None:
+            path = self._output.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
+            self.parts += 1
+            self.paths.append(path)
+            # Exclusive creation: a link planted under the temporary name is refused, not followed.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+            self._file = pa.OSFile(str(path), "wb")
+            texts = [f.name for f in self.schema if pa.types.is_dictionary(f.type)]
+            # LZ4 costs a tenth of what decoding does and every reader has it; statistics of all columns cost more.
+            self._writer = pq.ParquetWriter(
+                self._file,
+                self.schema,
+                compression="lz4",
+                use_dictionary=texts,
+                write_statistics=[n for n in ("flow", "t_ns", "t_start_ns", "packet") if n in self.schema.names],
+            )
+        return self._writer
+
+    def _close(self) -> None:
+        if self._writer is not None and self._file is not None:
+            self._writer.close()
+            self._file.close()
+        self._writer = self._file = None
+
+    def finish(self) -> None:
+        """Write what is held; a table without rows gets an empty part, so that it can be asked."""
+        with self._output.writing():
+            if self._held or not self.parts:
+                self._flush()
+            self._close()
+
+    def drop(self) -> None:
+        """Close without finishing: after an error."""
+        self._held = []
+        with contextlib.suppress(OSError, ValueError):
+            self._close()

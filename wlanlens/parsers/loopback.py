@@ -1,0 +1,5 @@
+"""BSD loopback: an address family before each packet."""
+
+from wlanlens.registry import IP_TABLES, LinkType
+
+unit = LinkType("loopback", __name__, __doc__, dlt=(0, 108), tables=IP_TABLES)

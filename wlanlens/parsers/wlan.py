@@ -1,0 +1,8 @@
+"""802.11 frames: bare, or behind radiotap, Prism, AVS or PPI headers.
+
+IP packets inside data frames that are not encrypted, QoS and A-MSDU included. Management and control frames are
+counted as records without a row."""
+
+from wlanlens.registry import IP_TABLES, LinkType
+
+unit = LinkType("wlan", __name__, __doc__, dlt=(105, 119, 127, 163, 192), tables=IP_TABLES)

@@ -1,0 +1,62 @@
+"""What the figures share: layout, upright ticks as one trace, finding spans, and the escape for plotly's texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.text import printable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from plotly.graph_objects import Figure
+
+    from wlanlens.finding import Finding
+    from wlanlens.plots._rows import FlowKey
+
+SPAN_COLOUR = "rgba(11, 92, 173, 0.12)"
+
+
+def escaped(text: str) -> str:
+    """Text for plotly, which reads a few HTML tags in titles, labels and hovers: nothing in it is a tag afterwards."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def new_figure(title: str, y_title: str) -> Figure:
+    """An empty figure over seconds of the trace."""
+    import plotly.graph_objects as go
+
+    return go.Figure(
+        layout={
+            "title": {"text": escaped(title)},
+            "template": "simple_white",
+            "hovermode": "closest",
+            "xaxis": {"title": {"text": "seconds since the trace's start"}},
+            "yaxis": {"title": {"text": escaped(y_title)}, "exponentformat": "SI"},
+        }
+    )
+
+
+def gaps(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """first, second, nothing, first, second, nothing ...: many short strokes as one line trace."""
+    out = np.full(3 * len(first), np.nan)
+    out[0::3], out[1::3] = first, second
+    return out
+
+
+def shade(figure: Figure, findings: Iterable[Finding], key: FlowKey) -> Figure:
+    """Shade the findings of one direction, and those of no single flow."""
+    for finding in findings:
+        ours = finding.flow is None or (finding.flow, finding.direction) == (key.flow, key.direction)
+        if ours and finding.capture == key.capture:
+            figure.add_vrect(
+                x0=finding.t_start_ns / 1e9,
+                x1=finding.t_end_ns / 1e9,
+                fillcolor=SPAN_COLOUR,
+                line_width=0,
+                layer="below",
+                annotation={"text": escaped(finding.code.replace("_", " ")), "font": {"size": 10}},
+            )
+    return figure

@@ -1,0 +1,61 @@
+"""The ledger as bars: where the life of each flow went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from wlanlens.ledger import PLAIN, summary
+from wlanlens.plots._figure import escaped
+from wlanlens.plots._palette import OWNERS
+from wlanlens.registry import plot
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from wlanlens.finding import Finding
+    from wlanlens.trace import Trace
+
+
+@plot("ledger_bar", needs=("ledger",))
+def ledger_bar(
+    trace: Trace,
+    findings: Sequence[Finding] = (),  # noqa: ARG001  every plot takes them
+    *,
+    flow: int | None = None,
+    direction: str | None = None,
+    most_flows: int = 20,
+) -> Figure:
+    """One bar a flow, cut by what its seconds went to; longest flows first, at most `most_flows` (20: a screen).
+
+    `flow` and `direction` choose one of them.
+    """
+    import plotly.graph_objects as go
+
+    lives: dict[tuple[str, int, str], dict[str, int]] = {}
+    for row in summary(trace.table("ledger")).to_pylist():
+        if flow in (None, row["flow"]) and direction in (None, row["direction"]):
+            lives.setdefault((row["capture"], row["flow"], row["direction"]), {})[row["owner"]] = row["ns"]
+    order = sorted(lives, key=lambda key: (-sum(lives[key].values()), key))[:most_flows]
+    names = [escaped(trace.subject(key[1], key[2])) for key in order]
+    used = [owner for owner in OWNERS if any(owner in lives[key] for key in order)]
+    figure = go.Figure(
+        [
+            go.Bar(
+                y=names,
+                x=[lives[key].get(owner, 0) / 1e9 for key in order],
+                orientation="h",
+                name=OWNERS[owner].title,
+                marker={"color": OWNERS[owner].colour, "line": {"color": "#fff", "width": 1}},
+                hovertemplate=f"{escaped(PLAIN[owner])}: %{{x:.3f}} s<extra></extra>",
+            )
+            for owner in used
+        ]
+    )
+    return figure.update_layout(
+        barmode="stack",
+        template="simple_white",
+        title={"text": "where the time went"},
+        xaxis={"title": {"text": "seconds"}},
+        yaxis={"autorange": "reversed"},
+    )

@@ -1,0 +1,77 @@
+"""Quality: one row a capture, how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from wlanlens import tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture import Capture
+
+#: Notes that count ACKs of data which the capture does not hold.
+_UNSEEN = ("ack_of_unseen_data", "unseen_data_acked", "acked_unseen")
+
+
+class Quality:
+    """Counts of one capture, added up batch by batch."""
+
+    def __init__(self) -> None:
+        self.segments = 0
+        self.lost_before_tap = 0
+        self.not_captured_ns = 0
+        self.transmissions: Counter[str] = Counter()
+
+    def add(self, name: str, batch: pa.RecordBatch) -> None:
+        """Count one batch of `segments` or `intervals`; others are passed over."""
+        import pyarrow.compute as pc
+
+        if name == "segments":
+            self.segments += batch.num_rows
+            self.lost_before_tap += int(pc.sum(batch.column("lost_before_tap")).as_py() or 0)
+            for row in pc.value_counts(batch.column("transmission")).to_pylist():
+                self.transmissions[row["values"]] += row["counts"]
+        elif name == "intervals":
+            hole = pc.equal(batch.column("state").dictionary_decode(), "not_captured")
+            lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))
+            self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
+
+    def row(self, capture: Capture) -> dict[str, Any]:
+        """The row of the table `quality`."""
+        info, notes = capture.info, capture.notes
+        dropped = [interface[4] for interface in info.get("interfaces", ()) if interface[4] is not None]
+        by_severity: Counter[str] = Counter()
+        by_name: Counter[str] = Counter()
+        for note in notes:
+            by_severity[note.severity] += note.count
+            by_name[note.name] += note.count
+        return {
+            "capture": capture.name,
+            "format": capture.format,
+            "vantage": capture.vantage,
+            "records": int(info.get("records", 0)),
+            "other_records": int(info.get("other_records", 0)),
+            "tcp_segments": self.segments,
+            "tap_drops": min(sum(dropped), 2**64 - 1) if dropped else None,
+            "lost_before_tap": self.lost_before_tap,
+            "capture_duplicates": self.transmissions["capture_duplicate"],
+            "network_duplicates": self.transmissions["network_duplicate"],
+            "mac_copies": self.transmissions["mac_copy"],
+            "reordered": self.transmissions["reordered"],
+            "unseen_data_acks": sum(by_name[name] for name in _UNSEEN),
+            "not_captured_ns": self.not_captured_ns,
+            "time_steps": by_name["time_backwards"],
+            "info_notes": min(by_severity["info"], 2**64 - 1),
+            "loss_notes": min(by_severity["loss"], 2**64 - 1),
+            "error_notes": min(by_severity["error"], 2**64 - 1),
+        }
+
+
+def to_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows as the table `quality`."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=tables.schema("quality"))

@@ -1,0 +1,200 @@
+"""Write the report: one HTML file that opens with no network, its data inside it or, past 20 MB, beside it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
+from wlanlens.report import bundle, context, encode, grids, units
+from wlanlens.report.balance import accounts
+from wlanlens.report.inert import embedded, shown
+from wlanlens.report.policy import policy
+from wlanlens.report.views import MOST_VIEWS, View, data_flows, view
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.finding import Finding
+    from wlanlens.judge import DetectorState
+    from wlanlens.plots._rows import FlowKey
+    from wlanlens.report.balance import Account
+    from wlanlens.trace import Trace
+
+DATA_FOLDER = "report_data"
+
+MOST_INSIDE = 17_000_000
+"""Characters of flow data inside the page: with plotly.js (2 MB) and the text it stays below 20 MB."""
+
+
+def write(
+    analysis_dir: Path,
+    *,
+    trace: Trace,
+    findings: Sequence[Finding],
+    ledger: pa.Table,
+    states: Sequence[DetectorState],
+    out_path: Path,
+    verdict: str,
+    connections: int,
+    beside: Callable[[str, str], Path] | None = None,
+) -> None:
+    """Write the report of one analysis.
+
+    Parameters
+    ----------
+    analysis_dir : Path
+        The directory as the user named it, for the commands that the page shows.
+    trace, findings, ledger, states
+        What was analysed, the findings in the order of findings.json, where the time went, how each detector fared.
+    out_path : Path
+        The HTML file.
+    verdict : str
+        The page's first sentence.
+    connections : int
+        TCP connections of the whole capture, of which `trace` may hold only those that matter.
+    beside : callable or None
+        (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
+    """
+    books = accounts(ledger)
+    flows = data_flows(trace, findings)
+    views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
+    inside, files = _stow(views, beside or _next_to(out_path))
+
+    shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
+    subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
+    rows = context.finding_rows(findings, views, str(analysis_dir))
+    notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
+    script = bundle.own()
+    plotly = bundle.plotly()
+    flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
+
+    page = _environment().get_template("page.html.jinja")
+    stream = page.stream(
+        policy=policy([script, plotly.decode()], spilled=any(files)),
+        css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
+        script=Markup(script),  # noqa: S704  our own files
+        plotly=Markup(encode.packed(plotly)) if views else "",  # noqa: S704  base64
+        inside=[Markup(text) for text in inside],  # noqa: S704  base64
+        page=embedded(context.page_data(views, rows, files)),
+        owners=OWNERS,
+        triggers=TRIGGERS,
+        lines=LINES,
+        verdict=verdict,
+        captures=trace.captures,
+        facts=_facts(trace, connections),
+        started=_started(trace),
+        version=version("wlanlens"),
+        losses=[n for n in notes if n.severity != "info"][:5],
+        bars=context.bar_rows([books[key] for key in shown], subjects),
+        bars_left=_others(connections, len({key.flow for key in shown}), "the table ledger"),
+        rows=rows,
+        finding_count=len(findings),
+        findings_left=_left(len(findings) - len(rows), "finding", "in findings.json"),
+        groups=context.state_groups(states),
+        views=views,
+        views_left=_others(connections, len({v.key.flow for v in views}), "the table segments"),
+        no_figure="No TCP connection with data, so there is nothing to draw.",
+        flow_columns=flow_columns,
+        flows=flow_rows,
+        flows_left=_others(connections, connections - flows_left, "the table flows") if flows_left else "",
+        quality=grids.quality(trace),
+        notes=notes[: grids.MOST_NOTES],
+        notes_left=_left(len(notes) - grids.MOST_NOTES, "kind of note", "in analysis.json"),
+    )
+    with open(out_path, "x", encoding="utf-8") as out:
+        out.writelines(stream)
+
+
+def _environment() -> jinja2.Environment:
+    """Templates that escape everything: control characters by `finalize`, HTML by autoescape."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("wlanlens.report", "."),
+        autoescape=True,
+        finalize=shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        count=units.count,
+        seconds=units.seconds,
+        confidence=units.confidence,
+        legend=context.legend,
+        words=lambda code: context.sentence_case(code.replace("_", " ")),
+    )
+    return made
+
+
+def _stow(views: Sequence[View], place: Callable[[str, str], Path]) -> tuple[list[str], list[str | None]]:
+    """(text inside the page, file beside it) of each view; the page holds what fits, in order."""
+    inside: list[str] = []
+    files: list[str | None] = []
+    room = MOST_INSIDE
+    for i, v in enumerate(views):
+        if len(v.packed) <= room:
+            room -= len(v.packed)
+            inside.append(v.packed)
+            files.append(None)
+        else:
+            name = f"flow-{i}.js"
+            place(DATA_FOLDER, name).write_text(f'wlanlensData("flow-{i}","{v.packed}");\n', "ascii")
+            inside.append("")
+            files.append(f"{DATA_FOLDER}/{name}")
+    return inside, files
+
+
+def _next_to(out_path: Path) -> Callable[[str, str], Path]:
+    def place(folder: str, name: str) -> Path:
+        there = out_path.parent / folder
+        there.mkdir(exist_ok=True)
+        return there / name
+
+    return place
+
+
+def _facts(trace: Trace, connections: int) -> list[str]:
+    """Size and time of what was captured."""
+    records = sum(int(c.info.get("records", 0)) for c in trace.captures)
+    return [
+        *([f"{units.count(records)} packets"] if records else []),
+        f"{units.count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
+        f"{units.seconds(trace.duration_ns / 1e9)} long",
+        f"from {_started(trace)}",
+    ]
+
+
+def _started(trace: Trace) -> str:
+    """Date and time of t = 0."""
+    seconds, rest = divmod(trace.start_ns, 1_000_000_000)
+    try:
+        at = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{trace.start_ns} ns after 1970"
+    return f"{at:%Y-%m-%d %H:%M:%S}.{rest // 1_000_000:03} UTC"
+
+
+def _by_rank(
+    flows: Sequence[tuple[FlowKey, int]], books: Mapping[FlowKey, Account]
+) -> Callable[[FlowKey], tuple[int, int]]:
+    """Order of the ledger's bars: as the figures, then longest first."""
+    rank = {key: i for i, (key, _) in enumerate(flows)}
+    return lambda key: (rank.get(key, len(rank)), -books[key].total_ns)
+
+
+def _others(connections: int, shown: int, where: str) -> str:
+    """Which connections are not shown; empty when all are."""
+    if connections <= shown:
+        return ""
+    return f"{units.count(shown)} of {units.count(connections)} connections; all are in {where}."
+
+
+def _left(number: int, what: str, where: str) -> str:
+    """What the page leaves out; empty when nothing."""
+    return f"{units.count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""

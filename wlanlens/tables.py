@@ -1,0 +1,255 @@
+"""Tables by name: their schemas (Rust's, and those that Python makes), checks, and docs/tables.md.
+
+Every column has a type, a nullability, one sentence (`doc`) and, where it has one, a `unit` in its field metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from wlanlens.errors import MissingTable, WlanlensError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Who a second of a flow's life belongs to, in the order in which the ledger shows them.
+OWNERS = (
+    "handshake",
+    "application",
+    "receiver_window",
+    "delayed_ack",
+    "rto_idle",
+    "backoff_idle",
+    "spurious_recovery",
+    "loss_recovery",
+    "fast_recovery",
+    "slow_start",
+    "usb",
+    "air_useful",
+    "air_retries",
+    "air_others",
+    "queue",
+    "transfer",
+    "unknown",
+)
+
+_CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
+
+
+class SchemaError(WlanlensError):
+    """A table that is not what its name promises."""
+
+
+def _field(name: str, kind: pa.DataType, doc: str, *, unit: str = "", null: bool = False, values: str = "") -> pa.Field:
+    import pyarrow as pa
+
+    metadata = {"doc": doc, **({"unit": unit} if unit else {}), **({"values": values} if values else {})}
+    return pa.field(name, kind, nullable=null, metadata=metadata)
+
+
+def _enum() -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.dictionary(pa.int8(), pa.string())
+
+
+def capture_field() -> pa.Field:
+    """The column `capture`, first of every table of a trace."""
+    import pyarrow as pa
+
+    return _field("capture", pa.dictionary(pa.int32(), pa.string()), _CAPTURE)
+
+
+def _made_here() -> dict[str, pa.Schema]:
+    """The tables that Python makes."""
+    import pyarrow as pa
+
+    def table(name: str, doc: str, fields: Iterable[pa.Field]) -> pa.Schema:
+        return pa.schema(list(fields), metadata={"table": name, "doc": doc})
+
+    i64, u64, f64, text = pa.int64(), pa.uint64(), pa.float64(), pa.string()
+    directions, severities = "a2b b2a", "info warning serious"
+    ledger = table(
+        "ledger",
+        "The life of each data direction, from its SYN to its last ACK, cut into intervals that each have exactly one "
+        "owner; they follow each other without gap or overlap and sum to the life to the nanosecond.",
+        [
+            capture_field(),
+            _field("flow", pa.uint32(), "Number of the TCP connection in its capture, from 0."),
+            _field("direction", _enum(), "The direction of the data.", values=directions),
+            _field("owner", _enum(), "What the time went to.", values=" ".join(OWNERS)),
+            _field("t_start_ns", i64, "Start, since the trace's start.", unit="ns"),
+            _field("t_end_ns", i64, "End, the next interval's start.", unit="ns"),
+        ],
+    )
+    value = pa.struct(
+        [pa.field("name", text), pa.field("integer", i64), pa.field("number", f64), pa.field("text", text)]
+    )
+    evidence = pa.struct([pa.field("table", text), pa.field("capture", text), pa.field("rows", pa.list_(u64))])
+    findings = table(
+        "findings",
+        "One row a judgement: what was found, when, how sure, what it cost, and the rows that prove it.",
+        [
+            _field("code", text, "The detector's code."),
+            _field("t_start_ns", i64, "Start, since the trace's start.", unit="ns"),
+            _field("t_end_ns", i64, "End.", unit="ns"),
+            _field("capture", text, "Name of the capture whose rows prove it."),
+            _field("subject", text, "Who: a flow's direction, a station pair, a USB endpoint."),
+            _field("severity", _enum(), "How much it matters.", values=severities),
+            _field("confidence", f64, "0..1: how sure it is that the cause is this one."),
+            _field("cost_s", f64, "Seconds lost; costs of findings may overlap, only the ledger sums.", unit="s"),
+            _field(
+                "values",
+                pa.list_(value),
+                "Measured values, each a whole number, a number or a text; the unit is in the name.",
+            ),
+            _field("evidence", pa.list_(evidence), "Tables, captures and packet numbers of the rows that prove it."),
+            _field("sentence", text, "One plain sentence."),
+            _field("display_filter", text, "A Wireshark display filter that shows the evidence."),
+            _field("flow", pa.uint32(), "The connection, where there is one.", null=True),
+            _field("direction", _enum(), "The direction of the data.", null=True, values=directions),
+        ],
+    )
+    quality = table(
+        "quality",
+        "One row a capture: how far it can be trusted. What the capture cannot tell is null.",
+        [
+            capture_field(),
+            _field("format", text, "Container format."),
+            _field("vantage", text, "Where the tap sits."),
+            _field("records", u64, "Records in the file."),
+            _field("other_records", u64, "Records of protocols without a row (ARP, beacons ...)."),
+            _field("tcp_segments", u64, "TCP segments followed."),
+            _field(
+                "tap_drops",
+                u64,
+                "Packets that the tap dropped, by the file's own statistics; null when it has none.",
+                null=True,
+            ),
+            _field("lost_before_tap", u64, "Retransmissions whose first copy never passed this tap."),
+            _field("capture_duplicates", u64, "Packets that the tap recorded twice."),
+            _field("network_duplicates", u64, "Packets that the network delivered twice."),
+            _field("mac_copies", u64, "The same 802.11 frame heard again by the sniffer."),
+            _field("reordered", u64, "Segments that arrived out of order."),
+            _field("unseen_data_acks", u64, "ACKs of data that the capture does not hold."),
+            _field("not_captured_ns", i64, "Time of flows' lives for which the capture misses packets.", unit="ns"),
+            _field("time_steps", u64, "Time stamps that run backwards."),
+            _field("info_notes", u64, "Oddities without loss, counted in the capture's notes."),
+            _field(
+                "loss_notes", u64, "Records or parts of them that could not be read, counted in the capture's notes."
+            ),
+            _field("error_notes", u64, "Contradictions, counted in the capture's notes."),
+        ],
+    )
+    return {"quality": quality, "ledger": ledger, "findings": findings}
+
+
+@cache
+def schemas() -> dict[str, pa.Schema]:
+    """Every table's schema by name, the column `capture` included."""
+    from wlanlens import _core
+
+    out = {name: with_capture(core) for name, core in _core.schemas().items()}
+    return {**out, **_made_here()}
+
+
+@cache
+def core_schemas() -> dict[str, pa.Schema]:
+    """The schemas of the batches that Rust hands out: without the column `capture`."""
+    from wlanlens import _core
+
+    return dict(_core.schemas())
+
+
+def with_capture(core: pa.Schema) -> pa.Schema:
+    """A table's schema with the column `capture` in front."""
+    return core.insert(0, capture_field())
+
+
+def names() -> tuple[str, ...]:
+    """Every table's name, in the order in which they are documented."""
+    return tuple(schemas())
+
+
+def schema(name: str) -> pa.Schema:
+    """The schema of a table."""
+    found = schemas().get(name)
+    if found is None:
+        raise MissingTable(f"there is no table {name!r}", next="tables are " + ", ".join(names()))
+    return found
+
+
+def enum_values(name: str, column: str) -> tuple[str, ...]:
+    """The values of an enum column, in order; empty when it is none."""
+    metadata = schema(name).field(column).metadata or {}
+    return tuple(metadata.get(b"values", b"").decode().split())
+
+
+def empty(name: str) -> pa.Table:
+    """A table with no rows."""
+    return schema(name).empty_table()
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    """A type without what Parquet does not keep: the width of dictionary keys, names of list items."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_kind(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _kind(f.type)) for f in kind])
+    return kind
+
+
+def validate(table: pa.Table | pa.Schema, name: str) -> None:
+    """Check that a table (or its schema) has the columns and types that its name promises; raise `SchemaError`."""
+    import pyarrow as pa
+
+    got = table if isinstance(table, pa.Schema) else table.schema
+    want = schema(name)
+    lacking = [n for n in want.names if n not in got.names]
+    if lacking:
+        raise SchemaError(f"table {name}: columns are missing: {', '.join(lacking)}")
+    for field in want:
+        have = got.field(field.name)
+        if _kind(have.type) != _kind(field.type):
+            raise SchemaError(f"table {name}: column {field.name} is {have.type}, not {field.type}")
+    if isinstance(table, pa.Table):
+        for field in want:
+            if not field.nullable and table.column(field.name).null_count:
+                raise SchemaError(f"table {name}: column {field.name} has nulls")
+
+
+def _type_name(field: pa.Field) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(field.type):
+        return "enum" if (field.metadata or {}).get(b"values") else "string (dictionary)"
+    return str(field.type).replace(" not null", "")
+
+
+def markdown() -> str:
+    """docs/tables.md: every table, every column."""
+    lines = [
+        "# Tables",
+        "",
+        "Made by `make docs` from the schemas; a test fails when it is stale. Times `t_ns` count nanoseconds since the",
+        "trace's start. What was not captured is null, never 0.",
+    ]
+    for name, table in schemas().items():
+        lines += ["", f"## {name}", "", (table.metadata or {}).get(b"doc", b"").decode(), ""]
+        lines += ["| column | type | unit | null | what |", "|---|---|---|---|---|"]
+        for field in table:
+            meta = {k.decode(): v.decode() for k, v in (field.metadata or {}).items()}
+            values = f" One of: {', '.join(meta['values'].split())}." if "values" in meta else ""
+            null = "yes" if field.nullable else ""
+            lines.append(
+                f"| `{field.name}` | {_type_name(field)} | {meta.get('unit', '')} | {null} | {meta['doc']}{values} |"
+            )
+    return "\n".join(lines) + "\n"

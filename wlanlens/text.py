@@ -1,0 +1,29 @@
+"""The one function that makes a string of a capture, or a file's name, safe to show on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control (C0, DEL, C1), format (bidi marks and overrides, zero width, soft hyphen, tags), surrogates, private use,
+# unassigned, line and paragraph separators: everything that moves the cursor, hides itself or turns the line around.
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+#: Combining marks in a row that are shown; more would climb over other lines.
+_MARKS = 4
+
+
+def printable(text: str | bytes, limit: int = 500) -> str:
+    r"""`text` with all but visible characters and the space escaped as \xNN or \uNNNN, cut to `limit` characters."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    out = []
+    marks = 0
+    for char in text[:limit]:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if category in _UNSAFE or marks > _MARKS:
+            code = ord(char)
+            out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+        else:
+            out.append(char)
+    return "".join(out) + ("..." if len(text) > limit else "")

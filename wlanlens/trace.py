@@ -1,0 +1,171 @@
+"""Trace: captures on one time axis, and their tables: the only thing that a detector or a plot is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wlanlens import tables
+from wlanlens.capture import VANTAGES, Capture, Note
+from wlanlens.capture import open as open_capture
+from wlanlens.clock import ClockMap
+from wlanlens.errors import AlignmentError, MissingTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Note", "Trace", "align"]
+
+
+class Trace:
+    """Captures on one time axis.
+
+    A window of a long capture is a Trace too: its tables hold the window's rows, and `flows` holds the connections
+    that ended in it.
+
+    Attributes
+    ----------
+    captures : list of Capture
+        What it was made of.
+    clocks : list of ClockMap
+        How each capture's clock maps to the axis.
+    """
+
+    def __init__(
+        self,
+        captures: Iterable[Capture],
+        held: Mapping[str, pa.Table] | None = None,
+        *,
+        start_ns: int | None = None,
+        duration_ns: int | None = None,
+        endpoints: Mapping[int, tuple[str, int, str, int]] | None = None,
+    ) -> None:
+        self.captures = list(captures)
+        self.clocks = [ClockMap.identity(c.name) for c in self.captures]
+        self._held = held
+        self._start_ns, self._duration_ns = start_ns, duration_ns
+        self._endpoints = endpoints
+
+    @classmethod
+    def of_tables(cls, held: Mapping[str, pa.Table], *, start_ns: int = 0, duration_ns: int | None = None) -> Trace:
+        """A trace of tables that are there already (tests, analysed directories)."""
+        return cls([], held, start_ns=start_ns, duration_ns=duration_ns)
+
+    def table(self, name: str) -> pa.Table:
+        """A table by name; raises `MissingTable` when this trace has none."""
+        if self._held is not None:
+            found = self._held.get(name)
+            if found is not None:
+                return found
+        elif self.has(name):
+            return self.captures[0].table(name)
+        tables.schema(name)
+        raise MissingTable(f"this trace has no table {name!r}")
+
+    def has(self, name: str) -> bool:
+        """Whether the trace has a table, were it empty."""
+        if self._held is not None:
+            return name in self._held
+        return bool(self.captures) and self.captures[0].has(name)
+
+    @property
+    def start_ns(self) -> int:
+        """Epoch ns of t = 0: the first packet's time."""
+        if self._start_ns is None:
+            self._start_ns = next((s for c in self.captures if (s := c.start_ns) is not None), 0)
+        return self._start_ns
+
+    @property
+    def duration_ns(self) -> int:
+        """From t = 0 to the last packet, ns."""
+        if self._duration_ns is None:
+            self._duration_ns = self._last_t_ns()
+        return self._duration_ns
+
+    def _last_t_ns(self) -> int:
+        import pyarrow.compute as pc
+
+        for name in ("packets", "segments"):
+            if self.has(name):
+                return int(pc.max(self.table(name).column("t_ns")).as_py() or 0)
+        return 0
+
+    @property
+    def notes(self) -> list[Note]:
+        """What was odd in the captures."""
+        return [note for capture in self.captures for note in capture.notes]
+
+    def endpoints(self, flow: int) -> tuple[str, int, str, int] | None:
+        """Address and port of a, then of b, of one connection; None when this trace does not know it."""
+        if self._endpoints is None:
+            self._endpoints = self._find_endpoints()
+        return self._endpoints.get(flow)
+
+    def _find_endpoints(self) -> dict[int, tuple[str, int, str, int]]:
+        import pyarrow.compute as pc
+
+        names = ["flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port"]
+        out: dict[int, tuple[str, int, str, int]] = {}
+        for name in ("flows", "packets"):
+            if not self.has(name) or not set(names) <= set(self.table(name).column_names):
+                continue
+            rows = self.table(name).select(names)
+            rows = rows.filter(pc.is_valid(rows.column("flow")))
+            if name == "packets":
+                rows = (
+                    rows.group_by(["flow", "direction"], use_threads=False)
+                    .aggregate([(c, "first") for c in names[2:]])
+                    .rename_columns(names)
+                )
+            for flow, direction, src, sport, dst, dport in zip(
+                *(rows.column(c).to_pylist() for c in names), strict=True
+            ):
+                here = (src, sport, dst, dport) if direction == "a2b" else (dst, dport, src, sport)
+                out.setdefault(flow, here)
+            if out:
+                break
+        return out
+
+    def subject(self, flow: int, direction: str = "a2b") -> str:
+        """Who: "10.0.0.1:40000 > 10.0.0.2:5001", the sender of the data first."""
+        known = self.endpoints(flow)
+        if known is None:
+            return f"flow {flow} {direction}"
+        a, b = endpoint(known[0], known[1]), endpoint(known[2], known[3])
+        return f"{a} > {b}" if direction == "a2b" else f"{b} > {a}"
+
+
+def endpoint(address: str | None, port: int | None) -> str:
+    """Address and port as text; IPv6 in brackets."""
+    host = address or "?"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+Path = str | bytes | os.PathLike[Any]
+
+
+def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path] | None = None) -> Trace:
+    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}.
+
+    One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
+    is refused rather than pretended.
+    """
+    chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
+    opened = [c if isinstance(c, Capture) else open_capture(c) for c in chosen]
+    for role, path in (roles or {}).items():
+        if role not in VANTAGES:
+            raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
+        same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
+        if same:
+            same[0].vantage = role
+        else:
+            opened.append(open_capture(path, vantage=role))
+    if not opened:
+        raise AlignmentError("there is no capture to align")
+    if len(opened) > 1:
+        raise AlignmentError(
+            f"aligning {len(opened)} captures on one clock is not built yet",
+            next="analyse each on its own, one command a capture",
+        )
+    return Trace(opened)

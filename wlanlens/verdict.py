@@ -1,0 +1,160 @@
+"""The verdict: one plain sentence about the flow that matters most, with seconds and share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wlanlens import ledger as ledgers
+from wlanlens.finding import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.trace import Trace
+
+#: Owners told as one cause, in words; {s} is "1.56 s (30 %)".
+_CAUSES = (
+    (("rto_idle", "backoff_idle", "spurious_recovery", "loss_recovery"), "{s} went to {timeouts}"),
+    (("fast_recovery",), "{s} went to fast recovery from losses"),
+    (("receiver_window",), "{s} went to waiting for the receiver's window"),
+    (("delayed_ack",), "{s} went to waiting for delayed ACKs"),
+    (("queue",), "{s} went to standing in a queue"),
+    (("usb",), "{s} went to the USB bus"),
+    (("air_retries",), "{s} went to retries on the air"),
+    (("air_others",), "{s} went to other stations on the air"),
+)
+
+#: Causes below this share of a flow's life are not named: measurement and ordinary recovery make so much.
+SHARE = 0.02
+#: A second cause is named from this share on.
+SECOND_SHARE = 0.05
+
+#: Detectors that say why timeouts were spurious.
+_WHY = {"ack_holding": "because ACKs were held"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What slowed the flow that matters most.
+
+    Attributes
+    ----------
+    sentence : str
+        For people.
+    capture, flow, direction, subject : str, int or None
+        Of which flow; flow None when there is none.
+    duration_s, lost_s : float
+        Its life from SYN to last ACK, and what of it the named causes took.
+    owners_ns : dict
+        Its ledger: nanoseconds of each owner.
+    """
+
+    sentence: str
+    capture: str = ""
+    flow: int | None = None
+    direction: str | None = None
+    subject: str = ""
+    duration_s: float = 0.0
+    lost_s: float = 0.0
+    owners_ns: dict[str, int] = field(default_factory=dict)
+
+
+def judge(trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packets: int, connections: int) -> Verdict:
+    """The verdict of a (bounded) trace. `packets` and `connections` count the whole capture."""
+    lives = _lives(ledger)
+    if not lives:
+        if not packets:
+            return Verdict("The capture holds no packets.")
+        if not connections:
+            return Verdict(f"No TCP connection among {count(packets, 'packet')}.")
+        return Verdict(f"{count(connections, 'TCP connection')} without a data transfer to account for.")
+    sizes = _payload(trace)
+    who = max(lives, key=lambda key: (sizes.get(key, 0), sum(lives[key].values()), key))
+    flow, direction = who
+    owners = lives[who]
+    life = sum(owners.values())
+    subject = trace.subject(flow, direction)
+    causes = sorted(
+        ((sum(owners.get(o, 0) for o in group), text) for group, text in _CAUSES), key=lambda c: c[0], reverse=True
+    )
+    named = [c for i, c in enumerate(causes[:2]) if life and c[0] >= life * (SECOND_SHARE if i else SHARE)]
+    parts = [text.format(s=share(ns, life), timeouts=_timeouts(trace, flow, direction, findings)) for ns, text in named]
+    if owners.get("application", 0) >= life * 0.5 and life:
+        parts.append(f"{share(owners['application'], life)} the application had nothing to send")
+    said = "; ".join(parts) if parts else _fine(owners, life)
+    others = connections - 1
+    more = f" {count(others, 'other connection')} beside it." if others > 0 else ""
+    return Verdict(
+        sentence=f"{subject} took {seconds(life)}; {said}.{more}",
+        capture=trace.captures[0].name if trace.captures else "",
+        flow=flow,
+        direction=direction,
+        subject=subject,
+        duration_s=life / 1e9,
+        lost_s=sum(ns for ns, _ in named) / 1e9,
+        owners_ns={o: owners[o] for o in ledgers.OWNERS if o in owners},
+    )
+
+
+def _lives(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int]]:
+    out: dict[tuple[int, str], dict[str, int]] = {}
+    for row in ledgers.summary(ledger).to_pylist():
+        out.setdefault((row["flow"], row["direction"]), {})[row["owner"]] = row["ns"]
+    return out
+
+
+def _payload(trace: Trace) -> dict[tuple[int, str], int]:
+    if not trace.has("flows"):
+        return {}
+    rows = trace.table("flows").select(["flow", "direction", "data_bytes"]).to_pylist()
+    return {(row["flow"], row["direction"]): row["data_bytes"] for row in rows}
+
+
+def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Finding]) -> str:
+    """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
+    kinds: dict[str, int] = {}
+    if trace.has("timeouts"):
+        for row in trace.table("timeouts").select(["flow", "direction", "kind"]).to_pylist():
+            if (row["flow"], row["direction"]) == (flow, direction):
+                kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+    total = sum(kinds.values())
+    if not total:
+        return "recovery after losses"
+    text = count(total, "retransmission timeout")
+    spurious, ack_lost = kinds.get("spurious", 0), kinds.get("ack_lost", 0)
+    if spurious:
+        why = [w for code, w in _WHY.items() if any(f.code == code and f.flow in (None, flow) for f in findings)]
+        of = "" if spurious == total == 1 else f"{'all' if spurious == total else spurious} of them "
+        text += f", {of}spurious" + (f" {why[0]}" if why else "")
+    if ack_lost:
+        of = "" if ack_lost == total == 1 else f"{'all' if ack_lost == total else ack_lost} of them "
+        text += f", {of}because only ACKs were lost"
+    return text
+
+
+def _fine(owners: Mapping[str, int], life: int) -> str:
+    most = max(owners, key=lambda o: owners[o]) if owners else "unknown"
+    return f"nothing in this capture slowed it: {share(owners.get(most, 0), life)} {ledgers.PLAIN[most]}"
+
+
+def share(ns: int, life: int) -> str:
+    """ "1.56 s (30 %)"."""
+    return f"{seconds(ns)} ({100 * ns / life:.0f} %)" if life else seconds(ns)
+
+
+def seconds(ns: int) -> str:
+    """A length of time with three significant digits and a fitting unit."""
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.3g} us"
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.3g} ms"
+    if ns < 100_000_000_000:
+        return f"{ns / 1e9:.3g} s"
+    return f"{ns / 1e9:.0f} s"
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 packet", "2 packets"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
