@@ -51,7 +51,9 @@ class Stamps:
         ticks = ticks_between(self.tsval[first], self.tsval[last])
         told = (elapsed >= SETTLED_NS) & (ticks > 0)
         measured = elapsed / np.where(told, ticks, 1)
-        nearest = TICKS_NS[np.argmin(np.abs(np.log(np.maximum(measured, 1))[:, None] - np.log(TICKS_NS)[None, :]), axis=1)]
+        nearest = TICKS_NS[
+            np.argmin(np.abs(np.log(np.maximum(measured, 1))[:, None] - np.log(TICKS_NS)[None, :]), axis=1)
+        ]
         near = (measured > nearest * 2 / 3) & (measured < nearest * 3 / 2)
         return np.where(told & near, nearest, 0), length
 
