@@ -42,6 +42,18 @@ pub const PAST_RUNS: usize = 256;
 /// Packets of a direction remembered to know one that is seen again: 8 on a wire, more on the air, where an A-MPDU is repeated whole.
 pub const RECENT_PACKETS: usize = 8;
 pub const RECENT_MPDUS: usize = 64;
+/// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
+/// tunnels needs 8; an attacker's 300 VLAN tags end here.
+pub const NESTED_HEADERS: u32 = 16;
+
+/// IPv6 extension headers of one packet: RFC 8200 section 4.1 orders 7 at most once each, one of them twice.
+pub const IPV6_EXTENSIONS: usize = 16;
+
+/// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
+pub const AMSDU_SUBFRAMES: usize = 256;
+
+/// Fields of one PPI header: a handful are defined.
+pub const PPI_FIELDS: usize = 64;
 /// One read of the input: a megabyte amortises the call and still fits into the second-level cache.
 pub const BLOCK_BYTES: usize = 1 << 20;
 
@@ -57,6 +69,9 @@ pub const GZIP_HEADER_BYTES: usize = 64 << 10;
 
 /// Largest zstd window: what `zstd -d` itself accepts without being asked (2^27).
 pub const ZSTD_WINDOW_BYTES: u64 = 128 << 20;
+
+/// Bytes looked at to tell patched record headers: three records of any network.
+pub const PATCH_BYTES: usize = 64 << 10;
 
 /// How far a next record is looked for after damage; beyond, the rest is taken to be no capture.
 pub const RESYNC_BYTES: u64 = 64 << 20;
@@ -91,19 +106,6 @@ pub const TEXT_BYTES: usize = 2048;
 
 /// Largest believed count of dropped packets: 2^48 is 89 years at 100 000 a second.
 pub const DROPS: u64 = 1 << 48;
-
-/// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
-/// tunnels needs 8; an attacker's 300 VLAN tags end here.
-pub const NESTED_HEADERS: u32 = 16;
-
-/// IPv6 extension headers of one packet: RFC 8200 section 4.1 orders 7 at most once each, one of them twice.
-pub const IPV6_EXTENSIONS: usize = 16;
-
-/// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
-pub const AMSDU_SUBFRAMES: usize = 256;
-
-/// Fields of one PPI header: a handful are defined.
-pub const PPI_FIELDS: usize = 64;
 
 /// Segments not acknowledged that are kept apart per direction and quadrant of sequence space: 12 MB in flight at 1 460 bytes
 /// each, 200 kB of memory. Beyond it (one-way captures) the oldest count as acknowledged: no RTT sample, no resend time.

@@ -98,6 +98,10 @@ impl Half {
                 let quick = self.rtt_least.is_some_and(|least| a.t - r.t_last < least);
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
+            let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
+            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
+            let segments = o.acked / self.mss();
+            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
             self.answered = false;
             self.last_advance = Some(a.t);
@@ -108,6 +112,7 @@ impl Half {
             if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
                 o.kind = AckKind::Duplicate;
                 self.dupacks = self.dupacks.saturating_add(1);
+                self.unspent_dupacks = self.unspent_dupacks.saturating_add(1);
                 self.tally.dupacks += 1;
                 self.last_ack = Some(a.t);
                 self.answered = false;
@@ -282,7 +287,8 @@ impl Half {
         match self.phase {
             Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
                 self.end_recovery(a.t, RecoveryEnd::Acked, out);
-                self.phase = Phase::Open;
+                (self.left, self.phase) = (Phase::Recovery, Phase::Open);
+                self.unspent_dupacks = 0;
             }
             Phase::Loss if kind == AckKind::Advance => {
                 // Eifel (RFC 3522): the echo is older than the first resend, so the sender knows it was wrong and goes on.
@@ -290,7 +296,7 @@ impl Half {
                     p.timeout.is_some() && p.verdict == Some(true) && p.by == Some(super::kinds::By::Timestamp) && p.evidence_packet == Some(facts.packet)
                 });
                 if past_point || undone || (self.una >= self.recover && self.flight() == 0) {
-                    self.phase = Phase::Open;
+                    (self.left, self.phase) = (Phase::Loss, Phase::Open);
                 }
             }
             Phase::Open | Phase::Disorder => {

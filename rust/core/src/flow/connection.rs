@@ -539,6 +539,7 @@ impl Half {
             self.phase = Phase::Loss;
         }
         self.recover = self.end;
+        self.unspent_dupacks = 0;
         id
     }
 

@@ -1,14 +1,17 @@
 //! A row of `flows`: what is known of a direction when its connection is over.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema};
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
 
 use super::connection::Connection;
 use super::counters::ConnectionCounters;
 use super::kinds::{TimeoutKind, Transmission, Trigger};
 use super::tap::tap;
 use super::End;
+use crate::packet::Addr;
 use crate::table::flow_facts::{FactRows, FACTS};
 use crate::table::flows::{CounterRows, COUNTERS};
 
@@ -28,6 +31,8 @@ pub enum Close {
 pub struct FlowTable {
     facts: FactRows,
     counters: CounterRows,
+    src_keys: FxHashMap<Addr, i32>,
+    dst_keys: FxHashMap<Addr, i32>,
 }
 
 impl FlowTable {
@@ -43,6 +48,8 @@ impl FlowTable {
     }
 
     pub fn finish(&mut self) -> RecordBatch {
+        self.src_keys.clear();
+        self.dst_keys.clear();
         let mut columns = self.facts.finish_columns();
         columns.extend(self.counters.finish_columns());
         RecordBatch::try_new(Self::schema(), columns).expect("flows: every row fills every column")
@@ -67,10 +74,10 @@ impl FlowTable {
             let f = &mut self.facts;
             f.flow.push(c.id);
             f.direction.push(i8::from(reverse));
-            let key = f.ip_src.intern(src.0.to_string());
-            f.ip_src.push_key(Some(key));
-            let key = f.ip_dst.intern(dst.0.to_string());
-            f.ip_dst.push_key(Some(key));
+            let src_key = *self.src_keys.entry(src.0).or_insert_with(|| f.ip_src.intern(src.0.to_string()));
+            let dst_key = *self.dst_keys.entry(dst.0).or_insert_with(|| f.ip_dst.intern(dst.0.to_string()));
+            f.ip_src.push_key(Some(src_key));
+            f.ip_dst.push_key(Some(dst_key));
             f.src_port.push(src.1);
             f.dst_port.push(dst.1);
             f.first_packet.push_opt((t.first_packet > 0).then_some(t.first_packet));

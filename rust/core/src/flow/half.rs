@@ -132,6 +132,8 @@ pub struct Half {
     pub past: VecDeque<Run>,
     /// Duplicate ACKs in a row, and those that a resend of arrived bytes may have caused.
     pub dupacks: u16,
+    /// Linux without SACK: duplicate ACKs that no progress has eaten up yet.
+    pub unspent_dupacks: u16,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
     pub last_sack: [(i64, i64); 4],
@@ -140,6 +142,8 @@ pub struct Half {
     pub window: Option<u32>,
 
     pub phase: Phase,
+    /// The last phase of recovery or loss that was left.
+    pub left: Phase,
     /// Recovery point of the phase.
     pub recover: i64,
     pub timer: Timer,
@@ -158,6 +162,8 @@ pub struct Half {
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
     pub head_sent: Option<i64>,
+    /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
+    pub edge_filled: Option<i64>,
     /// Quickest answer of this sender to an ACK.
     pub reaction: Option<i64>,
     pub answered: bool,

@@ -106,13 +106,19 @@ impl Pending {
         if let (true, Some(echo), Some(mine)) = (at_edge, a.tsecr, self.tsval) {
             // RFC 7323: the echo is the stamp of the segment that advanced the left edge, so the copy that did is known.
             if older(echo, mine) {
-                return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
+                // A DSACK shows that a copy made this ACK, so the original's own ACK never came. Where the receiver reports
+                // no duplicates, only its clock could tell a late ACK from a lost one.
+                let kind = match () {
+                    () if dsack_here => self.dsack_kind(a),
+                    () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
+                    () => TimeoutKind::Undecided,
+                };
+                return self.settle(true, Some(By::Timestamp), kind, a.packet);
             }
             let by_this_copy = next_copy_tsval.is_none_or(|next| older(echo, next));
             if dsack_here {
                 if by_this_copy {
-                    let kind = if self.ack_lost(a) { TimeoutKind::AckLost } else { TimeoutKind::Undecided };
-                    return self.settle(true, Some(By::Dsack), kind, a.packet);
+                    return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
                 }
                 return;
             }
@@ -123,21 +129,26 @@ impl Pending {
         }
         if dsack_here {
             if last_copy {
-                let kind = if self.ack_lost(a) { TimeoutKind::AckLost } else { TimeoutKind::Undecided };
-                self.settle(true, Some(By::Dsack), kind, a.packet);
+                self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
             }
             return;
         }
-        // Without echoed timestamps at the left edge: a proven hole was filled by the only copy that can have filled it.
-        if self.hole && (self.copy == 1 || a.sack_ok && last_copy) {
+        // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
+        // copy brought it. (A DSACK may still overturn this until data sent later is acknowledged.) Without SACK a proven
+        // hole was filled by the only copy that can have filled it.
+        if a.sack_ok && self.start > 0 || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
 
     /// A DSACK in the first ACK that covers the bytes: an earlier copy had arrived and its ACK never came. Only a flight
     /// of several segments rules out that the ACK was merely being delayed.
-    fn ack_lost(&self, a: &AckFacts) -> bool {
-        self.flight_many && a.una - self.start >= 2 * a.mss
+    fn dsack_kind(&self, a: &AckFacts) -> TimeoutKind {
+        if self.flight_many && a.una - self.start >= 2 * a.mss {
+            TimeoutKind::AckLost
+        } else {
+            TimeoutKind::Undecided
+        }
     }
 
     /// A DSACK after the bytes were covered: two copies arrived.

@@ -283,6 +283,12 @@ impl Half {
         if self.sacked_hi > s.end && s.end > self.una {
             return true;
         }
+        // Paths keep order (FIFO): an ACK made by a copy sent after these bytes, and stopping short of them, shows a hole.
+        if let (true, Some(filled), Some(run)) = (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next()) {
+            if run.t_last < filled && run.start == self.una {
+                return true;
+            }
+        }
         // Every resend of bytes that had arrived causes a duplicate ACK of its own: only more of them tell of a hole.
         let explained = self.pending.iter().filter(|p| p.end <= self.una).count();
         s.start <= self.una && usize::from(self.dupacks) > explained

@@ -17,14 +17,25 @@ impl Half {
         let base = [self.last_advance, self.head_sent].into_iter().flatten().max();
         let waited = base.map_or(0, |b| s.t - b);
         let sack_hole = self.sacked_hi > s.end;
-        let told = self.dupacks >= 3 || sack_hole;
+        // Without SACK, Linux counts duplicate ACKs on over partial progress. With SACK, RACK (RFC 8985) needs no block above:
+        // something sent later was delivered.
+        let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
+        let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole);
         let model = self.rto().unwrap_or(1000 * MS);
         // Models differ by their floors, so an expiry is anything that no ACK explains and that waited as the least of them.
         let least = self.timer.least().unwrap_or(200 * MS);
         let late = waited >= model * 7 / 10 || (!clocked && waited >= least && !told);
 
         let (trigger, evidence) = match self.phase {
-            _ if s.control && s.len == 0 && s.start == 0 => (Trigger::Rto, Evidence::TimerExpired),
+            // A SYN+ACK sent again at once answers a repeated SYN; no timer is that short (RFC 6298 section 2.1).
+            _ if s.start == 0 && waited >= 180 * MS => (Trigger::Rto, Evidence::TimerExpired),
+            _ if s.start == 0 => (Trigger::Undecided, Evidence::SameBytes),
+            // Overtaken by the ACK that ended the recovery: queued between TCP and the tap when it came.
+            Phase::Open | Phase::Disorder if o.acked_before && s.start < self.recover => match self.left {
+                Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
+                _ if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
+                _ => (Trigger::PartialAck, Evidence::PartialAck),
+            },
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
@@ -33,7 +44,7 @@ impl Half {
             Phase::Recovery if head => (Trigger::PartialAck, Evidence::PartialAck),
             Phase::Recovery => (Trigger::Fast, Evidence::DuplicateAcks),
             _ if told && (clocked || waited < model * 7 / 10) => {
-                (Trigger::Fast, if self.dupacks >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
+                (Trigger::Fast, if dups >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
             }
             _ if self.is_probe(s, clocked, head) => (Trigger::TailLossProbe, Evidence::ProbeTimer),
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),

@@ -74,6 +74,12 @@ impl<'a> Decoder<'a> {
         Found::Row
     }
 
+    /// No row, whatever was odd about the frame.
+    pub fn other(&mut self) -> Found {
+        (self.packet.stop, self.packet.stop_layer) = (Stop::None, Layer::None);
+        Found::Other
+    }
+
     /// Begin another packet of the same record.
     pub fn restart(&mut self, packet: Packet) {
         self.packet = packet;

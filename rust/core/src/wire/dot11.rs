@@ -11,13 +11,12 @@ use super::llc;
 use super::view::View;
 
 /// What the capture says of the frame check sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fcs {
-    Unknown,
-    Absent,
-    Present,
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fcs {
+    /// Whether the captured bytes end with it; None when nobody says.
+    pub at_end: Option<bool>,
     /// The receiver found it wrong.
-    Failed,
+    pub failed: bool,
 }
 
 /// Bits of the frame control field, read as little endian.
@@ -48,22 +47,19 @@ const FCS_BYTES: usize = 4;
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    frame(d, v, Fcs::Unknown, false)
+    frame(d, v, Fcs::default(), false)
 }
 
 /// `padded`: the body starts at a multiple of four bytes (radiotap's data pad).
 pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
-    let fcs = match fcs {
-        Fcs::Unknown if d.fcs_bytes.is_some_and(|n| n > 0) => Fcs::Present,
-        fcs => fcs,
-    };
-    let failed = fcs == Fcs::Failed || (fcs == Fcs::Present && !check(v));
+    let at_end = fcs.at_end.or(d.fcs_bytes.map(|n| n > 0));
+    let failed = fcs.failed || (at_end == Some(true) && !check(v));
     if failed {
         d.note(NoteKind::BadFcs);
         d.unproven = true;
     }
     let before = d.packet;
-    let found = checked(d, v, fcs, padded);
+    let found = checked(d, v, at_end, padded);
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.
         d.packet = before;
@@ -75,8 +71,8 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) ->
     found
 }
 
-fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
-    let v = if fcs == Fcs::Present { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
+fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs_at_end: Option<bool>, padded: bool) -> Found {
+    let v = if fcs_at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
     let Some(fc) = v.le16(0) else {
         return d.damaged(v.lack(2), Layer::Link);
     };
@@ -86,7 +82,7 @@ fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
     if fc & control::TYPE != control::DATA || fc & control::NO_DATA != 0 {
         return Found::Other;
     }
-    data(d, fc, v, padded, fcs)
+    data(d, fc, v, padded, fcs_at_end.is_some())
 }
 
 /// Whether the FCS is right; true when it was not captured.
@@ -102,7 +98,7 @@ fn check(v: View<'_>) -> bool {
     crc.sum() == u32::from_le_bytes(fcs)
 }
 
-fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Found {
+fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool) -> Found {
     const ADDRESSES_3: usize = 24;
     let four = fc & control::TO_DS != 0 && fc & control::FROM_DS != 0;
     let mut header = if four { ADDRESSES_3 + 6 } else { ADDRESSES_3 };
@@ -134,23 +130,29 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs: Fcs) -> Fo
     if v.data().len() < header {
         return d.damaged(v.lack(header), Layer::Link);
     }
+    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
     if fc & control::MORE_FRAGMENTS != 0 {
         d.note(NoteKind::WlanFragment);
         d.stop(Stop::Fragment, Layer::Link);
+        return match msdu(d, v.skip(header), mesh) {
+            Found::Row => Found::Row,
+            Found::Other => d.other(),
+        };
     }
     let body = v.skip(header);
-    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
     if qos & qos::AMSDU != 0 && !d.unproven {
-        amsdu(d, body, mesh, fcs)
+        amsdu(d, body, mesh, fcs_known)
     } else {
         msdu(d, body, mesh)
     }
 }
 
-/// An MSDU, after its mesh control field if there is one.
+/// An MSDU, after its mesh control field if there is one. Drafts of 802.11s had no bit in the QoS field to announce
+/// it, so the SNAP header behind it is evidence, too.
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
-    let skip = if mesh { v.u8(0).map_or(0, mesh_control) } else { 0 };
-    llc::llc(d, v.skip(skip))
+    let length = v.u8(0).map_or(0, mesh_control);
+    let behind = v.skip(length);
+    llc::llc(d, if mesh || behind.array(0) == Some(llc::SNAP_HEADER) { behind } else { v })
 }
 
 /// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set
@@ -163,11 +165,11 @@ fn mesh_control(flags: u8) -> usize {
 }
 
 /// Each subframe of an A-MSDU is a row of its own (clause 9.3.2.2.2).
-fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs: Fcs) -> Found {
+fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> Found {
     const HEADER: usize = 14;
     let start = d.packet;
     // Without knowing better, the last bytes may be the FCS.
-    let trailer = if fcs == Fcs::Unknown { FCS_BYTES } else { 0 };
+    let trailer = if fcs_known { 0 } else { FCS_BYTES };
     for _ in 0..limits::AMSDU_SUBFRAMES {
         if v.wire() == 0 || v.wire() == trailer {
             return Found::Other;
@@ -247,6 +249,7 @@ mod tests {
         assert_eq!(noted(AIR, &frame, NoteKind::Encrypted), 1);
         let p = one(AIR, &dot11(0x0508, &[], &body()[..30]));
         assert_eq!((p.ip_version, p.stop, p.stop_layer), (4, Stop::Fragment, Layer::Link));
+        assert!(packets(AIR, &dot11(0x0508, &[], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 6])).is_empty());
         let mut later = dot11(0x0108, &[], &body());
         later[22] |= 1;
         assert!(packets(AIR, &later).is_empty());
@@ -261,6 +264,10 @@ mod tests {
             let frame = dot11(0x0388, &[0, 0, 0, 0, 0, 0, 0, 1], &[&mesh[..], &body()].concat());
             assert_eq!(one(AIR, &frame).src_port, Some(40000));
         }
+        // A draft's frame, without the bit.
+        let mesh = [1, 31, 0, 0, 0, 45, 0, 0, 0, 0, 0, 9];
+        let frame = dot11(0x0288, &[0, 0], &[&mesh[..], &body()].concat());
+        assert_eq!(one(AIR, &frame).src_port, Some(40000));
         // An access point's queue size in the same bits.
         assert_eq!(one(AIR, &dot11(0x0288, &[0, 1], &body())).src_port, Some(40000));
     }

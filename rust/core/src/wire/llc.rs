@@ -7,6 +7,8 @@ use super::ethernet;
 use super::ipv4;
 use super::view::View;
 
+/// The first bytes of a SNAP header.
+pub(super) const SNAP_HEADER: [u8; 3] = [SNAP, SNAP, UNNUMBERED_INFORMATION];
 const UNNUMBERED_INFORMATION: u8 = 0x03;
 const SNAP: u8 = 0xaa;
 /// IP directly over LLC (RFC 948), hardly used.
@@ -16,7 +18,7 @@ pub(super) fn llc(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let Some([dsap, ssap, control]) = v.array(0) else {
         return d.damaged(v.lack(3), Layer::Link);
     };
-    match (dsap, ssap & 0xfe, control) {
+    match (dsap, ssap, control) {
         (SNAP, SNAP, UNNUMBERED_INFORMATION) => snap(d, v.skip(3)),
         (SAP_IP, SAP_IP, UNNUMBERED_INFORMATION) => ipv4::ipv4(d, v.skip(3)),
         _ => Found::Other,

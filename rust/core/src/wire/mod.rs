@@ -7,6 +7,8 @@ mod decoder;
 mod dot11;
 mod ethernet;
 mod gre;
+#[cfg(test)]
+mod hostile;
 mod icmp;
 mod ip;
 mod ipv4;

@@ -60,16 +60,15 @@ fn fcs(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Fcs {
             break;
         }
         if kind == COMMON {
-            return match field.clip(length).le16(COMMON_FLAGS) {
-                Some(flags) if flags & FCS_FAILED != 0 => Fcs::Failed,
-                Some(flags) if flags & FCS_PRESENT != 0 => Fcs::Present,
-                Some(_) => Fcs::Absent,
-                None => Fcs::Unknown,
-            };
+            let flags = field.clip(length).le16(COMMON_FLAGS);
+            return flags.map_or(Fcs::default(), |flags| Fcs {
+                at_end: Some(flags & FCS_PRESENT != 0),
+                failed: flags & FCS_FAILED != 0,
+            });
         }
         v = field.skip(if aligned { length.next_multiple_of(4) } else { length });
     }
-    Fcs::Unknown
+    Fcs::default()
 }
 
 #[cfg(test)]

@@ -82,12 +82,8 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if whole.is_none() {
         d.note(NoteKind::RadiotapMalformed);
     }
-    let fcs = match flags {
-        None => Fcs::Unknown,
-        Some(f) if f & flag::BAD_FCS != 0 => Fcs::Failed,
-        Some(f) if f & flag::FCS_AT_END != 0 => Fcs::Present,
-        Some(_) => Fcs::Absent,
-    };
+    let fcs = flags
+        .map_or(Fcs::default(), |f| Fcs { at_end: Some(f & flag::FCS_AT_END != 0), failed: f & flag::BAD_FCS != 0 });
     let padded = flags.is_some_and(|f| f & flag::DATA_PAD != 0);
     dot11::frame(d, v.skip(length), fcs, padded)
 }
