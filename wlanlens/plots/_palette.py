@@ -1,0 +1,69 @@
+"""Colours and names that every figure and the report share.
+
+Time that moved data is quiet (blues, greys); time that was lost is loud. Neighbours in the list differ in
+lightness too, so that the bars stay apart for colour-blind readers and on paper.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Owner(NamedTuple):
+    """How an owner of ledger time is shown."""
+
+    title: str
+    colour: str
+    ink: str
+    """Colour of text on it."""
+
+
+OWNERS: dict[str, Owner] = {
+    "handshake": Owner("handshake", "#c9ced6", "#111"),
+    "application": Owner("application", "#e4e6ea", "#111"),
+    "receiver_window": Owner("receiver window", "#f0e442", "#111"),
+    "delayed_ack": Owner("delayed ACK", "#b5a642", "#111"),
+    "rto_idle": Owner("RTO idle", "#d55e00", "#fff"),
+    "backoff_idle": Owner("backoff idle", "#8a2d00", "#fff"),
+    "spurious_recovery": Owner("spurious recovery", "#cc79a7", "#111"),
+    "loss_recovery": Owner("loss recovery", "#e69f00", "#111"),
+    "fast_recovery": Owner("fast recovery", "#f5c97a", "#111"),
+    "slow_start": Owner("slow start", "#9ad0c2", "#111"),
+    "usb": Owner("USB", "#7a5195", "#fff"),
+    "air_useful": Owner("air: useful", "#009e73", "#fff"),
+    "air_retries": Owner("air: retries", "#005f45", "#fff"),
+    "air_others": Owner("air: others", "#7fb8a4", "#111"),
+    "queue": Owner("queue", "#0072b2", "#fff"),
+    "transfer": Owner("transfer", "#8fbbdc", "#111"),
+    "unknown": Owner("unknown", "#ffffff", "#111"),
+}
+
+class Trigger(NamedTuple):
+    """How a retransmission's cause is shown, on light and on dark paper."""
+
+    title: str
+    light: str
+    dark: str
+
+
+TRIGGERS: dict[str, Trigger] = {
+    "rto": Trigger("timeout (RTO)", "#c22f00", "#ff7a4d"),
+    "go_back_n": Trigger("go-back-N", "#b87700", "#ffb733"),
+    "fast": Trigger("fast retransmit", "#a3297a", "#f28ac9"),
+    "partial_ack": Trigger("partial ACK", "#6b3fa0", "#bd9bf0"),
+    "sack": Trigger("SACK", "#0060a8", "#62b5f7"),
+    "tail_loss_probe": Trigger("tail loss probe", "#007a58", "#3ed3a6"),
+    "undecided": Trigger("cause undecided", "#5c6470", "#b9c0ca"),
+}
+
+LINES = {
+    "data": ("#26323f", "#cfd8e3"),
+    "ack": ("#1b8a4b", "#4fd08a"),
+    "window": ("#b8860b", "#e3b84a"),
+    "sack": ("#7b4fc9", "#b79bf5"),
+    "rtt": ("#26323f", "#cfd8e3"),
+    "rto": ("#c22f00", "#ff7a4d"),
+    "flight": ("#0060a8", "#62b5f7"),
+    "other_copy": ("#8a94a0", "#7d8894"),
+}
+"""Line colours as (on light, on dark)."""

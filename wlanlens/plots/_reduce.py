@@ -1,0 +1,111 @@
+"""Draw millions of rows with few marks, and lose nothing that is rare.
+
+Two tools. Lines keep the first, least, greatest and last value of every bucket. Segment marks are merged into strokes
+where ordinary data follows ordinary data; whatever is rare, and both sides of every gap, stays a mark of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.plots._rows import KINDS, FlowRows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GAP_SHARE = 1 / 500
+"""A pause longer than this share of what is drawn can be seen (about two pixels), so no stroke crosses it."""
+
+_ORDINARY = np.isin(np.arange(len(KINDS)), [KINDS.index("data"), KINDS.index("ack")])
+
+
+def is_rare(rows: FlowRows) -> NDArray[np.bool_]:
+    """Rows that no reduction may drop: anything but first copies of data and plain ACKs of an open window."""
+    closed = rows.is_ack & (rows.size == 0)
+    dupack = rows.is_ack & (rows.kind == KINDS.index("dupack"))
+    return ((rows.mark != 0) | ~_ORDINARY[rows.kind] | closed) & ~dupack
+
+
+def gap_edges(t_ns: NDArray[np.int64], gap_ns: int) -> NDArray[np.bool_]:
+    """Rows on either side of a pause longer than `gap_ns`, and the first and last row."""
+    edges = np.zeros(len(t_ns), np.bool_)
+    if len(t_ns):
+        wide = np.diff(t_ns) > gap_ns
+        edges[:-1] |= wide
+        edges[1:] |= wide
+        edges[[0, -1]] = True
+    return edges
+
+
+def line(x: NDArray[np.int64], y: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
+    """Positions to keep of a line: first, least, greatest and last of each of `buckets` slices of x, in rising order."""
+    if len(x) <= 4 * buckets:
+        return np.arange(len(x))
+    bucket = bucket_of(x, buckets)
+    starts = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
+    ends = np.append(starts[1:], len(x)) - 1
+    by_value = np.lexsort((y, bucket))
+    return np.unique(np.concatenate([starts, ends, by_value[starts], by_value[ends]]))
+
+
+def bucket_of(x: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
+    """Which of `buckets` equal slices of the x range each (rising) x falls into."""
+    width = max(1, -(-int(x[-1] - x[0] + 1) // buckets))
+    return (x - x[0]) // width
+
+
+@dataclass(frozen=True)
+class Strokes:
+    """Marks from (t0, lo) to (t1, hi): an upright tick where t0 == t1, else many ordinary segments in one line."""
+
+    t0: NDArray[np.int64]
+    t1: NDArray[np.int64]
+    lo: NDArray[np.int64]
+    hi: NDArray[np.int64]
+    first: NDArray[np.int64]
+    """Position of the stroke's first segment."""
+
+
+def strokes(t_ns: NDArray[np.int64], lo: NDArray[np.int64], hi: NDArray[np.int64], limit: int) -> Strokes:
+    """Merge ordinary segments into at most about `limit` strokes; none crosses a visible gap or goes back in sequence."""
+    n = len(t_ns)
+    if n <= limit:
+        return Strokes(t_ns, t_ns, lo, hi, np.arange(n))
+    gap_ns = int((t_ns[-1] - t_ns[0]) * GAP_SHARE)
+    bucket = bucket_of(t_ns, max(1, limit // 2))
+    breaks = np.ones(n, np.bool_)
+    breaks[1:] = (np.diff(bucket) != 0) | (np.diff(t_ns) > gap_ns) | (lo[1:] != hi[:-1])
+    starts = np.flatnonzero(breaks)
+    if len(starts) > limit:
+        # Interleaved holes (a resent window) would keep every mark: then a slice of time is a stroke, holes and all.
+        breaks[1:] = (np.diff(bucket) != 0) | (np.diff(t_ns) > gap_ns)
+        starts = np.flatnonzero(breaks)
+    ends = np.append(starts[1:], n) - 1
+    return Strokes(
+        t_ns[starts], t_ns[ends], np.minimum.reduceat(lo, starts), np.maximum.reduceat(hi, starts), starts
+    )
+
+
+def thin(rows: FlowRows, limit: int) -> NDArray[np.int64]:
+    """Positions of at most about `limit` rows (rare ones not counted): all that is rare, the edges of gaps, and of the
+    rest what a line through each slice of time needs."""
+    if len(rows) <= limit:
+        return np.arange(len(rows))
+    gap_ns = int((rows.t_ns[-1] - rows.t_ns[0]) * GAP_SHARE)
+    keep = is_rare(rows) | gap_edges(rows.t_ns, gap_ns)
+    # Each of five lines keeps up to four rows of a slice.
+    buckets = max(1, limit // 20)
+    for part, values in (
+        (~rows.is_ack, rows.seq),
+        (rows.is_ack, rows.seq),
+        (rows.is_ack & (rows.size >= 0), rows.size),
+        (rows.flight >= 0, rows.flight),
+        (rows.rtt_ns >= 0, rows.rtt_ns),
+    ):
+        at = np.flatnonzero(part)
+        if len(at):
+            keep[at[line(rows.t_ns[at], values[at], buckets)]] = True
+    return np.flatnonzero(keep)

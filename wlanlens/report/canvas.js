@@ -1,0 +1,72 @@
+// A canvas for one row of the figure, and the map from data to its pixels.
+const DPR = Math.min(2, window.devicePixelRatio || 1);
+
+function board(width, height, x, y, log = false) {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * DPR));
+  canvas.height = Math.max(1, Math.round(height * DPR));
+  const w = canvas.width, h = canvas.height;
+  const kx = w / (x[1] - x[0]), ky = h / (y[1] - y[0]);
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  const value = log ? (v) => Math.log10(v) : (v) => v;
+  return {
+    canvas, pen, w, h, unit: DPR, x, y,
+    px: (v) => (v - x[0]) * kx,
+    py: (v) => h - (value(v) - y[0]) * ky,
+  };
+}
+
+// Upright bars (x, low, high): bars that share a pixel column and touch become one, so nothing visible is dropped.
+function barPainter(b, colour, width, least) {
+  let column = NaN, top = 0, bottom = 0;
+  const half = width / 2;
+  const flush = () => {
+    if (column === column) b.pen.fillRect(column - half, top, width, Math.max(least, bottom - top));
+    column = NaN;
+  };
+  return {
+    bar(x, low, high) {
+      const at = Math.round(b.px(x));
+      const from = Math.max(-4, b.py(high)), to = Math.min(b.h + 4, b.py(low));
+      if (at < -4 || at > b.w + 4 || from > b.h || to < 0) return;
+      if (at === column && from <= bottom + 1 && to >= top - 1) {
+        if (from < top) top = from;
+        if (to > bottom) bottom = to;
+      } else {
+        flush();
+        column = at; top = from; bottom = to;
+      }
+    },
+    begin() { b.pen.fillStyle = colour; },
+    end: flush,
+  };
+}
+
+// A step line through rising x: level until the next point; every pixel column keeps its least and greatest value.
+function stepLine(b, count, xOf, yOf, colour, thickness) {
+  const bars = barPainter(b, colour, thickness, thickness);
+  bars.begin();
+  let lastX = NaN, lastY = NaN;
+  for (let i = 0; i < count; i++) {
+    const x = xOf(i), y = yOf(i);
+    if (lastX === lastX) {
+      const from = Math.max(0, b.px(lastX)), to = Math.min(b.w, b.px(x)), level = b.py(lastY);
+      if (to - from > 1 && level >= 0 && level <= b.h) b.pen.fillRect(from, level - thickness / 2, to - from, thickness);
+      bars.bar(x, Math.min(lastY, y), Math.max(lastY, y));
+    }
+    lastX = x; lastY = y;
+  }
+  bars.end();
+}
+
+// Dots; one that falls on a pixel that has one already is the same dot.
+function dots(b, from, to, xOf, yOf, colour, size) {
+  const taken = new Uint8Array(b.w * b.h);
+  b.pen.fillStyle = colour;
+  for (let i = from; i < to; i++) {
+    const x = Math.round(b.px(xOf(i))), y = Math.round(b.py(yOf(i)));
+    if (x < 0 || x >= b.w || y < 0 || y >= b.h || taken[y * b.w + x]) continue;
+    taken[y * b.w + x] = 1;
+    b.pen.fillRect(x - size / 2, y - size / 2, size, size);
+  }
+}

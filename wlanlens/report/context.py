@@ -1,0 +1,145 @@
+"""What the templates show, gathered: no text is made safe here, the environment's `finalize` and autoescape do that."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wlanlens.judge import STATES
+from wlanlens.ledger import HEALTHY, PLAIN
+from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
+from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
+from wlanlens.report import units
+from wlanlens.report.balance import Account
+
+if TYPE_CHECKING:
+    from wlanlens.finding import Finding
+    from wlanlens.judge import DetectorState
+    from wlanlens.report.views import View
+
+MOST_FINDINGS = 50
+"""Findings on the page; the rest is counted there and stands in findings.json."""
+
+MOST_BARS = 20
+"""Flows with a ledger bar."""
+
+MOST_RINGS = 500
+"""Packets of one finding's evidence that the figure marks."""
+
+_ICONS = {"found": "!", "fine": "\N{CHECK MARK}", "not_run": "\N{EN DASH}", "undecided": "?", "failed": "\N{MULTIPLICATION SIGN}"}
+_WORDS = {"found": "found", "fine": "checked and fine", "not_run": "not run", "undecided": "undecided", "failed": "failed"}
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """One finding as the page shows it."""
+
+    number: int
+    """Its number for `wlanlens evidence`, from 1 in the order of findings.json."""
+    finding: Finding
+    view: int | None
+    """The figure that shows it; None: it belongs to no single flow."""
+    has_figure: bool
+    command: str
+
+    @property
+    def title(self) -> str:
+        """The detector's code as words."""
+        return sentence_case(self.finding.code.replace("_", " "))
+
+
+def sentence_case(text: str) -> str:
+    """First letter large, and the abbreviations that codes hold."""
+    words = [w.upper() if w in ("ack", "rto", "usb", "ap", "tcp") else w for w in text.split(" ")]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def finding_rows(findings: Sequence[Finding], views: Sequence[View], directory: str) -> list[FindingRow]:
+    """The costliest findings."""
+    at = {view.key: i for i, view in enumerate(views)}
+    rows = []
+    for number, f in enumerate(findings, 1):
+        key = FlowKey(f.capture, f.flow, f.direction) if f.flow is not None and f.direction is not None else None
+        view = at.get(key) if key else None
+        command = f"wlanlens evidence {shlex.quote(directory)} {number}"
+        rows.append(FindingRow(number, f, view, bool(views) and (key is None or view is not None), command))
+    rows.sort(key=lambda row: -row.finding.cost_s)
+    return rows[:MOST_FINDINGS]
+
+
+def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[dict[str, Any]]:
+    """The ledger's bars: each with its parts, their seconds and shares, and the sum."""
+    return [
+        {
+            "subject": subjects[account.key],
+            "total": units.summed_seconds(account.total_ns, account.total_ns),
+            "lost": units.seconds(account.lost_ns / 1e9),
+            "parts": [
+                {
+                    "owner": owner,
+                    "title": OWNERS[owner].title,
+                    "meaning": PLAIN[owner],
+                    "ns": ns,
+                    "seconds": units.summed_seconds(ns, account.total_ns),
+                    "share": units.share(ns, account.total_ns),
+                    "wide": ns >= 0.09 * account.total_ns,
+                    "healthy": owner in HEALTHY,
+                }
+                for owner, ns in account.owners
+            ],
+        }
+        for account in accounts
+    ]
+
+
+def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
+    """The detectors by how they fared, in five groups that are always all there."""
+    return [
+        {"state": state, "icon": _ICONS[state], "words": _WORDS[state], "items": [s for s in states if s.state == state]}
+        for state in STATES
+    ]
+
+
+def page_data(views: Sequence[View], rows: Sequence[FindingRow], files: Sequence[str | None]) -> dict[str, Any]:
+    """What the page's script needs besides the columns."""
+    return {
+        "kinds": list(KINDS),
+        "copies": list(COPIES),
+        "needs": list(NEEDS),
+        "triggers": [{"title": t.title, "colours": [t.light, t.dark]} for t in TRIGGERS.values()],
+        "lines": {name: list(pair) for name, pair in LINES.items()},
+        "owners": [
+            {"title": o.title, "colour": o.colour, "meaning": PLAIN[name], "lost": name not in HEALTHY}
+            for name, o in OWNERS.items()
+        ],
+        "flows": [{"subject": v.subject, "rows": v.rows, "file": file} for v, file in zip(views, files, strict=True)],
+        "findings": [
+            {
+                "n": row.number,
+                "from": row.finding.t_start_ns / 1e9,
+                "to": row.finding.t_end_ns / 1e9,
+                "view": row.view,
+                "words": f"{row.title}, {units.seconds(row.finding.cost_s)}",
+                "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[:MOST_RINGS],
+            }
+            for row in rows
+            if row.has_figure
+        ],
+    }
+
+
+def legend(view: View) -> list[dict[str, Any]]:
+    """Retransmissions of one flow by cause and need, with counts."""
+    out: dict[str, dict[str, Any]] = {}
+    for mark, number in view.marks.items():
+        name, need = mark_name(mark)
+        entry = out.setdefault(name, {"name": name, "title": TRIGGERS[name].title, "count": 0, "needs": {}})
+        entry["count"] += number
+        entry["needs"][need] = number
+    order = list(TRIGGERS)
+    return sorted(out.values(), key=lambda entry: order.index(entry["name"]))
+
+

@@ -1,0 +1,95 @@
+"""The page's plain tables: flows and capture quality, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wlanlens.report import units
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+MOST_FLOWS = 50
+MOST_NOTES = 50
+
+
+class Column(NamedTuple):
+    """One column: its head, what it means, and the cell of a row."""
+
+    title: str
+    meaning: str
+    cell: Callable[[Mapping[str, Any]], str]
+
+
+def _count(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: units.count(row[name])
+
+
+_QUALITY = (
+    Column("capture", "file", lambda r: f"{r['capture']} ({r['format']})"),
+    Column("tap", "where the tap sat", lambda r: str(r["vantage"])),
+    Column("records", "records in the file", _count("records")),
+    Column("other", "records of protocols without a row (ARP, beacons ...)", _count("other_records")),
+    Column("TCP segments", "segments followed", _count("tcp_segments")),
+    Column("tap dropped", "by the file's own statistics", _count("tap_drops")),
+    Column("lost before tap", "retransmissions whose first copy never passed the tap", _count("lost_before_tap")),
+    Column("captured twice", "copies made by the tap", _count("capture_duplicates")),
+    Column("delivered twice", "copies made by the network", _count("network_duplicates")),
+    Column("radio repeats", "the same 802.11 frame heard again", _count("mac_copies")),
+    Column("reordered", "segments out of order", _count("reordered")),
+    Column("ACKs of unseen data", "the capture lacks what they acknowledge", _count("unseen_data_acks")),
+    Column("not captured", "time of flows' lives in which packets are missing", lambda r: units.seconds(r["not_captured_ns"] / 1e9)),
+    Column("steps back", "time stamps that run backwards", _count("time_steps")),
+)  # fmt: skip
+
+
+def _rtos(row: Mapping[str, Any]) -> str:
+    """Timer expiries by kind, those that happened."""
+    kinds = (("genuine", "rto_genuine"), ("spurious", "rto_spurious"), ("ACK lost", "rto_ack_lost"), ("undecided", "rto_undecided"))
+    return ", ".join(f"{row[name]} {word}" for word, name in kinds if row[name]) or "0"
+
+
+_FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
+    (("first_t_ns",), Column("start", "its first packet", lambda r: units.seconds(r["first_t_ns"] / 1e9))),
+    (("first_t_ns", "last_t_ns"), Column("lasted", "first to last packet", lambda r: units.seconds((r["last_t_ns"] - r["first_t_ns"]) / 1e9))),
+    (("packets",), Column("packets", "packets sent", _count("packets"))),
+    (("unique_bytes",), Column("data", "payload, each byte counted once", lambda r: units.size(r["unique_bytes"]))),
+    (("throughput_bytes_per_s",), Column("throughput", "unique bytes over the connection's time", lambda r: units.rate(_times(r["throughput_bytes_per_s"], 8)))),
+    (("retransmissions",), Column("sent again", "retransmissions", _count("retransmissions"))),
+    (("needless_retransmissions",), Column("needless", "of these, needless", _count("needless_retransmissions"))),
+    (("rto_genuine", "rto_spurious", "rto_ack_lost", "rto_undecided"), Column("timeouts", "RTO expiries by kind", _rtos)),
+    (("fast_recoveries",), Column("fast recoveries", "episodes of fast recovery", _count("fast_recoveries"))),
+    (("rtt_min_ns",), Column("RTT min", "least round trip (Karn's rule)", lambda r: units.milliseconds(r["rtt_min_ns"]))),
+    (("rtt_mean_ns",), Column("mean", "mean round trip", lambda r: units.milliseconds(r["rtt_mean_ns"]))),
+    (("rtt_max_ns",), Column("max", "greatest round trip", lambda r: units.milliseconds(r["rtt_max_ns"]))),
+    (("idle_max_ns",), Column("longest silence", "between two of its packets", lambda r: units.seconds(_times(r["idle_max_ns"], 1e-9)))),
+    (("mss_bytes",), Column("MSS", "the MSS option sent", lambda r: units.size(r["mss_bytes"]))),
+)  # fmt: skip
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def quality_rows(trace: Trace) -> tuple[tuple[Column, ...], list[list[str]]]:
+    """The columns, and a row a capture."""
+    if not trace.has("quality"):
+        return _QUALITY, []
+    return _QUALITY, [[column.cell(row) for column in _QUALITY] for row in trace.table("quality").to_pylist()]
+
+
+def flow_rows(trace: Trace) -> tuple[list[Column], list[list[str]], int]:
+    """The columns whose sources the table has, a row a direction with data, most bytes first, and how many are left out."""
+    import pyarrow.compute as pc
+
+    if not trace.has("flows"):
+        return [], [], 0
+    flows = trace.table("flows")
+    with_data = flows.filter(pc.greater(flows["unique_bytes"], 0))
+    order = pc.sort_indices(with_data, sort_keys=[("unique_bytes", "descending"), ("flow", "ascending")])
+    top = with_data.take(order[:MOST_FLOWS]).to_pylist()
+    columns = [column for needs, column in _FLOWS if set(needs) <= set(flows.column_names)]
+    who = Column("direction with data", "sender > receiver", lambda row: trace.subject(row["flow"], row["direction"]))
+    columns.insert(0, who)
+    return columns, [[column.cell(row) for column in columns] for row in top], with_data.num_rows - len(top)

@@ -1,0 +1,117 @@
+// Pointing at the figure: the nearest mark by binary search on x, and a line through all rows.
+function watchPointer(figure, tip, line, onFinding) {
+  const box = figure.box;
+  let down = null;
+
+  const place = (event) => {
+    const frame = box.getBoundingClientRect(), area = figure.area();
+    const left = event.clientX - frame.left, top = event.clientY - frame.top;
+    if (left < area.left || left > area.left + area.width) return null;
+    const row = ROWS.findIndex((r) => {
+      const at = figure.rowBox(r);
+      return top >= at.top && top <= at.top + at.height;
+    });
+    const x = figure.x[0] + ((left - area.left) / area.width) * (figure.x[1] - figure.x[0]);
+    return { left, top, row, x, perPixel: (figure.x[1] - figure.x[0]) / area.width };
+  };
+
+  box.addEventListener("pointermove", (event) => {
+    const at = figure.flow && place(event);
+    if (!at || at.row < 0) return leave();
+    figure.pointerX = at.x;
+    line.hidden = false;
+    line.style.left = `${at.left}px`;
+    const finding = at.row === 0 ? findingAt(figure, at) : null;
+    onFinding(finding, false);
+    const words = finding ? finding.words : at.row === 0 ? ownerAt(figure, at) : describe(figure, at);
+    tip.hidden = !words;
+    if (!words) return;
+    tip.textContent = words;
+    const wide = tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(at.left + 14, box.clientWidth - wide - 4))}px`;
+    tip.style.top = `${Math.max(0, at.top - tip.offsetHeight - 10)}px`;
+  });
+  const leave = () => { tip.hidden = line.hidden = true; figure.pointerX = undefined; onFinding(null, false); };
+  box.addEventListener("pointerleave", leave);
+  box.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; }, true);
+  // Plotly covers the page while a button is down, so the release is heard at the window.
+  window.addEventListener("pointerup", (event) => {
+    const still = down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) < 4;
+    down = null;
+    const at = still && figure.flow && place(event);
+    const finding = at && at.row === 0 ? findingAt(figure, at) : null;
+    if (finding) onFinding(finding, true);
+  }, true);
+}
+
+function findingAt(figure, at) {
+  const row = figure.rowBox(ROWS[0]);
+  const lane = Math.floor((at.top - row.top) / (row.height * LANE_SHARE));
+  const reach = 4 * at.perPixel;
+  const near = figure.findings.filter((f) => f.lane === lane && at.x >= f.from - reach && at.x <= f.to + reach);
+  return near.sort((a, b) => (a.to - a.from) - (b.to - b.from))[0] ?? null;
+}
+
+function ownerAt(figure, at) {
+  const { from, to, owner } = figure.flow.ledger;
+  const i = lowerBound(to.length, (k) => to[k] / 1e9, at.x);
+  if (i >= to.length || from[i] / 1e9 > at.x) return "";
+  return `${PAGE.owners[owner[i]].title}: ${lasting((to[i] - from[i]) / 1e9)}\n${PAGE.owners[owner[i]].meaning}`;
+}
+
+function describe(figure, at) {
+  const { flow } = figure, reach = 7 * at.perPixel;
+  if (at.row === 2) return describeRtt(flow, at, reach, figure);
+  const index = at.row === 3 ? flow.flights : null;
+  const n = index ? index.length : flow.x.length;
+  const rowOf = (i) => (index ? index[i] : i);
+  const from = lowerBound(n, (i) => flow.x[rowOf(i)], at.x - reach);
+  const b = pixelsOf(figure, at.row);
+  let best = -1, least = 18 * 18;
+  for (let i = from; i < n && flow.x[rowOf(i)] <= at.x + reach; i++) {
+    const row = rowOf(i);
+    const low = at.row === 3 ? flow.flight[row] : flow.seq[row];
+    const high = at.row === 3 || flow.mark[row] >= ACK ? low : low + flow.size[row];
+    const top = b.py(high), bottom = b.py(low);
+    const dx = (flow.x[row] - at.x) / at.perPixel, dy = at.top < top ? top - at.top : at.top > bottom ? at.top - bottom : 0;
+    const distance = dx * dx + dy * dy;
+    if (distance < least) { least = distance; best = row; }
+  }
+  return best < 0 ? "" : segmentWords(flow, best, figure.x[1] - figure.x[0]);
+}
+
+function describeRtt(flow, at, reach, figure) {
+  const { row, ns } = flow.rtt;
+  const b = pixelsOf(figure, 2, true);
+  let best = -1, least = 18 * 18;
+  for (let i = lowerBound(row.length, (k) => flow.x[row[k]], at.x - reach); i < row.length && flow.x[row[i]] <= at.x + reach; i++) {
+    const dx = (flow.x[row[i]] - at.x) / at.perPixel, dy = b.py(ns[i] / 1e9) - at.top;
+    if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = i; }
+  }
+  if (best < 0) return "";
+  return `round trip ${lasting(ns[best] / 1e9)}\n${segmentWords(flow, row[best], figure.x[1] - figure.x[0])}`;
+}
+
+function pixelsOf(figure, row, log = false) {
+  const at = figure.rowBox(ROWS[row]), range = figure.y[ROWS[row].axis];
+  const value = log ? (v) => Math.log10(Math.max(v, 1e-9)) : (v) => v;
+  return { py: (v) => at.top + at.height * (1 - (value(v) - range[0]) / (range[1] - range[0])) };
+}
+
+function segmentWords(flow, row, range) {
+  const mark = flow.mark[row], kind = PAGE.kinds[flow.kind[row]].replace(/_/g, " ");
+  const head = `packet ${flow.packet[row]} at ${moment(flow.x[row], range)}`;
+  const lines = [head];
+  if (mark >= ACK) {
+    lines.push(`${kind} ${grouped(flow.seq[row], 0)}` + (flow.size[row] >= 0 ? `, window ${bytes(flow.size[row])}` : ""));
+  } else {
+    lines.push(`${kind} ${grouped(flow.seq[row], 0)} to ${grouped(flow.seq[row] + flow.size[row], 0)} (${bytes(flow.size[row])})`);
+    if (mark >= RETRANSMISSION) {
+      const need = PAGE.needs[(mark - RETRANSMISSION) % 3];
+      const why = PAGE.triggers[Math.floor((mark - RETRANSMISSION) / 3)].title;
+      lines.push(`sent again: ${why}, ${need === "unknown" ? "need unknown" : need}`);
+    } else if (mark > 0) lines.push(PAGE.copies[mark].replace(/_/g, " "));
+  }
+  if (flow.flight[row] >= 0) lines.push(`in flight ${bytes(flow.flight[row])}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,129 @@
+"""Which connections get a figure, and their rows as the page stores them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.plots._reduce import strokes, thin
+from wlanlens.plots._rows import NONE, FlowKey, FlowRows, flow_rows
+from wlanlens.report import encode
+from wlanlens.tables import OWNERS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from wlanlens.finding import Finding
+    from wlanlens.trace import Trace
+
+MOST_VIEWS = 20
+"""Connections with a figure: more than anyone clicks through, few enough for one page."""
+
+MOST_ROWS = 1_500_000
+"""Rows drawn one by one: 40 MB in the browser, a tenth of a second to paint. A longer flow is reduced to REDUCED_ROWS."""
+
+REDUCED_ROWS = 400_000
+"""Ordinary rows kept of a longer flow; what is rare comes on top, all of it."""
+
+ACK = 128
+"""Added to the mark of an ACK's row, so that one byte tells both."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One connection's figure."""
+
+    key: FlowKey
+    subject: str
+    rows: int
+    """Rows of the connection in this direction, and of its ACKs."""
+    reduced: bool
+    undrawable: int
+    marks: dict[int, int]
+    """Retransmissions by mark."""
+    packed: str
+    """The columns, as `encode.columns` packs them."""
+
+
+def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey, int]]:
+    """(flow, bytes of payload) of every direction that carried data: those that cost most first, then by bytes."""
+    if not trace.has("segments"):
+        return []
+    by = ["capture", "flow", "direction"]
+    sums = trace.table("segments").select([*by, "len"]).group_by(by).aggregate([("len", "sum")])
+    cost: dict[FlowKey, float] = defaultdict(float)
+    for f in findings:
+        if f.flow is not None and f.direction is not None:
+            cost[FlowKey(f.capture, f.flow, f.direction)] += f.cost_s
+    columns = [sums[name].to_pylist() for name in (*by, "len_sum")]
+    found = [(FlowKey(c, f, d), size) for c, f, d, size in zip(*columns, strict=True) if size]
+    return sorted(found, key=lambda item: (-cost[item[0]], -item[1], item[0]))
+
+
+def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
+    """Read and pack one connection."""
+    rows = flow_rows(trace, key)
+    full = len(rows)
+    columns: dict[str, NDArray[Any]] = {}
+    if full > MOST_ROWS:
+        first = np.flatnonzero(~rows.is_ack & (rows.mark == 0))
+        merged = strokes(rows.t_ns[first], rows.seq[first], rows.seq[first] + rows.size[first], REDUCED_ROWS)
+        columns = {"stroke_t0": merged.t0, "stroke_t1": merged.t1, "stroke_lo": merged.lo, "stroke_hi": merged.hi}
+        rows = rows.take(thin(rows, REDUCED_ROWS))
+    again = rows.mark[rows.is_retransmission]
+    values, counts = np.unique(again, return_counts=True)
+    return View(
+        key=key,
+        subject=trace.subject(key.flow, key.direction),
+        rows=full,
+        reduced=full > MOST_ROWS,
+        undrawable=rows.undrawable,
+        marks={int(v): int(n) for v, n in zip(values, counts, strict=True)},
+        packed=encode.columns({**_row_columns(rows), **columns, **_ledger_columns(ledger, key)}),
+    )
+
+
+def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
+    sampled = np.flatnonzero(rows.rtt_ns != NONE)
+    timed = np.flatnonzero(rows.rto_ns != NONE)
+    # The timer is a step line: only where it changes, and its last value.
+    changes = np.diff(rows.rto_ns[timed], prepend=NONE - 1) != 0
+    if len(timed):
+        changes[-1] = True
+    timed = timed[changes]
+    return {
+        "t": rows.t_ns,
+        "packet": rows.packet,
+        "kind": rows.kind,
+        "mark": rows.mark.astype(np.int64) + ACK * rows.is_ack,
+        "seq": rows.seq,
+        "size": rows.size,
+        "flight": rows.flight,
+        "rtt_row": sampled,
+        "rtt_ns": rows.rtt_ns[sampled],
+        "rto_row": timed,
+        "rto_ns": rows.rto_ns[timed],
+        "sack_row": rows.sack_row,
+        "sack_left": rows.sack_left,
+        "sack_right": rows.sack_right,
+    }
+
+
+def _ledger_columns(ledger: pa.Table, key: FlowKey) -> dict[str, NDArray[Any]]:
+    import pyarrow.compute as pc
+
+    mask = pc.and_(pc.equal(ledger["flow"], key.flow), pc.equal(ledger["direction"], key.direction))
+    if "capture" in ledger.column_names:
+        mask = pc.and_(mask, pc.equal(ledger["capture"], key.capture))
+    ours = ledger.filter(mask).sort_by("t_start_ns")
+    owner = [OWNERS.index(o) for o in ours["owner"].to_pylist()]
+    return {
+        "ledger_from": ours["t_start_ns"].to_numpy(),
+        "ledger_to": ours["t_end_ns"].to_numpy(),
+        "ledger_owner": np.array(owner, np.int64),
+    }
