@@ -54,8 +54,8 @@ def payload_direction(name: str) -> str:
 
 def offset_s(name: str) -> float:
     """Seconds from the trace's start to the truth's t = 0 (the first SYN)."""
-    t = trace(name)
-    return float(truth(name)["t0_epoch"]) - t.start_ns / 1e9
+    first = trace(name).table("segments").column("time")[0].value
+    return float(truth(name)["t0_epoch"]) - first / 1e9
 
 
 def of(findings: Findings, code: str) -> list[wl.Finding]:

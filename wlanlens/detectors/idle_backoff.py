@@ -33,10 +33,10 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     How it decides
     --------------
     From `timeouts`. `timer_kept_long_by` names why a timer after a run still ran long: `backoff` when it ran longer
-    than the timeout without backoff, `rtt_sample` when the sender had taken the idle time for a round trip and its timeout
-    without backoff had grown by it. `kept_factor`: so many times longer; between one and two, the ratio of a doubling,
-    so that the error of the timer model (some 10 %) does not matter. `saved_by_reset_s` is the time that would have
-    been saved had the timer been as short as before the run: exact after a run, as the link was up; within a run at
+    than the timeout without backoff, `rtt_sample` when the sender had taken the idle time for a round trip and its
+    timeout without backoff had grown by it. `kept_factor`: so many times longer; between one and two, the ratio of a
+    doubling, so that the error of the timer model (some 10 %) does not matter. `saved_by_reset_s` is the time that would
+    have been saved had the timer been as short as before the run: exact after a run, as the link was up; within a run at
     most, the last wait less that timeout; nothing when late ACKs, not the resend, ended it.
 
     What fools it

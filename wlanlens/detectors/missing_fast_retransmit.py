@@ -47,8 +47,8 @@ def missing_fast_retransmit(
     within `wait_rtts` round trips and at least `min_wait_ms` after it, is the fast retransmission; one round trip
     covers the reordering window of RACK (RFC 8985) and 20 ms the scheduling of a busy host. Otherwise, in this order:
     `after_timeout` when the ACK does not go beyond what had been sent at an expiry before; `recovery_point` when it
-    does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of bytes
-    below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
+    does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of
+    bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
     `no_sack_blocks` when SACK was agreed and that direction never sent a block; `filled_without_resend` when new data
     was acknowledged without a resend. What is left is wrong.
 
