@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Owner of each state of `intervals`, before refinement.
+#: Owner of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timer was
+#: right to expire: the finding `spurious_timeout` says that it was not. After the last ACK of data nothing is owed to
+#: anyone, and what was not captured is not known.
 OWNER_OF_STATE = {
     "handshake": "handshake",
     "idle": "application",
@@ -26,24 +28,57 @@ OWNER_OF_STATE = {
     "fast_recovery": "fast_recovery",
     "slow_start": "slow_start",
     "transfer": "transfer",
-    "closing": "application",
+    "closing": "unknown",
     "not_captured": "unknown",
 }
 
 #: Kinds of timeout after which nothing had to be sent again.
 NEEDLESS_KINDS = ("spurious", "ack_lost")
 
+#: A transfer stands in a queue when its mean round trip is longer than the flow's least by this: the least
+#: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. Below, a queue keeps the
+#: path full while windows are halved and is of use. The detector `overbuffering` has the same figure.
+QUEUE_NS = 200_000_000
+
+
+#: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
+#: so that the queue holds as much as the path does. A larger window would only lengthen the queue, so the time is not
+#: the window's. The detector `window_limited` has the same figure.
+FULL_PATH = 2
+
 
 def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
-    """The owner of each interval, as an index into `OWNERS`."""
-    states = intervals.column("state").to_pandas().astype("category")
-    table = np.array([OWNERS.index(OWNER_OF_STATE.get(state, "unknown")) for state in states.cat.categories], np.int8)
-    owners: Array = np.append(table, np.int8(OWNERS.index("unknown")))[states.cat.codes.to_numpy()]
-    if timeouts is not None and timeouts.num_rows and intervals.num_rows:
-        owners[_after_needless(intervals, timeouts) & (owners == OWNERS.index("loss_recovery"))] = OWNERS.index(
-            "spurious_recovery"
-        )
+    """The owner of each interval, as an index into `OWNERS`.
+
+    By its state (`OWNER_OF_STATE`), with three refinements. Recovery after a timeout that was not needed is
+    `spurious_recovery`. Time under the receiver's limit in which the window filled the path (`FULL_PATH`) is the
+    path's: `transfer`. A transfer whose round trips are far above the flow's least (`QUEUE_NS`) is `queue`.
+    """
+    state, states = _codes(intervals.column("state"))
+    table = np.array([OWNERS.index(OWNER_OF_STATE.get(s, "unknown")) for s in states], np.int8)
+    owners: Array = table[state] if len(table) else np.zeros(0, np.int8)
+    if not len(owners):
+        return owners
+    if timeouts is not None and timeouts.num_rows:
+        _give(owners, _after_needless(intervals, timeouts), "loss_recovery", "spurious_recovery")
+    rtt, least = _round_trips(intervals)
+    limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
+    _give(owners, limited & (least > 0) & (rtt // FULL_PATH > least), "receiver_window", "transfer")
+    _give(owners, (least > 0) & (rtt - QUEUE_NS >= least), "transfer", "queue")
     return owners
+
+
+def _give(owners: Array, which: Array, old: str, new: str) -> None:
+    owners[which & (owners == OWNERS.index(old))] = OWNERS.index(new)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
+    """An enum column as codes and what they mean."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks()
+    whole = whole if isinstance(whole, pa.DictionaryArray) else whole.dictionary_encode()
+    return np.asarray(whole.indices.to_numpy(zero_copy_only=False), np.int64), whole.dictionary.to_pylist()
 
 
 def _after_needless(intervals: pa.Table, timeouts: pa.Table) -> Array:
@@ -55,3 +90,24 @@ def _after_needless(intervals: pa.Table, timeouts: pa.Table) -> Array:
     packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(NEEDLESS_KINDS)))
     found = pc.is_in(intervals.column("timeout_packet"), packets.combine_chunks())
     return np.asarray(found.to_numpy(), dtype=bool)
+
+
+def _round_trips(intervals: pa.Table) -> tuple[Array, Array]:
+    """Mean round trip in each interval, and the least of its flow's direction; -1 for unknown."""
+    rtt, least = (_known(intervals.column(name)) for name in ("rtt_ns", "rtt_min_ns"))
+    capture, _ = _codes(intervals.column("capture"))
+    direction, _ = _codes(intervals.column("direction"))
+    flow = intervals.column("flow").to_numpy().astype(np.int64)
+    order = np.lexsort((direction, flow, capture))
+    c, f, d = capture[order], flow[order], direction[order]
+    new = np.concatenate(([True], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
+    most = np.iinfo(np.int64).max
+    of_flow = np.minimum.reduceat(np.where(least[order] < 0, most, least[order]), np.flatnonzero(new))
+    out = np.empty(len(rtt), np.int64)
+    out[order] = np.where(of_flow == most, -1, of_flow)[np.cumsum(new) - 1]
+    return rtt, out
+
+
+def _known(column: pa.ChunkedArray) -> Array:
+    """Whole numbers; -1 for null."""
+    return np.asarray(column.fill_null(-1).to_numpy(), np.int64)

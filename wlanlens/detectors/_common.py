@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,10 @@ NULL = -(2**62)
 
 #: Packet numbers of one table that a finding carries as evidence: a screenful. `values` says how many were left out.
 EVIDENCE_SHOWN = 50
+
+#: Findings that one detector makes of one trace, costliest first; the others are summed up in one more. A flood of
+#: 60 000 connections that all time out must not become 60 000 findings.
+FINDINGS_MOST = 1000
 
 #: A finding is `info` below both of these ...
 INFO_SHARE, INFO_S = 0.01, 0.1
@@ -59,6 +63,30 @@ class Rows:
     def take(self, which: Array) -> Rows:
         """Some of the rows, by mask or position."""
         return Rows(self.key[which], {name: column[which] for name, column in self._columns.items()})
+
+    def ordered(self, *columns: str) -> Rows:
+        """The rows by key, then by these columns."""
+        return self.take(np.lexsort([self._columns[name] for name in reversed(columns)] + [self.key]))
+
+    def latest(self, column: str, keys: Array, values: Array) -> Array:
+        """Position of the last row of each key whose `column`, which must rise within a key, is no more than each
+        value; -1 for none. A binary search of all at once."""
+        risen = self._columns[column]
+        low, high = np.searchsorted(self.key, keys), np.searchsorted(self.key, keys, side="right")
+        first = low.copy()
+        while True:
+            searching = low < high
+            if not searching.any():
+                return np.where(low > first, low - 1, -1)
+            middle = np.minimum((low + high) // 2, len(risen) - 1)
+            below = risen[middle] <= values
+            low, high = np.where(searching & below, middle + 1, low), np.where(searching & ~below, middle, high)
+
+    def any_between(self, column: str, keys: Array, start: Array, end: Array) -> Array:
+        """Whether a row of each key has a `column`, rising within a key, from start to end, both included."""
+        at = self.latest(column, keys, end)
+        values = self._columns[column]
+        return (at >= 0) & (values[at] >= start) if len(values) else np.zeros(len(keys), bool)
 
 
 class Facts:
@@ -111,7 +139,7 @@ class Facts:
         """One number a row: capture, connection and direction."""
         flow = table.column("flow").to_numpy().astype(np.int64)
         back = enum_mask(table.column("direction"), ("b2a",))
-        return (self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + back
+        return np.asarray((self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + back)
 
     def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
         parts = [np.zeros(0, np.int64)]
@@ -219,6 +247,30 @@ class Facts:
             direction=self.direction(key),
         )
 
+    def rest(
+        self, code: str, keys: Array, t_start_ns: Array, t_end_ns: Array, cost_ns: Array, what: str
+    ) -> Iterator[Finding]:
+        """One finding that sums up those beyond `FINDINGS_MOST`; none when there are none."""
+        if not len(keys):
+            return
+        cost_s = float(cost_ns.sum()) / 1e9
+        directions = len(np.unique(keys))
+        yield Finding(
+            code=code,
+            t_start_ns=int(t_start_ns.min()),
+            t_end_ns=max(int(t_start_ns.min()), int(t_end_ns.max())),
+            capture=self.capture(int(keys[0])),
+            subject=f"{count(directions, 'more flow')}",
+            severity=severity(cost_s, self.trace.duration_ns / 1e9),
+            confidence=0.9,
+            cost_s=cost_s,
+            values={"cases_count": len(keys), "flows_count": directions},
+            sentence=(
+                f"{count(len(keys), 'more case')} of {what} in {count(directions, 'flow')}, each cheaper than "
+                f"those listed, cost {time(cost_s)} in all."
+            ),
+        )
+
     def undecided(self, code: str, keys: Array, sentence: str) -> Undecided:
         """Cases of which this capture cannot tell, one a key given."""
         one = len(np.unique(keys)) == 1
@@ -238,7 +290,8 @@ def _and(mask: Array | None, other: Array) -> Array:
 
 def _plain(value: Any) -> Value:
     """NumPy's numbers as Python's."""
-    return value.item() if isinstance(value, np.generic) else value
+    plain: Value = value.item() if isinstance(value, np.generic) else value
+    return plain
 
 
 def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -272,6 +325,14 @@ def vector(column: pa.ChunkedArray) -> Array:
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
     return np.asarray(column.cast(pa.string()).to_numpy(), object)
+
+
+def most(cost: Array) -> tuple[Array, Array]:
+    """Positions of the `FINDINGS_MOST` costliest, in order, and of the rest."""
+    if len(cost) <= FINDINGS_MOST:
+        return np.arange(len(cost)), np.zeros(0, np.int64)
+    order = np.argsort(-cost, kind="stable")
+    return np.sort(order[:FINDINGS_MOST]), np.sort(order[FINDINGS_MOST:])
 
 
 def groups(key: Array) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, Rows
+from wlanlens.detectors._common import NULL, Array, Facts
 
 COLUMNS = (
     "packet", "t_ns", "rel_seq", "len", "kind", "kind_by", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
@@ -35,6 +35,9 @@ class Runs:
 
     def __init__(self, facts: Facts) -> None:
         rows = facts.rows("timeouts", COLUMNS)
+        # A SYN or SYN-ACK sent again after its ACK had passed the tap crossed that ACK: there was nothing to wait for.
+        crossed = (rows["rel_seq"] == 0) & (rows["kind_by"] == "acked")
+        rows = rows.take(~crossed)
         order = np.lexsort((rows["packet"], rows["t_ns"], rows.key))
         self.rows = rows.take(order)
         key, t, progress = self.rows.key, self.rows["t_ns"], self.rows["progress_ns"]

@@ -46,14 +46,20 @@ class Stamps:
 
     def _ticks(self) -> tuple[Array, Array]:
         first, length = groups(self.key)
-        last = first + length - 1
-        elapsed = self.t[last] - self.t[first]
-        ticks = ticks_between(self.tsval[first], self.tsval[last])
-        told = (elapsed >= SETTLED_NS) & (ticks > 0)
-        measured = elapsed / np.where(told, ticks, 1)
-        nearest = TICKS_NS[np.argmin(np.abs(np.log(np.maximum(measured, 1))[:, None] - np.log(TICKS_NS)[None, :]), axis=1)]
-        near = (measured > nearest * 2 / 3) & (measured < nearest * 3 / 2)
-        return np.where(told & near, nearest, 0), length
+        # The median over four stretches from the first ACK on: one held at the end of a stretch does not matter.
+        measured = np.full((4, len(first)), np.nan)
+        for n in range(4):
+            last = first + (length - 1) * (n + 1) // 4
+            elapsed, ticks = self.t[last] - self.t[first], ticks_between(self.tsval[first], self.tsval[last])
+            told = (elapsed >= SETTLED_NS) & (ticks > 0)
+            measured[n, told] = elapsed[told] / ticks[told]
+        measured.sort(axis=0)  # NaN goes to the end
+        known = np.sum(~np.isnan(measured), axis=0)
+        middle = measured[np.maximum(known - 1, 0) // 2, np.arange(len(first))]
+        distance = np.abs(np.log(np.where(known > 0, middle, 1.0))[:, None] - np.log(TICKS_NS)[None, :])
+        nearest = TICKS_NS[np.argmin(distance, axis=1)]
+        near = (known > 0) & (distance.min(axis=1) < np.log(1.5))
+        return np.where(near, nearest, 0), length
 
     def late_ns(self, i: Array, reference: Array) -> Array:
         """By how much ACK `i` was later than ACK `reference` on its way: arrival distance less timestamp distance."""

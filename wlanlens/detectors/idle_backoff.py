@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, at, time
+from wlanlens.detectors._common import NULL, Array, Facts, at, most, time
 from wlanlens.detectors._runs import Runs
 from wlanlens.finding import Finding
 from wlanlens.registry import detector
@@ -20,8 +20,8 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
 
     What it finds
     -------------
-    Runs of two or more timer expiries without an ACK of new data between them, and single expiries whose timer still
-    ran with an earlier run's backoff although new data had been acknowledged in between. The cost is the idle time from
+    Runs of two or more timer expiries without an ACK of new data between them, and later expiries whose timer was still
+    long from such a run although new data had been acknowledged in between. The cost is the idle time from
     the last data sent to the first ACK of new data.
 
     Why it happens
@@ -32,11 +32,12 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
 
     How it decides
     --------------
-    From `timeouts`. `saved_by_reset_s` is the time that would have been saved had the backoff been reset: for a kept
-    backoff the wait less the timeout without backoff, which is exact, as the link was up; for a run, at most the last
-    wait less that timeout, and nothing when late ACKs, not the resend, ended the run. `kept_factor`: the backoff was
-    kept when the timer ran so many times longer than the timeout without backoff; half-way between one and two
-    doublings' ratio, so that the error of the timer model (some 10 %) does not matter.
+    From `timeouts`. `timer_kept_long_by` names why a timer after a run still ran long: `backoff` when it ran longer
+    than the timeout without backoff, `rtt_sample` when the sender had taken the idle time for a round trip and its
+    timeout without backoff had grown by it. `kept_factor`: so many times longer; between one and two, the ratio of a
+    doubling, so that the error of the timer model (some 10 %) does not matter. `saved_by_reset_s` is the time that would
+    have been saved had the timer been as short as before the run: exact after a run, as the link was up; within a run at
+    most, the last wait less that timeout; nothing when late ACKs, not the resend, ended it.
 
     What fools it
     -------------
@@ -55,29 +56,29 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
         return
     rows = runs.rows
     length = runs.last - runs.first + 1
-    waited, fresh = rows["waited_ns"], rows["fresh_rto_ns"]
-    kept = _kept(runs, kept_factor)
+    kept, short = _kept_long(runs, kept_factor)
     life = facts.life_s(runs.key)
-    for run in np.flatnonzero((length >= 2) | kept):
+    which = np.flatnonzero((length >= 2) | (kept != ""))
+    idle = runs.t_end_ns - runs.t_start_ns
+    listed, others = most(idle[which])
+    for run in which[listed].tolist():
         part, key = runs.members(run), runs.key[run]
         kinds = rows["kind"][part]
-        idle_s = int(runs.t_end_ns[run] - runs.t_start_ns[run]) / 1e9
-        last = int(runs.last[run])
+        idle_s = int(idle[run]) / 1e9
         saved = 0
-        if fresh[last] != NULL and runs.answered[run] and kinds[-1] != "spurious":
-            saved = max(0, int(waited[last] - fresh[last]))
-        n = len(kinds)
+        if short[run] != NULL and runs.answered[run] and kinds[-1] != "spurious":
+            saved = max(0, int(rows["waited_ns"][part][-1] - short[run]))
         names = ", ".join(f"{int((kinds == kind).sum())} {kind}" for kind in dict.fromkeys(kinds))
         values: dict[str, float | int | str] = {
-            "expiries_count": n,
+            "expiries_count": len(kinds),
             "kinds": names,
             "idle_s": idle_s,
-            "longest_wait_s": int(waited[part].max()) / 1e9,
+            "longest_wait_s": int(rows["waited_ns"][part].max()) / 1e9,
             "saved_by_reset_s": saved / 1e9,
-            "backoff_kept": "yes" if kept[run] else "no",
+            "timer_kept_long_by": kept[run] or "nothing",
         }
-        if fresh[last] != NULL:
-            values["rto_without_backoff_ms"] = int(fresh[last]) / 1e6
+        if short[run] != NULL:
+            values["rto_without_backoff_ms"] = int(short[run]) / 1e6
         yield facts.finding(
             "idle_backoff",
             key,
@@ -88,31 +89,48 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
             confidence=0.95,
             values=values,
             evidence={"timeouts": rows["packet"][part], "segments": runs.packets(run)},
-            sentence=_sentence(facts.subject(key), runs, int(run), bool(kept[run]), idle_s, saved / 1e9),
+            sentence=_sentence(facts.subject(key), runs, run, kept[run], idle_s, saved / 1e9),
         )
+    which = which[others]
+    yield from facts.rest(
+        "idle_backoff", runs.key[which], runs.t_start_ns[which], runs.t_end_ns[which], idle[which], "a timer backed off"
+    )
 
 
-def _kept(runs: Runs, factor: float) -> Array:
-    """Runs whose first wait still had the backoff of the run before, although that had ended with an ACK of new data."""
+def _kept_long(runs: Runs, factor: float) -> tuple[Array, Array]:
+    """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
+    without any of that, ns."""
     rows, first = runs.rows, runs.first
     waited, fresh = rows["waited_ns"][first], rows["fresh_rto_ns"][first]
-    out = np.zeros(len(runs), bool)
-    follows = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1]
-    out[1:] = follows & (fresh[1:] != NULL) & (waited[1:] > factor * fresh[1:])
-    return out
+    reason, short = np.full(len(runs), "", object), np.array(fresh)
+    if len(runs) < 2:
+        return reason, short
+    before = fresh[:-1]
+    # Only a run that ended with new data leaves a timer behind, and only while the sender has gone on from there.
+    soon = rows["silent_from_ns"][first[1:]] <= runs.t_end_ns[:-1]
+    follows = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before != NULL) & (fresh[1:] != NULL) & soon
+    backoff = follows & (waited[1:] > factor * fresh[1:])
+    sample = follows & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
+    reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
+    short[1:][sample] = before[sample]
+    return reason, short
 
 
-def _sentence(subject: str, runs: Runs, run: int, kept: bool, idle_s: float, saved_s: float) -> str:
-    part = runs.members(run)
-    n, t = part.stop - part.start, runs.rows["t_ns"][part]
-    times = "once" if n == 1 else f"{n} times in a row"
-    text = f"{subject}: the retransmission timer expired {times}"
-    text += f", at {at(t[0])}" if n == 1 else f", from {at(t[0])} to {at(t[-1])}"
-    text += f", and the sender stood idle for {time(idle_s)}"
+_KEPT = {
+    "": "",
+    "backoff": "; it still ran with the backoff of the timeouts before, although new data had been acknowledged",
+    "rtt_sample": "; it ran so long because the sender had taken the idle time before for a round trip",
+}
+
+
+def _sentence(subject: str, runs: Runs, run: int, kept: str, idle_s: float, saved_s: float) -> str:
+    t = runs.rows["t_ns"][runs.members(run)]
+    when = f"at {at(t[0])}" if len(t) == 1 else f"{len(t)} times in a row, from {at(t[0])} to {at(t[-1])}"
+    text = f"{subject}: the retransmission timer expired {when}, and the sender stood idle for {time(idle_s)}"
     if not runs.answered[run]:
         text += " without any ACK of new data to the end"
-    if kept:
-        text += "; the timer still ran with the backoff of the timeouts before, although new data had been acknowledged"
+    text += _KEPT[kept]
     if saved_s > 0:
-        text += f"; with the backoff reset it would have waited {'' if kept and n == 1 else 'up to '}{time(saved_s)} less"
+        up_to = "" if kept and len(t) == 1 else "up to "
+        text += f"; with the timer as before the silence it would have waited {up_to}{time(saved_s)} less"
     return text + "."

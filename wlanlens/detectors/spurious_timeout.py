@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, time
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
 from wlanlens.detectors._runs import NEEDLESS, Runs
 from wlanlens.detectors._stamps import Stamps
 from wlanlens.finding import Finding, Undecided
@@ -31,21 +31,23 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     Why it happens
     --------------
     An adapter or driver keeps received ACKs for longer than the timeout; a radio link retries a frame for hundreds of
-    milliseconds; a handoff or a fade holds packets up. The timer cannot know. A sender without F-RTO (RFC 5682) or Eifel
-    (RFC 3522) then repeats the whole flight and starts slowly again.
+    milliseconds; a handoff or a fade holds packets up. The timer cannot know. A sender without F-RTO (RFC 5682) or
+    Eifel (RFC 3522) then repeats the whole flight and starts slowly again.
 
     How it decides
     --------------
     By `kind` in `timeouts`, which rests on evidence, best first: the first ACK's echoed timestamp is older than the
-    resend, a DSACK reports the copy as a duplicate, the bytes after it are acknowledged by their originals, the ACK came
-    sooner after the resend than any round trip. Expiries between two ACKs of new data are one finding. `late_ack_ms`:
+    resend, a DSACK reports the copy as a duplicate, the bytes after it are acknowledged by their originals, the ACK
+    came sooner after the resend than any round trip. Expiries between two ACKs of new data are one finding.
+    `late_ack_ms`:
     from this lateness on, by its own timestamp against the ACK before, the ACK that ended the run is said to have been
     late itself; 20 ms is five ticks of a 4 ms timer and above the jitter of a path.
 
     What fools it
     -------------
-    Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such expiries
-    are left undecided. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
+    Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such
+    expiries are left undecided. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both
+    stay silent.
 
     References
     ----------
@@ -76,28 +78,38 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
     late = _lateness(facts, runs)
     recovery_ns, recovery_end = _recoveries(facts, runs)
     resends = facts.rows(
-        "segments", ["packet", "t_ns", "len", "needless"], where={"transmission": ("retransmission",)}, keys=runs.key[which]
+        "segments",
+        ["packet", "t_ns", "len", "needless"],
+        where={"transmission": ("retransmission",)},
+        valid=("t_ns",),
+        keys=runs.key[which],
     )
     resends = resends.take(resends["needless"] == 1)
     life = facts.life_s(runs.key)
-    for run in which:
-        part, key = runs.members(run), runs.key[run]
-        kinds = rows["kind"][part]
-        mine = [k for k in NEEDLESS if k in kinds]
-        t_start, t_idle = int(runs.t_start_ns[run]), int(runs.t_end_ns[run])
+    # Expiries before the first needless one of a run had their reason: the cost begins after them.
+    needless = np.isin(rows["kind"], NEEDLESS)
+    begun = np.searchsorted(np.cumsum(needless), np.concatenate(([0], np.cumsum(needless)))[runs.first] + 1)
+    begun = np.minimum(begun, len(rows) - 1)
+    t_begun = rows["silent_from_ns"][begun]
+    cost = runs.t_end_ns - t_begun + recovery_ns
+    listed, others = most(cost[which])
+    for run in which[listed].tolist():
+        part, key, first = runs.members(run), runs.key[run], int(begun[run])
+        kinds, mine = rows["kind"][part], needless[part]
+        t_start, t_idle = int(t_begun[run]), int(runs.t_end_ns[run])
         t_end = max(t_idle, int(recovery_end[run]))
-        again = _within(resends, key, int(rows["t_ns"][part][0]), t_end)
+        again = _within(resends, key, int(rows["t_ns"][first]), t_end)
         idle_s, recovery_s = (t_idle - t_start) / 1e9, int(recovery_ns[run]) / 1e9
         late_ms = late[run] / 1e6 if late[run] != NULL else None
         by = [b for k, b in zip(kinds, rows["kind_by"][part], strict=True) if k in NEEDLESS]
-        why = _why(mine, late_ms, late_ack_ms)
+        why = _why(set(kinds[mine]), late_ms, late_ack_ms)
         values: dict[str, float | int | str] = {
             "expiries_count": len(kinds),
             "spurious_count": int((kinds == "spurious").sum()),
             "ack_lost_count": int((kinds == "ack_lost").sum()),
             "undecided_count": int((kinds == "undecided").sum()),
             "genuine_count": int((kinds == "genuine").sum()),
-            "first_expiry_s": int(rows["t_ns"][part][0]) / 1e9,
+            "first_expiry_s": int(rows["t_ns"][first]) / 1e9,
             "idle_s": idle_s,
             "recovery_s": recovery_s,
             "needless_resends_count": len(again),
@@ -118,24 +130,30 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
             values=values,
             evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *again["packet"]]},
             sentence=(
-                f"{facts.subject(key)}: the retransmission timer expired {_times(len(kinds))} from "
-                f"{at(rows['t_ns'][part][0])} though {why}; the sender stood idle for {time(idle_s)} and sent "
+                f"{facts.subject(key)}: the retransmission timer expired {_times(int(mine.sum()))} "
+                f"{at(rows['t_ns'][first])} though {why}; the sender stood idle for {time(idle_s)} and sent "
                 f"{count(len(again), 'segment')} again needlessly, {time(idle_s + recovery_s)} in all."
             ),
         )
+    which = which[others]
+    yield from facts.rest(
+        "spurious_timeout", runs.key[which], t_begun[which], runs.t_end_ns[which], cost[which], "a spurious timeout"
+    )
 
 
 def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
+    return "at" if number == 1 else f"{number} times from"
 
 
-def _why(kinds: list[str], late_ms: float | None, late_ack_ms: float) -> str:
-    if kinds == ["ack_lost"]:
+def _why(kinds: set[str], late_ms: float | None, late_ack_ms: float) -> str:
+    if kinds == {"ack_lost"}:
         return "the data had arrived and only its ACKs were lost"
     if late_ms is not None and late_ms >= late_ack_ms:
         return f"nothing had been lost: the ACK came {late_ms:.0f} ms late, by its own timestamp"
     if late_ms is not None:
-        return "nothing had been lost: the data, not the ACK, was late on its way or at the receiver"
+        return (
+            "the data had not been lost: the ACK that came had only just been made, so ACKs before it were lost or late"
+        )
     return "nothing had been lost: the data or its ACK was late"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, at, time
+from wlanlens.detectors._common import NULL, Array, Facts, at, most, time
 from wlanlens.detectors._runs import Runs
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
@@ -21,8 +21,8 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
 
     What it finds
     -------------
-    Losses of the last segments that the application had to send: no later data made the receiver send duplicate ACKs,
-    so the sender waited for its retransmission timer or for a tail loss probe. The cost is that wait.
+    Losses among the last segments that the application had to send: too little later data made the receiver send
+    duplicate ACKs, so the sender waited for its retransmission timer or for a tail loss probe. The cost is that wait.
 
     Why it happens
     --------------
@@ -31,42 +31,64 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
 
     How it decides
     --------------
-    A row of `timeouts` that is genuine and has `tail` set; or a retransmission whose trigger is a tail loss probe, that
-    was needed, and after which no expiry followed before its ACK. `quiet_ms`: for a probe, no new data may follow its
-    ACK within this time, for then the transfer was not at its end but blocked in its middle; 50 ms is above a sender's
-    reaction and below most pauses of an application.
+    A genuine expiry in `timeouts`, or a needed retransmission whose trigger is a tail loss probe and which no expiry
+    follows before its ACK; before it fewer than three duplicate ACKs in a row since the last data, and after it no new
+    data until everything sent before is acknowledged. `quiet_ms`: nor within this time after that ACK, for then the
+    transfer was not at its end but blocked in its middle; 50 ms is above a sender's reaction and below most pauses of
+    an application.
 
     What fools it
     -------------
-    An application that pauses ends a transfer, too: the loss before its pause counts. A pause without a loss has no
-    timer and stays silent. Where the kind of the expiry cannot be told, the case is left undecided.
+    An application that pauses ends a transfer, too: a loss before its pause counts. A pause without a loss has no timer
+    and stays silent, and so do lost SYNs. Where the kind of the expiry cannot be told, the case is left undecided.
 
     References
     ----------
     RFC 8985 section 7 (tail loss probe), RFC 6298, RFC 5681 section 3.2.
     """
     facts = Facts(trace)
+    quiet_ns = int(quiet_ms * 1e6)
     runs = Runs(facts)
-    tail = runs.rows["tail"] == 1
-    kinds = runs.rows["kind"]
-    if len(runs):
-        yield from _by_timer(facts, runs, np.flatnonzero(runs.any_of(tail & (kinds == "genuine"))))
-    yield from _by_probe(facts, runs, int(quiet_ms * 1e6))
-    open_ = tail & (kinds == "undecided")
-    if open_.any():
-        yield facts.undecided(
-            "tail_loss",
-            runs.rows.key[open_],
-            "The timer repeated the end of a transfer, but whether it had been lost cannot be told from this capture.",
-        )
+    last = runs.rows.take(runs.last)
+    kinds = last["kind"]
+    mine = np.flatnonzero(np.isin(kinds, ("genuine", "undecided")) & (last["rel_seq"] > 0))
+    if len(mine):
+        end = (last["rel_seq"] + last["flight_bytes"])[mine]
+        tail, _, _ = _ends(facts, last.key[mine], runs.t_start_ns[mine], last["t_ns"][mine], end, quiet_ns)
+        yield from _by_timer(facts, runs, mine[tail & (kinds[mine] == "genuine")])
+        open_ = mine[tail & (kinds[mine] == "undecided")]
+        if len(open_):
+            yield facts.undecided(
+                "tail_loss",
+                last.key[open_],
+                "The timer repeated the end of a transfer; whether it had been lost cannot be told from this capture.",
+            )
+    yield from _by_probe(facts, runs, quiet_ns)
+
+
+def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_ns: int) -> tuple[Array, Array, Array]:
+    """Whether nothing newer was sent from `t` until byte `end` was acknowledged and `quiet_ns` beyond, nor three
+    duplicate ACKs came from `since` on; when that ACK came (NULL: never); its packet."""
+    acks = Acks(facts, keys)
+    reached = acks.first_reaching(keys, end)
+    answered = acks.t_ns(reached)
+    sends = facts.rows(
+        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
+    )
+    threes = facts.rows("segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1)
+    threes = threes.take(threes["dupacks"] >= 3)
+    newer = sends.any_between("t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet_ns))
+    told = threes.any_between("t_ns", keys ^ 1, since, t)
+    return ~newer & ~told, answered, acks.packet(reached)
 
 
 def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
     rows, life = runs.rows, facts.life_s(runs.key)
-    for run in which:
+    waited = rows["t_ns"][runs.last] - runs.t_start_ns
+    listed, others = most(waited[which])
+    for run in which[listed].tolist():
         part, key = runs.members(run), runs.key[run]
-        wait_s = int(rows["t_ns"][part][-1] - runs.t_start_ns[run]) / 1e9
-        n = part.stop - part.start
+        wait_s = int(waited[run]) / 1e9
         yield facts.finding(
             "tail_loss",
             key,
@@ -77,7 +99,7 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
             confidence=0.95,
             values={
                 "found_by": "retransmission timer",
-                "expiries_count": n,
+                "expiries_count": part.stop - part.start,
                 "wait_s": wait_s,
                 "outstanding_bytes": int(rows["flight_bytes"][part][0]),
             },
@@ -87,6 +109,10 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
                 f"{time(wait_s)} after the last data, at {at(rows['t_ns'][part][-1])}."
             ),
         )
+    which = which[others]
+    yield from facts.rest(
+        "tail_loss", runs.key[which], runs.t_start_ns[which], runs.t_end_ns[which], waited[which], "a lost tail"
+    )
 
 
 def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding]:
@@ -94,57 +120,40 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding]:
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "needless", "flight_bytes"],
         where={"trigger": ("tail_loss_probe",)},
+        valid=("t_ns", "rel_seq"),
     )
     probes = probes.take(probes["needless"] == 0)
     if not len(probes):
         return
-    acks = Acks(facts, probes.key)
-    # Selective ACKs leave the left edge where it is: the probe's end is acknowledged once everything before it is.
-    reached = acks.first_reaching(probes.key, probes["rel_seq"] + np.maximum(probes["len"], 1))
-    t, answered = probes["t_ns"], acks.t_ns(reached)
+    t, waited = probes["t_ns"], np.maximum(probes["since_previous_ns"], 0)
+    end = probes["rel_seq"] + np.maximum(probes["len"], 1)
+    tail, answered, packet = _ends(facts, probes.key, t - waited, t, end, quiet_ns)
+    later = np.where(answered == NULL, 2**62, answered - 1)
+    tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
     life = facts.life_s(probes.key)
-    follows = _expiry_between(runs, probes.key, t, answered)
-    sends = facts.rows("segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, keys=probes.key)
-    for i in np.flatnonzero(~follows):
-        key = probes.key[i]
-        a, b = np.searchsorted(sends.key, [key, key + 1])
-        end = int(answered[i]) if answered[i] != NULL else int(t[i])
-        later = sends["t_ns"][a:b]
-        if ((later > t[i]) & (later <= end + quiet_ns)).any():
-            continue
-        before = later[later <= t[i]]
-        waited = int(t[i] - before[-1]) if len(before) else 0
-        since = int(probes["since_previous_ns"][i])
-        # The probe may repeat a FIN, which is sent after the last data.
-        waited = min(waited, since) if since != NULL and waited else max(waited, since, 0)
+    which = np.flatnonzero(tail)
+    listed, others = most(waited[which])
+    for i in which[listed].tolist():
+        key, wait_s = probes.key[i], int(waited[i]) / 1e9
         yield facts.finding(
             "tail_loss",
             key,
-            int(t[i]) - waited,
-            end,
-            cost_s=waited / 1e9,
+            int(t[i] - waited[i]),
+            int(answered[i]) if answered[i] != NULL else int(t[i]),
+            cost_s=wait_s,
             life_s=life[i],
             confidence=0.9,
             values={
                 "found_by": "tail loss probe",
                 "expiries_count": 0,
-                "wait_s": waited / 1e9,
+                "wait_s": wait_s,
                 "outstanding_bytes": int(probes["flight_bytes"][i]),
             },
-            evidence={"segments": [probes["packet"][i], *acks.packet(reached[i : i + 1])]},
+            evidence={"segments": [probes["packet"][i], packet[i]]},
             sentence=(
-                f"{facts.subject(key)}: the end of a transfer was lost, and a tail loss probe found it "
-                f"{time(waited / 1e9)} after the last data, at {at(t[i])}."
+                f"{facts.subject(key)}: the end of a transfer was lost, and a tail loss probe found it {time(wait_s)} "
+                f"after it had been sent, at {at(t[i])}."
             ),
         )
-
-
-def _expiry_between(runs: Runs, keys: Array, start: Array, end: Array) -> Array:
-    """Whether the timer expired for a key between two times (end NULL: ever after)."""
-    t, key = runs.rows["t_ns"], runs.rows.key
-    out = np.zeros(len(keys), bool)
-    for i in range(len(keys)):
-        a, b = np.searchsorted(key, [keys[i], keys[i] + 1])
-        later = t[a:b]
-        out[i] = bool(((later > start[i]) & ((end[i] == NULL) | (later < end[i]))).any())
-    return out
+    which = which[others]
+    yield from facts.rest("tail_loss", probes.key[which], (t - waited)[which], t[which], waited[which], "a lost tail")

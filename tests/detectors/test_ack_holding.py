@@ -1,0 +1,111 @@
+"""ack_holding: ACKs made during a silence that come in a burst after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import kernel
+from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
+
+CODE = "ack_holding"
+
+
+def steady(n: int = 40, step_ms: float = 10.0) -> list[dict[str, Any]]:
+    """ACKs as they are made, one in 10 ms: enough to measure the timestamp clock."""
+    rows = [ack(i + 1, i * step_ms, 1 + i * MSS) for i in range(n)]
+    return rows + [ack(500 + i, 700 + i * step_ms, 1 + (100 + i) * MSS) for i in range(n)]
+
+
+def burst(*made_ms: float, at_ms: float = 600.0, **more: object) -> list[dict[str, Any]]:
+    """ACKs that come together at 600 ms though made at these times."""
+    return [
+        ack(100 + i, at_ms + i * 0.01, 1 + (40 + i) * MSS, tsval=5000 + int(t), **more) for i, t in enumerate(made_ms)
+    ]
+
+
+def both(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in order of time."""
+    return sorted([*a, *b], key=lambda row: row["t_ns"])
+
+
+def test_fires_with_the_hold() -> None:
+    held = [400.0 + 10 * i for i in range(15)]
+    found, undecided = run(CODE, trace(segments=both(steady(), burst(*held))))
+    assert not undecided
+    (finding,) = found
+    assert finding.values["held_acks_count"] == 15
+    assert finding.cost_s == pytest.approx(0.200, abs=0.002)
+    assert finding.t_end_ns == 600 * MS
+    assert finding.direction == "a2b"
+    assert "15 ACKs" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    "made_ms",
+    [
+        pytest.param([600.0] * 15, id="silent receiver"),
+        pytest.param([599.0 + i * 0.1 for i in range(15)], id="lost ACKs: the first to come is new"),
+        pytest.param([400.0] * 15, id="made at one moment"),
+        pytest.param([400.0, 500.0], id="two are no burst"),
+        pytest.param([590.0], id="a delayed ACK"),
+    ],
+)
+def test_look_alikes_by_hand(made_ms: list[float]) -> None:
+    assert run(CODE, trace(segments=both(steady(), burst(*made_ms)))) == ([], [])
+
+
+def test_without_timestamps_undecided() -> None:
+    rows = [{**row, "tsval": None, "srtt_ns": 20 * MS} for row in both(steady(), burst(*[0.0] * 15))]
+    found, undecided = run(CODE, trace(flows(timestamps_agreed=False), segments=rows))
+    assert not found
+    assert [u.count for u in undecided] == [1]
+
+
+def test_without_timestamps_a_jump_is_lost_acks() -> None:
+    rows = [{**row, "tsval": None, "srtt_ns": 20 * MS} for row in steady()]
+    rows += [ack(100 + i, 600 + i * 0.01, 1 + (60 + i) * MSS, tsval=None, srtt_ns=20 * MS) for i in range(15)]
+    assert run(CODE, trace(segments=both(rows, []))) == ([], [])
+
+
+def test_beside_the_receiver_undecided() -> None:
+    rows = [{**flows()[0], "tap": "near_receiver"}, {**flows()[1], **B, "tap": "near_sender"}]
+    found, undecided = run(CODE, trace(rows))
+    assert not found
+    assert "beside the receiver" in undecided[0].sentence
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", ["ackhold120", "ackhold400_frto2_ts1", "ackhold1000_tlp"])
+def test_holds_of_the_kernel(name: str) -> None:
+    true = kernel.truth(name)["emulator"]["b2a"]["held"]
+    found = kernel.of(kernel.found(name), CODE)
+    begin = kernel.offset_s(name)
+    assert len(found) == len(true)
+    for finding, held in zip(found, true, strict=True):
+        assert finding.t_end_ns / 1e9 == pytest.approx(held["release"] + begin, abs=0.005)
+        assert finding.cost_s == pytest.approx(held["release"] - held["first_in"], abs=0.02)
+        assert finding.values["held_acks_count"] == pytest.approx(held["packets"], abs=1)
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", ["ackhold400_frto0_ts0", "ackhold1000_newreno", "mixed_newreno", "ipv6_ackhold"])
+def test_without_timestamps_of_the_kernel(name: str) -> None:
+    states = {s.code: s for s in kernel.found(name).states}
+    assert states[CODE].state == "undecided"
+    assert states[CODE].undecided == len(kernel.truth(name)["emulator"]["b2a"]["held"])
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name",
+    [
+        "blackout3", "blackout_ack3", "blackout_data10", "ackloss30_cubic", "delack_initcwnd1", "zerowin", "slowread",
+        "applimited", "bloat100", "reorder1", "rnd10_newreno", "buf7_newreno", "burst_newreno", "tail3_newreno",
+        "win4k",
+    ],
+)  # fmt: skip
+def test_look_alikes(name: str) -> None:
+    states = {s.code: s for s in kernel.found(name).states}
+    assert states[CODE].state == "fine"

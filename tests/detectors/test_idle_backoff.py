@@ -1,0 +1,80 @@
+"""idle_backoff: idle time over successive expiries."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import kernel
+from tests.detectors.made import MS, run, timeout, trace
+
+CODE = "idle_backoff"
+
+
+def test_two_expiries_and_what_a_reset_would_have_saved() -> None:
+    rows = [
+        timeout(10, 1200, progress_ns=1620 * MS),
+        timeout(11, 1600, silent_from_ns=1200 * MS, progress_ns=1620 * MS, waited_ns=400 * MS, backoff=1),
+    ]
+    found, _ = run(CODE, trace(timeouts=rows))
+    assert len(found) == 1
+    assert found[0].cost_s == pytest.approx(0.62)
+    assert found[0].values["saved_by_reset_s"] == pytest.approx(0.2)
+    assert found[0].values["timer_kept_long_by"] == "nothing"
+
+
+def test_a_kept_backoff() -> None:
+    rows = [
+        timeout(10, 1200),
+        timeout(20, 2820, silent_from_ns=1220 * MS, waited_ns=1600 * MS),
+    ]
+    found, _ = run(CODE, trace(timeouts=rows))
+    assert [f.values["timer_kept_long_by"] for f in found] == ["backoff"]
+    assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
+    assert "1.4 s less" in found[0].sentence
+
+
+def test_a_timer_that_took_the_silence_for_a_round_trip() -> None:
+    rows = [
+        timeout(10, 1200),
+        timeout(20, 2820, silent_from_ns=1220 * MS, waited_ns=1600 * MS, fresh_rto_ns=1600 * MS),
+    ]
+    found, _ = run(CODE, trace(timeouts=rows))
+    assert [f.values["timer_kept_long_by"] for f in found] == ["rtt_sample"]
+    assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
+
+
+def test_single_expiries_are_silent() -> None:
+    assert run(CODE, trace(timeouts=[timeout(10, 1200), timeout(20, 4000)])) == ([], [])
+
+
+def test_no_answer_lasts_to_the_end() -> None:
+    rows = [
+        timeout(10, 1200, progress_ns=None, progress_packet=None),
+        timeout(11, 1600, progress_ns=None, progress_packet=None, silent_from_ns=1200 * MS, backoff=1),
+    ]
+    found, _ = run(CODE, trace(timeouts=rows))
+    assert found[0].t_end_ns == 10_000 * MS
+    assert "to the end" in found[0].sentence
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name", ["ackhold1000_newreno", "blackout_ack3", "blackout_data10", "ipv6_ackhold", "blackout3"]
+)
+def test_runs_of_the_kernel(name: str) -> None:
+    true = [r for r in kernel.truth(name)["flows"][0]["rto_runs"] if r["n"] >= 2]
+    found = [f for f in kernel.of(kernel.found(name), CODE) if int(f.values["expiries_count"]) >= 2]
+    assert [f.values["idle_s"] for f in found] == [pytest.approx(r["idle_s"], abs=0.02) for r in true]
+
+
+@kernel.needed
+def test_the_wait_after_the_blackout() -> None:
+    late = kernel.of(kernel.found("blackout3"), CODE)[-1]
+    assert late.values["timer_kept_long_by"] == "rtt_sample"
+    assert late.cost_s == pytest.approx(5.9107, abs=0.02)
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", ["applimited", "zerowin", "slowread", "ackhold120", "tail3_newreno", "rnd10_newreno"])
+def test_look_alikes(name: str) -> None:
+    assert not kernel.of(kernel.found(name), CODE)

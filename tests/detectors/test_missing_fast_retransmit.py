@@ -1,0 +1,94 @@
+"""missing_fast_retransmit: three duplicate ACKs without a resend, rightly or wrongly."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import kernel
+from tests.detectors.made import MS, MSS, ack, again, data, flows, run, timeout, trace
+
+CODE = "missing_fast_retransmit"
+HOLE = 1 + 10 * MSS
+
+
+def dupacks(t_ms: float = 100.0) -> list[dict[str, object]]:
+    """An ACK up to the hole and three duplicates."""
+    more = {"srtt_ns": 20 * MS}
+    out = [ack(50, t_ms - 10, HOLE)]
+    return out + [ack(51 + i, t_ms + i, HOLE, kind="dupack", dupacks=i + 1, **more) for i in range(3)]
+
+
+def test_wrong_when_nothing_justifies_it() -> None:
+    rows = [data(1, 0, HOLE), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
+    found, _ = run(CODE, trace(segments=rows))
+    (finding,) = found
+    assert finding.values["verdict"] == "wrong"
+    assert finding.cost_s == pytest.approx(0.2)  # from the third duplicate to the resend, less a round trip
+
+
+@pytest.mark.parametrize("t_ms", [102.1, 115.0, 99.5])
+def test_answered_is_silent(t_ms: float) -> None:
+    rows = [data(1, 0, HOLE), *dupacks(), again(60, t_ms, HOLE, trigger="fast"), ack(61, 130, HOLE + MSS)]
+    assert run(CODE, trace(segments=sorted(rows, key=lambda r: r["t_ns"]))) == ([], [])
+
+
+def test_after_a_timeout() -> None:
+    late = [ack(70, 400, HOLE + MSS)]
+    expiry = timeout(40, 50, rel_seq=1, flight_bytes=10 * MSS)
+    found, _ = run(CODE, trace(segments=[*dupacks(), *late], timeouts=[expiry]))
+    assert [(f.values["verdict"], f.values["reason"], f.cost_s) for f in found] == [("right", "after_timeout", 0.0)]
+
+
+def test_at_the_recovery_point() -> None:
+    episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
+    rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode]))
+    assert [f.values["reason"] for f in found] == ["recovery_point"]
+
+
+def test_caused_by_needless_resends() -> None:
+    resends = [again(40 + i, 70 + i, 1 + i * MSS, needless=True) for i in range(3)]
+    found, _ = run(CODE, trace(segments=[*resends, *dupacks(), again(60, 322, HOLE, trigger="rto")]))
+    assert [f.values["reason"] for f in found] == ["needless_resends"]
+
+
+def test_no_sack_blocks_although_agreed() -> None:
+    rows = flows()
+    rows[1]["sack_packets"] = 0
+    found, _ = run(CODE, trace(rows, segments=[*dupacks(), again(60, 322, HOLE, trigger="rto")]))
+    assert [f.values["reason"] for f in found] == ["no_sack_blocks"]
+
+
+def test_filled_without_a_resend() -> None:
+    found, _ = run(CODE, trace(segments=[*dupacks(), ack(60, 104, HOLE + MSS)]))
+    assert [f.values["reason"] for f in found] == ["filled_without_resend"]
+
+
+def test_window_updates_and_keepalives_are_silent() -> None:
+    rows = [ack(51 + i, 100 + i, HOLE, kind=kind) for i, kind in enumerate(["window_update", "keepalive_ack"] * 3)]
+    assert run(CODE, trace(segments=rows)) == ([], [])
+
+
+def test_away_from_the_sender_undecided() -> None:
+    rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]
+    found, undecided = run(CODE, trace(flows(tap="near_receiver"), segments=rows))
+    assert not found
+    assert [u.count for u in undecided] == [1]
+
+
+@kernel.needed
+def test_after_held_acks_it_is_right() -> None:
+    (finding,) = kernel.of(kernel.found("ackhold1000_newreno"), CODE)
+    assert (finding.values["verdict"], finding.values["reason"]) == ("right", "after_timeout")
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", kernel.NAMES)
+def test_the_kernel_is_never_wrong(name: str) -> None:
+    assert all(f.values["verdict"] == "right" for f in kernel.of(kernel.found(name), CODE))
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", ["rnd2_cubic", "loss1_cubic", "loss3_newreno", "periodic2s", "zerowin", "twoflows"])
+def test_look_alikes(name: str) -> None:
+    assert not kernel.of(kernel.found(name), CODE)

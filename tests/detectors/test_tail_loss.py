@@ -1,0 +1,82 @@
+"""tail_loss: the end of a transfer lost, found by a timer only."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import kernel
+from tests.detectors.made import MSS, ack, again, data, run, timeout, trace
+
+CODE = "tail_loss"
+END = 1 + 4 * MSS
+
+
+def sent() -> list[dict[str, object]]:
+    """Four segments, of which the first is acknowledged."""
+    return [data(i + 1, 1000, 1 + i * MSS) for i in range(4)] + [ack(5, 1020, 1 + MSS)]
+
+
+def test_found_by_the_timer() -> None:
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END)]
+    made = trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)
+    found, _ = run(CODE, made)
+    assert [f.cost_s for f in found] == [pytest.approx(0.2)]
+    assert found[0].values["found_by"] == "retransmission timer"
+
+
+def test_found_by_a_probe() -> None:
+    probe = again(
+        10,
+        1100,
+        1 + 3 * MSS,
+        trigger="tail_loss_probe",
+        needless=False,
+        since_previous_ns=100_000_000,
+        flight_bytes=MSS,
+    )
+    found, _ = run(CODE, trace(segments=[*sent(), probe, ack(11, 1120, END)]))
+    assert [f.cost_s for f in found] == [pytest.approx(0.1)]
+    assert found[0].values["found_by"] == "tail loss probe"
+
+
+def test_new_data_afterwards_means_it_was_no_end() -> None:
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), data(12, 1221, END)]
+    assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
+
+
+def test_three_duplicate_acks_would_have_told() -> None:
+    dups = [ack(6 + i, 1030 + i, 1 + MSS, kind="dupack", dupacks=i + 1) for i in range(3)]
+    rows = [*sent(), *dups, again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END)]
+    assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
+
+
+def test_spurious_and_syn_are_silent_unknown_is_undecided() -> None:
+    rows = [*sent(), ack(11, 1220, END)]
+    for change in ({"kind": "spurious"}, {"rel_seq": 0, "flight_bytes": 1}):
+        assert run(CODE, trace(timeouts=[timeout(10, 1200, **{"flight_bytes": 3 * MSS, **change})], segments=rows)) == (
+            [],
+            [],
+        )
+    found, undecided = run(
+        CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS, kind="undecided")], segments=rows)
+    )
+    assert not found
+    assert len(undecided) == 1
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", ["tail_tlp", "tail3_newreno", "finloss"])
+def test_fires_on_the_kernel(name: str) -> None:
+    (finding,) = kernel.of(kernel.found(name), CODE)
+    flow = kernel.truth(name)["flows"][0]
+    waits = [r["t"] - r["prior"][-1][0] for r in flow["retransmission_list"] if r["trigger"] == "TLP"]
+    waits += [r["t_last"] - r["silent_from"] for r in flow["rto_runs"]]
+    assert finding.cost_s == pytest.approx(waits[-1], abs=0.02)
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name", ["applimited", "blackout_data10", "blackout3", "ackhold1000_tlp", "synloss", "delack_initcwnd1"]
+)
+def test_look_alikes(name: str) -> None:
+    assert not kernel.of(kernel.found(name), CODE)

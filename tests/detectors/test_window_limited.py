@@ -1,0 +1,73 @@
+"""window_limited: the receiver's window sets the pace."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import kernel
+from tests.detectors.made import MS, flows, interval, run, trace
+
+CODE = "window_limited"
+
+
+def test_fires_with_window_over_round_trip() -> None:
+    rows = [
+        interval("transfer", 0, 5000),
+        interval("window_limited", 5000, 7000, window_bytes=10_000, acked_bytes=1_000_000),
+        interval("zero_window", 7000, 8000),
+    ]
+    found, _ = run(CODE, trace(intervals=rows))
+    (finding,) = found
+    assert finding.cost_s == pytest.approx(3.0)
+    assert finding.values["zero_window_s"] == pytest.approx(1.0)
+    assert finding.values["window_per_rtt_bps"] == pytest.approx(10_000 * 8 / 0.020)
+    assert finding.values["throughput_bps"] == pytest.approx(4e6)
+    assert (finding.t_start_ns, finding.t_end_ns) == (5000 * MS, 8000 * MS)
+
+
+def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
+    rows = [interval("window_limited", 0, 9000, rtt_ns=60 * MS)]
+    assert run(CODE, trace(intervals=rows)) == ([], [])
+
+
+def test_little_is_silent() -> None:
+    assert run(CODE, trace(intervals=[interval("zero_window", 0, 40)])) == ([], [])
+    assert run(CODE, trace(intervals=[interval("zero_window", 0, 400)])) == ([], [])
+
+
+def test_without_handshake_or_acks_undecided() -> None:
+    _, unscaled = run(CODE, trace(flows(peer_window_max_bytes=0)))
+    assert "handshake" in unscaled[0].sentence
+    rows = flows()
+    rows[1]["packets"] = 0
+    _, one_sided = run(CODE, trace(rows))
+    assert "no packets of the receiver" in one_sided[0].sentence
+
+
+@kernel.needed
+def test_closed_window() -> None:
+    (finding,) = kernel.of(kernel.found("zerowin"), CODE)
+    ((_, _, silent_s),) = kernel.truth("zerowin")["flows"][0]["silence"]
+    assert finding.values["zero_window_s"] == pytest.approx(silent_s, rel=0.05)
+
+
+@kernel.needed
+def test_small_window() -> None:
+    (finding,) = kernel.of(kernel.found("win4k"), CODE)
+    assert finding.values["share_percent"] > 90
+    assert finding.values["window_per_rtt_bps"] == pytest.approx(
+        kernel.truth("win4k")["flows"][0]["goodput_bps"], rel=0.1
+    )
+
+
+@kernel.needed
+def test_slow_reader() -> None:
+    assert kernel.of(kernel.found("slowread"), CODE)
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name", ["clean_cubic", "bloat100", "delack_initcwnd1", "applimited", "blackout3", "rnd2_cubic"]
+)
+def test_look_alikes(name: str) -> None:
+    assert not kernel.of(kernel.found(name), CODE)

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.detectors._acks import Acks
+from wlanlens.detectors._common import FINDINGS_MOST, NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.finding import Finding, Undecided
+from wlanlens.registry import detector
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+#: Why a sender was right to send nothing, in words.
+RIGHT = {
+    "recovery_point": "they did not go beyond the recovery point of the recovery before (RFC 6582 section 3.2)",
+    "after_timeout": "after a timeout duplicate ACKs may come of its own resends (RFC 6582 section 3.2)",
+    "needless_resends": "its own needless resends had caused the duplicate ACKs",
+    "no_sack_blocks": "SACK was agreed, but the duplicate ACKs carried no SACK blocks: nothing was known to be missing",
+    "filled_without_resend": "the missing segment arrived late by itself: reordering, no loss",
+}
+
+
+@detector("missing_fast_retransmit", needs=("segments", "timeouts", "recoveries", "flows"))
+def missing_fast_retransmit(
+    trace: Trace, *, min_wait_ms: float = 20.0, wait_rtts: float = 1.0, cause_s: float = 1.0
+) -> Iterator[Finding | Undecided]:
+    """Three duplicate ACKs came, and the sender did not send the missing segment again.
+
+    What it finds
+    -------------
+    Runs of three or more duplicate ACKs that no resend of the segment they ask for answered, and whether that was right
+    or wrong. A wrong one costs the time from the third duplicate ACK to the resend or to the ACK of new data, less what
+    a fast retransmission would have taken. What was right costs nothing and is one finding a flow and reason.
+
+    Why it happens
+    --------------
+    Rightly: after a timeout a NewReno sender ignores duplicate ACKs below its recovery point, because its own resends
+    of data that had arrived cause them; a Linux sender counts SACKed segments, and a receiver without DSACK reports
+    none. Wrongly: a congestion control or a middlebox that loses duplicate ACKs between the tap and TCP.
+
+    How it decides
+    --------------
+    For the third duplicate ACK of each run: a resend of the byte that it asks for, sent before and still under way or
+    within `wait_rtts` round trips and at least `min_wait_ms` after it, is the fast retransmission; one round trip
+    covers the reordering window of RACK (RFC 8985) and 20 ms the scheduling of a busy host. Otherwise, in this order:
+    `after_timeout` when the ACK does not go beyond what had been sent at an expiry before; `recovery_point` when it
+    does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of
+    bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
+    `no_sack_blocks` when SACK was agreed and that direction never sent a block; `filled_without_resend` when new data
+    was acknowledged without a resend. What is left is wrong.
+
+    What fools it
+    -------------
+    Window updates and keep-alives repeat an ACK number but are no duplicate ACKs; `segments` tells them apart. A tap
+    that misses packets may miss the resend, and away from the sender the resend comes a path's delay later: there what
+    would be wrong is left undecided.
+
+    References
+    ----------
+    RFC 5681 section 3.2, RFC 6582 sections 3.2 and 6, RFC 6675, RFC 8985; the study of 802.11b adapters on USB,
+    section 4.2.3 (no fast retransmission after three duplicate ACKs).
+    """
+    facts = Facts(trace)
+    third = facts.rows(
+        "segments",
+        ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns"],
+        where={"kind": ("dupack",)},
+        valid=("rel_ack", "t_ns"),
+    )
+    third = third.take(third["dupacks"] == 3)
+    if not len(third):
+        return
+    third = Rows(third.key ^ 1, {c: third[c] for c in ("packet", "t_ns", "rel_ack", "srtt_ns")})
+    third = third.ordered("packet")
+    resends = facts.rows(
+        "segments",
+        ["packet", "t_ns", "rel_seq", "len", "needless"],
+        where={"transmission": ("retransmission",)},
+        valid=("rel_seq", "t_ns"),
+        keys=np.unique(third.key),
+    )
+    rtt = np.maximum(np.maximum(third["srtt_ns"], facts.of_flow("handshake_rtt_ns", third.key)), 0)
+    wait = np.maximum((rtt * wait_rtts).astype(np.int64), int(min_wait_ms * 1e6))
+    acks = Acks(facts, third.key)
+    began = acks.t_ns(acks.first_reaching(third.key, third["rel_ack"]))
+    began = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"]))
+    filled = acks.first_reaching(third.key, third["rel_ack"] + 1)
+    resent = _next_resend(resends, third, began - 2 * wait)
+    missing = (resent == NULL) | (resent > third["t_ns"] + wait)
+    # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
+    answered = acks.t_ns(filled)
+    reason = _reasons(facts, third, resends, resent, answered, int(cause_s * 1e9))
+    yield from _wrong(
+        facts, third, np.flatnonzero(missing & (reason == "")), resent, answered, wait, acks.packet(filled)
+    )
+    yield from _right(facts, third, np.flatnonzero(missing), reason)
+
+
+def _next_resend(resends: Rows, third: Rows, since: Array) -> Array:
+    """When the asked-for byte was first sent again at or after `since`; NULL for never."""
+    if not len(resends):
+        return np.full(len(third), NULL, np.int64)
+    # A resend of the left edge begins exactly there, as senders keep their segments' borders.
+    rows = resends.ordered("rel_seq", "t_ns")
+    last = rows.latest("rel_seq", third.key, third["rel_ack"])
+    mine = (last >= 0) & (rows["rel_seq"][last] == third["rel_ack"])
+    out = np.where(mine & (rows["t_ns"][last] >= since), rows["t_ns"][last], NULL)
+    # Its copies stand together: go back while an earlier one is late enough, too.
+    while True:
+        last = last - 1
+        mine &= (last >= 0) & (rows.key[last] == third.key) & (rows["rel_seq"][last] == third["rel_ack"])
+        mine &= rows["t_ns"][last] >= since
+        if not mine.any():
+            return out
+        out = np.where(mine, rows["t_ns"][last], out)
+
+
+def _reasons(facts: Facts, third: Rows, resends: Rows, resent: Array, answered: Array, cause_ns: int) -> Array:
+    """Why nothing had to be sent; "" where it should have been."""
+    out = np.full(len(third), "", object)
+    late = (answered != NULL) & ((resent == NULL) | (answered <= resent))
+    out[late] = "filled_without_resend"
+    agreed = facts.of_flow("sack_agreed", third.key)
+    blocks = facts.of_flow("sack_packets", third.key ^ 1)
+    out[(agreed == 1) & (blocks == 0)] = "no_sack_blocks"
+    needless = resends.take(resends["needless"] == 1).ordered("t_ns")
+    if len(needless) >= 3:
+        newest = needless.latest("t_ns", third.key, third["t_ns"])
+        three = newest >= 2
+        for back in range(3):
+            at_ = np.maximum(newest - back, 0)
+            three &= (needless.key[at_] == third.key) & (needless["rel_seq"][at_] < third["rel_ack"])
+            three &= needless["t_ns"][at_] >= third["t_ns"] - cause_ns
+        out[three] = "needless_resends"
+    fast = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).ordered("t_start_ns")
+    out[_latest(fast, "t_start_ns", fast["recover_rel_seq"], third) >= third["rel_ack"]] = "recovery_point"
+    expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).ordered("t_ns")
+    sent = expiries["rel_seq"] + expiries["flight_bytes"]
+    out[_latest(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
+    return out
+
+
+def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
+    """Of each duplicate ACK's key, the value of the latest row before it; NULL for none."""
+    if not len(rows):
+        return np.full(len(third), NULL, np.int64)
+    at_ = rows.latest(when, third.key, third["t_ns"])
+    return np.where(at_ >= 0, value[at_], NULL)
+
+
+def _wrong(
+    facts: Facts, third: Rows, which: Array, resent: Array, answered: Array, wait: Array, ack_packet: Array
+) -> Iterator[Finding | Undecided]:
+    lossy = facts.of_flow("lost_before_tap", third.key[which]) > 0
+    lossy |= np.isin(facts.of_flow("tap", third.key[which]), ("near_receiver", "middle"))
+    if lossy.any():
+        yield facts.undecided(
+            "missing_fast_retransmit",
+            third.key[which[lossy]],
+            "The tap is away from the sender or misses packets of it: a resend may come later there, or pass unseen.",
+        )
+    which = which[~lossy]
+    life, end = facts.life_s(third.key), facts.end_ns(third.key)
+    never = np.iinfo(np.int64).max
+    until = np.minimum(np.where(resent == NULL, never, resent), np.where(answered == NULL, never, answered))
+    until = np.where(until == never, np.maximum(end, third["t_ns"]), until)
+    cost = np.maximum(until - third["t_ns"] - wait, 0)
+    listed, others = most(cost[which])
+    for i in which[listed].tolist():
+        cost_s = int(cost[i]) / 1e9
+        key = third.key[i]
+        yield facts.finding(
+            "missing_fast_retransmit",
+            key,
+            int(third["t_ns"][i]),
+            int(until[i]),
+            cost_s=cost_s,
+            life_s=life[i],
+            confidence=0.7,
+            values={"verdict": "wrong", "reason": "none found", "missing_byte": int(third["rel_ack"][i])},
+            evidence={"segments": [third["packet"][i], ack_packet[i]]},
+            sentence=(
+                f"{facts.subject(key)}: three duplicate ACKs asked for byte {int(third['rel_ack'][i])} at "
+                f"{at(third['t_ns'][i])}, but the sender did not send it again in time and lost {time(cost_s)}; "
+                "nothing in the capture justifies that."
+            ),
+        )
+    which = which[others]
+    yield from facts.rest(
+        "missing_fast_retransmit",
+        third.key[which],
+        third["t_ns"][which],
+        until[which],
+        cost[which],
+        "a missing fast retransmission",
+    )
+
+
+def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[Finding]:
+    cases: dict[tuple[int, str], list[int]] = {}
+    for i in which.tolist():
+        if reason[i]:
+            cases.setdefault((int(third.key[i]), str(reason[i])), []).append(i)
+    for (key, why), rows in list(cases.items())[:FINDINGS_MOST]:
+        t = third["t_ns"][rows]
+        yield facts.finding(
+            "missing_fast_retransmit",
+            key,
+            int(t.min()),
+            int(t.max()),
+            cost_s=0.0,
+            life_s=float(facts.life_s(np.array([key]))[0]),
+            confidence=0.9,
+            values={"verdict": "right", "reason": why, "runs_count": len(rows)},
+            evidence={"segments": third["packet"][rows]},
+            sentence=(
+                f"{facts.subject(key)}: {count(len(rows), 'run')} of three duplicate ACKs without a fast resend "
+                f"from {at(t.min())}, rightly: {RIGHT[why]}."
+            ),
+        )

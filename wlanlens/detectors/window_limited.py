@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
+from wlanlens.finding import Finding, Undecided
+from wlanlens.registry import detector
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+
+@detector("window_limited", needs=("intervals", "flows"))
+def window_limited(
+    trace: Trace, *, min_share_percent: float = 5.0, min_time_ms: float = 50.0, full_path_factor: float = 2.0
+) -> Iterator[Finding | Undecided]:
+    """The receiver's window, not the network, set the pace.
+
+    What it finds
+    -------------
+    Time in which a sender had filled the receiver's window and could send no more, and time in which the window was
+    closed. The cost is that time: throughput is then no more than window / round-trip time.
+
+    Why it happens
+    --------------
+    The receiving application reads slowly, its buffer is small, or window scaling was not agreed, so that 64 KiB must
+    do for a long path. A closed window is opened again by an ACK, or after probes (RFC 9293 section 3.8.6.1).
+
+    How it decides
+    --------------
+    From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
+    is more than `full_path_factor` times the flow's least, the window fills the path and a queue in it: a larger window
+    would only lengthen the queue, so that time is not counted; twice the least is where the queue holds as much as the
+    path. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
+    the least delayed ACK with its round trip.
+
+    What fools it
+    -------------
+    A sender limited by its congestion window or its own buffer has a flight below the receiver's window and stays
+    silent. When the handshake was not captured, the window's scale is not known and the case is left undecided.
+
+    References
+    ----------
+    RFC 9293 section 3.8.6, RFC 7323 section 2 (window scaling), RFC 1122 section 4.2.2.17.
+    """
+    facts = Facts(trace)
+    spans = facts.rows(
+        "intervals",
+        [
+            "t_start_ns", "t_end_ns", "state", "first_packet", "last_packet", "acked_bytes", "flight_bytes",
+            "window_bytes", "rtt_ns", "rtt_min_ns",
+        ],
+        where={"state": ("zero_window", "window_limited")},
+    )  # fmt: skip
+    if len(spans):
+        yield from _findings(facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor)
+    yield from _unknown(facts)
+
+
+def _findings(facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float) -> Iterator[Finding]:
+    first, length = groups(spans.key)
+    keys = spans.key[first]
+    life = facts.life_s(keys)
+    least = facts.of_flow("tap_rtt_min_ns", spans.key)
+    least = np.where(least != NULL, least, spans["rtt_min_ns"])
+    duration = spans["t_end_ns"] - spans["t_start_ns"]
+    closed = spans["state"] == "zero_window"
+    known = (spans["rtt_ns"] != NULL) & (least != NULL)
+    full = ~closed & known & (spans["rtt_ns"] > factor * least)
+    counted = np.where(full, 0, duration)
+    spent = np.add.reduceat(counted, first)
+    wide = np.add.reduceat(duration - counted, first)
+    which = np.flatnonzero((spent >= min_time) & (spent >= min_share * life * 1e9))
+    listed, others = most(spent[which])
+    for n in which[listed].tolist():
+        part = np.arange(first[n], first[n] + length[n])
+        yield _finding(facts, spans, keys[n], part[~full[part]], duration, closed, float(life[n]), int(wide[n]))
+    which = which[others]
+    yield from facts.rest(
+        "window_limited",
+        keys[which],
+        spans["t_start_ns"][first[which]],
+        spans["t_end_ns"][(first + length - 1)[which]],
+        spent[which],
+        "a limiting receiver's window",
+    )
+
+
+def _finding(
+    facts: Facts, spans: Rows, key: int, mine: Array, duration: Array, closed: Array, life_s: float, full_ns: int
+) -> Finding:
+    limited = mine[~closed[mine]]
+    closed_s = int(duration[mine[closed[mine]]].sum()) / 1e9
+    limited_s = int(duration[limited].sum()) / 1e9
+    window = _mean(spans["window_bytes"], duration, limited)
+    rtt = _mean(spans["rtt_ns"], duration, limited)
+    measured = float(spans["acked_bytes"][limited].sum()) * 8 / limited_s if limited_s else 0.0
+    values: dict[str, float | int | str] = {
+        "window_limited_s": limited_s,
+        "zero_window_s": closed_s,
+        "share_percent": 100 * (limited_s + closed_s) / life_s if life_s else 0.0,
+        "full_path_s": full_ns / 1e9,
+        "intervals_count": len(mine),
+    }
+    said = []
+    if closed_s > 0:
+        said.append(f"for {time(closed_s)} its window was closed")
+    if limited_s > 0:
+        text = f"for {time(limited_s)} the sender had filled it"
+        if window and rtt:
+            limit = window * 8 / (rtt / 1e9)
+            values |= {"window_bytes": int(window), "rtt_ms": rtt / 1e6, "window_per_rtt_bps": limit}
+            text += f" ({int(window)} bytes in {time(rtt / 1e9)}: no more than {rate(limit)})"
+        if measured > 0:
+            values["throughput_bps"] = measured
+        said.append(text)
+    return facts.finding(
+        "window_limited",
+        key,
+        int(spans["t_start_ns"][mine].min()),
+        int(spans["t_end_ns"][mine].max()),
+        cost_s=limited_s + closed_s,
+        life_s=life_s,
+        confidence=0.9,
+        values=values,
+        evidence={
+            "segments": [
+                p for pair in zip(spans["first_packet"][mine], spans["last_packet"][mine], strict=True) for p in pair
+            ]
+        },
+        sentence=f"{facts.subject(key)}: the receiver's window held the flow back: {' and '.join(said)}.",
+    )
+
+
+def _mean(column: Array, weight: Array, which: Array) -> float | None:
+    """Mean over intervals by their length; None where nothing is known."""
+    which = which[(column[which] != NULL) & (weight[which] > 0)]
+    return float(np.average(column[which].astype(np.float64), weights=weight[which])) if len(which) else None
+
+
+def _unknown(facts: Facts) -> Iterator[Undecided]:
+    """Data directions whose receiver's window is never known although it acknowledged data."""
+    keys = facts.data_keys(least_bytes=64 * 1024)
+    window, acks = facts.of_flow("peer_window_max_bytes", keys), facts.of_flow("packets", keys ^ 1)
+    one_sided = keys[acks == 0]
+    unscaled = keys[(acks > 0) & (window == 0)]
+    if len(one_sided):
+        yield facts.undecided(
+            "window_limited", one_sided, "The capture holds no packets of the receiver, so its window is not known."
+        )
+    if len(unscaled):
+        yield facts.undecided(
+            "window_limited",
+            unscaled,
+            "The handshake was not captured, so the scale of the receiver's window is not known.",
+        )
