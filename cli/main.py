@@ -80,7 +80,7 @@ def run(arguments: list[str]) -> int:
         return _say(str(error), USAGE)
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the first into the second
         return 128 + signal.SIGPIPE
     except MemoryError:
         return _say("out of memory", UNREADABLE)

@@ -1,0 +1,38 @@
+"""The generated pages: docs/tables.md and docs/detectors.md. `make docs` writes them, a test says when they are stale."""
+
+from __future__ import annotations
+
+from tests.captures import ROOT
+from wlanlens import registry, tables
+
+
+def detectors() -> str:
+    """docs/detectors.md: the documentation of every detector on the shelf."""
+    out = ["# Detectors", "", "Made by `make docs` from the docstrings; a test fails when it is stale."]
+    for name, unit in registry.units("detectors").items():
+        assert isinstance(unit, registry.Tool)
+        out += ["", f"## {name}", ""]
+        lines = (unit.__doc__ or "").splitlines()
+        for line, below in zip(lines, [*lines[1:], ""], strict=True):
+            if line and set(line) <= {"-"}:
+                continue
+            out.append(f"### {line}" if below and set(below) <= {"-"} else line)
+        needs = ", ".join(f"`{table}`" for table in unit.needs)
+        thresholds = ", ".join(f"`{key}={value!r}`" for key, value in unit.thresholds.items())
+        out += ["", f"Needs {needs}. " + (f"Thresholds: {thresholds}." if thresholds else "No thresholds.")]
+    return "\n".join(out) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Path under docs/ -> text."""
+    return {"tables.md": tables.markdown(), "detectors.md": detectors()}
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, text in pages().items():
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Hostile captures and surroundings: the shared generator and judge (RELIABILITY.md 2), where they are there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.captures import ROOT
+
+#: Groups that this version covers; the others need tables that later work makes.
+GROUPS = ("container", "link", "ip_tcp", "compression", "text", "time", "environment")
+
+
+def _tools() -> Path | None:
+    places = [os.environ.get("WLANLENS_SHARED"), ROOT.parent / "shared", ROOT / "shared"]
+    return next((p for p in (Path(p) / "badinputs" for p in places if p) if (p / "run_badinputs.py").exists()), None)
+
+
+TOOLS = _tools()
+pytestmark = [
+    pytest.mark.skipif(TOOLS is None, reason="the shared bad inputs are not beside this tree (WLANLENS_SHARED)"),
+    pytest.mark.timeout(1200),
+]
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert TOOLS is not None
+    folder = tmp_path_factory.mktemp("badinputs")
+    subprocess.run([sys.executable, TOOLS / "make_badinputs.py", folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_survives(group: str, inputs: Path) -> None:
+    assert TOOLS is not None
+    command = f"{sys.executable} -m wlanlens_cli.main analyze {{file}} -o {{out}}"
+    done = subprocess.run(
+        [sys.executable, TOOLS / "run_badinputs.py", inputs, "--strict", "--only", group, "--cmd", command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    failed = [line for line in done.stdout.splitlines() if not line.startswith("pass")]
+    assert done.returncode == 0, "\n".join(failed) + done.stderr

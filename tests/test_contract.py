@@ -1,0 +1,152 @@
+"""What every unit on a shelf must keep, whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.captures import CLEAN, SAMPLES
+from wlanlens import _core, registry, tables
+from wlanlens import capture as captures
+from wlanlens.finding import Finding, Undecided
+from wlanlens.trace import Trace, align
+
+HEADINGS = ("What it finds", "Why it happens", "How it decides", "What fools it", "References")
+#: A unit, or a count of things, in the name of a measured value or of a threshold.
+UNIT = r"_(ns|us|ms|s|bytes|bps|mbps|dbm|ppm|percent|share|ratio|factor|rtts|packets|segments|acks|count|samples|bins)(_|$)"
+DETECTORS = registry.units("detectors")
+PLOTS = registry.units("plots")
+PARSERS = registry.units("parsers")
+
+#: Where each detector fires: a capture of sample_traces, or a test file of its own name that shows it.
+TRACES = sorted(path for path in SAMPLES.glob("*.pcap"))
+
+
+@pytest.fixture(scope="module")
+def traces() -> dict[str, Trace]:
+    return {path.name: align([path]) for path in TRACES}
+
+
+def empty() -> Trace:
+    return Trace.of_tables({name: tables.empty(name) for name in tables.names()}, duration_ns=0)
+
+
+@pytest.mark.parametrize("shelf", registry.SHELVES)
+def test_a_unit_is_documented_and_named_after_its_file(shelf: str) -> None:
+    for name, unit in registry.units(shelf).items():
+        assert unit.summary, name
+        assert unit.summary.endswith("."), name
+        assert unit.module.rsplit(".", 1)[-1] == name
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_a_detector_has_the_fixed_headings(code: str) -> None:
+    doc = DETECTORS[code].__doc__ or ""
+    at = [re.search(rf"^{heading}\n-*\n?\s*\S", doc, re.M) for heading in HEADINGS]
+    assert all(at), [heading for heading, found in zip(HEADINGS, at, strict=True) if not found]
+    starts = [found.start() for found in at if found]
+    assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_a_threshold_has_a_unit_and_a_reason(code: str) -> None:
+    unit = DETECTORS[code]
+    assert isinstance(unit, registry.Tool)
+    for name in unit.thresholds:
+        assert re.search(UNIT, name), f"{name} has no unit"
+        assert name in (unit.__doc__ or ""), f"{name}: no reason in the docstring"
+
+
+@pytest.mark.parametrize("name", [*DETECTORS, *PLOTS])
+def test_needs_are_tables(name: str) -> None:
+    unit = DETECTORS.get(name) or PLOTS[name]
+    assert isinstance(unit, registry.Tool)
+    assert unit.needs
+    for table in unit.needs:
+        tables.schema(table)
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_an_empty_trace_gives_nothing(code: str) -> None:
+    assert [f for f in DETECTORS[code](empty()) if isinstance(f, Finding)] == []
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_silent_on_the_clean_link(code: str, traces: dict[str, Trace]) -> None:
+    assert [f for f in DETECTORS[code](traces[CLEAN.name]) if isinstance(f, Finding)] == []
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_deterministic_and_whole(code: str, traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        first, second = list(DETECTORS[code](trace)), list(DETECTORS[code](trace))
+        assert first == second
+        for finding in first:
+            if isinstance(finding, Undecided):
+                assert finding.code == code
+                assert finding.sentence
+                continue
+            check(finding, code, trace)
+
+
+def check(finding: Finding, code: str, trace: Trace) -> None:
+    assert finding.code == code
+    assert finding.sentence.endswith(".")
+    assert finding.evidence
+    assert finding.display_filter
+    assert finding.capture == trace.captures[0].name
+    assert 0 <= finding.t_start_ns <= finding.t_end_ns <= trace.duration_ns
+    assert finding.cost_s <= trace.duration_ns / 1e9
+    for name, value in finding.values.items():
+        assert not isinstance(value, float) or re.search(UNIT, name), f"{name} has no unit"
+    for table, capture, rows in finding.evidence:
+        packets = set(trace.table(table).column("packet").to_pylist())
+        assert set(rows) <= packets, table
+        assert capture == finding.capture
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_fires_somewhere(code: str, traces: dict[str, Trace]) -> None:
+    own = Path(__file__).parent / "detectors" / f"test_{code}.py"
+    fires = any(isinstance(f, Finding) for trace in traces.values() for f in DETECTORS[code](trace))
+    assert fires or own.exists(), "no sample trace and no test of its own makes it fire"
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_draws_a_sample_and_says_what(name: str, traces: dict[str, Trace]) -> None:
+    unit = PLOTS[name]
+    trace = traces["mixed_newreno.sender.pcap"]
+    figure: Any = unit(trace, (), flow=0, direction="a2b")
+    assert type(figure).__module__.startswith("plotly")
+    assert figure.to_dict() == unit(trace, (), flow=0, direction="a2b").to_dict()
+
+
+def test_link_types_on_the_shelf_are_those_the_core_decodes() -> None:
+    said = [dlt for unit in PARSERS.values() if isinstance(unit, registry.LinkType) for dlt in unit.dlt]
+    assert len(said) == len(set(said))
+    assert sorted(said) == [dlt for dlt in range(1024) if _core.decodes(dlt)]
+    for unit in PARSERS.values():
+        if isinstance(unit, registry.LinkType):
+            assert set(unit.tables) <= set(tables.names())
+
+
+def test_containers_on_the_shelf_are_those_the_core_reads() -> None:
+    said = {name for name, unit in PARSERS.items() if isinstance(unit, registry.Container)}
+    assert said >= {str(captures.open(path).info["format"]) for path in TRACES}
+
+
+def test_every_column_is_documented_with_its_unit() -> None:
+    units = {"_ns": "ns", "_bytes": "bytes", "_us": "us", "_bps": "bit/s", "_s": "s"}
+    for name in tables.names():
+        schema = tables.schema(name)
+        assert (schema.metadata or {}).get(b"doc"), name
+        for field in schema:
+            meta = field.metadata or {}
+            assert meta.get(b"doc", b"").endswith(b"."), f"{name}.{field.name}"
+            for suffix, unit in units.items():
+                if field.name.endswith(suffix) and not field.name.endswith("_per_s"):
+                    assert meta.get(b"unit", b"").decode() == unit, f"{name}.{field.name}"
