@@ -15,6 +15,33 @@ pub const WIRE_BYTES: u32 = 128 << 20;
 /// Rows of a batch: large enough to amortise a call, small enough that two stay in cache and flat memory holds.
 pub const BATCH_ROWS: usize = 65_536;
 
+/// Runs kept of what one direction has outstanding: a 64 MiB window of 16 KiB super-segments; beyond, the oldest merge.
+pub const RUNS_PER_DIRECTION: usize = 4096;
+
+/// Retransmissions of one direction whose need is not decided yet; beyond, the oldest stays undecided.
+pub const PENDING_RETRANSMISSIONS: usize = 1024;
+
+/// Blocks of segment rows held back until the need of their retransmissions is known: about 100 MiB.
+pub const HELD_BLOCKS: usize = 8;
+
+/// Connections followed at once: 512 B to 3 KiB each; beyond, the longest idle one is closed.
+pub const LIVE_FLOWS: usize = 100_000;
+
+/// A connection without FIN or RST that has been silent so long is closed: keep-alives come every 2 h at most.
+pub const FLOW_IDLE_NS: i64 = 3 * 3600 * 1_000_000_000;
+
+/// A connection that has been silent so long gives up its list of outstanding runs.
+pub const FLOW_COLD_NS: i64 = 130 * 1_000_000_000;
+
+/// Largest jump in sequence that is taken for a hole: the largest window TCP can have (RFC 7323 section 2.2).
+pub const MAX_JUMP: i64 = 1 << 30;
+
+/// Acknowledged runs remembered for copies that come after their ACK: more than a window of them is unheard of in practice.
+pub const PAST_RUNS: usize = 256;
+
+/// Packets of a direction remembered to know one that is seen again: 8 on a wire, more on the air, where an A-MPDU is repeated whole.
+pub const RECENT_PACKETS: usize = 8;
+pub const RECENT_MPDUS: usize = 64;
 /// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
 /// tunnels needs 8; an attacker's 300 VLAN tags end here.
 pub const NESTED_HEADERS: u32 = 16;
@@ -42,6 +69,9 @@ pub const GZIP_HEADER_BYTES: usize = 64 << 10;
 
 /// Largest zstd window: what `zstd -d` itself accepts without being asked (2^27).
 pub const ZSTD_WINDOW_BYTES: u64 = 128 << 20;
+
+/// Bytes looked at to tell patched record headers: three records of any network.
+pub const PATCH_BYTES: usize = 64 << 10;
 
 /// How far a next record is looked for after damage; beyond, the rest is taken to be no capture.
 pub const RESYNC_BYTES: u64 = 64 << 20;
@@ -76,3 +106,17 @@ pub const TEXT_BYTES: usize = 2048;
 
 /// Largest believed count of dropped packets: 2^48 is 89 years at 100 000 a second.
 pub const DROPS: u64 = 1 << 48;
+
+/// Segments not acknowledged that are kept apart per direction and quadrant of sequence space: 12 MB in flight at 1 460 bytes
+/// each, 200 kB of memory. Beyond it (one-way captures) the oldest count as acknowledged: no RTT sample, no resend time.
+pub const UNACKED_SEGMENTS: usize = 8_192;
+
+/// Acknowledged ranges with holes between them (data that never passed the tap) kept per direction and quadrant; beyond it
+/// the lowest hole is forgotten, and what fills it later counts as sent again rather than out of order.
+pub const ACKED_RANGES: usize = 1_024;
+
+/// A closed connection is remembered for its late packets: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
+pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
+
+/// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
+pub const SKIPPED_PACKETS: u16 = 2000;

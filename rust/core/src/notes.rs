@@ -74,6 +74,10 @@ notes! {
     TapDropped, "tap_dropped", Loss, "packets that the capturing system itself says it dropped";
     DropsImplausible, "drops_implausible", Error, "a count of dropped packets that cannot be true was ignored";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
+    AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
+    SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";
+    LateEvidence, "late_evidence", Info, "retransmissions whose need was proved only after their rows had been written stay undecided";
+    FlowEvicted, "flow_evicted", Info, "connections closed early to keep memory flat";
     SnaplenCut, "snaplen_cut", Info, "headers cut short by the snap length";
     LengthLies, "length_lies", Info, "a header whose length contradicts the packet; decoding stopped there";
     BadHeader, "bad_header", Info, "a header with an impossible field; decoding stopped there";

@@ -138,6 +138,8 @@ pub struct Packet {
     pub dst_port: Option<u16>,
     /// Transport payload by the IP length, captured or not; by the record's where the IP length exceeds it.
     pub payload_bytes: Option<u32>,
+    /// How many of these were captured; of no meaning without `tcp`.
+    pub payload_captured_bytes: u32,
     /// None when not TCP or the fixed 20-byte header is not complete.
     pub tcp: Option<Tcp>,
     /// The outermost VLAN id.

@@ -25,8 +25,8 @@ fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
 #[pyfunction]
 fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
-    for t in table::all() {
-        out.set_item(t.name, PySchema::new(t.schema()).into_pyarrow(py)?)?;
+    for (name, schema) in table::all() {
+        out.set_item(name, PySchema::new(schema).into_pyarrow(py)?)?;
     }
     Ok(out)
 }

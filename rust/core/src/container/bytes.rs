@@ -97,7 +97,7 @@ impl Bytes {
 
     /// Go on by `n` bytes and give them back.
     #[inline]
-    pub fn take(&mut self, n: usize) -> &[u8] {
+    pub fn advance(&mut self, n: usize) -> &[u8] {
         let from = self.start;
         self.consume(n);
         &self.buffer[from..self.start]
@@ -180,7 +180,7 @@ impl Read for Bytes {
             return Ok(0);
         }
         let n = into.len().min(self.available());
-        into[..n].copy_from_slice(self.take(n));
+        into[..n].copy_from_slice(self.advance(n));
         Ok(n)
     }
 }
@@ -220,7 +220,7 @@ mod tests {
             assert_eq!(b.offset(), back.len() as u64);
             let n = b.available().min(7001);
             if b.fill(n) {
-                back.extend_from_slice(b.take(n));
+                back.extend_from_slice(b.advance(n));
             }
         }
         assert_eq!(back, bytes);

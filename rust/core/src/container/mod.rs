@@ -132,10 +132,11 @@ fn peek(bytes: &mut Bytes) -> Result<()> {
     if !pcap::is_pcap(head) && !pcapng::is_section_header(head) {
         bytes.fill(limits::SNIFF_BYTES);
     }
-    match bytes.take_failure() {
-        Some(e) => Err(Error::from(e)),
-        None => Ok(()),
+    if bytes.available() > 0 {
+        // A failure behind the first bytes is for the reader of the records to meet.
+        return Ok(());
     }
+    bytes.take_failure().map_or(Ok(()), |e| Err(Error::from(e)))
 }
 
 fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordSource>> {

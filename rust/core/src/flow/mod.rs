@@ -1,17 +1,84 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
-use arrow_array::RecordBatch;
+mod ack;
+mod board;
+mod connection;
+pub mod counters;
+mod flow_row;
+mod half;
+mod intervals;
+mod kinds;
+pub mod moments;
+mod need;
+mod out;
+mod rows;
+mod send;
+pub mod sent_ranges;
+mod seq;
+mod settle;
+mod tap;
+mod timer;
+mod trigger;
+mod tsclock;
 
-use crate::notes::Notes;
-use crate::packet::Packet;
+use arrow_array::RecordBatch;
+use rustc_hash::FxHashMap;
+
+use self::connection::Connection;
+use self::counters::ConnectionCounters;
+use self::flow_row::{Close, FlowTable};
+use self::out::Out;
+use self::rows::SegmentBlocks;
+use crate::limits;
+use crate::notes::{NoteKind, Notes};
+use crate::packet::{flags, Addr, Packet};
+use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
+
+/// The schema of `flows`, whose columns come from two builders.
+pub fn flows_schema() -> arrow_schema::SchemaRef {
+    FlowTable::schema()
+}
 
 /// Which connection a packet belongs to and whether it goes from b to a.
 pub type FlowId = (u32, bool);
+
+/// One end of a connection.
+type End = (Addr, u16);
+
+/// The two ends of a connection, the lower first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    low: End,
+    high: End,
+}
+
+/// A connection and which end opened it.
+#[derive(Debug)]
+struct Entry {
+    connection: Connection,
+    counters: ConnectionCounters,
+    key: Key,
+    /// The higher end is a.
+    swapped: bool,
+}
 
 /// Follows every TCP connection of one capture.
 #[derive(Debug, Default)]
 pub struct Tracker {
     notes: Notes,
+    index: FxHashMap<Key, usize>,
+    slab: Vec<Option<Box<Entry>>>,
+    free: Vec<usize>,
+    next_flow: u32,
+    segments: SegmentBlocks,
+    timeouts: TimeoutRows,
+    recoveries: RecoveryRows,
+    intervals: IntervalRows,
+    flows: FlowTable,
+    /// The slot at which the sweep for idle connections goes on.
+    sweep: usize,
+    last_t: i64,
+    last_ns: Option<i64>,
 }
 
 impl Tracker {
@@ -20,13 +87,142 @@ impl Tracker {
     }
 
     /// Observe one packet; returns its connection when it is TCP.
-    pub fn observe(&mut self, _packet: &Packet, _start_ns: i64) -> Option<FlowId> {
-        None
+    pub fn observe(&mut self, p: &Packet, start_ns: i64) -> Option<FlowId> {
+        self.last_ns = p.time_ns.or(self.last_ns);
+        let tcp = p.tcp.as_ref()?;
+        let (src, dst): (End, End) = ((p.src, p.src_port?), (p.dst, p.dst_port?));
+        let t_ns = p.time_ns.and_then(|t| t.checked_sub(start_ns));
+        self.last_t = self.last_t.max(t_ns.unwrap_or(self.last_t));
+        let from_high = src > dst;
+        let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
+
+        let mut slot = self.index.get(&key).copied();
+        if let Some(s) = slot {
+            let reused = self.slab[s].as_ref().is_some_and(|e| e.connection.is_reuse(tcp, from_high != e.swapped));
+            if reused {
+                self.close(s, Close::Reused);
+                slot = None;
+            }
+        }
+        let slot = match slot {
+            Some(s) => s,
+            None => {
+                // A SYN+ACK whose SYN was not captured still tells who opened.
+                let synack = tcp.flags & (flags::SYN | flags::ACK) == flags::SYN | flags::ACK;
+                self.open(key, from_high != synack, p)
+            }
+        };
+        let Tracker { slab, segments, timeouts, recoveries, intervals, notes, .. } = self;
+        let entry = slab[slot].as_mut()?;
+        let reverse = from_high != entry.swapped;
+        let id = entry.connection.id;
+        entry.counters.observe(p, tcp, reverse);
+        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes };
+        entry.connection.observe(p, tcp, reverse, t_ns, &mut out);
+        if p.number % 16 == 0 {
+            self.sweep();
+        }
+        Some((id, reverse))
+    }
+
+    fn open(&mut self, key: Key, swapped: bool, p: &Packet) -> usize {
+        if self.index.len() >= limits::LIVE_FLOWS {
+            self.evict_one();
+        }
+        let id = self.next_flow;
+        self.next_flow = self.next_flow.wrapping_add(1);
+        let connection = Connection::new(id, self.last_t, p.number);
+        let entry = Some(Box::new(Entry { connection, counters: ConnectionCounters::default(), key, swapped }));
+        let slot = match self.free.pop() {
+            Some(s) => {
+                self.slab[s] = entry;
+                s
+            }
+            None => {
+                self.slab.push(entry);
+                self.slab.len() - 1
+            }
+        };
+        self.index.insert(key, slot);
+        slot
+    }
+
+    /// Write what is left of a connection and forget it.
+    fn close(&mut self, slot: usize, why: Close) {
+        let Some(mut entry) = self.slab[slot].take() else { return };
+        self.index.remove(&entry.key);
+        self.free.push(slot);
+        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, .. } = self;
+        let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes };
+        entry.connection.finish(&mut out);
+        let ends = if entry.swapped { [entry.key.high, entry.key.low] } else { [entry.key.low, entry.key.high] };
+        flows.push(&entry.connection, &entry.counters, ends, why, self.last_ns);
+    }
+
+    /// Look at the next slot: close what is long over, shrink what is cold. A few slots a call keep the cost constant.
+    fn sweep(&mut self) {
+        if self.slab.is_empty() {
+            return;
+        }
+        self.sweep = (self.sweep + 1) % self.slab.len();
+        let slot = self.sweep;
+        let Some(entry) = &mut self.slab[slot] else { return };
+        let idle = self.last_t - entry.connection.last_t;
+        if idle > limits::FLOW_IDLE_NS || (idle > limits::FLOW_CLOSED_NS && entry.connection.closed()) {
+            let why = if entry.connection.closed() { Close::Fin } else { Close::Evicted };
+            self.close(slot, why);
+        } else if idle > limits::FLOW_COLD_NS {
+            entry.connection.compact();
+        }
+    }
+
+    /// Too many connections: close the longest idle of a handful, so that no flood makes the choice slow.
+    fn evict_one(&mut self) {
+        let n = self.slab.len();
+        let victim = (0..16)
+            .map(|k| (self.sweep + k * 7919) % n)
+            .filter(|s| self.slab[*s].is_some())
+            .min_by_key(|s| self.slab[*s].as_ref().map_or(i64::MAX, |e| e.connection.last_t))
+            .or_else(|| self.slab.iter().position(Option::is_some));
+        self.sweep = (self.sweep + 1) % n;
+        if let Some(slot) = victim {
+            self.notes.add(NoteKind::FlowEvicted, 0, 0);
+            self.close(slot, Close::Evicted);
+        }
     }
 
     /// Batches whose rows are final, as (table, rows).
-    pub fn drain(&mut self, _out: &mut Vec<(&'static str, RecordBatch)>) {}
+    pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
+        self.hand_out(false, out);
+    }
 
     /// Close every flow and hand out everything that is left.
-    pub fn finish(&mut self, _out: &mut Vec<(&'static str, RecordBatch)>) {}
+    pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
+        let mut open: Vec<usize> = (0..self.slab.len()).filter(|s| self.slab[*s].is_some()).collect();
+        open.sort_by_key(|s| self.slab[*s].as_ref().map_or(0, |e| e.connection.id));
+        for slot in open {
+            self.close(slot, Close::Open);
+        }
+        self.hand_out(true, out);
+        if self.segments.late > 0 {
+            self.notes.add_many(NoteKind::LateEvidence, self.segments.late, 0, 0);
+        }
+    }
+
+    fn hand_out(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
+        self.segments.drain(all, out);
+        let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS / 4);
+        if ready(self.timeouts.flow.len()) {
+            out.push(("timeouts", self.timeouts.finish()));
+        }
+        if ready(self.recoveries.flow.len()) {
+            out.push(("recoveries", self.recoveries.finish()));
+        }
+        if ready(self.intervals.flow.len()) {
+            out.push(("intervals", self.intervals.finish()));
+        }
+        if ready(self.flows.len()) {
+            out.push(("flows", self.flows.finish()));
+        }
+    }
 }

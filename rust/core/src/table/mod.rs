@@ -5,11 +5,18 @@
 pub mod column;
 #[macro_use]
 pub mod define;
+pub mod flow_facts;
+pub mod flows;
 pub mod packets;
 pub mod schema;
 pub mod tcp;
 
 /// Every table, in the order in which they are documented.
-pub fn all() -> Vec<schema::Table> {
-    vec![packets::PACKETS, tcp::SEGMENTS, tcp::TIMEOUTS, tcp::RECOVERIES, tcp::INTERVALS]
+pub fn all() -> Vec<(&'static str, arrow_schema::SchemaRef)> {
+    let mut all: Vec<_> = [packets::PACKETS, tcp::SEGMENTS, tcp::TIMEOUTS, tcp::RECOVERIES, tcp::INTERVALS]
+        .iter()
+        .map(|t| (t.name, t.schema()))
+        .collect();
+    all.push(("flows", crate::flow::flows_schema()));
+    all
 }

@@ -24,6 +24,7 @@ pub(super) fn tcp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(stop, Layer::Transport);
     }
     d.packet.payload_bytes = Some(bytes(v.wire() - header));
+    d.packet.payload_captured_bytes = bytes(v.data().len().saturating_sub(header));
     let mut tcp = Tcp {
         seq: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),
         ack: u32::from_be_bytes([h[8], h[9], h[10], h[11]]),

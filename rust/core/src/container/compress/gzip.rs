@@ -42,7 +42,7 @@ pub fn gunzip(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
         if !input.fill(8) {
             return out.odd(NoteKind::CompressedCut);
         }
-        let trailer = input.take(8);
+        let trailer = input.advance(8);
         let sum = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]);
         let len = u32::from_le_bytes([trailer[4], trailer[5], trailer[6], trailer[7]]);
         if sum != crc.sum() || len != crc.amount() {
@@ -77,7 +77,7 @@ fn skip_header(input: &mut Bytes, flags: u8) -> Result<(), NoteKind> {
         if !input.fill(2) {
             return Err(NoteKind::CompressedCut);
         }
-        let len = input.take(2);
+        let len = input.advance(2);
         let len = u16::from_le_bytes([len[0], len[1]]);
         if input.skip(u64::from(len)) < u64::from(len) {
             return Err(NoteKind::CompressedCut);
@@ -100,7 +100,7 @@ fn skip_text(input: &mut Bytes) -> Result<(), NoteKind> {
         if !input.fill(1) {
             return Err(NoteKind::CompressedCut);
         }
-        if input.take(1) == [0] {
+        if input.advance(1) == [0] {
             return Ok(());
         }
     }

@@ -30,7 +30,9 @@ pub struct PcapSource {
     records: u64,
     /// Records without a byte in a row.
     empty_run: u64,
-    /// Seconds of the last sound record.
+    /// Seconds of the last record, and of the one before it: only that one is known to be sound,
+    /// because a header followed it.
+    last: Option<u32>,
     near: Option<u32>,
     resyncs: u32,
     done: bool,
@@ -62,6 +64,7 @@ impl PcapSource {
             interface: 0,
             records: 0,
             empty_run: 0,
+            last: None,
             near: None,
             resyncs: 0,
             done: false,
@@ -77,6 +80,7 @@ impl PcapSource {
         self.layout = Layout::of(&file);
         self.layout.header = self.header_bytes();
         self.snaplen = if file.snaplen == 0 { u32::MAX } else { file.snaplen };
+        self.last = None;
         self.near = None;
         if self.interfaces.len() < limits::INTERFACES_SHOWN {
             self.interfaces.push(Interface {
@@ -98,17 +102,20 @@ impl PcapSource {
         }
         let layout = with(first);
         let one = layout.parse_at(self.bytes.data(), 0);
-        if let Some(h) = one.filter(|h| h.captured <= layout.cap) {
+        if let Some(h) = one.filter(|h| layout.plausible(h, None)) {
             let next = layout.next(0, &h);
             if !self.bytes.fill(next + first) {
                 return first;
             }
-            if layout.parse_at(self.bytes.data(), next).is_some_and(|h| h.captured <= layout.cap) {
+            if layout.parse_at(self.bytes.data(), next).is_some_and(|n| layout.plausible(&n, Some(h.seconds))) {
                 return first;
             }
         }
-        let whole = !self.bytes.fill(limits::BLOCK_BYTES);
+        let whole = !self.bytes.fill(limits::PATCH_BYTES);
         let fits = |header: &&usize| resync::chain(self.bytes.data(), 0, &with(**header), None, whole);
+        if fits(&&first) {
+            return first;
+        }
         others.iter().find(fits).copied().unwrap_or(first)
     }
 
@@ -313,10 +320,10 @@ impl RecordSource for PcapSource {
             self.records += 1;
             let time_ns = self.layout.time_ns(&h);
             if time_ns.is_some() {
-                self.near = Some(h.seconds);
+                self.near = self.last.replace(h.seconds);
             }
             let offset = self.bytes.offset();
-            let whole = self.bytes.take(total);
+            let whole = self.bytes.advance(total);
             return Ok(Some(Record {
                 time_ns,
                 wire_bytes: h.wire,

@@ -148,7 +148,9 @@ mod tests {
 
     #[test]
     fn option_lists_end_in_every_way() {
-        let all = |b: &[u8]| options(b, LE).collect::<Vec<_>>();
+        fn all(b: &[u8]) -> Vec<Item<'_>> {
+            options(b, LE).collect()
+        }
         assert_eq!(all(b""), []);
         assert_eq!(all(b"\x01\0\x02\0hi\0\0\0\0\0\0"), [Item::Value(1, b"hi")]);
         assert_eq!(all(b"\x01\0\x02\0hi\0\0"), [Item::Value(1, b"hi")]);

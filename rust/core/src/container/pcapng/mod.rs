@@ -364,7 +364,7 @@ impl RecordSource for NgSource {
             return Ok(None);
         };
         self.records += 1;
-        let block = self.bytes.take(found.total);
+        let block = self.bytes.advance(found.total);
         Ok(Some(Record { data: &block[found.data_at..found.data_at + found.captured], ..found.record }))
     }
 

@@ -1,0 +1,308 @@
+//! What an ACK tells about the sender it acknowledges.
+
+use super::board::Run;
+use super::half::Half;
+use super::kinds::{Phase, RecoveryEnd};
+use super::need::AckFacts;
+use super::out::Out;
+use crate::limits;
+
+/// An ACK as its receiver, the sender of the data, reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack<'a> {
+    pub packet: u64,
+    pub t: i64,
+    pub ack: i64,
+    pub raw_window: u16,
+    /// In bytes; None while the scale is unknown.
+    pub window: Option<u32>,
+    pub sack: &'a [(i64, i64)],
+    pub timestamps: Option<(u32, u32)>,
+    /// Carries no payload, SYN, FIN or RST.
+    pub pure: bool,
+    pub syn: bool,
+    /// The connection agreed on SACK, so the receiver reports duplicates (RFC 2883).
+    pub sack_ok: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckKind {
+    /// Acknowledges new bytes.
+    Advance,
+    /// RFC 5681's duplicate.
+    Duplicate,
+    /// Only the window changed.
+    Window,
+    /// Nothing new.
+    Same,
+    /// Below what was acknowledged before.
+    Old,
+    /// Beyond anything possible; ignored.
+    Absurd,
+}
+
+/// What came of it, for the row and the intervals.
+#[derive(Debug, Clone, Copy)]
+pub struct AckOutcome {
+    pub kind: AckKind,
+    pub acked: i64,
+    pub rtt: Option<i64>,
+    pub ambiguous: Option<bool>,
+    pub dsack: bool,
+    /// When the ACK was made, if the peer's timestamp clock tells.
+    pub made: Option<i64>,
+    /// When the newest byte that it covers was sent.
+    pub newest_sent: Option<i64>,
+}
+
+/// What the runs that an ACK covered tell together.
+#[derive(Default)]
+struct Covered {
+    /// The run at the left edge: its only or latest sending, and whether it was sent once.
+    edge: Option<Run>,
+    newest: Option<Run>,
+    resent: bool,
+    /// By the echoed timestamp: when the copy was sent that made this ACK.
+    echoed: Option<i64>,
+}
+
+impl Half {
+    /// Take an ACK in.
+    pub fn on_ack(&mut self, a: &Ack<'_>, out: &mut Out<'_>) -> AckOutcome {
+        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+        if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
+            o.kind = AckKind::Absurd;
+            return o;
+        }
+        if a.ack > self.end {
+            self.unseen_until(a, out);
+        }
+        let una_before = self.una;
+        let window_same = self.raw_window == Some(a.raw_window);
+        if a.ack >= self.una {
+            self.note_window(a);
+        }
+        let dsack = self.dsack(a);
+        o.dsack = dsack.is_some();
+        let sack_news = self.take_sack(a, dsack.is_some());
+        o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
+
+        let mut edge_original = None;
+        if a.ack > self.una {
+            let c = self.cover(a);
+            o.kind = AckKind::Advance;
+            o.acked = a.ack - una_before;
+            o.newest_sent = c.newest.map(|r| r.t_last);
+            self.take_rtt(a, &c, &mut o);
+            edge_original = c.edge.filter(|r| !r.unseen && !r.merged).and_then(|r| {
+                let quick = self.rtt_least.is_some_and(|least| a.t - r.t_last < least);
+                (r.copies == 1 || quick).then_some(r.t_first)
+            });
+            let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
+            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
+            let segments = o.acked / self.mss();
+            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
+            self.dupacks = 0;
+            self.answered = false;
+            self.last_advance = Some(a.t);
+            self.last_ack = Some(a.t);
+            self.probe = self.probe.filter(|p| p.end > a.ack);
+        } else if a.ack == self.una {
+            let outstanding = self.flight() > 0;
+            if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
+                o.kind = AckKind::Duplicate;
+                self.dupacks = self.dupacks.saturating_add(1);
+                self.unspent_dupacks = self.unspent_dupacks.saturating_add(1);
+                self.tally.dupacks += 1;
+                self.last_ack = Some(a.t);
+                self.answered = false;
+            } else if a.pure && !window_same {
+                o.kind = AckKind::Window;
+                self.answered = false;
+                self.last_ack = Some(a.t);
+            }
+        } else {
+            o.kind = AckKind::Old;
+        }
+        if !a.sack.is_empty() {
+            self.tally.sack_acks += 1;
+        }
+        self.tally.dsack_acks += u64::from(o.dsack);
+        let facts = AckFacts {
+            packet: a.packet,
+            t: a.t,
+            una_before,
+            una: self.una,
+            tsecr: a.timestamps.map(|t| t.1),
+            made: o.made,
+            dsack,
+            rtt_least: self.rtt_least,
+            sack_ok: a.sack_ok,
+            edge_original,
+            mss: self.mss(),
+        };
+        if o.kind == AckKind::Advance {
+            self.progress(a);
+        }
+        if !self.pending.is_empty() {
+            self.weigh(&facts, sack_news, out);
+        }
+        self.next_phase(a, o.kind, &facts, out);
+        if let Some((tsval, _)) = a.timestamps {
+            self.ts_clock.observe(a.t, tsval);
+        }
+        o
+    }
+
+    /// An ACK of bytes that the tap never saw: the capture lost them, TCP did not.
+    fn unseen_until(&mut self, a: &Ack<'_>, out: &mut Out<'_>) {
+        if self.seq.is_set() && !a.syn {
+            out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
+            self.tally.acks_unseen += 1;
+        }
+        self.board.push(Run {
+            start: self.end, end: a.ack, t_first: a.t, t_last: a.t, tsval_first: 0, tsval_last: 0, ip_id: 0,
+            copies: 1, unseen: true, sacked: false, merged: false, control: false,
+        });
+        self.end = a.ack;
+        self.seq.advance(a.ack);
+    }
+
+    fn note_window(&mut self, a: &Ack<'_>) {
+        self.raw_window = Some(a.raw_window);
+        self.window = a.window;
+        let t = &mut self.tally;
+        if let Some(w) = a.window {
+            t.window_min = Some(t.window_min.map_or(w, |m| m.min(w)));
+            t.window_max = t.window_max.max(w);
+        }
+        t.zero_windows += u64::from(a.raw_window == 0 && !a.syn);
+    }
+
+    /// RFC 2883: the first block reports a duplicate when it lies below the ACK or inside the second block.
+    fn dsack(&self, a: &Ack<'_>) -> Option<(i64, i64)> {
+        let first = *a.sack.first()?;
+        let below = first.1 <= a.ack;
+        let inside = a.sack.get(1).is_some_and(|s| s.0 <= first.0 && first.1 <= s.1);
+        (first.0 < first.1 && (below || inside)).then_some(first)
+    }
+
+    /// Mark what is selectively acknowledged; true when that is news.
+    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool) -> bool {
+        let mut news = false;
+        let floor = self.una.max(a.ack);
+        for (i, &(left, right)) in a.sack.iter().enumerate() {
+            if (i == 0 && dsack) || left >= right || right <= floor || right > self.end || self.last_sack.contains(&(left, right)) {
+                continue;
+            }
+            for run in self.board.range_mut(left.max(floor), right) {
+                if !run.sacked && run.start >= left && run.end <= right {
+                    run.sacked = true;
+                    self.sacked_bytes += run.end - run.start;
+                    news = true;
+                }
+            }
+            self.sacked_hi = self.sacked_hi.max(right);
+        }
+        for (slot, block) in self.last_sack.iter_mut().zip(a.sack) {
+            *slot = *block;
+        }
+        news
+    }
+
+    /// Take the covered runs off the board.
+    fn cover(&mut self, a: &Ack<'_>) -> Covered {
+        let mut c = Covered::default();
+        let echo = a.timestamps.map(|t| t.1);
+        let (past, sacked_bytes) = (&mut self.past, &mut self.sacked_bytes);
+        self.board.acked(a.ack, |r| {
+            if c.edge.is_none() {
+                c.edge = Some(*r);
+            }
+            if r.sacked {
+                *sacked_bytes -= r.end - r.start;
+            }
+            c.resent |= r.copies > 1 || r.unseen;
+            if !r.unseen && !r.merged {
+                c.newest = Some(*r);
+                if let (Some(echo), None) = (echo, c.echoed) {
+                    if r.tsval_first == echo {
+                        c.echoed = Some(r.t_first);
+                    } else if r.copies > 1 && r.tsval_last == echo {
+                        c.echoed = Some(r.t_last);
+                    }
+                }
+            }
+            past.push_back(*r);
+            if past.len() > limits::PAST_RUNS {
+                past.pop_front();
+            }
+        });
+        self.una = a.ack;
+        self.seq.advance(a.ack);
+        if self.board.is_empty() {
+            self.sacked_bytes = 0;
+        }
+        c
+    }
+
+    /// Karn's rule, or the echoed timestamp where copies were sent (RFC 6298 section 3, RFC 7323 section 4).
+    fn take_rtt(&mut self, a: &Ack<'_>, c: &Covered, o: &mut AckOutcome) {
+        let Some(newest) = c.newest else { return };
+        let (rtt, model) = if c.resent {
+            (c.echoed.map(|sent| a.t - sent), c.echoed.map(|sent| a.t - sent))
+        } else if newest.end == a.ack {
+            (Some(a.t - newest.t_first), c.edge.map(|e| a.t - e.t_first))
+        } else {
+            (None, None)
+        };
+        o.ambiguous = Some(c.resent && c.echoed.is_none());
+        let Some(rtt) = rtt.filter(|r| *r >= 0) else { return };
+        o.rtt = Some(rtt);
+        self.rtt_least = Some(self.rtt_least.map_or(rtt, |l| l.min(rtt)));
+        if let Some(m) = model {
+            self.timer.sample(m, self.una, self.end);
+            self.backoff = 0;
+        }
+        let t = &mut self.tally;
+        t.rtt_min = if t.rtt_samples == 0 { rtt } else { t.rtt_min.min(rtt) };
+        t.rtt_max = t.rtt_max.max(rtt);
+        t.rtt_samples += 1;
+        t.rtt_sum += rtt as f64;
+        t.rtt_sum_sq += rtt as f64 * rtt as f64;
+    }
+
+    /// New data was acknowledged: the wait of every open timeout is over.
+    fn progress(&mut self, a: &Ack<'_>) {
+        for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
+            timeout.progress = Some((a.t, a.packet));
+        }
+        self.expired_at = -1;
+    }
+
+    /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.
+    fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
+        // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
+        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
+        match self.phase {
+            Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
+                self.end_recovery(a.t, RecoveryEnd::Acked, out);
+                (self.left, self.phase) = (Phase::Recovery, Phase::Open);
+                self.unspent_dupacks = 0;
+            }
+            Phase::Loss if kind == AckKind::Advance => {
+                // Eifel (RFC 3522): the echo is older than the first resend, so the sender knows it was wrong and goes on.
+                let undone = self.pending.iter().rev().any(|p| {
+                    p.timeout.is_some() && p.verdict == Some(true) && p.by == Some(super::kinds::By::Timestamp) && p.evidence_packet == Some(facts.packet)
+                });
+                if past_point || undone || (self.una >= self.recover && self.flight() == 0) {
+                    (self.left, self.phase) = (Phase::Loss, Phase::Open);
+                }
+            }
+            Phase::Open | Phase::Disorder => {
+                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 { Phase::Disorder } else { Phase::Open };
+            }
+            _ => {}
+        }
+    }
+}

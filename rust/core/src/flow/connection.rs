@@ -1,0 +1,582 @@
+//! One TCP connection: each packet is read as an ACK by one sender and as a sending by the other.
+
+use super::ack::{Ack, AckKind, AckOutcome};
+use super::half::{Half, Recovery, Timeout};
+use super::intervals::{Life, Piece};
+use super::kinds::{Kind, Phase, RecoveryEnd, State, Transmission, Trigger};
+use super::out::Out;
+use super::rows::SegmentRow;
+use super::send::{Sent, SentOutcome};
+use crate::packet::{flags, Packet, Tcp};
+
+const MS: i64 = 1_000_000;
+/// Shortest delayed-ACK stall: half of Linux' least delay of 40 ms, far above any processing time.
+const DELAYED_ACK_NS: i64 = 25 * MS;
+/// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
+const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
+
+/// The times of the handshake at the tap.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Handshake {
+    pub syn: Option<i64>,
+    pub synack: Option<i64>,
+    pub ack: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Connection {
+    pub id: u32,
+    pub halves: [Half; 2],
+    pub start: i64,
+    pub start_packet: u64,
+    pub last_t: i64,
+    pub handshake: Handshake,
+    pub handshake_done: bool,
+    pub fins: u8,
+    pub reset: bool,
+    /// The tap's own word on who is local: packets of a that it says went out, and came in.
+    pub local_votes: [u32; 2],
+}
+
+impl Connection {
+    pub fn new(id: u32, start: i64, packet: u64) -> Self {
+        let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
+        c.halves[1].reverse = true;
+        for h in &mut c.halves {
+            h.expired_at = -1;
+            h.end = 0;
+        }
+        c
+    }
+
+    pub fn closed(&self) -> bool {
+        self.reset || self.fins >= 2
+    }
+
+    /// Whether a packet begins another connection on the same addresses: a SYN with another initial sequence number.
+    pub fn is_reuse(&self, tcp: &Tcp, reverse: bool) -> bool {
+        let half = &self.halves[usize::from(reverse)];
+        let other = &self.halves[usize::from(!reverse)];
+        if tcp.flags & flags::SYN == 0 {
+            return false;
+        }
+        let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
+        if tcp.flags & flags::ACK == 0 {
+            // A SYN of the other side of a connection that is over is a new one, too.
+            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen) || (half.seq.is_set() && !half.syn_seen && differs);
+        }
+        differs && self.closed()
+    }
+
+    /// Take one packet in and write its row.
+    pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
+        // State lives on a clock that never runs backwards; the row keeps the real stamp.
+        let t = t_ns.unwrap_or(self.last_t).max(self.last_t);
+        self.last_t = t;
+        let payload = p.payload_bytes.unwrap_or(0);
+        self.set_bases(tcp, reverse);
+        self.learn_options(tcp, reverse, p);
+        let [a, b] = &mut self.halves;
+        let (me, peer) = if reverse { (b, a) } else { (a, b) };
+        let sack_ok = me.sack_permitted && peer.sack_permitted || (!me.syn_seen && !peer.syn_seen);
+        let rel_seq = me.seq.rel(tcp.seq);
+        let has_ack = tcp.flags & flags::ACK != 0;
+        let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
+        let (syn, fin, rst) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::FIN != 0, tcp.flags & flags::RST != 0);
+        let span = i64::from(payload) + i64::from(syn) + i64::from(fin);
+
+        me.tally.packets += 1;
+        me.tally.wire_bytes += u64::from(p.wire_bytes);
+        me.tally.payload_bytes += u64::from(payload);
+        me.tally.first_t.get_or_insert(t);
+        if me.tally.first_packet == 0 {
+            me.tally.first_packet = p.number;
+        }
+        me.tally.last_t = t;
+        me.tally.ttl = p.ip_ttl.unwrap_or(me.tally.ttl);
+
+        let mut row = SegmentRow {
+            packet: p.number, time_ns: p.time_ns, t_ns, flow: self.id, reverse, kind: Kind::Ack, rel_seq, rel_ack,
+            len: payload, timestamps: tcp.timestamps, transmission: Transmission::First, lost_before_tap: false, trigger: None,
+            evidence: None, backoff: None, copy: 0, since_first_ns: None, since_previous_ns: None, rtt_ns: None,
+            rtt_ambiguous: None, flight: None, window: None, dupacks: 0, srtt_ns: None, rttvar_ns: None, rto_ns: None, phase: None,
+        };
+        if let Some((transmission, _)) = me.seen_again(p, tcp, payload, t) {
+            row.transmission = transmission;
+            row.kind = plain_kind(tcp, payload);
+            me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
+            out.segments.push(&row, false);
+            return;
+        }
+        me.learn_ip_id(p.ip_id);
+        let previous_packet = me.previous_packet.replace(t);
+
+        // What both senders were waiting for until this packet.
+        let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
+        let last_send_of_peer = peer.last_send;
+
+        let mut acked: Option<AckOutcome> = None;
+        if let (Some(ack), false) = (rel_ack, rst) {
+            let mut sack = [(0, 0); 4];
+            let blocks = usize::from(tcp.sack_blocks).min(4);
+            for (slot, (left, right)) in sack.iter_mut().zip(&tcp.sack[..blocks]) {
+                *slot = (peer.seq.rel(*left).unwrap_or(0), peer.seq.rel(*right).unwrap_or(0));
+            }
+            let shift = match (me.wscale, peer.wscale, me.syn_seen && peer.syn_seen) {
+                _ if syn => Some(0),
+                (Some(s), Some(_), _) => Some(s),
+                (_, _, true) => Some(0),
+                _ => None,
+            };
+            let window = match shift {
+                Some(s) => Some(u32::from(tcp.window) << s),
+                // A closed window is closed at any scale.
+                None => (tcp.window == 0).then_some(0),
+            };
+            acked = Some(peer.on_ack(
+                &Ack {
+                    packet: p.number, t, ack, raw_window: tcp.window, window, sack: &sack[..blocks], timestamps: tcp.timestamps,
+                    pure: span == 0, syn, sack_ok,
+                },
+                out,
+            ));
+        }
+        let mut sent: Option<(Sent, SentOutcome)> = None;
+        let mut kind = plain_kind(tcp, payload);
+        if let (Some(start), false) = (rel_seq, rst) {
+            // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
+            let closed = me.window == Some(0) || me.raw_window == Some(0);
+            if !syn && !fin && payload <= 1 && start == me.una - 1 && me.end > 1 {
+                kind = if closed && !me.drained() { Kind::WindowProbe } else { Kind::KeepAlive };
+                me.keepalive_open = true;
+            } else if payload > 0 && payload <= 2 && closed && start == me.una && me.end - me.una <= 2 {
+                kind = Kind::WindowProbe;
+                me.keepalive_open = true;
+            }
+            if matches!(kind, Kind::KeepAlive) {
+                me.tally.keepalives += 1;
+            } else if matches!(kind, Kind::WindowProbe) {
+                me.tally.window_probes += 1;
+                if start == me.end && payload > 0 {
+                    me.on_send(&Sent { packet: p.number, t, start, end: start + span, len: payload, ip_id: p.ip_id, tsval: None, control: false, sack_ok }, out);
+                }
+            } else if span > 0 {
+                let s = Sent {
+                    packet: p.number, t, start, end: start + span, len: payload, ip_id: p.ip_id,
+                    tsval: tcp.timestamps.map(|x| x.0), control: syn || fin, sack_ok,
+                };
+                me.segment = me.segment.max(i64::from(payload));
+                me.previous_packet = previous_packet;
+                sent = Some((s, me.on_send(&s, out)));
+                me.previous_packet = Some(t);
+            }
+        }
+        if let Some(o) = &acked {
+            if kind == Kind::Ack {
+                kind = match o.kind {
+                    AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => Kind::KeepAliveAck,
+                    AckKind::Duplicate => Kind::DupAck,
+                    AckKind::Window => Kind::WindowUpdate,
+                    _ => Kind::Ack,
+                };
+            }
+        }
+        row.kind = kind;
+
+        self.follow_handshake(t, syn, has_ack, reverse);
+        if payload > 0 && self.halves[usize::from(reverse)].life.is_none() {
+            self.begin_life(reverse, t, p.number);
+        }
+        let [a, b] = &mut self.halves;
+        let (me, peer) = if reverse { (b, a) } else { (a, b) };
+
+        // The time that has passed belongs to what each sender waited for.
+        let piece = |state: State, timeout, h: &Half, acked: i64, rtt: Option<i64>| Piece {
+            start: 0, end: t, state, timeout, first_packet: p.number, last_packet: p.number, packets: 1,
+            acked: u64::try_from(acked).unwrap_or(0), flight: h.flight_u32(), window: h.window,
+            rtt_sum: rtt.unwrap_or(0), rtt_count: i64::from(rtt.is_some()), rtt_least: h.rtt_least,
+        };
+        if me.life.is_some() {
+            let mut life = me.life.take();
+            if let Some(life) = &mut life {
+                life.pass(piece(before[0].0, before[0].1, me, 0, None));
+            }
+            me.life = life;
+        }
+        if let (Some(mut life), Some(o)) = (peer.life.take(), acked.or(Some(NO_ACK))) {
+            let silent = last_send_of_peer.map_or(0, |s| t - s);
+            let stall = delayed_ack(peer, &o, before[1].0, silent, t - life.now());
+            if stall > 0 {
+                life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
+                life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+            } else {
+                life.pass(piece(before[1].0, before[1].1, peer, o.acked, o.rtt));
+            }
+            if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
+                life.acked();
+            }
+            life.trim(out.intervals, self.id, !reverse);
+            peer.life = Some(life);
+        }
+
+        if let Some((s, o)) = &sent {
+            row.transmission = o.transmission;
+            row.lost_before_tap = o.lost_before_tap;
+            row.trigger = o.trigger;
+            row.evidence = o.evidence;
+            row.backoff = o.backoff;
+            row.copy = o.copy;
+            row.since_first_ns = o.t_first.map(|f| t - f);
+            row.since_previous_ns = o.t_previous.map(|f| t - f);
+            me.after_send(s, o, &mut row, out);
+        } else {
+            let subject = if span > 0 || rst { me } else { peer };
+            subject.describe(&mut row);
+            if let Some(o) = &acked {
+                row.rtt_ns = o.rtt;
+                row.rtt_ambiguous = o.ambiguous;
+                row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };
+            }
+            out.segments.push(&row, false);
+            if fin || rst {
+                self.reset |= rst;
+            }
+            return;
+        }
+        if fin {
+            let half = &mut self.halves[usize::from(reverse)];
+            if half.fin_end.is_none() {
+                half.fin_end = rel_seq.map(|s| s + span);
+                self.fins += 1;
+            }
+        }
+    }
+
+    fn set_bases(&mut self, tcp: &Tcp, reverse: bool) {
+        let [a, b] = &mut self.halves;
+        let (me, peer) = if reverse { (b, a) } else { (a, b) };
+        let syn = tcp.flags & flags::SYN != 0;
+        if !me.seq.is_set() {
+            // Without the SYN the first byte seen counts as number 1, as in Wireshark.
+            let first = i64::from(!syn);
+            me.seq.set(tcp.seq, first);
+            (me.una, me.end) = (first, first);
+        }
+        me.syn_seen |= syn;
+        if tcp.flags & flags::ACK != 0 && tcp.flags & flags::RST == 0 && !peer.seq.is_set() {
+            peer.seq.set(tcp.ack, 1);
+            (peer.una, peer.end) = (1, 1);
+        }
+    }
+
+    fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
+        let me = &mut self.halves[usize::from(reverse)];
+        if tcp.flags & flags::SYN != 0 {
+            me.mss = tcp.mss.or(me.mss);
+            me.wscale = tcp.wscale.or(me.wscale);
+            me.sack_permitted |= tcp.sack_permitted;
+            self.handshake_done = false;
+        }
+        let me = &mut self.halves[usize::from(reverse)];
+        me.timestamps |= tcp.timestamps.is_some();
+        if let Some(outgoing) = p.outgoing {
+            // Votes are for a being local.
+            self.local_votes[usize::from(outgoing == reverse)] += 1;
+        }
+    }
+
+    fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
+        let h = &mut self.handshake;
+        match (syn, ack) {
+            (true, false) => h.syn = Some(t),
+            (true, true) => h.synack = Some(t),
+            (false, _) if !self.handshake_done => {
+                if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
+                    h.ack = Some(t);
+                    let whole = h.syn.map(|s| t - s);
+                    for half in &mut self.halves {
+                        half.rtt_whole = whole;
+                    }
+                    let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
+                    if let (Some(to_server), Some(to_client)) = (near, far) {
+                        let (near_b, near_a) = (to_server * 10 < to_client, to_client * 10 < to_server);
+                        let [a, b] = &mut self.halves;
+                        (a.near_sender, a.near_receiver) = (near_a, near_b);
+                        (b.near_sender, b.near_receiver) = (near_b, near_a);
+                    }
+                }
+                self.handshake_done = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// The first data of a direction: its life began with the connection.
+    fn begin_life(&mut self, reverse: bool, t: i64, packet: u64) {
+        let mut life = Life::new(self.start);
+        let piece = |end, state| Piece {
+            start: 0, end, state, timeout: None, first_packet: self.start_packet, last_packet: packet, packets: 0, acked: 0,
+            flight: 0, window: None, rtt_sum: 0, rtt_count: 0, rtt_least: None,
+        };
+        if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
+            let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
+            life.pass(piece(done, State::Handshake));
+        }
+        life.pass(piece(t, State::Idle));
+        self.halves[usize::from(reverse)].life = Some(Box::new(life));
+    }
+
+    /// Keep only what a sender that has gone quiet may still need.
+    pub fn compact(&mut self) {
+        for half in &mut self.halves {
+            half.board.compact();
+            half.past = Default::default();
+            half.recent = Default::default();
+        }
+    }
+
+    /// Close the connection and write what is left.
+    pub fn finish(&mut self, out: &mut Out<'_>) {
+        out.flow = self.id;
+        let t = self.last_t;
+        for half in &mut self.halves {
+            half.settle_all(t, out);
+            let reverse = half.reverse;
+            if let Some(mut life) = half.life.take() {
+                life.finish(out.intervals, self.id, reverse);
+                half.had_life = true;
+            }
+        }
+    }
+}
+
+const NO_ACK: AckOutcome =
+    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+
+fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
+    let f = tcp.flags;
+    match () {
+        () if f & flags::RST != 0 => Kind::Rst,
+        () if f & flags::SYN != 0 && f & flags::ACK != 0 => Kind::SynAck,
+        () if f & flags::SYN != 0 => Kind::Syn,
+        () if f & flags::FIN != 0 => Kind::Fin,
+        () if payload > 0 => Kind::Data,
+        () => Kind::Ack,
+    }
+}
+
+/// What a sender waits for, from what is outstanding, the window and its phase.
+fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
+    if !handshake_done {
+        return (State::Handshake, None);
+    }
+    let flight = h.flight();
+    // A window below one segment is as good as closed: senders wait (RFC 9293 section 3.8.6.2.1).
+    let closed = h.window.is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
+    if flight <= 0 {
+        return match () {
+            () if h.fin_end.is_some_and(|f| h.una >= f) => (State::Closing, None),
+            () if closed => (State::ZeroWindow, None),
+            () => (State::Idle, None),
+        };
+    }
+    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
+        let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
+        return (state, Some(t.packet));
+    }
+    match h.phase {
+        Phase::Loss => (State::LossRecovery, h.last_timeout),
+        Phase::Recovery => (State::FastRecovery, None),
+        _ if h.window == Some(0) => (State::ZeroWindow, None),
+        _ if h.window.is_some_and(|w| flight + h.mss() > i64::from(w)) => (State::WindowLimited, None),
+        _ if !h.start_over => (State::SlowStart, None),
+        _ => (State::Transfer, None),
+    }
+}
+
+/// How long the receiver kept the ACK of everything outstanding back, while the sender was silent.
+fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
+    if o.kind != AckKind::Advance || h.flight() > 0 || h.phase == Phase::Loss || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow) {
+        return 0;
+    }
+    let Some(least) = h.rtt_least else { return 0 };
+    let over = silent - least;
+    // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
+    let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
+    if over < DELAYED_ACK_NS || over > DELAYED_ACK_MAX_NS || gap < DELAYED_ACK_NS || held {
+        return 0;
+    }
+    over.min(gap)
+}
+
+impl Half {
+    /// Nothing is waiting to be sent, as far as a tap can know: the last data was pushed and everything is acknowledged.
+    fn drained(&self) -> bool {
+        self.fin_end.is_some()
+    }
+
+    /// The sender's columns of a row.
+    fn describe(&self, row: &mut SegmentRow) {
+        row.flight = Some(self.flight_u32());
+        row.window = self.window;
+        row.srtt_ns = self.timer.srtt();
+        row.rttvar_ns = self.timer.rttvar();
+        row.rto_ns = self.rto();
+        row.phase = Some(self.phase);
+    }
+
+    /// Everything that follows from having sent: phases, timeouts, recoveries, open questions, the row.
+    fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
+        let t = s.t;
+        self.leave_slow_start(s, o);
+        if let Some(last) = self.tally.last_send.replace(t) {
+            self.tally.longest_idle = self.tally.longest_idle.max(t - last);
+        }
+        match o.transmission {
+            Transmission::Retransmission => {}
+            other => {
+                match other {
+                    Transmission::Reordered => self.tally.reordered += 1,
+                    Transmission::NetworkDuplicate | Transmission::CaptureDuplicate | Transmission::MacCopy => {
+                        self.tally.duplicates[other as usize - Transmission::NetworkDuplicate as usize] += 1;
+                    }
+                    _ => {}
+                }
+                self.tally.flight_max = self.tally.flight_max.max(self.flight());
+                self.describe(row);
+                out.segments.push(row, false);
+                if let Some(life) = &mut self.life {
+                    life.commit(out.intervals, out.flow, self.reverse);
+                }
+                return;
+            }
+        }
+        self.tally.retransmissions += 1;
+        self.tally.lost_before_tap += u64::from(o.lost_before_tap);
+        let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
+        let mut timeout = None;
+        let mut recovery = 0;
+        if trigger == Trigger::Rto {
+            if self.probe_was_expiry(s) {
+                self.probe_to_timeout(s, out);
+                row.backoff = Some(1);
+            }
+            self.probe = None;
+            let backoff = row.backoff.unwrap_or(0);
+            timeout = Some(self.expire(s, o, backoff, o.waited, o.silent_from.unwrap_or(t), out));
+        }
+        match trigger {
+            Trigger::Rto | Trigger::TailLossProbe => {}
+            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => recovery = self.recover_fast(s, trigger, out),
+            Trigger::Undecided if o.hole => {
+                trigger = Trigger::Fast;
+                recovery = self.recover_fast(s, trigger, out);
+            }
+            _ => {}
+        }
+        row.trigger = Some(trigger);
+        self.tally.by_trigger[trigger as usize] += 1;
+        self.describe(row);
+        let number = out.segments.push(row, !o.acked_before);
+        if trigger == Trigger::TailLossProbe {
+            self.remember_probe(s, o, number);
+            if let Some(life) = &mut self.life {
+                life.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
+            }
+        }
+        if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
+            r.retransmissions += 1;
+            r.open += u32::from(!o.acked_before);
+            if r.retransmissions == 1 {
+                r.first_row = number;
+            }
+        }
+        if o.acked_before {
+            // Decided before it was sent.
+            out.segments.decide(number, Some(true), Some(super::kinds::By::Acked));
+            self.tally.needless += 1;
+            if let Some(t) = self.timeouts.back_mut().filter(|t| Some(t.id) == timeout) {
+                t.kind = Some(super::kinds::TimeoutKind::Spurious);
+                t.by = Some(super::kinds::By::Acked);
+            }
+        } else {
+            let pending = self.pending_of(s, &SentOutcome { trigger: Some(trigger), ..*o }, number, timeout, recovery);
+            self.add_pending(pending, out);
+        }
+        if let Some(life) = &mut self.life {
+            life.commit(out.intervals, out.flow, self.reverse);
+        }
+    }
+
+    /// Slow start is over with the first loss, or when a round trip passes without a larger flight (RFC 5681 section 3.1).
+    fn leave_slow_start(&mut self, s: &Sent, o: &SentOutcome) {
+        if o.transmission == Transmission::Retransmission {
+            self.start_over = true;
+        } else if self.flight() > self.tally.flight_max {
+            self.grown = Some(s.t);
+        } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
+            self.start_over |= s.t - grown > 2 * srtt;
+        }
+    }
+
+    /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
+    fn expire(&mut self, s: &Sent, o: &SentOutcome, backoff: u16, waited: i64, silent_from: i64, out: &mut Out<'_>) -> u64 {
+        let cwnd = self.cwnd_segments();
+        let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
+        self.timer.observe_expiry(waited, self.backoff, cwnd);
+        let id = self.id();
+        self.timeouts.push_back(Timeout {
+            id, packet: s.packet, t: s.t, start: s.start, len: s.len, kind: None, by: None, evidence_packet: None, backoff,
+            rto, fresh_rto: fresh, waited, silent_from, progress: None, flight: self.flight_u32(), sent_end: self.end,
+            no_dupacks: self.dupacks == 0 && self.sacked_bytes == 0, known_tail: None,
+        });
+        self.emit_timeouts(false, out);
+        if let Some(life) = &mut self.life {
+            let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
+            life.was_timer_wait(silent_from, state, s.packet);
+        }
+        self.end_recovery(s.t, RecoveryEnd::Timeout, out);
+        self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
+        self.expired_at = s.start;
+        self.backoff = self.backoff.saturating_add(1);
+        self.last_timeout = Some(s.packet);
+        if s.start > 0 && (self.phase != Phase::Loss || o.backoff == Some(0)) {
+            self.phase = Phase::Loss;
+        }
+        self.recover = self.end;
+        self.unspent_dupacks = 0;
+        id
+    }
+
+    /// What was taken for a probe had been the timer: the next expiry came twice as late.
+    fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
+        let Some(p) = self.probe.take() else { return };
+        out.segments.retrigger(p.row, Trigger::Rto, super::kinds::Evidence::TimerExpired, Some(0));
+        self.tally.by_trigger[Trigger::TailLossProbe as usize] = self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
+        self.tally.by_trigger[Trigger::Rto as usize] += 1;
+        self.no_probes = true;
+        let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
+        let o = SentOutcome { backoff: Some(0), ..SentOutcome::again() };
+        let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
+        for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
+            q.timeout = Some(id);
+            q.trigger = Trigger::Rto;
+        }
+    }
+
+    /// A resend in fast recovery: the episode that it opens or belongs to.
+    fn recover_fast(&mut self, s: &Sent, _trigger: Trigger, out: &mut Out<'_>) -> u64 {
+        if self.phase != Phase::Recovery {
+            self.end_recovery(s.t, RecoveryEnd::Acked, out);
+            let id = self.id();
+            self.phase = Phase::Recovery;
+            self.recover = self.end;
+            self.tally.fast_recoveries += 1;
+            self.recoveries.push_back(Recovery {
+                id, packet: s.packet, t: s.t, t_end: s.t, ended: None, dupacks: self.dupacks, retransmissions: 0, needless: 0,
+                undecided: 0, open: 0, recover: self.end, first_row: 0, first_needless: None,
+            });
+        }
+        self.recoveries.back().filter(|r| r.ended.is_none()).map_or(0, |r| r.id)
+    }
+}

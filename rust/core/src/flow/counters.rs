@@ -1,0 +1,527 @@
+//! tcptrace's counters (`tcptrace -l -r -W`) of both directions of a connection, one call a packet.
+//!
+//! Definitions are tcptrace 6.6.7's. Where its arithmetic breaks on 64-bit hosts or at the end of sequence space, or where
+//! it rounds, the figure it means is given instead; tests/flow/test_tcptrace.py lists each such case.
+
+use super::moments::elapsed_ns;
+use super::sent_ranges::{AckCounters, ResendCounters, SentRanges};
+use crate::packet::{flags, Packet, Tcp};
+use crate::table::flows::CounterRows;
+
+/// How many packets back a copy with the same IP identification and sequence number counts as made by hardware.
+const HARDWARE_DUPLICATE_REACH: usize = 8;
+
+/// What one direction of a connection sent, and how the other side acknowledged it.
+#[derive(Debug, Default)]
+pub struct DirectionCounters {
+    ranges: SentRanges,
+    acks: AckCounters,
+    resends: ResendCounters,
+
+    last_ns: Option<i64>,
+    idle_max_ns: i64,
+    first_data_ns: Option<i64>,
+    last_data_ns: i64,
+
+    packets: u64,
+    rst_packets: u64,
+    syn_packets: u64,
+    fin_packets: u64,
+    ack_packets: u64,
+    pure_ack_packets: u64,
+    sack_ack_packets: u64,
+    sack_option_packets: u64,
+    dsack_packets: u64,
+    sack_blocks_max: u8,
+
+    data_packets: u64,
+    data_bytes: u64,
+    pushed_packets: u64,
+    urgent_packets: u64,
+    urgent_bytes: u64,
+    unique_bytes: u64,
+    rexmt_packets: u64,
+    rexmt_bytes: u64,
+    out_of_order_packets: u64,
+    probe_packets: u64,
+    probe_bytes: u64,
+    truncated_packets: u64,
+    truncated_bytes: u64,
+    segment_max: u32,
+    segment_min: Option<u32>,
+    mss: Option<u16>,
+
+    scale_requested: bool,
+    timestamps_requested: bool,
+    sack_requested: bool,
+    scale: u8,
+    /// The latest window, scaled; 0 where the segment had no ACK.
+    window_last: u64,
+    window_max: u64,
+    window_min: u64,
+    window_sum: u64,
+    zero_windows: u64,
+    /// Packets since windows are scaled; `None` before the first of them.
+    scaled_packets: Option<u64>,
+
+    /// First sequence numbers of the latest SYN and of the FIN, the latest segment's end, the latest ACK sent.
+    syn: u32,
+    fin: u32,
+    latest: u32,
+    ack: u32,
+    quadrants_seen: u8,
+    wraps: u64,
+
+    owin_max: u32,
+    owin_min: Option<u32>,
+    owin_sum: u64,
+    owin_count: u64,
+    owin_last: u32,
+    owin_last_ns: i64,
+    owin_byte_ns: u128,
+
+    data_acked: bool,
+    initial_packets: u64,
+    initial_bytes: u64,
+    handshake_rtt_ns: Option<i64>,
+
+    /// Sequence number << 16 | IP identification of the latest packets, oldest overwritten first.
+    identities: [u64; HARDWARE_DUPLICATE_REACH],
+    identity_next: u8,
+    hardware_duplicates: u64,
+}
+
+/// The counters of a connection: `dir[0]` of the side first seen to send.
+#[derive(Debug, Default)]
+pub struct ConnectionCounters {
+    dir: [DirectionCounters; 2],
+    first_ns: i64,
+    last_ns: i64,
+}
+
+impl ConnectionCounters {
+    /// Count one packet with a readable TCP header; `reverse`: it goes against the connection's first packet.
+    ///
+    /// A packet without a time counts as sent with the one before it.
+    pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool) {
+        let now_ns = p.time_ns.unwrap_or(self.last_ns);
+        if self.dir[0].packets + self.dir[1].packets == 0 {
+            self.first_ns = now_ns;
+        }
+        self.last_ns = now_ns;
+        let [a, b] = &mut self.dir;
+        let (own, other) = if reverse { (b, a) } else { (a, b) };
+        let s = Segment::new(own, other, p, tcp, now_ns);
+
+        own.count_packet(&s);
+        own.follow_sequence(&s);
+        if s.syn {
+            other.ack = tcp.seq;
+        }
+        own.read_options(&s);
+        let scaling = own.scale_requested && other.scale_requested;
+        if !(s.syn || scaling) {
+            own.scale = 0;
+            other.scale = 0;
+        }
+        own.count_data(&s);
+        own.find_hardware_duplicate(&s);
+        let (resent, out_of_order) = own.count_sent(&s, other.window_last == 0 && other.packets > 0);
+        if s.ack {
+            let duplicate =
+                tcp.ack == own.ack && s.payload == 0 && s.window == own.window_last && other.owin_count > 0;
+            other.ranges.ack(tcp.ack, duplicate, now_ns, &mut other.acks);
+            if other.syn_packets == 1 && tcp.ack == other.syn.wrapping_add(1) {
+                other.handshake_rtt_ns = other.acks.rtt_latest_ns;
+            }
+            own.ack_packets += 1;
+        }
+        if s.rst {
+            return;
+        }
+        own.count_window(&s, other.scale_requested);
+        if s.ack {
+            own.count_ack(&s);
+            other.data_acked |= tcp.ack != other.syn.wrapping_add(1);
+        }
+        if s.payload > 0 && !own.data_acked && !resent {
+            own.initial_packets += 1;
+            own.initial_bytes += u64::from(s.payload);
+        }
+        if !s.syn && !out_of_order && !resent {
+            own.count_outstanding(&s, other.ack);
+        }
+    }
+
+    /// Write the row of one direction. `capture_end_ns`: the time of the capture's last IP packet, to which a connection
+    /// that was not closed counts as idle.
+    pub fn push_row(&self, reverse: bool, capture_end_ns: Option<i64>, rows: &mut CounterRows) {
+        let (own, other) = (&self.dir[usize::from(reverse)], &self.dir[usize::from(!reverse)]);
+        let closed = (own.fin_packets > 0 && other.fin_packets > 0) || own.rst_packets + other.rst_packets > 0;
+        let elapsed = elapsed_ns(self.first_ns, self.last_ns);
+        let idle = own.last_ns.map(|last| match capture_end_ns {
+            Some(end) if !closed => own.idle_max_ns.max(elapsed_ns(last, end)),
+            _ => own.idle_max_ns,
+        });
+        let stream = own.stream_bytes();
+        let scaled = own.scaled_packets.filter(|_| other.scaled_packets.is_some());
+
+        rows.packets.push(own.packets);
+        rows.rst_packets.push(own.rst_packets);
+        rows.ack_packets.push(own.ack_packets);
+        rows.pure_ack_packets.push(own.pure_ack_packets);
+        rows.sack_packets.push(own.sack_ack_packets);
+        rows.dsack_packets.push(own.dsack_packets);
+        rows.sack_blocks_max.push(own.sack_blocks_max);
+        rows.unique_bytes.push(own.unique_bytes);
+        rows.data_packets.push(own.data_packets);
+        rows.data_bytes.push(own.data_bytes);
+        rows.rexmt_packets.push(own.rexmt_packets);
+        rows.rexmt_bytes.push(own.rexmt_bytes);
+        rows.zero_window_probe_packets.push(own.probe_packets);
+        rows.zero_window_probe_bytes.push(own.probe_bytes);
+        rows.out_of_order_packets.push(own.out_of_order_packets);
+        rows.pushed_packets.push(own.pushed_packets);
+        rows.syn_packets.push(own.syn_packets);
+        rows.fin_packets.push(own.fin_packets);
+        rows.window_scale_requested.push(own.scale_requested);
+        rows.timestamps_requested.push(own.timestamps_requested);
+        rows.window_scale.push(own.scale);
+        rows.sack_requested.push(own.sack_requested);
+        rows.sacks_sent.push(own.sack_option_packets);
+        rows.urgent_packets.push(own.urgent_packets);
+        rows.urgent_bytes.push(own.urgent_bytes);
+        rows.mss_bytes.push_opt(own.mss);
+        rows.segment_max_bytes.push_opt(own.segment_min.map(|_| own.segment_max));
+        rows.segment_min_bytes.push_opt(own.segment_min);
+        rows.segment_mean_bytes.push_opt(ratio(own.data_bytes, own.data_packets));
+        rows.window_max_bytes.push_opt((own.packets > 0).then_some(own.window_max));
+        rows.window_min_bytes.push_opt((own.window_min > 0).then_some(own.window_min));
+        rows.zero_window_packets.push(own.zero_windows);
+        rows.window_mean_bytes.push_opt(ratio(own.window_sum, scaled.unwrap_or(own.packets)));
+        rows.owin_max_bytes.push_opt((own.owin_count > 0).then_some(own.owin_max));
+        rows.owin_min_bytes.push_opt(own.owin_min);
+        rows.owin_mean_bytes.push_opt(ratio(own.owin_sum, own.owin_count));
+        rows.owin_time_mean_bytes.push_opt((elapsed > 0).then(|| own.owin_byte_ns as f64 / elapsed as f64));
+        rows.initial_window_bytes.push(own.initial_bytes);
+        rows.initial_window_packets.push(own.initial_packets);
+        rows.stream_bytes.push_opt(stream);
+        rows.missed_bytes.push_opt(stream.map(|bytes| (bytes as i64).wrapping_sub(own.unique_bytes as i64)));
+        rows.truncated_bytes.push(own.truncated_bytes);
+        rows.truncated_packets.push(own.truncated_packets);
+        rows.data_transmit_ns.push_opt(own.first_data_ns.map(|first| elapsed_ns(first, own.last_data_ns)));
+        rows.idle_max_ns.push_opt(idle);
+        rows.hardware_duplicates.push(own.hardware_duplicates);
+        rows.throughput_bytes_per_s.push_opt((elapsed > 0).then(|| own.unique_bytes as f64 * 1e9 / elapsed as f64));
+
+        rows.rtt_samples.push(own.acks.rtt.count());
+        rows.rtt_min_ns.push_opt(own.acks.rtt.min_ns());
+        rows.rtt_max_ns.push_opt(own.acks.rtt.max_ns());
+        rows.rtt_mean_ns.push_opt(own.acks.rtt.mean_ns());
+        rows.rtt_sd_ns.push_opt(own.acks.rtt.sd_ns());
+        rows.rtt_handshake_ns.push_opt(own.handshake_rtt_ns);
+        rows.rtt_full_samples.push(own.acks.rtt_full.count());
+        rows.rtt_full_min_ns.push_opt(own.acks.rtt_full.min_ns());
+        rows.rtt_full_max_ns.push_opt(own.acks.rtt_full.max_ns());
+        rows.rtt_full_mean_ns.push_opt(own.acks.rtt_full.mean_ns());
+        rows.rtt_full_sd_ns.push_opt(own.acks.rtt_full.sd_ns());
+        rows.post_loss_acks.push(own.acks.post_loss);
+        rows.ambiguous_acks.push(own.acks.rtt_resent.count());
+        rows.rtt_resent_min_ns.push_opt(own.acks.rtt_resent.min_ns());
+        rows.rtt_resent_max_ns.push_opt(own.acks.rtt_resent.max_ns());
+        rows.rtt_resent_mean_ns.push_opt(own.acks.rtt_resent.mean_ns());
+        rows.rtt_resent_sd_ns.push_opt(own.acks.rtt_resent.sd_ns());
+        rows.cumulatively_acked_segments.push(own.acks.cumulatively_acked);
+        rows.duplicate_acks.push(own.acks.duplicates);
+        rows.triple_duplicate_acks.push(own.acks.triple_duplicates);
+        rows.resends_max.push(own.resends.most);
+        rows.resend_samples.push(own.resends.waited.count());
+        rows.resend_min_ns.push_opt(own.resends.waited.min_ns());
+        rows.resend_max_ns.push_opt(own.resends.waited.max_ns());
+        rows.resend_mean_ns.push_opt(own.resends.waited.mean_ns());
+        rows.resend_sd_ns.push_opt(own.resends.waited.sd_ns());
+    }
+}
+
+fn ratio(sum: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+/// A packet with what its headers mean on this connection.
+struct Segment<'a> {
+    packet: &'a Packet,
+    tcp: &'a Tcp,
+    now_ns: i64,
+    payload: u32,
+    /// Advertised window, scaled where both sides agreed to; 0 without ACK and SYN.
+    window: u64,
+    syn: bool,
+    fin: bool,
+    rst: bool,
+    ack: bool,
+}
+
+impl<'a> Segment<'a> {
+    fn new(own: &DirectionCounters, other: &DirectionCounters, packet: &'a Packet, tcp: &'a Tcp, now_ns: i64) -> Self {
+        let has = |flag: u16| tcp.flags & flag != 0;
+        let (syn, ack) = (has(flags::SYN), has(flags::ACK));
+        let scaled = own.scale_requested && other.scale_requested && !syn;
+        let window = if syn || ack { u64::from(tcp.window) << if scaled { own.scale } else { 0 } } else { 0 };
+        let payload = packet.payload_bytes.unwrap_or(0);
+        Segment { packet, tcp, now_ns, payload, window, syn, fin: has(flags::FIN), rst: has(flags::RST), ack }
+    }
+}
+
+impl DirectionCounters {
+    fn count_packet(&mut self, s: &Segment) {
+        self.packets += 1;
+        self.syn_packets += u64::from(s.syn);
+        self.fin_packets += u64::from(s.fin);
+        self.rst_packets += u64::from(s.rst);
+        if let Some(last) = self.last_ns {
+            self.idle_max_ns = self.idle_max_ns.max(elapsed_ns(last, s.now_ns));
+        }
+        self.last_ns = Some(s.now_ns);
+        if let Some(packets) = &mut self.scaled_packets {
+            *packets += 1;
+        }
+    }
+
+    /// Where in sequence space this segment lies, and how often the space was gone round since the SYN.
+    fn follow_sequence(&mut self, s: &Segment) {
+        let start = s.tcp.seq;
+        let end = u64::from(start) + u64::from(s.payload);
+        let quadrant = |seq: u64| if seq >> 32 == 0 { 1u8 << (seq >> 30) } else { 0 };
+        let syn = u64::from(self.syn);
+        if self.quadrants_seen == 0b1111 && quadrant(syn) & quadrant(end) != 0 && end >= syn {
+            self.wraps += 1;
+            self.quadrants_seen = 0;
+        }
+        self.quadrants_seen |= quadrant(u64::from(start)) | quadrant(end);
+        self.latest = end as u32;
+        if s.syn {
+            self.syn = start;
+        }
+        if s.fin {
+            self.fin = end as u32;
+        }
+    }
+
+    fn read_options(&mut self, s: &Segment) {
+        if let Some(mss) = s.tcp.mss {
+            self.mss = Some(mss);
+        }
+        if let Some(scale) = s.tcp.wscale {
+            // A shift above 14 is not allowed (RFC 7323 section 2.3).
+            self.scale = scale.min(14);
+            self.scale_requested = true;
+        }
+        self.timestamps_requested |= s.tcp.timestamps.is_some();
+        self.sack_requested |= s.tcp.sack_permitted;
+        self.sack_option_packets += u64::from(s.tcp.sack_blocks > 0);
+    }
+
+    fn count_data(&mut self, s: &Segment) {
+        if s.payload == 0 {
+            return;
+        }
+        let bytes = u64::from(s.payload);
+        self.data_packets += 1;
+        self.data_bytes += bytes;
+        self.pushed_packets += u64::from(s.tcp.flags & flags::PSH != 0);
+        if s.tcp.flags & flags::URG != 0 {
+            self.urgent_packets += 1;
+            self.urgent_bytes += u64::from(s.tcp.urgent);
+        }
+        self.segment_max = self.segment_max.max(s.payload);
+        self.segment_min = Some(self.segment_min.map_or(s.payload, |least| least.min(s.payload)));
+        self.first_data_ns.get_or_insert(s.now_ns);
+        self.last_data_ns = s.now_ns;
+        let cut = s.payload.saturating_sub(s.packet.payload_captured_bytes);
+        self.truncated_bytes += u64::from(cut);
+        self.truncated_packets += u64::from(cut > 0);
+    }
+
+    /// The same sequence number and IPv4 identification within the last few packets: copied below TCP.
+    fn find_hardware_duplicate(&mut self, s: &Segment) {
+        let Some(id) = s.packet.ip_id.filter(|_| s.packet.ip_version == 4) else { return };
+        let identity = u64::from(s.tcp.seq) << 16 | u64::from(id & 0xffff);
+        if s.tcp.seq != 0 && id != 0 && self.identities.contains(&identity) {
+            self.hardware_duplicates += 1;
+            return;
+        }
+        self.identities[usize::from(self.identity_next)] = identity;
+        self.identity_next = (self.identity_next + 1) % HARDWARE_DUPLICATE_REACH as u8;
+    }
+
+    /// Add what the segment sends to the ranges; returns whether some of it was sent again, and whether it is out of order.
+    fn count_sent(&mut self, s: &Segment, peer_closed_window: bool) -> (bool, bool) {
+        if !(s.syn || s.fin || s.payload > 0) {
+            return (false, false);
+        }
+        if peer_closed_window && !s.syn {
+            self.probe_packets += 1;
+            self.probe_bytes += u64::from(s.payload);
+            return (false, false);
+        }
+        let len = s.payload.saturating_add(u32::from(s.syn) + u32::from(s.fin));
+        let added = self.ranges.add(s.tcp.seq, len, s.now_ns, &mut self.resends);
+        self.out_of_order_packets += u64::from(added.out_of_order);
+        let again = u32::from(s.syn && self.syn_packets > 1) + u32::from(s.fin && self.fin_packets > 1);
+        // A SYN or FIN sent again is no data sent again.
+        let resent_data = added.resent_bytes.saturating_sub(again);
+        self.unique_bytes += u64::from(s.payload.saturating_sub(resent_data));
+        self.rexmt_packets += u64::from(added.resent_bytes > 0);
+        self.rexmt_bytes += u64::from(added.resent_bytes);
+        (added.resent_bytes > 0, added.out_of_order)
+    }
+
+    fn count_window(&mut self, s: &Segment, peer_scales: bool) {
+        self.window_last = s.window;
+        if !(s.ack || s.syn) {
+            return;
+        }
+        self.window_max = self.window_max.max(s.window);
+        if s.window > 0 {
+            if self.scale_requested && peer_scales && !s.syn && self.scaled_packets.is_none() {
+                // The SYN's window was not scaled: start again.
+                self.scaled_packets = Some(1);
+                self.window_min = s.window;
+                self.window_max = s.window;
+                self.window_sum = 0;
+            } else if self.window_min == 0 || s.window < self.window_min {
+                self.window_min = s.window;
+            }
+        }
+        self.window_sum += s.window;
+    }
+
+    fn count_ack(&mut self, s: &Segment) {
+        self.zero_windows += u64::from(s.window == 0);
+        self.pure_ack_packets += u64::from(s.payload == 0 && !s.syn && !s.fin);
+        if s.tcp.sack_blocks > 0 {
+            self.sack_ack_packets += 1;
+            self.sack_blocks_max = self.sack_blocks_max.max(s.tcp.sack_blocks);
+            self.dsack_packets += u64::from(is_dsack(s.tcp));
+        }
+        self.ack = s.tcp.ack;
+    }
+
+    /// A sample of the bytes outstanding after this segment, the one that the next ACK names included.
+    fn count_outstanding(&mut self, s: &Segment, acked: u32) {
+        let end = s.tcp.seq.wrapping_add(s.payload);
+        let owin = if acked == 0 { s.payload } else { end.wrapping_sub(acked).wrapping_add(1) };
+        if owin > i32::MAX as u32 {
+            // It ends before what was acknowledged: late or stray, nothing is outstanding because of it.
+            return;
+        }
+        if self.owin_count > 0 {
+            let held_ns = elapsed_ns(self.owin_last_ns, s.now_ns) as u128;
+            self.owin_byte_ns = self.owin_byte_ns.saturating_add(u128::from(self.owin_last) * held_ns);
+        }
+        self.owin_last = owin;
+        self.owin_last_ns = s.now_ns;
+        self.owin_max = self.owin_max.max(owin);
+        if owin > 0 {
+            self.owin_min = Some(self.owin_min.map_or(owin, |least| least.min(owin)));
+        }
+        self.owin_sum += u64::from(owin);
+        self.owin_count += 1;
+    }
+
+    /// Bytes between SYN and FIN (or the last segment before a reset), `None` unless both were seen.
+    fn stream_bytes(&self) -> Option<u64> {
+        if self.syn_packets == 0 || self.fin_packets == 0 {
+            return None;
+        }
+        let last = if self.rst_packets > 0 { self.latest } else { self.fin };
+        let rounds = self.wraps + u64::from(last <= self.syn);
+        Some((rounds << 32) + u64::from(last) - u64::from(self.syn) - 1)
+    }
+}
+
+/// A SACK option whose first block reports a duplicate (RFC 2883 section 4): below the ACK, or overlapping the second block.
+fn is_dsack(tcp: &Tcp) -> bool {
+    let before_or_at = |a: u32, b: u32| b.wrapping_sub(a) as i32 >= 0;
+    let (left, right) = tcp.sack[0];
+    if before_or_at(right, tcp.ack) {
+        return true;
+    }
+    let (left2, right2) = tcp.sack[1];
+    tcp.sack_blocks > 1 && !before_or_at(right, left2) && !before_or_at(right2, left)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Int64Type, UInt64Type};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packet(t_us: i64, payload: u32) -> Packet {
+        Packet { time_ns: Some(t_us * 1_000), ip_version: 4, payload_bytes: Some(payload), ..Packet::default() }
+    }
+
+    fn tcp(seq: u32, ack: u32, flags: u16) -> Tcp {
+        Tcp { seq, ack, flags, window: 1_000, ..Tcp::default() }
+    }
+
+    #[test]
+    fn a_short_connection_fills_every_column_of_both_rows() {
+        let mut c = ConnectionCounters::default();
+        let steps = [
+            (0, false, tcp(99, 0, flags::SYN), 0),
+            (10, true, tcp(499, 100, flags::SYN | flags::ACK), 0),
+            (20, false, tcp(100, 500, flags::ACK), 0),
+            (30, false, tcp(100, 500, flags::ACK | flags::PSH), 50),
+            (90, false, tcp(100, 500, flags::ACK | flags::PSH), 50),
+            (100, true, tcp(500, 150, flags::ACK), 0),
+            (110, false, tcp(150, 500, flags::ACK | flags::FIN), 10),
+            (120, true, tcp(500, 161, flags::ACK | flags::FIN), 0),
+            (130, false, tcp(161, 501, flags::ACK), 0),
+        ];
+        for (t_us, reverse, tcp, payload) in &steps {
+            c.observe(&packet(*t_us, *payload), tcp, *reverse);
+        }
+        let mut rows = CounterRows::default();
+        c.push_row(false, Some(1_000_000), &mut rows);
+        c.push_row(true, Some(1_000_000), &mut rows);
+        let batch = rows.finish();
+        let count = |name: &str, row: usize| batch[name].as_primitive::<UInt64Type>().value(row);
+        let ns = |name: &str, row: usize| batch[name].as_primitive::<Int64Type>().value(row);
+        assert_eq!((count("packets", 0), count("packets", 1)), (6, 3));
+        assert_eq!((count("unique_bytes", 0), count("data_bytes", 0), count("rexmt_bytes", 0)), (60, 110, 50));
+        assert_eq!((count("stream_bytes", 0), ns("missed_bytes", 0)), (60, 0));
+        assert_eq!((ns("rtt_handshake_ns", 0), ns("rtt_handshake_ns", 1)), (10_000, 10_000));
+        assert_eq!((count("rtt_samples", 0), count("ambiguous_acks", 0)), (2, 1));
+        assert_eq!((ns("resend_min_ns", 0), ns("idle_max_ns", 0)), (60_000, 60_000));
+        assert_eq!(count("initial_window_bytes", 0), 50);
+    }
+
+    proptest! {
+        #[test]
+        fn no_packet_panics_and_bytes_add_up(
+            packets in prop::collection::vec(
+                (any::<bool>(), any::<i64>(), (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>()),
+                 prop_oneof![0u32..3000, any::<u32>()], (prop::option::of(any::<u8>()), 0u8..5, any::<[(u32, u32); 4]>())),
+                0..120,
+            ),
+        ) {
+            let mut c = ConnectionCounters::default();
+            for (reverse, time_ns, (seq, ack, flags, window), payload, (wscale, sack_blocks, sack)) in packets {
+                let tcp = Tcp { seq, ack, flags, window, wscale, sack_blocks, sack, ..Tcp::default() };
+                let p = Packet { time_ns: Some(time_ns), ip_version: 4, ip_id: Some(ack), payload_bytes: Some(payload), ..Packet::default() };
+                c.observe(&p, &tcp, reverse);
+            }
+            for d in &c.dir {
+                prop_assert!(d.unique_bytes <= d.data_bytes);
+                prop_assert!(d.data_packets + d.pure_ack_packets <= d.packets);
+            }
+            let mut rows = CounterRows::default();
+            c.push_row(false, Some(i64::MAX), &mut rows);
+            c.push_row(true, None, &mut rows);
+            prop_assert_eq!(rows.finish().num_rows(), 2);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! One direction of a connection: its sender, as far as a tap can know it.
+
+use std::collections::VecDeque;
+
+use super::board::{Board, Run};
+use super::intervals::Life;
+use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
+use super::need::Pending;
+use super::seq::SeqSpace;
+use super::timer::Timer;
+use super::tsclock::TsClock;
+
+/// A timer expiry whose kind or end is still open.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeout {
+    pub id: u64,
+    pub packet: u64,
+    pub t: i64,
+    pub start: i64,
+    pub len: u32,
+    pub kind: Option<TimeoutKind>,
+    pub by: Option<By>,
+    pub evidence_packet: Option<u64>,
+    pub backoff: u16,
+    pub rto: Option<i64>,
+    pub fresh_rto: Option<i64>,
+    pub waited: i64,
+    pub silent_from: i64,
+    pub progress: Option<(i64, u64)>,
+    pub flight: u32,
+    /// Highest sequence sent at the expiry.
+    pub sent_end: i64,
+    pub no_dupacks: bool,
+    pub known_tail: Option<bool>,
+}
+
+/// A fast recovery under way or just ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Recovery {
+    pub id: u64,
+    pub packet: u64,
+    pub t: i64,
+    pub t_end: i64,
+    pub ended: Option<RecoveryEnd>,
+    pub dupacks: u16,
+    pub retransmissions: u32,
+    pub needless: u32,
+    pub undecided: u32,
+    pub open: u32,
+    pub recover: i64,
+    pub first_row: u64,
+    /// Need of the first segment sent again.
+    pub first_needless: Option<bool>,
+}
+
+/// A tail loss probe after which another expiry would tell whether it had really been the timer.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    pub row: u64,
+    pub t: i64,
+    pub start: i64,
+    pub end: i64,
+    pub packet: u64,
+    pub waited: i64,
+    pub silent_from: i64,
+    pub len: u32,
+    /// The probe was the only segment outstanding: head and tail at once.
+    pub alone: bool,
+}
+
+/// Counts for `flows`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub payload_bytes: u64,
+    pub unique_bytes: u64,
+    pub first_t: Option<i64>,
+    pub last_t: i64,
+    pub first_packet: u64,
+    pub retransmissions: u64,
+    pub by_trigger: [u64; 7],
+    pub needless: u64,
+    pub needed: u64,
+    pub undecided: u64,
+    pub rto: [u64; 4],
+    pub fast_recoveries: u64,
+    pub lost_before_tap: u64,
+    pub reordered: u64,
+    pub duplicates: [u64; 3],
+    pub acks_unseen: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: f64,
+    pub rtt_sum_sq: f64,
+    pub rtt_min: i64,
+    pub rtt_max: i64,
+    pub longest_idle: i64,
+    pub total_idle: i64,
+    pub last_send: Option<i64>,
+    pub flight_max: i64,
+    pub window_min: Option<u32>,
+    pub window_max: u32,
+    pub zero_windows: u64,
+    pub keepalives: u64,
+    pub window_probes: u64,
+    pub dupacks: u64,
+    pub sack_acks: u64,
+    pub dsack_acks: u64,
+    pub ttl: u8,
+}
+
+/// State of one sender and of what its peer told it.
+#[derive(Debug, Default)]
+pub struct Half {
+    /// Whether it goes from b to a.
+    pub reverse: bool,
+    pub seq: SeqSpace,
+    pub syn_seen: bool,
+    pub fin_end: Option<i64>,
+    pub mss: Option<u16>,
+    pub wscale: Option<u8>,
+    pub sack_permitted: bool,
+    pub timestamps: bool,
+    /// Largest payload sent: what a full segment is.
+    pub segment: i64,
+
+    /// Highest ACK the tap saw, and highest sequence sent (exclusive).
+    pub una: i64,
+    pub end: i64,
+    pub board: Board,
+    /// Runs acknowledged lately, for copies that come after their ACK.
+    pub past: VecDeque<Run>,
+    /// Duplicate ACKs in a row, and those that a resend of arrived bytes may have caused.
+    pub dupacks: u16,
+    /// Linux without SACK: duplicate ACKs that no progress has eaten up yet.
+    pub unspent_dupacks: u16,
+    pub sacked_hi: i64,
+    pub sacked_bytes: i64,
+    pub last_sack: [(i64, i64); 4],
+    /// The peer's window: raw field, and in bytes where the scale is known.
+    pub raw_window: Option<u16>,
+    pub window: Option<u32>,
+
+    pub phase: Phase,
+    /// The last phase of recovery or loss that was left.
+    pub left: Phase,
+    /// Recovery point of the phase.
+    pub recover: i64,
+    pub timer: Timer,
+    /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
+    pub backoff: u16,
+    /// Expiries in a row for the segment at `expired_at`.
+    pub expiries: u16,
+    pub expired_at: i64,
+    /// Round trip of the handshake, both sides of the tap together.
+    pub rtt_whole: Option<i64>,
+    pub near_receiver: bool,
+    pub rtt_least: Option<i64>,
+    pub ts_clock: TsClock,
+    pub last_send: Option<i64>,
+    pub last_new_send: Option<i64>,
+    pub last_advance: Option<i64>,
+    pub last_ack: Option<i64>,
+    pub head_sent: Option<i64>,
+    /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
+    pub edge_filled: Option<i64>,
+    /// Quickest answer of this sender to an ACK.
+    pub reaction: Option<i64>,
+    pub answered: bool,
+
+    pub pending: VecDeque<Pending>,
+    pub timeouts: VecDeque<Timeout>,
+    pub recoveries: VecDeque<Recovery>,
+    pub next_id: u64,
+    pub probe: Option<Probe>,
+    /// A first expiry hit the head although a probe would have come before: this sender has no probes.
+    pub no_probes: bool,
+    /// Packets lately sent, to know the same packet when it is seen again.
+    pub recent: VecDeque<(u64, Option<crate::packet::Mpdu>, i64, u64)>,
+    pub last_ip_id: Option<u32>,
+    pub ip_id_steps: (u32, u32),
+    pub ip_id_same: u32,
+    /// Steps of exactly one, of all: a counter of this flow alone.
+    pub ip_id_ones: (u32, u32),
+    /// Packets sent between the last one seen and this one, by such a counter.
+    pub skipped: u16,
+    /// The packet before this one repeated acknowledged bytes.
+    pub repeated: bool,
+    /// When the packet before this one was seen.
+    pub previous_packet: Option<i64>,
+    /// Bytes up to here were sent before, in packets that never came by.
+    pub resent_until: i64,
+    pub near_sender: bool,
+    pub keepalive_open: bool,
+
+    pub life: Option<Box<Life>>,
+    pub had_life: bool,
+    /// The latest expiry, whose recovery is under way.
+    pub last_timeout: Option<u64>,
+    /// Slow start is over.
+    pub start_over: bool,
+    /// When the flight last exceeded every flight before.
+    pub grown: Option<i64>,
+    pub tally: Tally,
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Phase::Open
+    }
+}
+
+impl Half {
+    pub fn flight(&self) -> i64 {
+        self.end - self.una
+    }
+
+    pub fn flight_u32(&self) -> u32 {
+        u32::try_from(self.flight().max(0)).unwrap_or(u32::MAX)
+    }
+
+    pub fn mss(&self) -> i64 {
+        if self.segment > 0 { self.segment } else { 536 }
+    }
+
+    pub fn cwnd_segments(&self) -> i64 {
+        (self.flight() / self.mss()).max(1)
+    }
+
+    pub fn rto(&self) -> Option<i64> {
+        self.timer.rto(self.backoff, self.cwnd_segments())
+    }
+
+    /// Whether the IP identification of this sender counts its packets.
+    pub fn ip_id_counts(&self) -> bool {
+        let (good, all) = self.ip_id_steps;
+        all >= 4 && good * 10 >= all * 9
+    }
+
+    pub fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+}

@@ -1,0 +1,169 @@
+//! The life of a direction with data, cut where what its sender waited for changed.
+
+use super::kinds::State;
+use crate::table::tcp::IntervalRows;
+
+/// A stretch in one state.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    pub start: i64,
+    pub end: i64,
+    pub state: State,
+    pub timeout: Option<u64>,
+    pub first_packet: u64,
+    pub last_packet: u64,
+    pub packets: u32,
+    pub acked: u64,
+    pub flight: u32,
+    pub window: Option<u32>,
+    pub rtt_sum: i64,
+    pub rtt_count: i64,
+    pub rtt_least: Option<i64>,
+}
+
+/// The pieces of one direction. Those since its sender last sent may still turn out to be the wait for a timer.
+#[derive(Debug)]
+pub struct Life {
+    now: i64,
+    /// Pieces since the last data sent.
+    open: Vec<Piece>,
+    /// The piece before, which may still grow.
+    last: Option<Piece>,
+    /// End of the last piece that the peer acknowledged: what follows is no part of the life.
+    acked_until: i64,
+}
+
+/// Pieces kept while a sender is silent; beyond, the oldest are final. A silent sender hears a few kinds of ACK only.
+const OPEN_PIECES: usize = 64;
+
+impl Life {
+    pub fn new(start: i64) -> Self {
+        Life { now: start, open: Vec::new(), last: None, acked_until: start }
+    }
+
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// Time passed in `piece.state` until `piece.end`; zero-length pieces only count their packet.
+    pub fn pass(&mut self, mut piece: Piece) {
+        piece.start = self.now;
+        piece.end = piece.end.max(self.now);
+        self.now = piece.end;
+        match self.open.last_mut() {
+            Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
+            _ => self.open.push(piece),
+        }
+    }
+
+    /// The peer acknowledged data: the life goes on at least until now.
+    pub fn acked(&mut self) {
+        self.acked_until = self.now;
+    }
+
+    /// The sender was silent from `since` until now, when its timer expired: that whole time was a wait for it.
+    pub fn was_timer_wait(&mut self, since: i64, state: State, timeout: u64) {
+        let mut wait: Option<Piece> = None;
+        while let Some(mut p) = self.open.pop() {
+            if p.end <= since && p.start < since {
+                self.open.push(p);
+                break;
+            }
+            let mut rest = None;
+            if p.start < since {
+                rest = Some(Piece { end: since, ..p });
+                p.start = since;
+            }
+            wait = Some(match wait {
+                None => Piece { state, timeout: Some(timeout), ..p },
+                Some(w) => Piece { start: p.start, first_packet: p.first_packet, packets: w.packets.saturating_add(p.packets), acked: w.acked + p.acked, ..w },
+            });
+            if let Some(rest) = rest {
+                self.open.push(rest);
+                break;
+            }
+        }
+        if let Some(w) = wait {
+            match self.open.last_mut() {
+                Some(p) if p.state == w.state && p.timeout == w.timeout => p.merge(&w),
+                _ => self.open.push(w),
+            }
+        }
+    }
+
+    /// The sender sent: what was open is final.
+    pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        for piece in std::mem::take(&mut self.open) {
+            self.close(piece, rows, flow, reverse);
+        }
+    }
+
+    /// Keep the open list short however long the sender is silent.
+    pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        while self.open.len() > OPEN_PIECES {
+            let piece = self.open.remove(0);
+            self.close(piece, rows, flow, reverse);
+        }
+    }
+
+    fn close(&mut self, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        match &mut self.last {
+            Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
+            Some(p) => {
+                p.write(rows, flow, reverse);
+                *p = piece;
+            }
+            None => self.last = Some(piece),
+        }
+    }
+
+    /// The flow ended: hand out what belongs to its life.
+    pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        let end = self.acked_until;
+        let pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
+        for mut p in pieces {
+            // A life without any ACK (one-sided capture) lasts as long as it was seen.
+            if end > 0 && p.end > end && p.start >= end && matches!(p.state, State::Idle | State::Closing) {
+                continue;
+            }
+            if end > p.start && matches!(p.state, State::Idle | State::Closing) {
+                p.end = p.end.min(end);
+            }
+            p.write(rows, flow, reverse);
+        }
+    }
+}
+
+impl Piece {
+    fn merge(&mut self, later: &Piece) {
+        self.end = self.end.max(later.end);
+        self.last_packet = later.last_packet;
+        self.packets = self.packets.saturating_add(later.packets);
+        self.acked += later.acked;
+        self.flight = self.flight.max(later.flight);
+        self.window = later.window;
+        self.rtt_sum = self.rtt_sum.saturating_add(later.rtt_sum);
+        self.rtt_count += later.rtt_count;
+        self.rtt_least = later.rtt_least;
+    }
+
+    fn write(&self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        if self.end <= self.start {
+            return;
+        }
+        rows.flow.push(flow);
+        rows.direction.push(i8::from(reverse));
+        rows.t_start_ns.push(self.start);
+        rows.t_end_ns.push(self.end);
+        rows.state.push(self.state as i8);
+        rows.timeout_packet.push_opt(self.timeout);
+        rows.first_packet.push(self.first_packet);
+        rows.last_packet.push(self.last_packet);
+        rows.packets.push(self.packets);
+        rows.acked_bytes.push(self.acked);
+        rows.flight_bytes.push(self.flight);
+        rows.window_bytes.push_opt(self.window);
+        rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
+        rows.rtt_min_ns.push_opt(self.rtt_least);
+    }
+}

@@ -1,0 +1,56 @@
+//! The enums of the TCP tables, in the order of their value lists in `table::tcp`.
+
+macro_rules! enums {
+    ($($(#[$meta:meta])* $name:ident { $($variant:ident),* $(,)? })*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(i8)]
+        pub enum $name { $($variant),* }
+    )*};
+}
+
+enums! {
+    /// What a segment is for.
+    Kind { Syn, SynAck, Data, Ack, DupAck, WindowUpdate, KeepAlive, KeepAliveAck, WindowProbe, Fin, Rst }
+    /// First, again by TCP, or merely seen again.
+    Transmission { First, Retransmission, Reordered, NetworkDuplicate, CaptureDuplicate, MacCopy }
+    /// Why TCP sent a segment again.
+    Trigger { Rto, GoBackN, Fast, PartialAck, Sack, TailLossProbe, Undecided }
+    /// The fact that decided transmission or trigger.
+    Evidence {
+        TimerExpired, AfterTimeout, DuplicateAcks, SackBlocks, PartialAck, ProbeTimer, NoAckSeen,
+        IpId, Tsval, FillsHole, SameBytes, Timing,
+    }
+    /// The evidence that a retransmission was not needed.
+    By { Timestamp, Dsack, OtherCapture, MinRtt, Acked }
+    /// Congestion state of a sender.
+    Phase { Open, Disorder, Recovery, Loss }
+    /// What a timer expiry was.
+    TimeoutKind { Genuine, Spurious, AckLost, Undecided }
+    /// What ended a fast recovery.
+    RecoveryEnd { Acked, Timeout, Undone, CaptureEnd }
+    /// What a sender waited for.
+    State {
+        Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,
+        FastRecovery, SlowStart, Transfer, Closing, NotCaptured,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::tcp;
+
+    #[test]
+    fn the_last_variant_is_the_last_value() {
+        assert_eq!(Kind::Rst as usize + 1, tcp::KINDS.len());
+        assert_eq!(Transmission::MacCopy as usize + 1, tcp::TRANSMISSIONS.len());
+        assert_eq!(Trigger::Undecided as usize + 1, tcp::TRIGGERS.len());
+        assert_eq!(Evidence::Timing as usize + 1, tcp::EVIDENCE.len());
+        assert_eq!(By::Acked as usize + 1, tcp::NEEDLESS_BY.len());
+        assert_eq!(Phase::Loss as usize + 1, tcp::PHASES.len());
+        assert_eq!(TimeoutKind::Undecided as usize + 1, tcp::TIMEOUT_KINDS.len());
+        assert_eq!(RecoveryEnd::CaptureEnd as usize + 1, tcp::RECOVERY_ENDS.len());
+        assert_eq!(State::NotCaptured as usize + 1, tcp::STATES.len());
+    }
+}

@@ -1,0 +1,169 @@
+//! Was a retransmission needed? Decided by evidence that comes after it: echoed timestamps, DSACK, the order and time of ACKs.
+
+use super::kinds::{By, TimeoutKind, Trigger};
+
+/// A retransmission whose need is open.
+#[derive(Debug, Clone, Copy)]
+pub struct Pending {
+    pub start: i64,
+    pub end: i64,
+    pub t: i64,
+    pub tsval: Option<u32>,
+    /// 1 for the first resend.
+    pub copy: u16,
+    pub row: u64,
+    pub trigger: Trigger,
+    /// Number of the fast recovery (see `Half::recoveries`) that it belongs to, 0 for none.
+    pub recovery: u64,
+    /// Number of the timeout (see `Half::timeouts`) when a timer sent it.
+    pub timeout: Option<u64>,
+    /// An ACK had shown that the receiver lacked these bytes although it had later ones.
+    pub hole: bool,
+    /// More than one full segment was outstanding, so no delayed ACK can have been the reason.
+    pub flight_many: bool,
+    /// Highest sequence sent when it was sent: an ACK beyond came later than any answer to it.
+    pub sent_end: i64,
+    pub covered: Option<Covered>,
+    pub verdict: Option<bool>,
+    pub by: Option<By>,
+    pub dsacked: bool,
+    /// How the verdict reads for a timeout.
+    pub kind: TimeoutKind,
+    pub evidence_packet: Option<u64>,
+}
+
+/// The first ACK that covered the bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Covered {
+    pub t: i64,
+    pub ack: i64,
+}
+
+/// What an ACK tells about retransmissions.
+#[derive(Debug, Clone, Copy)]
+pub struct AckFacts {
+    pub packet: u64,
+    pub t: i64,
+    pub una_before: i64,
+    pub una: i64,
+    pub tsecr: Option<u32>,
+    /// When the receiver made this ACK, on the tap's clock as if its path had been the quickest; from its TSval.
+    pub made: Option<i64>,
+    pub dsack: Option<(i64, i64)>,
+    pub rtt_least: Option<i64>,
+    pub sack_ok: bool,
+    /// The left-edge bytes of this advance were acknowledged by their original: sent then.
+    pub edge_original: Option<i64>,
+    pub mss: i64,
+}
+
+/// TSval comparison modulo 2^32 (RFC 7323 section 5.2).
+fn older(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+impl Pending {
+    fn settle(&mut self, needless: bool, by: Option<By>, kind: TimeoutKind, packet: u64) {
+        self.verdict = Some(needless);
+        self.by = by;
+        self.kind = kind;
+        self.evidence_packet = Some(packet);
+    }
+
+    /// Weigh an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `last_copy`: no later copy was sent.
+    pub fn weigh(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+        if self.verdict == Some(true) {
+            return;
+        }
+        let dsack_here = a.dsack.is_some_and(|(l, r)| l < self.end && r > self.start);
+        let covers = a.una >= self.end || sacked;
+        if self.covered.is_none() && covers {
+            self.covered = Some(Covered { t: a.t, ack: a.una });
+            self.at_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
+        } else if dsack_here && !self.dsacked {
+            self.dsacked = true;
+            self.late_dsack(a, last_copy);
+        } else if let Some(c) = self.covered {
+            // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
+            // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
+            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t) {
+                self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
+            }
+        }
+    }
+
+    fn at_first_cover(&mut self, a: &AckFacts, sacked: bool, dsack_here: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+        self.dsacked |= dsack_here;
+        if a.rtt_least.is_some_and(|least| a.t - self.t < least) {
+            return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
+        }
+        if let (Some(made), Some(least)) = (a.made, a.rtt_least) {
+            if made < self.t + least {
+                return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
+            }
+        }
+        let at_edge = !sacked && self.start <= a.una_before && a.una_before < self.end;
+        if let (true, Some(echo), Some(mine)) = (at_edge, a.tsecr, self.tsval) {
+            // RFC 7323: the echo is the stamp of the segment that advanced the left edge, so the copy that did is known.
+            if older(echo, mine) {
+                // A DSACK shows that a copy made this ACK, so the original's own ACK never came. Where the receiver reports
+                // no duplicates, only its clock could tell a late ACK from a lost one.
+                let kind = match () {
+                    () if dsack_here => self.dsack_kind(a),
+                    () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
+                    () => TimeoutKind::Undecided,
+                };
+                return self.settle(true, Some(By::Timestamp), kind, a.packet);
+            }
+            let by_this_copy = next_copy_tsval.is_none_or(|next| older(echo, next));
+            if dsack_here {
+                if by_this_copy {
+                    return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
+                }
+                return;
+            }
+            if a.sack_ok || self.hole {
+                return self.settle(false, None, TimeoutKind::Genuine, a.packet);
+            }
+            return;
+        }
+        if dsack_here {
+            if last_copy {
+                self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
+            }
+            return;
+        }
+        // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
+        // copy brought it. (A DSACK may still overturn this until data sent later is acknowledged.) Without SACK a proven
+        // hole was filled by the only copy that can have filled it.
+        if a.sack_ok && self.start > 0 || self.hole && self.copy == 1 {
+            self.settle(false, None, TimeoutKind::Genuine, a.packet);
+        }
+    }
+
+    /// A DSACK in the first ACK that covers the bytes: an earlier copy had arrived and its ACK never came. Only a flight
+    /// of several segments rules out that the ACK was merely being delayed.
+    fn dsack_kind(&self, a: &AckFacts) -> TimeoutKind {
+        if self.flight_many && a.una - self.start >= 2 * a.mss {
+            TimeoutKind::AckLost
+        } else {
+            TimeoutKind::Undecided
+        }
+    }
+
+    /// A DSACK after the bytes were covered: two copies arrived.
+    fn late_dsack(&mut self, a: &AckFacts, last_copy: bool) {
+        let echo_is_mine = match (a.tsecr, self.tsval) {
+            (Some(echo), Some(mine)) => !older(echo, mine),
+            _ => last_copy,
+        };
+        if self.copy == 1 && last_copy || echo_is_mine && last_copy {
+            self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
+        } else {
+            // Of several copies, which one was superfluous is not known.
+            self.verdict = None;
+            self.by = None;
+            self.kind = TimeoutKind::Undecided;
+        }
+    }
+}

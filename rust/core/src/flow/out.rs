@@ -1,0 +1,15 @@
+//! Where a connection writes its facts.
+
+use super::rows::SegmentBlocks;
+use crate::notes::Notes;
+use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
+
+/// The tables, lent to one connection for one packet.
+pub struct Out<'a> {
+    pub flow: u32,
+    pub segments: &'a mut SegmentBlocks,
+    pub timeouts: &'a mut TimeoutRows,
+    pub recoveries: &'a mut RecoveryRows,
+    pub intervals: &'a mut IntervalRows,
+    pub notes: &'a mut Notes,
+}

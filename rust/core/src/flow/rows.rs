@@ -1,0 +1,153 @@
+//! Rows on their way out: segment rows stay changeable until the need of their retransmissions is known.
+
+use std::collections::VecDeque;
+
+use arrow_array::RecordBatch;
+
+use super::kinds::{By, Evidence, Kind, Phase, Transmission, Trigger};
+use crate::limits;
+use crate::table::tcp::SegmentRows;
+
+/// One row of `segments`.
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentRow {
+    pub packet: u64,
+    pub time_ns: Option<i64>,
+    pub t_ns: Option<i64>,
+    pub flow: u32,
+    pub reverse: bool,
+    pub kind: Kind,
+    pub rel_seq: Option<i64>,
+    pub rel_ack: Option<i64>,
+    pub len: u32,
+    pub timestamps: Option<(u32, u32)>,
+    pub transmission: Transmission,
+    pub lost_before_tap: bool,
+    pub trigger: Option<Trigger>,
+    pub evidence: Option<Evidence>,
+    pub backoff: Option<u16>,
+    pub copy: u16,
+    pub since_first_ns: Option<i64>,
+    pub since_previous_ns: Option<i64>,
+    pub rtt_ns: Option<i64>,
+    pub rtt_ambiguous: Option<bool>,
+    pub flight: Option<u32>,
+    pub window: Option<u32>,
+    pub dupacks: u16,
+    pub srtt_ns: Option<i64>,
+    pub rttvar_ns: Option<i64>,
+    pub rto_ns: Option<i64>,
+    pub phase: Option<Phase>,
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    rows: SegmentRows,
+    len: usize,
+    /// Rows whose need is still open.
+    open: usize,
+}
+
+/// The segment rows of a capture, handed out in order, a block at a time.
+#[derive(Debug, Default)]
+pub struct SegmentBlocks {
+    blocks: VecDeque<Block>,
+    /// Row number of the first row held.
+    first: u64,
+    /// Decisions that came after their row had been handed out.
+    pub late: u64,
+}
+
+impl SegmentBlocks {
+    /// Append a row and return its number; `open`: its need will be decided later.
+    pub fn push(&mut self, r: &SegmentRow, open: bool) -> u64 {
+        if self.blocks.back().is_none_or(|b| b.len >= limits::BATCH_ROWS) {
+            self.blocks.push_back(Block::default());
+        }
+        let before: u64 = self.first + (self.blocks.len() as u64 - 1) * limits::BATCH_ROWS as u64;
+        let Some(block) = self.blocks.back_mut() else { return 0 };
+        let row = before + block.len as u64;
+        block.len += 1;
+        block.open += usize::from(open);
+        let c = &mut block.rows;
+        c.packet.push(r.packet);
+        c.time.push_opt(r.time_ns);
+        c.t_ns.push_opt(r.t_ns);
+        c.flow.push(r.flow);
+        c.direction.push(i8::from(r.reverse));
+        c.kind.push(r.kind as i8);
+        c.rel_seq.push_opt(r.rel_seq);
+        c.rel_ack.push_opt(r.rel_ack);
+        c.len.push(r.len);
+        c.tsval.push_opt(r.timestamps.map(|t| t.0));
+        c.tsecr.push_opt(r.timestamps.map(|t| t.1));
+        c.transmission.push(r.transmission as i8);
+        c.lost_before_tap.push(r.lost_before_tap);
+        c.trigger.push_opt(r.trigger.map(|t| t as i8));
+        c.trigger_evidence.push_opt(r.evidence.map(|e| e as i8));
+        c.backoff.push_opt(r.backoff);
+        c.copy.push(r.copy);
+        c.since_first_ns.push_opt(r.since_first_ns);
+        c.since_previous_ns.push_opt(r.since_previous_ns);
+        c.needless.push_opt(None);
+        c.needless_by.push_opt(None);
+        c.rtt_ns.push_opt(r.rtt_ns);
+        c.rtt_ambiguous.push_opt(r.rtt_ambiguous);
+        c.flight_bytes.push_opt(r.flight);
+        c.peer_window_bytes.push_opt(r.window);
+        c.dupacks.push(r.dupacks);
+        c.srtt_ns.push_opt(r.srtt_ns);
+        c.rttvar_ns.push_opt(r.rttvar_ns);
+        c.rto_ns.push_opt(r.rto_ns);
+        c.phase.push_opt(r.phase.map(|p| p as i8));
+        row
+    }
+
+    fn find(&mut self, row: u64) -> Option<(&mut Block, usize)> {
+        let Some(at) = row.checked_sub(self.first) else {
+            self.late += 1;
+            return None;
+        };
+        let at = at as usize;
+        self.blocks.get_mut(at / limits::BATCH_ROWS).map(|b| (b, at % limits::BATCH_ROWS))
+    }
+
+    /// Decide whether an open row was needless, and close it.
+    pub fn decide(&mut self, row: u64, needless: Option<bool>, by: Option<By>) {
+        if let Some((block, i)) = self.find(row) {
+            block.open = block.open.saturating_sub(1);
+            block.rows.needless.set(i, needless);
+            block.rows.needless_by.set(i, by.map(|b| b as i8));
+        }
+    }
+
+    /// Later evidence named another cause.
+    pub fn retrigger(&mut self, row: u64, trigger: Trigger, evidence: Evidence, backoff: Option<u16>) {
+        if let Some((block, i)) = self.find(row) {
+            block.rows.trigger.set(i, Some(trigger as i8));
+            block.rows.trigger_evidence.set(i, Some(evidence as i8));
+            block.rows.backoff.set(i, backoff);
+        }
+    }
+
+    /// Later evidence named another kind of copy.
+    pub fn retransmit(&mut self, row: u64, transmission: Transmission) {
+        if let Some((block, i)) = self.find(row) {
+            block.rows.transmission.set(i, Some(transmission as i8));
+        }
+    }
+
+    /// Hand out full blocks that are decided, or that the cap pushes out; all of them at the end.
+    pub fn drain(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
+        while let Some(b) = self.blocks.front() {
+            let full = b.len >= limits::BATCH_ROWS;
+            if !(all || full && (b.open == 0 || self.blocks.len() > limits::HELD_BLOCKS)) {
+                break;
+            }
+            if let Some(mut b) = self.blocks.pop_front() {
+                self.first += b.len as u64;
+                out.push(("segments", b.rows.finish()));
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Sequence numbers unwrapped to 64 bits, relative to the SYN (RFC 9293 section 3.4).
+
+/// The sequence space of one direction: relative numbers that do not wrap.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SeqSpace {
+    base: Option<u32>,
+    /// A relative number near which new ones are expected.
+    anchor: i64,
+}
+
+impl SeqSpace {
+    pub fn is_set(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// The initial sequence number, or what stands for it in a capture without SYN.
+    pub fn base(&self) -> Option<u32> {
+        self.base
+    }
+
+    /// Let `seq` be relative number `rel`.
+    pub fn set(&mut self, seq: u32, rel: i64) {
+        self.base = Some(seq.wrapping_sub(rel as u32));
+        self.anchor = rel;
+    }
+
+    /// Relative number of `seq`: the candidate nearest to the anchor.
+    pub fn rel(&self, seq: u32) -> Option<i64> {
+        let base = self.base?;
+        let expected = base.wrapping_add(self.anchor as u32);
+        Some(self.anchor + i64::from(seq.wrapping_sub(expected) as i32))
+    }
+
+    /// Expect further numbers near `rel`.
+    pub fn advance(&mut self, rel: i64) {
+        self.anchor = self.anchor.max(rel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwraps_through_two_to_the_32() {
+        let mut s = SeqSpace::default();
+        s.set(u32::MAX - 1, 0);
+        assert_eq!(s.rel(u32::MAX), Some(1));
+        assert_eq!(s.rel(3), Some(5));
+        s.advance(1 << 33);
+        assert_eq!(s.rel(u32::MAX - 1), Some(1 << 33));
+    }
+}
