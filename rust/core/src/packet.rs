@@ -48,7 +48,7 @@ pub enum Stop {
     /// The payload is encrypted at the link layer.
     Encrypted = 6,
     /// The 802.11 frame arrived damaged. The IPv4 header's own checksum is right, so the addresses, the identification and
-    /// the length hold; ports and TCP fields may be wrong.
+    /// the length hold; ports, TCP fields and the MPDU's may be wrong.
     BadFcs = 7,
 }
 

@@ -122,8 +122,8 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool
         d.note(NoteKind::Encrypted);
         return Found::Other;
     }
-    if seq_ctl & 0x000f != 0 {
-        // The LLC header was in the first fragment.
+    if seq_ctl & 0x000f != 0 && !d.unproven {
+        // The LLC header was in the first fragment. (In a damaged frame the number itself may be the damage.)
         d.note(NoteKind::WlanFragment);
         return Found::Other;
     }
