@@ -53,7 +53,12 @@ pub struct AckOutcome {
     pub made: Option<i64>,
     /// When the newest byte that it covers was sent.
     pub newest_sent: Option<i64>,
+    /// Time over the flow's least round trip for each KiB that was sent in one burst up to the newest byte covered.
+    pub ns_per_kib: Option<i64>,
 }
+
+/// Segments sent closer together than this left in one burst: a scheduler's tick, below any round trip worth waiting for.
+const BURST_GAP_NS: i64 = 1_000_000;
 
 /// What the runs that an ACK covered tell together.
 #[derive(Default)]
@@ -62,6 +67,8 @@ struct Covered {
     edge: Option<Run>,
     newest: Option<Run>,
     resent: bool,
+    /// Bytes sent back to back up to the newest.
+    burst: i64,
     /// By the echoed timestamp: when the copy was sent that made this ACK.
     echoed: Option<i64>,
 }
@@ -69,7 +76,7 @@ struct Covered {
 impl Half {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, out: &mut Out<'_>) -> AckOutcome {
-        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None, ns_per_kib: None };
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
             return o;
@@ -224,6 +231,8 @@ impl Half {
             }
             c.resent |= r.copies > 1 || r.unseen;
             if !r.unseen && !r.merged {
+                let apart = c.newest.is_none_or(|n| r.t_first - n.t_first > BURST_GAP_NS);
+                c.burst = r.end - r.start + if apart { 0 } else { c.burst };
                 c.newest = Some(*r);
                 if let (Some(echo), None) = (echo, c.echoed) {
                     if r.tsval_first == echo {
@@ -259,6 +268,9 @@ impl Half {
         o.ambiguous = Some(c.resent && c.echoed.is_none());
         let Some(rtt) = rtt.filter(|r| *r >= 0) else { return };
         o.rtt = Some(rtt);
+        if let (false, Some(least), 1..) = (c.resent, self.rtt_least, c.burst) {
+            o.ns_per_kib = Some((rtt - least).max(0).saturating_mul(1024) / c.burst);
+        }
         self.rtt_least = Some(self.rtt_least.map_or(rtt, |l| l.min(rtt)));
         if let Some(m) = model {
             self.timer.sample(m, self.una, self.end);

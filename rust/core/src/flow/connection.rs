@@ -2,7 +2,7 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::half::{Half, Recovery, Timeout};
-use super::intervals::{Life, Piece};
+use super::intervals::{own_delay, Life, Piece};
 use super::kinds::{Kind, Phase, RecoveryEnd, State, Transmission, Trigger};
 use super::out::Out;
 use super::rows::SegmentRow;
@@ -209,8 +209,15 @@ impl Connection {
             if stall > 0 {
                 life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                if peer.ns_per_kib.is_none() {
+                    life.doubt_stall(peer.flight_sent);
+                }
             } else {
                 life.pass(piece(before[1].0, before[1].1, peer, o.acked, o.rtt));
+                if let Some(sample) = o.ns_per_kib {
+                    peer.ns_per_kib = Some(peer.ns_per_kib.map_or(sample, |n| n.min(sample)));
+                    life.settle_stall(sample);
+                }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -351,7 +358,7 @@ impl Connection {
 }
 
 const NO_ACK: AckOutcome =
-    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None, ns_per_kib: None };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
     let f = tcp.flags;
@@ -400,7 +407,13 @@ fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) ->
         return 0;
     }
     let Some(least) = h.rtt_least else { return 0 };
-    let over = silent - least;
+    // Its own bytes ahead of it keep the last segment from the receiver; until the path's speed is known, only a lone segment has none.
+    let own = match h.ns_per_kib {
+        Some(n) => own_delay(n, h.flight_sent),
+        None if h.flight_sent <= h.mss() => 0,
+        None => return 0,
+    };
+    let over = silent - least - own;
     // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
     let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
     if over < DELAYED_ACK_NS || over > DELAYED_ACK_MAX_NS || gap < DELAYED_ACK_NS || held {

@@ -31,6 +31,13 @@ pub struct Life {
     last: Option<Piece>,
     /// End of the last piece that the peer acknowledged: what follows is no part of the life.
     acked_until: i64,
+    /// Bytes in flight at a delayed-ACK stall among the open pieces, while the path's speed is not known: nothing is final.
+    doubt: Option<i64>,
+}
+
+/// The time that `bytes` in flight cost the last of them on a path of this speed.
+pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
+    ns_per_kib.saturating_mul(bytes) / 1024
 }
 
 /// Pieces kept while a sender is silent; beyond, the oldest are final. A silent sender hears a few kinds of ACK only.
@@ -41,7 +48,7 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life { now: start, open: Vec::new(), last: None, acked_until: start }
+        Life { now: start, open: Vec::new(), last: None, acked_until: start, doubt: None }
     }
 
     pub fn now(&self) -> i64 {
@@ -68,6 +75,22 @@ impl Life {
     /// The peer acknowledged data: the life goes on at least until now.
     pub fn acked(&mut self) {
         self.acked_until = self.now;
+    }
+
+    /// The stall just passed was found with `flight` bytes on a path of unknown speed.
+    pub fn doubt_stall(&mut self, flight: i64) {
+        self.doubt = Some(flight);
+    }
+
+    /// The path's speed is known: take the time that the bytes in flight needed off the stall in doubt.
+    pub fn settle_stall(&mut self, ns_per_kib: i64) {
+        let Some(flight) = self.doubt.take() else { return };
+        let Some(i) = self.open.iter().position(|p| p.state == State::DelayedAck) else { return };
+        let (before, rest) = self.open.split_at_mut(i);
+        if let (Some(wait), Some(stall)) = (before.last_mut(), rest.first_mut()) {
+            stall.start = stall.start.saturating_add(own_delay(ns_per_kib, flight)).min(stall.end);
+            wait.end = stall.start;
+        }
     }
 
     /// The sender was silent from `since` until now, when its timer expired: that whole time was a wait for it.
@@ -102,6 +125,10 @@ impl Life {
 
     /// The sender sent: what was open is final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
+            return;
+        }
+        self.doubt = None;
         for piece in std::mem::take(&mut self.open) {
             self.close(piece, rows, flow, reverse);
         }
@@ -110,6 +137,7 @@ impl Life {
     /// Keep the open list short however long the sender is silent.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
+            self.doubt = None;
             let piece = self.open.remove(0);
             self.close(piece, rows, flow, reverse);
         }

@@ -156,6 +156,7 @@ impl Half {
         // A repeat of what had arrived explains none of the packets missing before it.
         self.repeated = outcome.acked_before && outcome.transmission == Transmission::Retransmission;
         self.last_send = Some(s.t);
+        self.flight_sent = self.flight();
         outcome
     }
 
