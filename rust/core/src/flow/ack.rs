@@ -67,6 +67,8 @@ struct Covered {
     edge: Option<Run>,
     newest: Option<Run>,
     resent: bool,
+    /// Holes that the tap had noticed and nothing filled.
+    holes: u64,
     /// Bytes sent back to back up to the newest.
     burst: i64,
     /// By the echoed timestamp: when the copy was sent that made this ACK.
@@ -97,6 +99,11 @@ impl Half {
         let mut edge_original = None;
         if a.ack > self.una {
             let c = self.cover(a);
+            if c.holes > 0 {
+                // Acknowledged, so they arrived, though they never came by.
+                out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
+                self.tally.acks_unseen += 1;
+            }
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
             o.newest_sent = c.newest.map(|r| r.t_last);
@@ -221,7 +228,7 @@ impl Half {
     fn cover(&mut self, a: &Ack<'_>) -> Covered {
         let mut c = Covered::default();
         let echo = a.timestamps.map(|t| t.1);
-        let (past, sacked_bytes) = (&mut self.past, &mut self.sacked_bytes);
+        let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
         self.board.acked(a.ack, |r| {
             if c.edge.is_none() {
                 c.edge = Some(*r);
@@ -230,6 +237,7 @@ impl Half {
                 *sacked_bytes -= r.end - r.start;
             }
             c.resent |= r.copies > 1 || r.unseen;
+            c.holes += u64::from(r.unseen && r.t_first < a.t && captured_from.is_some_and(|from| r.start >= from));
             if !r.unseen && !r.merged {
                 let apart = c.newest.is_none_or(|n| r.t_first - n.t_first > BURST_GAP_NS);
                 c.burst = r.end - r.start + if apart { 0 } else { c.burst };

@@ -306,7 +306,7 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (to_server * 10 < to_client, to_client * 10 < to_server);
+                        let (near_b, near_a) = (to_server < to_client / 10, to_client < to_server / 10);
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -338,7 +338,7 @@ impl Connection {
         for half in &mut self.halves {
             half.board.compact();
             half.past = Default::default();
-            half.recent = Default::default();
+            half.recent.compact();
         }
     }
 
@@ -528,7 +528,7 @@ impl Half {
         } else if self.flight() > self.tally.flight_max {
             self.grown = Some(s.t);
         } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
-            self.start_over |= s.t - grown > 2 * srtt;
+            self.start_over |= (s.t - grown) / 2 > srtt;
         }
     }
 

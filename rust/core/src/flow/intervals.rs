@@ -129,8 +129,8 @@ impl Life {
             return;
         }
         self.doubt = None;
-        for piece in std::mem::take(&mut self.open) {
-            self.close(piece, rows, flow, reverse);
+        for piece in self.open.drain(..) {
+            close(&mut self.last, piece, rows, flow, reverse);
         }
     }
 
@@ -139,18 +139,7 @@ impl Life {
         while self.open.len() > OPEN_PIECES {
             self.doubt = None;
             let piece = self.open.remove(0);
-            self.close(piece, rows, flow, reverse);
-        }
-    }
-
-    fn close(&mut self, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-        match &mut self.last {
-            Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
-            Some(p) => {
-                p.write(rows, flow, reverse);
-                *p = piece;
-            }
-            None => self.last = Some(piece),
+            close(&mut self.last, piece, rows, flow, reverse);
         }
     }
 
@@ -168,6 +157,18 @@ impl Life {
             }
             p.write(rows, flow, reverse);
         }
+    }
+}
+
+/// A piece is final: let the last one grow by it, or hand that out and keep this one.
+fn close(last: &mut Option<Piece>, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+    match last {
+        Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
+        Some(p) => {
+            p.write(rows, flow, reverse);
+            *p = piece;
+        }
+        None => *last = Some(piece),
     }
 }
 

@@ -29,15 +29,15 @@ pub fn tap(c: &Connection, reverse: bool) -> Tap {
     if let (Some(syn), Some(synack), Some(ack)) = (h.syn, h.synack, h.ack) {
         let (to_b, to_a) = (synack - syn, ack - synack);
         return match () {
-            () if to_a * NEAR < to_b => place(true),
-            () if to_b * NEAR < to_a => place(false),
+            () if to_a < to_b / NEAR => place(true),
+            () if to_b < to_a / NEAR => place(false),
             () => Tap::Middle,
         };
     }
     let half = &c.halves[usize::from(reverse)];
     match (half.reaction, half.rtt_least) {
-        (Some(reaction), Some(rtt)) if reaction * NEAR < rtt => Tap::NearSender,
-        (Some(reaction), Some(rtt)) if rtt * NEAR < reaction => Tap::NearReceiver,
+        (Some(reaction), Some(rtt)) if reaction < rtt / NEAR => Tap::NearSender,
+        (Some(reaction), Some(rtt)) if rtt < reaction / NEAR => Tap::NearReceiver,
         _ => Tap::Unknown,
     }
 }

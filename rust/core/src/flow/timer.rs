@@ -48,7 +48,7 @@ impl Timer {
 
     /// A round trip of `rtt` ns, whose ACK covers up to `una` while `end` had been sent.
     pub fn sample(&mut self, rtt: i64, una: i64, end: i64) {
-        let rtt = rtt.max(1);
+        let rtt = rtt.clamp(1, crate::limits::MAX_RTT_NS);
         let Some(srtt) = self.srtt else {
             self.srtt = Some(rtt);
             self.rttvar = rtt / 2;
