@@ -47,6 +47,13 @@ CAPTURES = (
 TSHARK_WRONG = {
     ("bigtcp-ipv6.pcap", 1): "takes the payload length 0 of BIG TCP for an empty packet and finds no TCP in it",
 }
+# Where tshark guesses a relative number and we leave it null.
+TSHARK_GUESSES = {
+    (
+        "HEYFE0002_CPE_FTP1MEGdownload_Mirrored.pcap",
+        884,
+    ): "a lone reset: nothing of the other side was captured, so its acknowledgment is relative to nothing",
+}
 
 FIELDS = (
     "frame.number", "frame.protocols", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport",
@@ -229,7 +236,7 @@ def test_relative_numbers(relative: str, tmp_path: Path) -> None:
     wrong = []
     for f in tshark(path, relative=True):
         row = segments.get(int(f["frame.number"][0]))
-        if row is None or not f["tcp.seq"]:
+        if row is None or not f["tcp.seq"] or (Path(relative).name, row["packet"]) in TSHARK_GUESSES:
             continue
         pairs = [(row["rel_seq"], f["tcp.seq"][0])]
         if int(f["tcp.flags"][0], 0) & 0x10:
