@@ -164,9 +164,9 @@ def theirs(path: Path) -> dict[int, Dissected]:
     return found
 
 
-def tables(path: Path) -> dict[str, list[dict[str, Any]]]:
+def tables(path: Path, *, track: bool) -> dict[str, list[dict[str, Any]]]:
     """Our rows by table."""
-    reader = _core.Reader(str(path))
+    reader = _core.Reader(str(path), track=track)
     rows: dict[str, list[dict[str, Any]]] = {}
     while batches := reader.next_batches():
         for name, batch in batches:
@@ -177,7 +177,7 @@ def tables(path: Path) -> dict[str, list[dict[str, Any]]]:
 def ours(path: Path) -> dict[int, tuple[Segment, str | None]]:
     """Frame number to TCP packet and its stop."""
     found: dict[int, tuple[Segment, str | None]] = {}
-    for row in tables(path).get("packets", []):
+    for row in tables(path, track=False).get("packets", []):
         if row["protocol"] != 6 or row["src_port"] is None:
             continue
         sack = tuple(tuple(edge.values()) for edge in row["tcp_sack"] or ())
@@ -230,7 +230,7 @@ def check_damaged(frame: int, want: Dissected, got: tuple[Segment, str | None] |
 @pytest.mark.parametrize("relative", [c for c in CAPTURES if "/wlan/" not in c])
 def test_relative_numbers(relative: str, tmp_path: Path) -> None:
     path = fetch(relative, tmp_path)
-    segments = {row["packet"]: row for row in tables(path).get("segments", [])}
+    segments = {row["packet"]: row for row in tables(path, track=True).get("segments", [])}
     if not segments:
         pytest.skip("no segments in this capture")
     wrong = []
