@@ -331,7 +331,7 @@ impl Connection {
         for half in &mut self.halves {
             half.board.compact();
             half.past = Default::default();
-            half.recent = Default::default();
+            half.recent.compact();
         }
     }
 

@@ -11,6 +11,7 @@ mod kinds;
 pub mod moments;
 mod need;
 mod out;
+mod recent;
 mod rows;
 mod send;
 pub mod sent_ranges;
