@@ -8,6 +8,7 @@ use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::tap::NEAR;
+use crate::limits;
 use crate::packet::{flags, Packet, Stop, Tcp};
 
 const MS: i64 = 1_000_000;
@@ -110,7 +111,8 @@ impl Connection {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
-            out.segments.push(&row, false);
+            let number = out.segments.push(&row, false);
+            me.remember_double(transmission, number, rel_seq, span);
             return;
         }
         let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
@@ -221,7 +223,8 @@ impl Connection {
                 life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
             } else {
-                life.pass(piece(before[1].0, before[1].1, peer, o.acked, o.rtt));
+                let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
+                life.pass(piece(state, timeout, peer, o.acked, o.rtt));
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -362,7 +365,7 @@ impl Connection {
 }
 
 const NO_ACK: AckOutcome =
-    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, unseen: false, made: None, newest_sent: None };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
     let f = tcp.flags;
@@ -426,6 +429,16 @@ impl Half {
         self.fin_end.is_some()
     }
 
+    /// Keep a duplicate's row for the DSACK that may follow.
+    fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+        if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
+            if self.doubled.len() >= limits::RECENT_PACKETS {
+                self.doubled.pop_front();
+            }
+            self.doubled.push_back((row, start, start + span));
+        }
+    }
+
     /// The sender's columns of a row.
     fn describe(&self, row: &mut SegmentRow) {
         row.flight = Some(self.flight_u32());
@@ -455,7 +468,8 @@ impl Half {
                 }
                 self.tally.flight_max = self.tally.flight_max.max(self.flight());
                 self.describe(row);
-                out.segments.push(row, false);
+                let number = out.segments.push(row, false);
+                self.remember_double(other, number, Some(s.start), s.end - s.start);
                 if let Some(life) = &mut self.life {
                     life.commit(out.intervals, out.flow, self.reverse);
                 }
