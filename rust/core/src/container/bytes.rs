@@ -169,11 +169,7 @@ impl Bytes {
             notes.add(kind, 0, offset);
         }
         if self.failure.take().is_some() {
-            notes.add(
-                NoteKind::ReadFailed,
-                0,
-                self.offset + self.available() as u64,
-            );
+            notes.add(NoteKind::ReadFailed, 0, self.offset + self.available() as u64);
         }
     }
 }
