@@ -43,7 +43,7 @@ format: $(STAMP) ## let ruff and rustfmt write the style
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
 bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark
-	$(BIN)/python benches/bench.py
+	$(BIN)/python benches/run.py
 
 fuzz: ## a minute a fuzz target (needs cargo-fuzz and a nightly toolchain); SECONDS=300 for longer
 	rust/fuzz/run $${SECONDS:-60}

@@ -124,7 +124,3 @@ pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 
 /// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
 pub const SKIPPED_PACKETS: u16 = 2000;
-
-/// Longest round trip that a retransmission timer learns from, ns: a day. Beyond it the capture's clock jumped, and multiples
-/// of it must stay far from the end of 64 bits.
-pub const MAX_RTT_NS: i64 = 86_400_000_000_000;
