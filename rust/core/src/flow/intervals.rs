@@ -146,15 +146,16 @@ impl Life {
     /// The flow ended: hand out what belongs to its life.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
-        let pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
-        for mut p in pieces {
-            // A life without any ACK (one-sided capture) lasts as long as it was seen.
-            if end > 0 && p.end > end && p.start >= end && matches!(p.state, State::Idle | State::Closing) {
-                continue;
+        let mut pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
+        // What rests at the end is no part of it. A life without any ACK (one-sided capture) lasts as long as it was seen.
+        while let Some(p) = pieces.last_mut().filter(|p| matches!(p.state, State::Idle | State::Closing)) {
+            if end <= 0 || p.start < end {
+                p.end = if end > p.start { p.end.min(end) } else { p.end };
+                break;
             }
-            if end > p.start && matches!(p.state, State::Idle | State::Closing) {
-                p.end = p.end.min(end);
-            }
+            pieces.pop();
+        }
+        for p in pieces {
             p.write(rows, flow, reverse);
         }
     }

@@ -148,6 +148,38 @@ fn assert_tiles(t: &Tables) {
 }
 
 #[test]
+fn a_delayed_ack_is_what_exceeds_the_path_with_its_own_bytes() {
+    // Round trip 20 ms, and 4 ms for each segment; the receiver keeps its first ACK for 40 ms.
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(94.0, 1);
+    s.data(94.0, 1);
+    s.ack(118.0, 2);
+    let t = s.run();
+    assert_tiles(&t);
+    assert_eq!(t.time_in("delayed_ack"), 40 * MS);
+    // Thirteen at once keep the path busy for 52 ms: nobody delayed anything.
+    for n in 2..15 {
+        s.data(120.0, n);
+    }
+    s.ack(192.0, 15);
+    let t = s.run();
+    assert_tiles(&t);
+    assert_eq!(t.time_in("delayed_ack"), 40 * MS);
+}
+
+#[test]
+fn an_ack_of_a_hole_that_nothing_filled_is_noted() {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.data(30.1, 2);
+    s.ack(50.0, 3);
+    let t = s.run();
+    let unseen = |b: &RecordBatch| b.column_by_name("acked_unseen").unwrap().as_primitive::<UInt64Type>().value(0);
+    assert_eq!(t.batches("flows").map(unseen).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
 fn a_hole_filled_after_three_duplicates_is_a_needed_fast_retransmit() {
     let mut s = Script::new(false);
     for n in 0..6 {
