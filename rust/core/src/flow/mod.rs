@@ -4,6 +4,7 @@ mod ack;
 mod board;
 mod connection;
 pub mod counters;
+mod effects;
 mod flow_row;
 mod half;
 mod intervals;
@@ -23,6 +24,7 @@ mod tests;
 mod timer;
 mod trigger;
 mod tsclock;
+mod waits;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
