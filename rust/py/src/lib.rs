@@ -91,6 +91,9 @@ fn build_info() -> (&'static str, bool) {
     (env!("CARGO_PKG_VERSION"), cfg!(debug_assertions))
 }
 
+/// (name, severity, count, first_packet, first_offset, sentence)
+type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
+
 /// Reads one capture, a batch of tables at a time. One thread at a time may call it.
 #[pyclass(frozen)]
 struct Reader {
@@ -137,7 +140,7 @@ impl Reader {
     }
 
     /// What was odd so far: [(name, severity, count, first_packet, first_offset, sentence), ...].
-    fn notes(&self) -> PyResult<Vec<(&'static str, &'static str, u64, u64, u64, &'static str)>> {
+    fn notes(&self) -> PyResult<Vec<NoteRow>> {
         self.with(|r| {
             r.notes()
                 .iter()
