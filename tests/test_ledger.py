@@ -22,7 +22,8 @@ def test_states_become_owners() -> None:
         ("handshake", 0, 5),
         ("slow_start", 5, 15),
         ("rto_idle", 15, 22),
-        ("application", 22, 27),
+        ("application", 22, 25),
+        ("unknown", 25, 27),
     ]
 
 

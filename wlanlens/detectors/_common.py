@@ -248,23 +248,40 @@ class Facts:
         )
 
     def rest(
-        self, code: str, keys: Array, t_start_ns: Array, t_end_ns: Array, cost_ns: Array, what: str
+        self,
+        code: str,
+        keys: Array,
+        t_start_ns: Array,
+        t_end_ns: Array,
+        cost_ns: Array,
+        *,
+        evidence: tuple[str, Array],
+        what: str,
     ) -> Iterator[Finding]:
         """One finding that sums up those beyond `FINDINGS_MOST`; none when there are none."""
         if not len(keys):
             return
         cost_s = float(cost_ns.sum()) / 1e9
         directions = len(np.unique(keys))
+        capture = self.capture(int(keys[0]))
+        table, packets = evidence
+        shown = tuple(int(p) for p in packets[keys >> 34 == keys[0] >> 34][:EVIDENCE_SHOWN])
         yield Finding(
             code=code,
             t_start_ns=int(t_start_ns.min()),
             t_end_ns=max(int(t_start_ns.min()), int(t_end_ns.max())),
-            capture=self.capture(int(keys[0])),
-            subject=f"{count(directions, 'more flow')}",
+            capture=capture,
+            subject=count(directions, "more flow"),
             severity=severity(cost_s, self.trace.duration_ns / 1e9),
             confidence=0.9,
             cost_s=cost_s,
-            values={"cases_count": len(keys), "flows_count": directions},
+            values={
+                "cases_count": len(keys),
+                "flows_count": directions,
+                "evidence_left_out_count": len(keys) - len(shown),
+            },
+            evidence=((table, capture, shown),),
+            display_filter=frame_filter(shown),
             sentence=(
                 f"{count(len(keys), 'more case')} of {what} in {count(directions, 'flow')}, each cheaper than "
                 f"those listed, cost {time(cost_s)} in all."

@@ -88,7 +88,13 @@ def ack_holding(
         yield _finding(facts, stamps, made[i][0], made[i][1], made[i][2])
     first = first[others]
     yield from facts.rest(
-        "ack_holding", stamps.key[first] ^ 1, stamps.t[first - 1], stamps.t[first], hold[others], "held ACKs"
+        "ack_holding",
+        stamps.key[first] ^ 1,
+        stamps.t[first - 1],
+        stamps.t[first],
+        hold[others],
+        evidence=("segments", stamps.packet[first]),
+        what="held ACKs",
     )
     open_ = np.concatenate((coarse, _unstamped(facts, min_hold, burst, min_burst_acks)))
     open_ = open_[~np.isin(open_, blind)]

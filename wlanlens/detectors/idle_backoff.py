@@ -93,7 +93,13 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
         )
     which = which[others]
     yield from facts.rest(
-        "idle_backoff", runs.key[which], runs.t_start_ns[which], runs.t_end_ns[which], idle[which], "a timer backed off"
+        "idle_backoff",
+        runs.key[which],
+        runs.t_start_ns[which],
+        runs.t_end_ns[which],
+        idle[which],
+        evidence=("timeouts", rows["packet"][runs.first[which]]),
+        what="a timer backed off",
     )
 
 

@@ -195,7 +195,8 @@ def _wrong(
         third["t_ns"][which],
         until[which],
         cost[which],
-        "a missing fast retransmission",
+        evidence=("segments", third["packet"][which]),
+        what="a missing fast retransmission",
     )
 
 

@@ -22,7 +22,7 @@ def overbuffering(
     *,
     min_delay_ms: float = 200.0,
     min_share_percent: float = 10.0,
-    min_correlation: float = 0.5,
+    min_correlation_ratio: float = 0.5,
     max_samples: int = 20_000,
 ) -> Iterator[Finding | Undecided]:
     """The flow's own data stood in an over-large queue and lengthened the round trip.
@@ -43,7 +43,7 @@ def overbuffering(
     From the mean round-trip time of each busy interval against the flow's least. `min_delay_ms`: queueing of more than
     200 ms, the least retransmission timeout in use, at which a flow that starts in this queue times out needlessly and
     speech is past use. `min_share_percent`: of the flow's life, so that one burst does not count.
-    `min_correlation`: of round-trip time and flight over the ACKs, so that the delay is the flow's own; 0.5 is far
+    `min_correlation_ratio`: of round-trip time and flight over the ACKs, so that the delay is the flow's own; 0.5 is far
     above chance for the dozens of samples there are. `max_samples`: of these, evenly spread, enough for three digits.
 
     What fools it
@@ -95,7 +95,7 @@ def overbuffering(
         part = part[queued[part]]
         key = int(spans.key[part[0]])
         r = _correlation(samples, key, max_samples)
-        if r is not None and r >= min_correlation:
+        if r is not None and r >= min_correlation_ratio:
             yield _finding(facts, spans, key, part, duration, int(least[part[0]]), float(life[n]), r, samples)
 
 
@@ -150,7 +150,7 @@ def _finding(
             "queued_bytes": int(delay_s * bytes_per_s),
             "queued_max_bytes": int(most_s * bytes_per_s),
             "standing_s": spent_s,
-            "rtt_flight_correlation": r,
+            "rtt_flight_correlation_ratio": r,
         },
         evidence={"segments": [*spans["first_packet"][part], *spans["last_packet"][part], samples["packet"][worst]]},
         sentence=(

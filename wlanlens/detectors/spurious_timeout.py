@@ -137,7 +137,13 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         )
     which = which[others]
     yield from facts.rest(
-        "spurious_timeout", runs.key[which], t_begun[which], runs.t_end_ns[which], cost[which], "a spurious timeout"
+        "spurious_timeout",
+        runs.key[which],
+        t_begun[which],
+        runs.t_end_ns[which],
+        cost[which],
+        evidence=("timeouts", rows["packet"][runs.first[which]]),
+        what="a spurious timeout",
     )
 
 

@@ -111,7 +111,13 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
         )
     which = which[others]
     yield from facts.rest(
-        "tail_loss", runs.key[which], runs.t_start_ns[which], runs.t_end_ns[which], waited[which], "a lost tail"
+        "tail_loss",
+        runs.key[which],
+        runs.t_start_ns[which],
+        runs.t_end_ns[which],
+        waited[which],
+        evidence=("timeouts", rows["packet"][runs.last[which]]),
+        what="a lost tail",
     )
 
 
@@ -156,4 +162,12 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding]:
             ),
         )
     which = which[others]
-    yield from facts.rest("tail_loss", probes.key[which], (t - waited)[which], t[which], waited[which], "a lost tail")
+    yield from facts.rest(
+        "tail_loss",
+        probes.key[which],
+        (t - waited)[which],
+        t[which],
+        waited[which],
+        evidence=("segments", probes["packet"][which]),
+        what="a lost tail",
+    )

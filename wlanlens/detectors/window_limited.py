@@ -85,7 +85,8 @@ def _findings(facts: Facts, spans: Rows, min_share: float, min_time: int, factor
         spans["t_start_ns"][first[which]],
         spans["t_end_ns"][(first + length - 1)[which]],
         spent[which],
-        "a limiting receiver's window",
+        evidence=("segments", spans["first_packet"][first[which]]),
+        what="a limiting receiver's window",
     )
 
 

@@ -49,6 +49,8 @@ pub struct AckOutcome {
     pub rtt: Option<i64>,
     pub ambiguous: Option<bool>,
     pub dsack: bool,
+    /// It covers bytes that the tap never saw.
+    pub unseen: bool,
     /// When the ACK was made, if the peer's timestamp clock tells.
     pub made: Option<i64>,
     /// When the newest byte that it covers was sent.
@@ -69,13 +71,14 @@ struct Covered {
 impl Half {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, out: &mut Out<'_>) -> AckOutcome {
-        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, unseen: false, made: None, newest_sent: None };
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
             return o;
         }
         if a.ack > self.end {
             self.unseen_until(a, out);
+            o.unseen = !a.syn;
         }
         let una_before = self.una;
         let window_same = self.raw_window == Some(a.raw_window);
@@ -84,6 +87,14 @@ impl Half {
         }
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
+        if let Some((left, right)) = dsack {
+            if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
+                if self.doubled.remove(i).is_some_and(|d| out.segments.doubled_by_network(d.0)) {
+                    self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
+                    self.tally.duplicates[0] += 1;
+                }
+            }
+        }
         let sack_news = self.take_sack(a, dsack.is_some());
         o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
 

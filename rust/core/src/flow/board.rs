@@ -37,18 +37,6 @@ impl Board {
         self.runs.is_empty()
     }
 
-    pub fn len(&self) -> usize {
-        self.runs.len()
-    }
-
-    pub fn front(&self) -> Option<&Run> {
-        self.runs.front()
-    }
-
-    pub fn back(&self) -> Option<&Run> {
-        self.runs.back()
-    }
-
     pub fn push(&mut self, run: Run) {
         self.runs.push_back(run);
         if self.runs.len() > limits::RUNS_PER_DIRECTION {

@@ -7,9 +7,15 @@ use super::kinds::{Kind, Phase, RecoveryEnd, State, Transmission, Trigger};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use crate::packet::{flags, Packet, Tcp};
+use super::tap::NEAR;
+use crate::limits;
+use crate::packet::{flags, Packet, Stop, Tcp};
 
 const MS: i64 = 1_000_000;
+/// Time stands still 73 years after the capture's start, so that sums of times cannot overflow.
+const LAST_T_NS: i64 = 1 << 61;
+/// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
+const DAMAGED_REACH: i64 = 1 << 20;
 /// Shortest delayed-ACK stall: half of Linux' least delay of 40 ms, far above any processing time.
 const DELAYED_ACK_NS: i64 = 25 * MS;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
@@ -63,7 +69,7 @@ impl Connection {
         let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
         if tcp.flags & flags::ACK == 0 {
             // A SYN of the other side of a connection that is over is a new one, too.
-            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen) || (half.seq.is_set() && !half.syn_seen && differs);
+            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen);
         }
         differs && self.closed()
     }
@@ -71,7 +77,7 @@ impl Connection {
     /// Take one packet in and write its row.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
         // State lives on a clock that never runs backwards; the row keeps the real stamp.
-        let t = t_ns.unwrap_or(self.last_t).max(self.last_t);
+        let t = t_ns.unwrap_or(self.last_t).min(LAST_T_NS).max(self.last_t);
         self.last_t = t;
         let payload = p.payload_bytes.unwrap_or(0);
         self.set_bases(tcp, reverse);
@@ -105,6 +111,13 @@ impl Connection {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
+            let number = out.segments.push(&row, false);
+            me.remember_double(transmission, number, rel_seq, span);
+            return;
+        }
+        let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
+        if p.stop == Stop::BadFcs && (far(rel_seq, me.end) || far(rel_ack, peer.end)) {
+            row.kind = plain_kind(tcp, payload);
             out.segments.push(&row, false);
             return;
         }
@@ -210,7 +223,8 @@ impl Connection {
                 life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
             } else {
-                life.pass(piece(before[1].0, before[1].1, peer, o.acked, o.rtt));
+                let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
+                life.pass(piece(state, timeout, peer, o.acked, o.rtt));
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -299,7 +313,7 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (to_server * 10 < to_client, to_client * 10 < to_server);
+                        let (near_b, near_a) = (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -351,7 +365,7 @@ impl Connection {
 }
 
 const NO_ACK: AckOutcome =
-    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, unseen: false, made: None, newest_sent: None };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
     let f = tcp.flags;
@@ -415,6 +429,16 @@ impl Half {
         self.fin_end.is_some()
     }
 
+    /// Keep a duplicate's row for the DSACK that may follow.
+    fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+        if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
+            if self.doubled.len() >= limits::RECENT_PACKETS {
+                self.doubled.pop_front();
+            }
+            self.doubled.push_back((row, start, start + span));
+        }
+    }
+
     /// The sender's columns of a row.
     fn describe(&self, row: &mut SegmentRow) {
         row.flight = Some(self.flight_u32());
@@ -444,7 +468,8 @@ impl Half {
                 }
                 self.tally.flight_max = self.tally.flight_max.max(self.flight());
                 self.describe(row);
-                out.segments.push(row, false);
+                let number = out.segments.push(row, false);
+                self.remember_double(other, number, Some(s.start), s.end - s.start);
                 if let Some(life) = &mut self.life {
                     life.commit(out.intervals, out.flow, self.reverse);
                 }

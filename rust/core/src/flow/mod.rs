@@ -20,6 +20,8 @@ mod settle;
 mod tap;
 mod timer;
 mod trigger;
+#[cfg(test)]
+mod tests;
 mod tsclock;
 
 use arrow_array::RecordBatch;

@@ -35,7 +35,6 @@ pub struct Pending {
 /// The first ACK that covered the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
-    pub t: i64,
     pub ack: i64,
 }
 
@@ -78,7 +77,7 @@ impl Pending {
         let dsack_here = a.dsack.is_some_and(|(l, r)| l < self.end && r > self.start);
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
-            self.covered = Some(Covered { t: a.t, ack: a.una });
+            self.covered = Some(Covered { ack: a.una });
             self.at_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
         } else if dsack_here && !self.dsacked {
             self.dsacked = true;

@@ -15,7 +15,7 @@ pub const NEEDLESS_BY: &[&str] = &["timestamp", "dsack", "other_capture", "min_r
 pub const PHASES: &[&str] = &["open", "disorder", "recovery", "loss"];
 pub const TIMEOUT_KINDS: &[&str] = &["genuine", "spurious", "ack_lost", "undecided"];
 pub const TIMERS: &[&str] = &["rfc6298", "linux", "linux22"];
-pub const RECOVERY_ENDS: &[&str] = &["acked", "timeout", "undone", "capture_end"];
+pub const RECOVERY_ENDS: &[&str] = &["acked", "timeout", "capture_end"];
 pub const STATES: &[&str] = &[
     "handshake", "idle", "zero_window", "window_limited", "delayed_ack", "rto_wait", "backoff_wait", "loss_recovery",
     "fast_recovery", "slow_start", "transfer", "closing", "not_captured",
