@@ -47,7 +47,14 @@ impl Board {
     /// Keep the cap by forgetting the border between the two oldest runs.
     fn merge_front(&mut self) {
         if let (Some(a), Some(b)) = (self.runs.pop_front(), self.runs.pop_front()) {
-            self.runs.push_front(Run { end: b.end, t_last: a.t_last.max(b.t_last), unseen: a.unseen && b.unseen, sacked: a.sacked && b.sacked, merged: true, ..a });
+            self.runs.push_front(Run {
+                end: b.end,
+                t_last: a.t_last.max(b.t_last),
+                unseen: a.unseen && b.unseen,
+                sacked: a.sacked && b.sacked,
+                merged: true,
+                ..a
+            });
         }
     }
 

@@ -222,7 +222,11 @@ impl Half {
     }
 
     pub fn mss(&self) -> i64 {
-        if self.segment > 0 { self.segment } else { 536 }
+        if self.segment > 0 {
+            self.segment
+        } else {
+            536
+        }
     }
 
     pub fn cwnd_segments(&self) -> i64 {

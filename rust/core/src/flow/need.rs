@@ -85,13 +85,21 @@ impl Pending {
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
-            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t) {
+            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t)
+            {
                 self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
             }
         }
     }
 
-    fn at_first_cover(&mut self, a: &AckFacts, sacked: bool, dsack_here: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+    fn at_first_cover(
+        &mut self,
+        a: &AckFacts,
+        sacked: bool,
+        dsack_here: bool,
+        next_copy_tsval: Option<u32>,
+        last_copy: bool,
+    ) {
         self.dsacked |= dsack_here;
         if a.rtt_least.is_some_and(|least| a.t - self.t < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
