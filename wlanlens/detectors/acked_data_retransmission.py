@@ -48,7 +48,7 @@ def acked_data_retransmission(
     ----------
     The study of 802.11b adapters on USB, section 4.2.2 (retransmission of ACKed packets, an artefact of the tap).
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "needless"],
@@ -58,8 +58,8 @@ def acked_data_retransmission(
     resends = resends.take(resends["needless"] == 1)
     if not len(resends):
         return
-    acks = Acks(facts, resends.key)
-    highest, _ = acks.before(resends.key, resends["packet"])
+    acks = facts.keep(Acks)
+    highest = acks.before(resends.key, resends["packet"])
     end = resends["rel_seq"] + resends["len"]
     late = (highest != NULL) & (end <= highest)
     resends, end = resends.take(late), end[late]

@@ -46,7 +46,7 @@ def window_limited(
     ----------
     RFC 9293 section 3.8.6, RFC 7323 section 2 (window scaling), RFC 1122 section 4.2.2.17.
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     spans = facts.rows(
         "intervals",
         [
