@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -68,3 +70,24 @@ def test_no_intervals_no_rows() -> None:
     assert empty.num_rows == 0
     assert isinstance(ledger.summary(empty), pa.Table)
     assert ledger.totals(empty) == {}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(ledger.OWNERS), st.integers(1, 10**12)), min_size=1, max_size=60),
+    st.integers(1, 9),
+)
+def test_a_coarse_ledger_has_the_same_sums_and_tiles_the_same_life(parts: list[tuple[str, int]], step: int) -> None:
+    rows = []
+    for flow in (0, 1):
+        at = flow
+        for owner, length in parts:
+            rows.append({"flow": flow, "owner": owner, "t_start_ns": at, "t_end_ns": at + length})
+            at += length
+    whole = table("ledger", rows)
+    coarse = pa.Table.from_batches([ledger.coarse(whole.combine_chunks().to_batches()[0], step)])
+    tables.validate(coarse, "ledger")
+    assert ledger.summary(coarse).to_pylist() == ledger.summary(whole).to_pylist()
+    for flow in (0, 1):
+        ends = [(r["t_start_ns"], r["t_end_ns"]) for r in coarse.to_pylist() if r["flow"] == flow]
+        assert (ends[0][0], ends[-1][1]) == (flow, flow + sum(length for _, length in parts))
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))

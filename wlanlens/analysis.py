@@ -191,6 +191,7 @@ class _Run:
             error.path = error.path or printable(self.capture.path)
             raise
         self.capture.take(feed)
+        self.capture.vantage = self.quality.vantage(self.capture)
         self._conclude(last=True)
 
     def _take(self, name: str, batch: pa.RecordBatch) -> None:

@@ -56,8 +56,8 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
             chosen[finding.flow] = None
     best: list[tuple[int, int]] = []
     if "flows" in stored:
-        for batch in stored.scan("flows", ["flow", "data_bytes"]):
-            flows, sizes = batch.column("flow").to_numpy(), batch.column("data_bytes").to_numpy()
+        for batch in stored.scan("flows", ["flow", "payload_bytes"]):
+            flows, sizes = batch.column("flow").to_numpy(), batch.column("payload_bytes").to_numpy()
             for i in np.argsort(sizes, kind="stable")[::-1][: 2 * count]:
                 best.append((int(sizes[i]), -int(flows[i])))
             best = heapq.nlargest(2 * count, best)

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
     from wlanlens.capture import Capture
 
-#: Notes that count ACKs of data which the capture does not hold.
-_UNSEEN = ("ack_of_unseen_data", "unseen_data_acked", "acked_unseen")
+#: LINKTYPE_ values of 802.11 frames: only a radio hears them.
+_AIR = frozenset((105, 119, 127, 163))
+
+#: Where a tap sits by what `flows` says of each direction.
+_VANTAGE = {"near_sender": "sender", "near_receiver": "receiver"}
 
 
 class Quality:
@@ -24,9 +27,10 @@ class Quality:
         self.lost_before_tap = 0
         self.not_captured_ns = 0
         self.transmissions: Counter[str] = Counter()
+        self.taps: Counter[str] = Counter()
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
-        """Count one batch of `segments` or `intervals`; others are passed over."""
+        """Count one batch of `segments`, `intervals` or `flows`; others are passed over."""
         import pyarrow.compute as pc
 
         if name == "segments":
@@ -38,6 +42,20 @@ class Quality:
             hole = pc.equal(batch.column("state").dictionary_decode(), "not_captured")
             lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))
             self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
+        elif name == "flows":
+            taps = batch.column("tap").dictionary_decode()
+            for tap in (*_VANTAGE, "middle"):
+                payload = pc.sum(batch.column("payload_bytes").filter(pc.equal(taps, tap))).as_py()
+                self.taps[tap] += payload or 0
+
+    def vantage(self, capture: Capture) -> str:
+        """Where the tap sits: as said by the user, on the air by the link type, else near the sender of most payload."""
+        if capture.vantage != "unknown":
+            return capture.vantage
+        if any(link_type in _AIR for link_type, _ in capture.link_types):
+            return "air"
+        tap, payload = max(self.taps.items(), key=lambda item: item[1], default=("", 0))
+        return _VANTAGE.get(tap, "unknown") if payload else "unknown"
 
     def row(self, capture: Capture) -> dict[str, Any]:
         """The row of the table `quality`."""
@@ -61,7 +79,7 @@ class Quality:
             "network_duplicates": self.transmissions["network_duplicate"],
             "mac_copies": self.transmissions["mac_copy"],
             "reordered": self.transmissions["reordered"],
-            "unseen_data_acks": sum(by_name[name] for name in _UNSEEN),
+            "unseen_data_acks": by_name["acked_unseen"],
             "not_captured_ns": self.not_captured_ns,
             "time_steps": by_name["time_backwards"],
             "info_notes": min(by_severity["info"], 2**64 - 1),

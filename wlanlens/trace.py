@@ -103,6 +103,7 @@ class Trace:
         return self._endpoints.get(flow)
 
     def _find_endpoints(self) -> dict[int, tuple[str, int, str, int]]:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         names = ["flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port"]
@@ -113,6 +114,8 @@ class Trace:
             rows = self.table(name).select(names)
             rows = rows.filter(pc.is_valid(rows.column("flow")))
             if name == "packets":
+                # Arrow takes the first of a group of plain strings, not of dictionary-encoded ones.
+                rows = rows.cast(pa.schema([pa.field(f.name, _plain(f.type)) for f in rows.schema]))
                 rows = (
                     rows.group_by(["flow", "direction"], use_threads=False)
                     .aggregate([(c, "first") for c in names[2:]])
@@ -134,6 +137,12 @@ class Trace:
             return f"flow {flow} {direction}"
         a, b = endpoint(known[0], known[1]), endpoint(known[2], known[3])
         return f"{a} > {b}" if direction == "a2b" else f"{b} > {a}"
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def endpoint(address: str | None, port: int | None) -> str:

@@ -108,8 +108,8 @@ def _lives(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int]]:
 def _payload(trace: Trace) -> dict[tuple[int, str], int]:
     if not trace.has("flows"):
         return {}
-    rows = trace.table("flows").select(["flow", "direction", "data_bytes"]).to_pylist()
-    return {(row["flow"], row["direction"]): row["data_bytes"] for row in rows}
+    rows = trace.table("flows").select(["flow", "direction", "payload_bytes"]).to_pylist()
+    return {(row["flow"], row["direction"]): row["payload_bytes"] for row in rows}
 
 
 def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Finding]) -> str:

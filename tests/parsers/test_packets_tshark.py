@@ -47,6 +47,13 @@ CAPTURES = (
 TSHARK_WRONG = {
     ("bigtcp-ipv6.pcap", 1): "takes the payload length 0 of BIG TCP for an empty packet and finds no TCP in it",
 }
+# Where tshark guesses a relative number and we leave it null.
+TSHARK_GUESSES = {
+    (
+        "HEYFE0002_CPE_FTP1MEGdownload_Mirrored.pcap",
+        884,
+    ): "a lone reset: nothing of the other side was captured, so its acknowledgment is relative to nothing",
+}
 
 FIELDS = (
     "frame.number", "frame.protocols", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport",
@@ -157,9 +164,9 @@ def theirs(path: Path) -> dict[int, Dissected]:
     return found
 
 
-def tables(path: Path) -> dict[str, list[dict[str, Any]]]:
+def tables(path: Path, *, track: bool) -> dict[str, list[dict[str, Any]]]:
     """Our rows by table."""
-    reader = _core.Reader(str(path))
+    reader = _core.Reader(str(path), track=track)
     rows: dict[str, list[dict[str, Any]]] = {}
     while batches := reader.next_batches():
         for name, batch in batches:
@@ -170,7 +177,7 @@ def tables(path: Path) -> dict[str, list[dict[str, Any]]]:
 def ours(path: Path) -> dict[int, tuple[Segment, str | None]]:
     """Frame number to TCP packet and its stop."""
     found: dict[int, tuple[Segment, str | None]] = {}
-    for row in tables(path).get("packets", []):
+    for row in tables(path, track=False).get("packets", []):
         if row["protocol"] != 6 or row["src_port"] is None:
             continue
         sack = tuple(tuple(edge.values()) for edge in row["tcp_sack"] or ())
@@ -223,13 +230,13 @@ def check_damaged(frame: int, want: Dissected, got: tuple[Segment, str | None] |
 @pytest.mark.parametrize("relative", [c for c in CAPTURES if "/wlan/" not in c])
 def test_relative_numbers(relative: str, tmp_path: Path) -> None:
     path = fetch(relative, tmp_path)
-    segments = {row["packet"]: row for row in tables(path).get("segments", [])}
+    segments = {row["packet"]: row for row in tables(path, track=True).get("segments", [])}
     if not segments:
         pytest.skip("no segments in this capture")
     wrong = []
     for f in tshark(path, relative=True):
         row = segments.get(int(f["frame.number"][0]))
-        if row is None or not f["tcp.seq"]:
+        if row is None or not f["tcp.seq"] or (Path(relative).name, row["packet"]) in TSHARK_GUESSES:
             continue
         pairs = [(row["rel_seq"], f["tcp.seq"][0])]
         if int(f["tcp.flags"][0], 0) & 0x10:

@@ -10,7 +10,7 @@ import pytest
 from tests.report import synthetic
 from tests.report.conftest import written
 from wlanlens import report
-from wlanlens.report import page, views
+from wlanlens.report import context, page, views
 
 
 def test_opens_from_a_file_with_no_network(opened, small):
@@ -242,14 +242,27 @@ def test_a_reduced_flow_keeps_every_retransmission(opened, tmp_path, monkeypatch
     assert "runs of ordinary segments are drawn as one stroke" in one.page.inner_text(".stage")
 
 
+def test_what_folds_away_opens_when_chosen(opened, tmp_path):
+    made = synthetic.make(30_000, 2)
+    assert len(made.findings) > context.OPEN_FINDINGS + 1
+    one = opened().goto(written(tmp_path, made))
+    last = one.page.evaluate("JSON.parse(document.getElementById('page').textContent).findings.at(-1).n")
+    assert not one.page.locator(f"#finding-{last} .show").is_visible()
+    one.page.keyboard.press(",")
+    one.settled()
+    assert one.page.locator(f"#finding-{last} .show").is_visible()
+
+
 def test_no_flow_at_all(opened, tmp_path):
     made = synthetic.nothing()
     path = written(tmp_path, made)
     one = opened()
     one.page.goto(path.as_uri())
     assert "nothing to draw" in one.page.inner_text("body")
-    one.page.keyboard.press(".")
+    for key in "wasdf,.0":
+        one.page.keyboard.press(key)
     one.page.keyboard.press("?")
+    assert one.page.locator("#keys").is_visible()
     assert path.stat().st_size < 200_000
 
 

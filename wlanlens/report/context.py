@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 50
 """Findings on the page; the rest is counted there and stands in findings.json."""
 
+OPEN_FINDINGS = 10
+"""Of these, how many lie open; the others fold away, so that what was checked is not a long way down."""
+
 MOST_BARS = 20
 """Flows with a ledger bar."""
 
@@ -60,6 +63,13 @@ class FindingRow:
     def title(self) -> str:
         """The detector's code as words."""
         return sentence_case(self.finding.code.replace("_", " "))
+
+    @property
+    def sentence(self) -> str:
+        """Its sentence without the subject, which stands above it."""
+        text = self.finding.sentence
+        start = f"{self.finding.subject}: "
+        return text[len(start) :][:1].upper() + text[len(start) + 1 :] if text.startswith(start) else text
 
 
 def sentence_case(text: str) -> str:

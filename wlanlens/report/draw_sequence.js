@@ -84,9 +84,9 @@ function drawRare(b, flow, look) {
     else if (resent.has(mark)) resent.get(mark).push(row);
     else resent.set(mark, [row]);
   }
-  // By cause: timeouts come first in the list of triggers, so theirs are the letters that find room.
+  // Timeouts come first in the list of triggers: their marks lie on top and their letters find room.
   const causes = [...resent].sort(([a], [z]) => a - z);
-  for (const [mark, rows] of causes) {
+  for (const [mark, rows] of [...causes].reverse()) {
     const bars = barPainter(b, look.trigger(mark), 3 * b.unit, 3 * b.unit);
     bars.begin();
     for (const row of rows) bars.bar(flow.x[row], flow.seq[row], flow.seq[row] + flow.size[row]);

@@ -17,12 +17,13 @@ class FindingList {
 
   choose(finding, move) {
     this.chosen = finding;
+    const folded = finding.element.closest("details");
+    if (folded) folded.open = true;
     for (const f of this.items) f.element.toggleAttribute("data-chosen", f === finding);
     this.show(finding, move);
   }
 
   step(by) {
-    if (!this.items.length) return;
     const at = this.items.indexOf(this.chosen);
     const next = at < 0 ? (by > 0 ? 0 : this.items.length - 1) : (at + by + this.items.length) % this.items.length;
     const finding = this.items[next];

@@ -32,7 +32,7 @@ _QUALITY = (
     Column("capture", "file and its format", lambda r: f"{r['capture']} ({r['format']})"),
     Column("tap", "where the tap sat", lambda r: str(r["vantage"])),
     Column("records", "records in the file", _count("records")),
-    Column("other", "records of protocols without a row (ARP, beacons ...)", _count("other_records")),
+    Column("other records", "records of protocols without a row (ARP, beacons ...)", _count("other_records")),
     Column("TCP segments", "segments followed", _count("tcp_segments")),
     Column("tap dropped", "by the file's own statistics", _count("tap_drops")),
     Column("lost before tap", "retransmissions whose first copy never passed the tap", _count("lost_before_tap")),
@@ -46,7 +46,7 @@ _QUALITY = (
         "time of flows' lives in which packets are missing",
         lambda r: units.seconds(r["not_captured_ns"] / 1e9),
     ),
-    Column("steps back", "time stamps that run backwards", _count("time_steps")),
+    Column("time steps back", "time stamps that run backwards", _count("time_steps")),
 )
 
 

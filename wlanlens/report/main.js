@@ -67,13 +67,17 @@ list.onPoint = (finding) => { if (figure) figure.mark(figure.chosen, finding); }
 const reported = (error) => say(error.message);
 
 const act = (move) => () => opened().then(() => move(figure)).catch(reported);
-const actions = {
+const figureKeys = {
   w: act((f) => f.zoom(1 / 1.5, f.pointerX)), s: act((f) => f.zoom(1.5, f.pointerX)),
-  a: act((f) => f.pan(-0.25)), d: act((f) => f.pan(0.25)),
-  f: () => list.choose(list.chosen ?? list.items[0], true), "0": act((f) => f.showAll()),
-  ",": () => list.step(-1), ".": () => list.step(1), "?": () => { if (help.open) help.close(); else help.showModal(); },
+  a: act((f) => f.pan(-0.25)), d: act((f) => f.pan(0.25)), "0": act((f) => f.showAll()),
 };
-if (!list.items.length) delete actions.f;
+const findingKeys = {
+  f: () => list.choose(list.chosen ?? list.items[0], true), ",": () => list.step(-1), ".": () => list.step(1),
+};
+const actions = {
+  "?": () => { if (help.open) help.close(); else help.showModal(); },
+  ...(PAGE.flows.length ? figureKeys : {}), ...(list.items.length ? findingKeys : {}),
+};
 
 watchKeys(actions);
 watchCopies(say);

@@ -96,6 +96,7 @@ def write(
         bars_left=_others(connections, len({key.flow for key in shown}), "the table ledger"),
         rows=rows,
         finding_count=len(findings),
+        open_findings=context.OPEN_FINDINGS,
         findings_left=_left(len(findings) - len(rows), "finding", "in findings.json"),
         groups=context.state_groups(states),
         views=views,

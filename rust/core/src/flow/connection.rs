@@ -7,9 +7,14 @@ use super::kinds::{Kind, Phase, RecoveryEnd, State, Transmission, Trigger};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use crate::packet::{flags, Packet, Tcp};
+use super::tap::NEAR;
+use crate::packet::{flags, Packet, Stop, Tcp};
 
 const MS: i64 = 1_000_000;
+/// Time stands still 73 years after the capture's start, so that sums of times cannot overflow.
+const LAST_T_NS: i64 = 1 << 61;
+/// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
+const DAMAGED_REACH: i64 = 1 << 20;
 /// Shortest delayed-ACK stall: half of Linux' least delay of 40 ms, far above any processing time.
 const DELAYED_ACK_NS: i64 = 25 * MS;
 /// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
@@ -63,7 +68,7 @@ impl Connection {
         let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
         if tcp.flags & flags::ACK == 0 {
             // A SYN of the other side of a connection that is over is a new one, too.
-            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen) || (half.seq.is_set() && !half.syn_seen && differs);
+            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen);
         }
         differs && self.closed()
     }
@@ -71,7 +76,7 @@ impl Connection {
     /// Take one packet in and write its row.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
         // State lives on a clock that never runs backwards; the row keeps the real stamp.
-        let t = t_ns.unwrap_or(self.last_t).max(self.last_t);
+        let t = t_ns.unwrap_or(self.last_t).min(LAST_T_NS).max(self.last_t);
         self.last_t = t;
         let payload = p.payload_bytes.unwrap_or(0);
         self.set_bases(tcp, reverse);
@@ -105,6 +110,12 @@ impl Connection {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
+            out.segments.push(&row, false);
+            return;
+        }
+        let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
+        if p.stop == Stop::BadFcs && (far(rel_seq, me.end) || far(rel_ack, peer.end)) {
+            row.kind = plain_kind(tcp, payload);
             out.segments.push(&row, false);
             return;
         }
@@ -299,7 +310,7 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (to_server * 10 < to_client, to_client * 10 < to_server);
+                        let (near_b, near_a) = (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -331,7 +342,7 @@ impl Connection {
         for half in &mut self.halves {
             half.board.compact();
             half.past = Default::default();
-            half.recent = Default::default();
+            half.recent.compact();
         }
     }
 

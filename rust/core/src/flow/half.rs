@@ -6,10 +6,10 @@ use super::board::{Board, Run};
 use super::intervals::Life;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
 use super::need::Pending;
+use super::recent::RecentPackets;
 use super::seq::SeqSpace;
 use super::timer::Timer;
 use super::tsclock::TsClock;
-use crate::packet::Mpdu;
 
 /// A timer expiry whose kind or end is still open.
 #[derive(Debug, Clone, Copy)]
@@ -67,16 +67,6 @@ pub struct Probe {
     pub len: u32,
     /// The probe was the only segment outstanding: head and tail at once.
     pub alone: bool,
-}
-
-/// A packet lately sent, by what identifies it.
-#[derive(Debug, Clone, Copy)]
-pub struct Recent {
-    pub id: u64,
-    pub mpdu: Option<Mpdu>,
-    pub ip_id: Option<u32>,
-    pub seq: u32,
-    pub t: i64,
 }
 
 /// Counts for `flows`.
@@ -187,7 +177,7 @@ pub struct Half {
     /// A first expiry hit the head although a probe would have come before: this sender has no probes.
     pub no_probes: bool,
     /// Packets lately sent, to know the same packet when it is seen again.
-    pub recent: VecDeque<Recent>,
+    pub recent: RecentPackets,
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,

@@ -102,8 +102,8 @@ impl Life {
 
     /// The sender sent: what was open is final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-        for piece in std::mem::take(&mut self.open) {
-            self.close(piece, rows, flow, reverse);
+        for piece in self.open.drain(..) {
+            close(&mut self.last, piece, rows, flow, reverse);
         }
     }
 
@@ -111,18 +111,7 @@ impl Life {
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
             let piece = self.open.remove(0);
-            self.close(piece, rows, flow, reverse);
-        }
-    }
-
-    fn close(&mut self, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-        match &mut self.last {
-            Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
-            Some(p) => {
-                p.write(rows, flow, reverse);
-                *p = piece;
-            }
-            None => self.last = Some(piece),
+            close(&mut self.last, piece, rows, flow, reverse);
         }
     }
 
@@ -140,6 +129,18 @@ impl Life {
             }
             p.write(rows, flow, reverse);
         }
+    }
+}
+
+/// A piece is final: let the last one grow by it, or hand that out and keep this one.
+fn close(last: &mut Option<Piece>, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+    match last {
+        Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
+        Some(p) => {
+            p.write(rows, flow, reverse);
+            *p = piece;
+        }
+        None => *last = Some(piece),
     }
 }
 

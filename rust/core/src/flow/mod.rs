@@ -11,6 +11,7 @@ mod kinds;
 pub mod moments;
 mod need;
 mod out;
+mod recent;
 mod rows;
 mod send;
 pub mod sent_ranges;
@@ -19,6 +20,8 @@ mod settle;
 mod tap;
 mod timer;
 mod trigger;
+#[cfg(test)]
+mod tests;
 mod tsclock;
 
 use arrow_array::RecordBatch;

@@ -1,7 +1,7 @@
 //! A segment with payload, SYN or FIN: new bytes, bytes sent again by TCP, or bytes merely seen again?
 
 use super::board::Run;
-use super::half::{Half, Recent};
+use super::half::Half;
 use super::kinds::{Evidence, Transmission, Trigger};
 use super::need::Pending;
 use super::out::Out;
@@ -59,47 +59,14 @@ impl SentOutcome {
     }
 }
 
-/// What identifies a packet for ever: TCP never sends two with the same values but in a retransmission, which has another IP id.
-fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
-    use std::hash::{Hash, Hasher};
-    let mut h = rustc_hash::FxHasher::default();
-    (tcp.seq, tcp.ack, payload, p.ip_id, tcp.flags, tcp.window, tcp.timestamps, tcp.sack_blocks, tcp.sack[0]).hash(&mut h);
-    h.finish()
-}
-
 impl Half {
     /// Whether the same packet was seen before, by identity: a MAC retry, a second tap, a duplicating network.
     pub fn seen_again(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
-        let id = fingerprint(p, tcp, payload);
         // IP id 0 means "not used" (Linux with DF): then only the MAC header, or sheer nearness of payload, identifies.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
-        let mut found = None;
-        for r in self.recent.iter().rev() {
-            let mpdus = r.mpdu.as_ref().zip(p.mpdu.as_ref());
-            // IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, Retry set. The IP id tells the packets of
-            // an A-MSDU apart; the rest may differ where one copy was heard with bit errors.
-            let same_mpdu = mpdus.is_some_and(|(a, b)| a.ta == b.ta && a.seq_ctl == b.seq_ctl && a.tid == b.tid);
-            if same_mpdu && r.ip_id == p.ip_id && r.seq == tcp.seq {
-                found = Some(Transmission::MacCopy);
-            } else if r.id != id {
-                continue;
-            } else if identified || mpdus.is_some_and(|(a, b)| a.ta != b.ta) {
-                // The same packet on another hop, or stamped twice.
-                found = Some(Transmission::CaptureDuplicate);
-            } else if payload > 0 && t - r.t < self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) {
-                // Nothing that made TCP send it again could have come back so soon.
-                found = Some(Transmission::CaptureDuplicate);
-            }
-            if found.is_some() {
-                break;
-            }
-        }
-        let keep = if p.mpdu.is_some() { limits::RECENT_MPDUS } else { limits::RECENT_PACKETS };
-        if self.recent.len() >= keep {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(Recent { id, mpdu: p.mpdu, ip_id: p.ip_id, seq: tcp.seq, t });
-        found
+        // Nothing that made TCP send it again could have come back so soon.
+        let near = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
+        self.recent.seen(p, tcp, payload, t, identified, near)
     }
 
     fn ip_id_constant(&self) -> bool {

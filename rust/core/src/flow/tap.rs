@@ -13,7 +13,7 @@ pub enum Tap {
 }
 
 /// An end is near when its part of the round trip is below a tenth of the whole: ten times nearer than the other.
-const NEAR: i64 = 10;
+pub const NEAR: i64 = 10;
 
 /// Place of the tap for the data of one direction.
 ///
@@ -29,15 +29,15 @@ pub fn tap(c: &Connection, reverse: bool) -> Tap {
     if let (Some(syn), Some(synack), Some(ack)) = (h.syn, h.synack, h.ack) {
         let (to_b, to_a) = (synack - syn, ack - synack);
         return match () {
-            () if to_a * NEAR < to_b => place(true),
-            () if to_b * NEAR < to_a => place(false),
+            () if to_a.saturating_mul(NEAR) < to_b => place(true),
+            () if to_b.saturating_mul(NEAR) < to_a => place(false),
             () => Tap::Middle,
         };
     }
     let half = &c.halves[usize::from(reverse)];
     match (half.reaction, half.rtt_least) {
-        (Some(reaction), Some(rtt)) if reaction * NEAR < rtt => Tap::NearSender,
-        (Some(reaction), Some(rtt)) if rtt * NEAR < reaction => Tap::NearReceiver,
+        (Some(reaction), Some(rtt)) if reaction.saturating_mul(NEAR) < rtt => Tap::NearSender,
+        (Some(reaction), Some(rtt)) if rtt.saturating_mul(NEAR) < reaction => Tap::NearReceiver,
         _ => Tap::Unknown,
     }
 }

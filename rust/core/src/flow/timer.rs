@@ -13,6 +13,8 @@ pub enum Flavour {
 }
 
 const MS: i64 = 1_000_000;
+/// No path is longer than an hour; a longer sample is a broken clock.
+const LONGEST_RTT_NS: i64 = 3_600_000 * MS;
 const FLAVOURS: [Flavour; 3] = [Flavour::Rfc6298, Flavour::Linux, Flavour::Linux22];
 
 /// Smoothed round trip, its variation and the timeouts that follow from them.
@@ -48,7 +50,7 @@ impl Timer {
 
     /// A round trip of `rtt` ns, whose ACK covers up to `una` while `end` had been sent.
     pub fn sample(&mut self, rtt: i64, una: i64, end: i64) {
-        let rtt = rtt.max(1);
+        let rtt = rtt.clamp(1, LONGEST_RTT_NS);
         let Some(srtt) = self.srtt else {
             self.srtt = Some(rtt);
             self.rttvar = rtt / 2;

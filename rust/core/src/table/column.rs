@@ -15,15 +15,17 @@ pub struct Col<T> {
     values: Vec<T>,
     /// One byte a row, kept only once a null has been seen.
     valid: Vec<bool>,
+    /// Nulls pushed last and not written yet: a column that is mostly null costs a count.
+    nulls: usize,
 }
 
 impl<T: Copy + Default> Col<T> {
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.values.len() + self.nulls
     }
 
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len() == 0
     }
 
     /// Make room for `rows` more.
@@ -33,6 +35,9 @@ impl<T: Copy + Default> Col<T> {
 
     #[inline]
     pub fn push(&mut self, value: T) {
+        if self.nulls > 0 {
+            self.write_nulls();
+        }
         self.values.push(value);
         if !self.valid.is_empty() {
             self.valid.push(true);
@@ -43,22 +48,29 @@ impl<T: Copy + Default> Col<T> {
     pub fn push_opt(&mut self, value: Option<T>) {
         match value {
             Some(v) => self.push(v),
-            None => self.push_null(),
+            None => self.nulls += 1,
         }
     }
 
-    #[inline]
-    fn push_null(&mut self) {
+    fn write_nulls(&mut self) {
+        let rows = self.values.len() + self.nulls;
         if self.valid.is_empty() {
-            self.valid.reserve(self.values.capacity());
+            self.valid.reserve(self.values.capacity().max(rows));
             self.valid.resize(self.values.len(), true);
         }
-        self.values.push(T::default());
-        self.valid.push(false);
+        self.values.resize(rows, T::default());
+        self.valid.resize(rows, false);
+        self.nulls = 0;
     }
 
     /// Change a row that was pushed before.
     pub fn set(&mut self, row: usize, value: Option<T>) {
+        if value.is_none() && row >= self.values.len() {
+            return;
+        }
+        if self.nulls > 0 {
+            self.write_nulls();
+        }
         if value.is_none() && self.valid.is_empty() {
             self.valid.resize(self.values.len(), true);
         }
@@ -68,15 +80,13 @@ impl<T: Copy + Default> Col<T> {
         }
     }
 
-    pub fn get(&self, row: usize) -> Option<T> {
-        (self.valid.is_empty() || self.valid[row]).then(|| self.values[row])
-    }
-
     fn take_nulls(&mut self) -> Option<NullBuffer> {
+        if self.nulls > 0 {
+            self.write_nulls();
+        }
         let valid = std::mem::take(&mut self.valid);
         (!valid.is_empty()).then(|| NullBuffer::from(valid))
     }
-
 }
 
 impl<T: ArrowNativeType> Col<T> {

@@ -8,7 +8,9 @@ use super::{dot11, ethernet, llc, prism, radiotap};
 
 const SLL: usize = 16;
 const SLL2: usize = 20;
-/// PACKET_OUTGOING of <linux/if_packet.h>.
+/// Packet types of <linux/if_packet.h>: PACKET_HOST, PACKET_BROADCAST and PACKET_MULTICAST, then (3) the traffic of
+/// others, then PACKET_OUTGOING.
+const MULTICAST: u16 = 2;
 const OUTGOING: u16 = 4;
 /// ARPHRD_NETLINK: the protocol field is a netlink family.
 const NETLINK: u16 = 824;
@@ -35,7 +37,11 @@ pub(super) fn sll2(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 }
 
 fn cooked(d: &mut Decoder<'_>, direction: u16, hardware: u16, protocol: u16, v: View<'_>) -> Found {
-    d.packet.outgoing = Some(direction == OUTGOING);
+    match direction {
+        0..=MULTICAST => d.packet.outgoing = Some(false),
+        OUTGOING => d.packet.outgoing = Some(true),
+        _ => {}
+    }
     match (hardware, protocol) {
         (NETLINK, _) => Found::Other,
         (DOT11, _) => dot11::dot11(d, v),
@@ -52,14 +58,14 @@ mod tests {
 
     #[test]
     fn direction_and_ip() {
-        for (direction, outgoing) in [(0, false), (1, false), (4, true)] {
+        for (direction, outgoing) in [(0, Some(false)), (2, Some(false)), (3, None), (4, Some(true))] {
             let head = [0, direction, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0];
             let p = one(113, &[&head[..], &ipv4(6, &tcp(&[], b"x"))].concat());
-            assert_eq!((p.outgoing, p.payload_bytes), (Some(outgoing), Some(1)));
+            assert_eq!((p.outgoing, p.payload_bytes), (outgoing, Some(1)));
             let head = [8, 0, 0, 0, 0, 0, 0, 2, 0, 1, direction, 6, 2, 0, 0, 0, 0, 1, 0, 0];
             let frame = [&head[..], &ipv4(6, &tcp(&[], b"x"))].concat();
             let p = one(276, &frame);
-            assert_eq!((p.outgoing, p.payload_bytes), (Some(outgoing), Some(1)));
+            assert_eq!((p.outgoing, p.payload_bytes), (outgoing, Some(1)));
             cut_everywhere(276, &frame);
         }
     }

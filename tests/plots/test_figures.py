@@ -1,0 +1,77 @@
+"""The figures for notebooks: what they show, on the figure object."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.report import synthetic
+from wlanlens import registry, tables
+from wlanlens.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A made-up analysis."""
+    return synthetic.make(3000, 2)
+
+
+def names(figure):
+    """The traces' names."""
+    return [trace.name for trace in figure.data]
+
+
+def test_time_sequence_shows_all_that_xplot_shows(made):
+    figure = registry.units("plots")["time_sequence"](made.trace, made.findings, flow=0, direction="a2b")
+    assert names(figure)[:4] == ["segment", "ACK", "window", "SACK"]
+    assert "timeout (RTO), needless (2)" in names(figure)
+    again = next(t for t in figure.data if t.name.startswith("timeout"))
+    assert list(again.text) == ["<s>R</s>", "<s>R</s>"]
+    assert again.customdata.tolist() == [
+        r["packet"] for r in made.trace.table("segments").to_pylist() if r["trigger"] == "rto" and r["flow"] == 0
+    ]
+    assert len(figure.layout.shapes) == len([f for f in made.findings if f.flow == 0])
+
+
+def test_a_long_flow_has_few_marks_and_all_retransmissions():
+    made = synthetic.make(20_000)
+    plot = registry.units("plots")["time_sequence"]
+    whole, reduced = plot(made.trace), plot(made.trace, most_marks=1000)
+    assert len(reduced.data[0].x) < len(whole.data[0].x) / 4
+    sent_again = [{t.name: len(t.x) for t in f.data if t.mode == "markers+text"} for f in (whole, reduced)]
+    assert sent_again[0] == sent_again[1]
+    assert sum(sent_again[0].values()) > 50
+
+
+def test_rtt_flight(made):
+    figure = registry.units("plots")["rtt_flight"](made.trace, flow=1)
+    assert names(figure) == ["round trip", "timer (RTO)", "in flight", "window"]
+    assert 0.02 < np.median(figure.data[0].y) < 0.03
+
+
+def test_ledger_bar_sums_to_the_flows(made):
+    figure = registry.units("plots")["ledger_bar"](made.trace)
+    total = sum(sum(t.x) for t in figure.data)
+    ledger = made.ledger.to_pylist()
+    assert total == pytest.approx(sum(r["t_end_ns"] - r["t_start_ns"] for r in ledger) / 1e9)
+    assert "RTO idle" in names(figure)
+
+
+def test_texts_are_no_tags(made):
+    trace = Trace(
+        [],
+        {name: made.trace.table(name) for name in ("segments", "ledger")},
+        endpoints={0: ("<b>x</b>", 1, "<a href='javascript:alert(1)'>", 2), 1: ("&lt;", 1, "\x1b[0m", 2)},
+    )
+    for name, plot in registry.units("plots").items():
+        text = str(json.loads(plot(trace, made.findings).to_json()))
+        assert "<b>" not in text, name
+        assert "<a " not in text, name
+
+
+@pytest.mark.parametrize("name", sorted(registry.units("plots")))
+def test_a_plot_of_nothing(name):
+    plot = registry.units("plots")[name]
+    plot(Trace([], {table: tables.empty(table) for table in ("segments", "packets", "ledger")}))
