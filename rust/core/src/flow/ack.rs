@@ -7,6 +7,9 @@ use super::need::AckFacts;
 use super::out::Out;
 use crate::limits;
 
+/// Shortest distance of two ACKs that tells the pace of the path, ns.
+const PACE_GAP_NS: i64 = 1_000_000;
+
 /// An ACK as its receiver, the sender of the data, reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
@@ -104,6 +107,7 @@ impl Half {
             self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
             self.answered = false;
+            self.learn_pace(a.t, o.acked);
             self.last_advance = Some(a.t);
             self.last_ack = Some(a.t);
             self.probe = self.probe.filter(|p| p.end > a.ack);
@@ -166,6 +170,22 @@ impl Half {
         });
         self.end = a.ack;
         self.seq.advance(a.ack);
+    }
+
+    /// The fastest that bytes were acknowledged while more were under way: what the path carries. Gaps below 1 ms tell of
+    /// ACKs that came together, not of the path.
+    fn learn_pace(&mut self, t: i64, acked: i64) {
+        if let (Some(before), true) = (self.last_advance, self.flight() > 0) {
+            let gap = t - before;
+            if gap >= PACE_GAP_NS && acked > 0 {
+                self.pace = self.pace.max(acked as f64 / gap as f64);
+            }
+        }
+    }
+
+    /// How long the path takes for so many bytes, once its pace is known; 0 before.
+    pub fn carry_ns(&self, bytes: i64) -> i64 {
+        if self.pace > 0.0 { (bytes as f64 / self.pace) as i64 } else { 0 }
     }
 
     fn note_window(&mut self, a: &Ack<'_>) {

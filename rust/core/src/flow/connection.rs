@@ -411,7 +411,8 @@ fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) ->
         return 0;
     }
     let Some(least) = h.rtt_least else { return 0 };
-    let over = silent - least;
+    // The bytes sent last stood behind the others of the flight.
+    let over = silent - least - h.carry_ns(o.acked);
     // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
     let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
     if over < DELAYED_ACK_NS || over > DELAYED_ACK_MAX_NS || gap < DELAYED_ACK_NS || held {

@@ -162,6 +162,8 @@ pub struct Half {
     pub last_new_send: Option<i64>,
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
+    /// Bytes a ns that the path carries; 0 while unknown.
+    pub pace: f64,
     pub head_sent: Option<i64>,
     /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
     pub edge_filled: Option<i64>,
