@@ -12,8 +12,7 @@ use wlanlens_core::notes::Notes;
 
 fn main() -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let (flags, paths): (Vec<_>, Vec<_>) =
-        std::env::args_os().skip(1).partition(|a| a == "--count");
+    let (flags, paths): (Vec<_>, Vec<_>) = std::env::args_os().skip(1).partition(|a| a == "--count");
     let count_only = !flags.is_empty();
     for path in paths.iter().map(Path::new) {
         let mut notes = Notes::default();
@@ -21,9 +20,7 @@ fn main() -> io::Result<()> {
         let done = read(path, count_only, &mut notes, &mut out);
         let seconds = begin.elapsed().as_secs_f64();
         match done {
-            Ok(records) if count_only => {
-                writeln!(out, "{records}\t{seconds:.3} s\t{}", path.display())?
-            }
+            Ok(records) if count_only => writeln!(out, "{records}\t{seconds:.3} s\t{}", path.display())?,
             Ok(_) => {}
             Err(e) => writeln!(out, "error\t{e}\t{}", path.display())?,
         }
@@ -52,11 +49,7 @@ fn read(path: &Path, count_only: bool, notes: &mut Notes, out: &mut impl Write) 
         records += 1;
         if !count_only {
             let time = r.time_ns.map_or("none".into(), |t| {
-                format!(
-                    "{}.{:09}",
-                    t.div_euclid(1_000_000_000),
-                    t.rem_euclid(1_000_000_000)
-                )
+                format!("{}.{:09}", t.div_euclid(1_000_000_000), t.rem_euclid(1_000_000_000))
             });
             writeln!(
                 out,

@@ -47,8 +47,8 @@ notes! {
     TimeBefore1970, "time_before_1970", Info, "time stamps before 1970";
     EmptyRecords, "empty_records", Info, "records without a single captured byte";
     EmptyRun, "empty_run", Loss, "an endless run of empty records or blocks: reading stopped there";
-    ZeroRun, "zero_run", Loss, "zero bytes where records should be (preallocated or lost space) were skipped";
-    BytesSkipped, "bytes_skipped", Loss, "bytes that are no record were skipped up to the next plausible one";
+    ZeroRun, "zero_run", Loss, "zero bytes where records should be (preallocated or lost space) were skipped; the count is bytes";
+    BytesSkipped, "bytes_skipped", Loss, "bytes that are no record were skipped up to the next plausible one; the count is bytes";
     RestUnreadable, "rest_unreadable", Loss, "the framing is damaged and no later record was found: the rest of the file was not read";
     OversizedRecord, "oversized_record", Loss, "a record larger than capture programs write was cut to 262144 bytes";
     CaptureOverWire, "captured_over_wire", Error, "records with more captured bytes than the length on the wire that they claim";
@@ -110,7 +110,9 @@ pub struct Notes {
 
 impl Default for Notes {
     fn default() -> Self {
-        Notes { counts: vec![Count::default(); NoteKind::ALL.len()] }
+        Notes {
+            counts: vec![Count::default(); NoteKind::ALL.len()],
+        }
     }
 }
 
@@ -140,6 +142,9 @@ impl Notes {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (NoteKind, Count)> + '_ {
-        NoteKind::ALL.iter().map(|k| (*k, self.counts[*k as usize])).filter(|(_, c)| c.count > 0)
+        NoteKind::ALL
+            .iter()
+            .map(|k| (*k, self.counts[*k as usize]))
+            .filter(|(_, c)| c.count > 0)
     }
 }

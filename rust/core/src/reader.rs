@@ -88,7 +88,14 @@ impl Reader {
 
     /// Read records until a batch is full or the capture ends.
     fn fill(&mut self) -> Result<()> {
-        let Reader { source, packets, tracker, notes, progress, .. } = self;
+        let Reader {
+            source,
+            packets,
+            tracker,
+            notes,
+            progress,
+            ..
+        } = self;
         let mut seen = 0;
         while packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
             let Some(record) = source.next_record(notes)? else {
@@ -103,9 +110,12 @@ impl Reader {
                 Some(l) => l.1 += 1,
                 None if wire::supported(record.link_type) => progress.link_types.push((record.link_type, 1)),
                 None if progress.records == 1 => {
-                    return Err(Error::new(ErrorKind::UnsupportedLinkType, format!("link type {} has no decoder", record.link_type))
-                        .at(record.offset)
-                        .next("`wlanlens list formats` names those that have"));
+                    return Err(Error::new(
+                        ErrorKind::UnsupportedLinkType,
+                        format!("link type {} has no decoder", record.link_type),
+                    )
+                    .at(record.offset)
+                    .next("`wlanlens list formats` names those that have"));
                 }
                 None => {
                     notes.add(NoteKind::UnsupportedLinkType, progress.records, record.offset);

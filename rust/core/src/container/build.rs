@@ -15,26 +15,14 @@ pub const T0: u32 = 1_700_000_000;
 pub fn u32s(big_endian: bool, words: &[u32]) -> Vec<u8> {
     words
         .iter()
-        .flat_map(|w| {
-            if big_endian {
-                w.to_be_bytes()
-            } else {
-                w.to_le_bytes()
-            }
-        })
+        .flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() })
         .collect()
 }
 
 pub fn u16s(big_endian: bool, words: &[u16]) -> Vec<u8> {
     words
         .iter()
-        .flat_map(|w| {
-            if big_endian {
-                w.to_be_bytes()
-            } else {
-                w.to_le_bytes()
-            }
-        })
+        .flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() })
         .collect()
 }
 
@@ -126,20 +114,13 @@ pub fn shb(big_endian: bool, options: &[u8]) -> Vec<u8> {
 }
 
 pub fn idb(big_endian: bool, link_type: u16, snaplen: u32, options: &[u8]) -> Vec<u8> {
-    let fixed = [
-        u16s(big_endian, &[link_type, 0]),
-        u32s(big_endian, &[snaplen]),
-    ]
-    .concat();
+    let fixed = [u16s(big_endian, &[link_type, 0]), u32s(big_endian, &[snaplen])].concat();
     block(big_endian, 1, &[&fixed[..], options].concat())
 }
 
 pub fn epb(big_endian: bool, interface: u32, ticks: u64, data: &[u8], options: &[u8]) -> Vec<u8> {
     let len = data.len() as u32;
-    let mut body = u32s(
-        big_endian,
-        &[interface, (ticks >> 32) as u32, ticks as u32, len, len],
-    );
+    let mut body = u32s(big_endian, &[interface, (ticks >> 32) as u32, ticks as u32, len, len]);
     body.extend_from_slice(data);
     body.resize(20 + data.len().next_multiple_of(4), 0);
     body.extend_from_slice(options);
@@ -160,9 +141,7 @@ pub fn pcapng(big_endian: bool, n: u32) -> Vec<u8> {
 
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    e.write_all(bytes)
-        .and_then(|()| e.finish())
-        .expect("a Vec takes all")
+    e.write_all(bytes).and_then(|()| e.finish()).expect("a Vec takes all")
 }
 
 pub fn zstd(bytes: &[u8]) -> Vec<u8> {
@@ -170,9 +149,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 pub fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let info = FrameInfo::new()
-        .content_checksum(true)
-        .block_size(BlockSize::Max64KB);
+    let info = FrameInfo::new().content_checksum(true).block_size(BlockSize::Max64KB);
     let mut e = FrameEncoder::with_frame_info(info, Vec::new());
     e.write_all(bytes).expect("a Vec takes all");
     e.finish().expect("a Vec takes all")
@@ -217,16 +194,10 @@ pub fn read(input: impl Read + Send + 'static) -> Result<ReadOut> {
     while let Some(r) = source.next_record(&mut notes)? {
         rows.push(Row::of(&r));
     }
-    assert!(
-        source.next_record(&mut notes)?.is_none(),
-        "the end stays the end"
-    );
+    assert!(source.next_record(&mut notes)?.is_none(), "the end stays the end");
     Ok((
         rows,
-        notes
-            .iter()
-            .map(|(k, c)| (k.name(), c.count, c.first_offset))
-            .collect(),
+        notes.iter().map(|(k, c)| (k.name(), c.count, c.first_offset)).collect(),
     ))
 }
 

@@ -82,11 +82,6 @@ impl Bytes {
         self.offset
     }
 
-    /// Whether the stream ended: what is in memory is all that is left.
-    pub fn ended(&self) -> bool {
-        self.ended
-    }
-
     /// Go on by `n` bytes that are in memory.
     #[inline]
     pub fn consume(&mut self, n: usize) {
@@ -169,11 +164,7 @@ impl Bytes {
             notes.add(kind, 0, offset);
         }
         if self.failure.take().is_some() {
-            notes.add(
-                NoteKind::ReadFailed,
-                0,
-                self.offset + self.available() as u64,
-            );
+            notes.add(NoteKind::ReadFailed, 0, self.offset + self.available() as u64);
         }
     }
 }
@@ -243,6 +234,6 @@ mod tests {
         let mut b = Bytes::of(vec![7; 3 * limits::BLOCK_BYTES]);
         assert!(b.fill(2 * limits::BLOCK_BYTES + 5));
         assert_eq!(b.skip(u64::MAX), 3 * limits::BLOCK_BYTES as u64);
-        assert!(b.ended());
+        assert!(!b.fill(1));
     }
 }

@@ -19,32 +19,12 @@ const CONVERT: &str = "convert it with `editcap -F pcapng IN OUT`";
 
 /// Format, sentence, hint, magic bytes at the front.
 const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
-    (
-        "netxray",
-        "a NetXRay or Windows Sniffer capture",
-        CONVERT,
-        b"XCP\0",
-    ),
+    ("netxray", "a NetXRay or Windows Sniffer capture", CONVERT, b"XCP\0"),
     ("netxray", "an old NetXRay capture", CONVERT, b"VL\0\0"),
-    (
-        "sniffer",
-        "a DOS Sniffer capture",
-        CONVERT,
-        b"TRSNIFF data    \x1a",
-    ),
+    ("sniffer", "a DOS Sniffer capture", CONVERT, b"TRSNIFF data    \x1a"),
     ("snoop", "a Solaris snoop capture", CONVERT, b"snoop\0\0\0"),
-    (
-        "netmon",
-        "a Microsoft Network Monitor 1 capture",
-        CONVERT,
-        b"RTSS",
-    ),
-    (
-        "netmon",
-        "a Microsoft Network Monitor 2 capture",
-        CONVERT,
-        b"GMBU",
-    ),
+    ("netmon", "a Microsoft Network Monitor 1 capture", CONVERT, b"RTSS"),
+    ("netmon", "a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 1.0"),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 2.0"),
     (
@@ -73,12 +53,7 @@ const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
         CONVERT,
         b"ObserverPktBuffe",
     ),
-    (
-        "k12",
-        "a Tektronix K12 capture",
-        CONVERT,
-        b"\0\0\x02\0\x12\x05\0\x10",
-    ),
+    ("k12", "a Tektronix K12 capture", CONVERT, b"\0\0\x02\0\x12\x05\0\x10"),
     ("btsnoop", "a Bluetooth btsnoop log", CONVERT, b"btsnoop\0"),
     ("blf", "a Vector BLF log", CONVERT, b"LOGG"),
     (
@@ -93,30 +68,10 @@ const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
 const PACKED: &[(&str, &str, &str, &[u8])] = &[
     ("xz", "xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
     ("bzip2", "bzip2 data", "unpack it with `bunzip2`", b"BZh"),
-    (
-        "zip",
-        "a zip archive",
-        "unpack it with `unzip`",
-        b"PK\x03\x04",
-    ),
-    (
-        "zip",
-        "an empty zip archive",
-        "there is nothing in it",
-        b"PK\x05\x06",
-    ),
-    (
-        "7z",
-        "a 7-Zip archive",
-        "unpack it with `7z x`",
-        b"7z\xbc\xaf\x27\x1c",
-    ),
-    (
-        "rar",
-        "a RAR archive",
-        "unpack it with `unrar x`",
-        b"Rar!\x1a\x07",
-    ),
+    ("zip", "a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
+    ("zip", "an empty zip archive", "there is nothing in it", b"PK\x05\x06"),
+    ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
+    ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
     ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
     (
         "lz4-legacy",
@@ -124,12 +79,7 @@ const PACKED: &[(&str, &str, &str, &[u8])] = &[
         "unpack it with `lz4 -d`",
         b"\x02\x21\x4c\x18",
     ),
-    (
-        "compress",
-        "compress data",
-        "unpack it with `gunzip`",
-        b"\x1f\x9d",
-    ),
+    ("compress", "compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
     (
         "lzma",
         "lzma data",
@@ -141,24 +91,11 @@ const PACKED: &[(&str, &str, &str, &[u8])] = &[
 /// Compressions that are undone, but once only.
 const AGAIN: &[(&str, &str, &str, &[u8])] = &[
     ("gzip", "gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
-    (
-        "zstd",
-        "zstd data",
-        "unpack it with `zstd -d`",
-        b"\x28\xb5\x2f\xfd",
-    ),
-    (
-        "lz4",
-        "lz4 data",
-        "unpack it with `lz4 -d`",
-        b"\x04\x22\x4d\x18",
-    ),
+    ("zstd", "zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
+    ("lz4", "lz4 data", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
 ];
 
-fn look_up(
-    table: &[(&'static str, &'static str, &'static str, &[u8])],
-    head: &[u8],
-) -> Option<Foreign> {
+fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {
     let row = table.iter().find(|row| head.starts_with(row.3))?;
     Some(Foreign {
         format: row.0,
@@ -214,16 +151,12 @@ fn is_erf(head: &[u8]) -> bool {
         let seconds = u32::from_le_bytes([h[4], h[5], h[6], h[7]]);
         let (kind, length) = (h[8] & 0x7f, u16::from_be_bytes([h[10], h[11]]));
         let wire = u16::from_be_bytes([h[14], h[15]]);
-        let sane = (800_000_000..4_200_000_000).contains(&seconds)
-            && (1..=48).contains(&kind)
-            && length >= 16
-            && wire > 0;
+        let sane =
+            (800_000_000..4_200_000_000).contains(&seconds) && (1..=48).contains(&kind) && length >= 16 && wire > 0;
         sane.then_some((seconds, at + usize::from(length)))
     };
     match record(0) {
-        Some((first, next)) => {
-            record(next).is_some_and(|(second, _)| second.abs_diff(first) < 86_400)
-        }
+        Some((first, next)) => record(next).is_some_and(|(second, _)| second.abs_diff(first) < 86_400),
         None => false,
     }
 }
@@ -239,9 +172,7 @@ pub fn describe(head: &[u8]) -> &'static str {
         "this looks like a web page, not a capture"
     } else if head.iter().all(|b| *b == 0) {
         "the input begins with zeros, not with a capture"
-    } else if head
-        .iter()
-        .all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..))
+    } else if head.iter().all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..))
         && std::str::from_utf8(&head[..head.len().min(64)]).is_ok()
     {
         "this looks like a text, not a capture"
@@ -258,9 +189,7 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
         format!(" inside {inside}")
     };
     if let Some(f) = foreign(head) {
-        let only = if !inside.is_empty()
-            && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some())
-        {
+        let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
             "; one layer of compression is undone, no more"
         } else {
             ""
@@ -268,10 +197,9 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
         let what = format!("{}{within} cannot be read{only}", f.what);
         return Err(Error::new(ErrorKind::UnsupportedFormat, what).next(f.next));
     }
-    Err(Error::new(
-        ErrorKind::UnknownFormat,
-        format!("{}{within}", describe(head)),
+    Err(
+        Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
+            .at(0)
+            .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"),
     )
-    .at(0)
-    .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"))
 }

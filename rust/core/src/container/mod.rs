@@ -127,9 +127,7 @@ pub fn open(input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
         return open_plain(bytes, "");
     };
     if let Some((what, next)) = compress::zstd_refusal(bytes.data()) {
-        return Err(Error::new(ErrorKind::UnsupportedFormat, what)
-            .at(0)
-            .next(next));
+        return Err(Error::new(ErrorKind::UnsupportedFormat, what).at(0).next(next));
     }
     let name = compression.name();
     let mut inner = Bytes::new(Box::new(Decompressed::start(compression, bytes)?));

@@ -19,22 +19,14 @@ fn every_compression_by_content() {
     let whole = rows(&plain);
     for (name, pack) in PACKS {
         let packed = pack(&plain);
-        assert_eq!(
-            read_bytes(&packed).unwrap(),
-            (whole.clone(), vec![]),
-            "{name}"
-        );
+        assert_eq!(read_bytes(&packed).unwrap(), (whole.clone(), vec![]), "{name}");
         let sniffed = sniff(&packed).unwrap();
         assert_eq!(
             (sniffed.format, sniffed.compression, sniffed.readable),
             ("pcap", name, true)
         );
         let (front, back) = plain.split_at(1001);
-        assert_eq!(
-            rows(&[pack(front), pack(back)].concat()),
-            whole,
-            "{name}: two members"
-        );
+        assert_eq!(rows(&[pack(front), pack(back)].concat()), whole, "{name}: two members");
         let ng = pack(&pcapng(true, 50));
         assert_eq!(rows(&ng).len(), 50, "{name}");
     }
@@ -53,10 +45,7 @@ fn damaged_compression_keeps_what_came_out() {
         let packed = pack(&plain);
         let (kept, notes) = read_bytes(&packed[..packed.len() * 9 / 10]).unwrap();
         assert!(!kept.is_empty(), "{name}");
-        assert!(
-            notes.iter().any(|n| n.0 == "compressed_cut"),
-            "{name} {notes:?}"
-        );
+        assert!(notes.iter().any(|n| n.0 == "compressed_cut"), "{name} {notes:?}");
         assert_eq!(kept[..], whole[..kept.len()]);
         let (kept, notes) = read_bytes(&[packed.clone(), vec![0xab; 100]].concat()).unwrap();
         assert_eq!(
@@ -87,10 +76,7 @@ fn compressed_files_cut_at_every_byte() {
         for n in 0..packed.len() {
             if let Ok((kept, notes)) = read_bytes(&packed[..n]) {
                 assert_eq!(kept[..], whole[..kept.len()]);
-                assert!(
-                    notes.iter().any(|n| n.0 == "compressed_cut"),
-                    "{name} {n} {notes:?}"
-                );
+                assert!(notes.iter().any(|n| n.0 == "compressed_cut"), "{name} {n} {notes:?}");
             }
         }
     }
@@ -122,10 +108,7 @@ fn one_layer_only() {
         let e = read_bytes(&pack(b"hello, world\n")).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
         assert!(e.what.contains(outer), "{e}");
-        assert_eq!(
-            read_bytes(&pack(b"")).unwrap_err().kind,
-            ErrorKind::UnknownFormat
-        );
+        assert_eq!(read_bytes(&pack(b"")).unwrap_err().kind, ErrorKind::UnknownFormat);
     }
 }
 
@@ -155,20 +138,11 @@ fn foreign_formats_are_named_with_a_way_out() {
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.next.contains(word), "{e}");
     }
-    let erf = [
-        &b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..],
-        &[0; 16],
-    ]
-    .concat()
-    .repeat(2);
+    let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]]
+        .concat()
+        .repeat(2);
     assert_eq!(sniff(&erf).map(|s| s.format), Some("erf"));
-    for head in [
-        &b""[..],
-        b"hello",
-        b"<!doctype html><script>",
-        &[0; 512],
-        &[0x77; 600],
-    ] {
+    for head in [&b""[..], b"hello", b"<!doctype html><script>", &[0; 512], &[0x77; 600]] {
         assert_eq!(sniff(head), None);
         let e = read_bytes(head).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
@@ -283,16 +257,8 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
         idb(e, 127, 0, &[]),
         epb(e, 0, ticks(0), &payload(0), &options),
         block(e, 3, &[&u32s(e, &[40])[..], &payload(0)].concat()),
-        block(
-            e,
-            2,
-            &[&u32s(e, &[1, 1, 1, 40, 40])[..], &payload(0)].concat(),
-        ),
-        block(
-            e,
-            5,
-            &[&u32s(e, &[0, 0, 0])[..], &option(e, 5, &[0; 8])].concat(),
-        ),
+        block(e, 2, &[&u32s(e, &[1, 1, 1, 40, 40])[..], &payload(0)].concat()),
+        block(e, 5, &[&u32s(e, &[0, 0, 0])[..], &option(e, 5, &[0; 8])].concat()),
         block(e, 4, b"names"),
         shb(!e, &[]),
         idb(!e, 1, 0, &[]),

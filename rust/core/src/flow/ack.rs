@@ -52,6 +52,8 @@ pub struct AckOutcome {
     pub rtt: Option<i64>,
     pub ambiguous: Option<bool>,
     pub dsack: bool,
+    /// It covers bytes that the tap never saw.
+    pub unseen: bool,
     /// When the ACK was made, if the peer's timestamp clock tells.
     pub made: Option<i64>,
     /// When the newest byte that it covers was sent.
@@ -72,13 +74,23 @@ struct Covered {
 impl Half {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, out: &mut Out<'_>) -> AckOutcome {
-        let mut o = AckOutcome { kind: AckKind::Same, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+        let mut o = AckOutcome {
+            kind: AckKind::Same,
+            acked: 0,
+            rtt: None,
+            ambiguous: None,
+            dsack: false,
+            unseen: false,
+            made: None,
+            newest_sent: None,
+        };
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
             return o;
         }
         if a.ack > self.end {
             self.unseen_until(a, out);
+            o.unseen = !a.syn;
         }
         let una_before = self.una;
         let window_same = self.raw_window == Some(a.raw_window);
@@ -87,6 +99,18 @@ impl Half {
         }
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
+        if let Some((left, right)) = dsack {
+            if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
+                if self
+                    .doubled
+                    .remove(i)
+                    .is_some_and(|d| out.segments.doubled_by_network(d.0))
+                {
+                    self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
+                    self.tally.duplicates[0] += 1;
+                }
+            }
+        }
         let sack_news = self.take_sack(a, dsack.is_some());
         o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
 
@@ -102,9 +126,14 @@ impl Half {
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
             let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
-            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
+            self.edge_filled = c
+                .edge
+                .filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last))
+                .map(|r| r.t_last);
             let segments = o.acked / self.mss();
-            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
+            self.unspent_dupacks = self
+                .unspent_dupacks
+                .saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
             self.answered = false;
             self.learn_pace(a.t, o.acked);
@@ -165,8 +194,18 @@ impl Half {
             self.tally.acks_unseen += 1;
         }
         self.board.push(Run {
-            start: self.end, end: a.ack, t_first: a.t, t_last: a.t, tsval_first: 0, tsval_last: 0, ip_id: 0,
-            copies: 1, unseen: true, sacked: false, merged: false, control: false,
+            start: self.end,
+            end: a.ack,
+            t_first: a.t,
+            t_last: a.t,
+            tsval_first: 0,
+            tsval_last: 0,
+            ip_id: 0,
+            copies: 1,
+            unseen: true,
+            sacked: false,
+            merged: false,
+            control: false,
         });
         self.end = a.ack;
         self.seq.advance(a.ack);
@@ -212,7 +251,12 @@ impl Half {
         let mut news = false;
         let floor = self.una.max(a.ack);
         for (i, &(left, right)) in a.sack.iter().enumerate() {
-            if (i == 0 && dsack) || left >= right || right <= floor || right > self.end || self.last_sack.contains(&(left, right)) {
+            if (i == 0 && dsack)
+                || left >= right
+                || right <= floor
+                || right > self.end
+                || self.last_sack.contains(&(left, right))
+            {
                 continue;
             }
             for run in self.board.range_mut(left.max(floor), right) {
@@ -279,7 +323,10 @@ impl Half {
         o.ambiguous = Some(c.resent && c.echoed.is_none());
         let Some(rtt) = rtt.filter(|r| *r >= 0) else { return };
         o.rtt = Some(rtt);
-        self.rtt_least = Some(self.rtt_least.map_or(rtt, |l| l.min(rtt)));
+        // Written only when it falls: a fresh store would stall the loads of every later use.
+        if self.rtt_least.is_none_or(|least| rtt < least) {
+            self.rtt_least = Some(rtt);
+        }
         if let Some(m) = model {
             self.timer.sample(m, self.una, self.end);
             self.backoff = 0;
@@ -294,7 +341,11 @@ impl Half {
 
     /// New data was acknowledged: the wait of every open timeout is over.
     fn progress(&mut self, a: &Ack<'_>) {
-        for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
+        for timeout in self
+            .timeouts
+            .iter_mut()
+            .filter(|t| t.progress.is_none() && a.ack > t.start)
+        {
             timeout.progress = Some((a.t, a.packet));
         }
         self.expired_at = -1;
@@ -303,7 +354,11 @@ impl Half {
     /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.
     fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
-        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
+        let past_point = if a.sack_ok {
+            self.una >= self.recover
+        } else {
+            self.una > self.recover
+        };
         match self.phase {
             Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
                 self.end_recovery(a.t, RecoveryEnd::Acked, out);
@@ -313,14 +368,21 @@ impl Half {
             Phase::Loss if kind == AckKind::Advance => {
                 // Eifel (RFC 3522): the echo is older than the first resend, so the sender knows it was wrong and goes on.
                 let undone = self.pending.iter().rev().any(|p| {
-                    p.timeout.is_some() && p.verdict == Some(true) && p.by == Some(super::kinds::By::Timestamp) && p.evidence_packet == Some(facts.packet)
+                    p.timeout.is_some()
+                        && p.verdict == Some(true)
+                        && p.by == Some(super::kinds::By::Timestamp)
+                        && p.evidence_packet == Some(facts.packet)
                 });
                 if past_point || undone || (self.una >= self.recover && self.flight() == 0) {
                     (self.left, self.phase) = (Phase::Loss, Phase::Open);
                 }
             }
             Phase::Open | Phase::Disorder => {
-                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 { Phase::Disorder } else { Phase::Open };
+                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 {
+                    Phase::Disorder
+                } else {
+                    Phase::Open
+                };
             }
             _ => {}
         }

@@ -37,18 +37,6 @@ impl Board {
         self.runs.is_empty()
     }
 
-    pub fn len(&self) -> usize {
-        self.runs.len()
-    }
-
-    pub fn front(&self) -> Option<&Run> {
-        self.runs.front()
-    }
-
-    pub fn back(&self) -> Option<&Run> {
-        self.runs.back()
-    }
-
     pub fn push(&mut self, run: Run) {
         self.runs.push_back(run);
         if self.runs.len() > limits::RUNS_PER_DIRECTION {
@@ -59,7 +47,14 @@ impl Board {
     /// Keep the cap by forgetting the border between the two oldest runs.
     fn merge_front(&mut self) {
         if let (Some(a), Some(b)) = (self.runs.pop_front(), self.runs.pop_front()) {
-            self.runs.push_front(Run { end: b.end, t_last: a.t_last.max(b.t_last), unseen: a.unseen && b.unseen, sacked: a.sacked && b.sacked, merged: true, ..a });
+            self.runs.push_front(Run {
+                end: b.end,
+                t_last: a.t_last.max(b.t_last),
+                unseen: a.unseen && b.unseen,
+                sacked: a.sacked && b.sacked,
+                merged: true,
+                ..a
+            });
         }
     }
 

@@ -8,6 +8,7 @@ use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::tap::NEAR;
+use crate::limits;
 use crate::packet::{flags, Packet, Stop, Tcp};
 
 const MS: i64 = 1_000_000;
@@ -45,7 +46,13 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(id: u32, start: i64, packet: u64) -> Self {
-        let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
+        let mut c = Connection {
+            id,
+            start,
+            start_packet: packet,
+            last_t: start,
+            ..Default::default()
+        };
         c.halves[1].reverse = true;
         for h in &mut c.halves {
             h.expired_at = -1;
@@ -87,7 +94,11 @@ impl Connection {
         let rel_seq = me.seq.rel(tcp.seq);
         let has_ack = tcp.flags & flags::ACK != 0;
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
-        let (syn, fin, rst) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::FIN != 0, tcp.flags & flags::RST != 0);
+        let (syn, fin, rst) = (
+            tcp.flags & flags::SYN != 0,
+            tcp.flags & flags::FIN != 0,
+            tcp.flags & flags::RST != 0,
+        );
         let span = i64::from(payload) + i64::from(syn) + i64::from(fin);
 
         me.tally.packets += 1;
@@ -101,16 +112,40 @@ impl Connection {
         me.tally.ttl = p.ip_ttl.unwrap_or(me.tally.ttl);
 
         let mut row = SegmentRow {
-            packet: p.number, time_ns: p.time_ns, t_ns, flow: self.id, reverse, kind: Kind::Ack, rel_seq, rel_ack,
-            len: payload, timestamps: tcp.timestamps, transmission: Transmission::First, lost_before_tap: false, trigger: None,
-            evidence: None, backoff: None, copy: 0, since_first_ns: None, since_previous_ns: None, rtt_ns: None,
-            rtt_ambiguous: None, flight: None, window: None, dupacks: 0, srtt_ns: None, rttvar_ns: None, rto_ns: None, phase: None,
+            packet: p.number,
+            time_ns: p.time_ns,
+            t_ns,
+            flow: self.id,
+            reverse,
+            kind: Kind::Ack,
+            rel_seq,
+            rel_ack,
+            len: payload,
+            timestamps: tcp.timestamps,
+            transmission: Transmission::First,
+            lost_before_tap: false,
+            trigger: None,
+            evidence: None,
+            backoff: None,
+            copy: 0,
+            since_first_ns: None,
+            since_previous_ns: None,
+            rtt_ns: None,
+            rtt_ambiguous: None,
+            flight: None,
+            window: None,
+            dupacks: 0,
+            srtt_ns: None,
+            rttvar_ns: None,
+            rto_ns: None,
+            phase: None,
         };
         if let Some(transmission) = me.seen_again(p, tcp, payload, t) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
-            out.segments.push(&row, false);
+            let number = out.segments.push(&row, false);
+            me.remember_double(transmission, number, rel_seq, span);
             return;
         }
         let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
@@ -123,7 +158,10 @@ impl Connection {
         let previous_packet = me.previous_packet.replace(t);
 
         // What both senders were waiting for until this packet.
-        let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
+        let before = [
+            wait_state(&*me, self.handshake_done),
+            wait_state(&*peer, self.handshake_done),
+        ];
         let last_send_of_peer = peer.last_send;
 
         let mut acked: Option<AckOutcome> = None;
@@ -146,19 +184,31 @@ impl Connection {
             };
             acked = Some(peer.on_ack(
                 &Ack {
-                    packet: p.number, t, ack, raw_window: tcp.window, window, sack: &sack[..blocks], timestamps: tcp.timestamps,
-                    pure: span == 0, syn, sack_ok,
+                    packet: p.number,
+                    t,
+                    ack,
+                    raw_window: tcp.window,
+                    window,
+                    sack: &sack[..blocks],
+                    timestamps: tcp.timestamps,
+                    pure: span == 0,
+                    syn,
+                    sack_ok,
                 },
                 out,
             ));
         }
-        let mut sent: Option<(Sent, SentOutcome)> = None;
+        let mut sent: Option<(Sent, Option<Box<SentOutcome>>)> = None;
         let mut kind = plain_kind(tcp, payload);
         if let (Some(start), false) = (rel_seq, rst) {
             // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
             let closed = me.window == Some(0) || me.raw_window == Some(0);
             if !syn && !fin && payload <= 1 && start == me.una - 1 && me.end > 1 {
-                kind = if closed && !me.drained() { Kind::WindowProbe } else { Kind::KeepAlive };
+                kind = if closed && !me.drained() {
+                    Kind::WindowProbe
+                } else {
+                    Kind::KeepAlive
+                };
                 me.keepalive_open = true;
             } else if payload > 0 && payload <= 2 && closed && start == me.una && me.end - me.una <= 2 {
                 kind = Kind::WindowProbe;
@@ -169,12 +219,32 @@ impl Connection {
             } else if matches!(kind, Kind::WindowProbe) {
                 me.tally.window_probes += 1;
                 if start == me.end && payload > 0 {
-                    me.on_send(&Sent { packet: p.number, t, start, end: start + span, len: payload, ip_id: p.ip_id, tsval: None, control: false, sack_ok }, out);
+                    me.on_send(
+                        &Sent {
+                            packet: p.number,
+                            t,
+                            start,
+                            end: start + span,
+                            len: payload,
+                            ip_id: p.ip_id,
+                            tsval: None,
+                            control: false,
+                            sack_ok,
+                        },
+                        out,
+                    );
                 }
             } else if span > 0 {
                 let s = Sent {
-                    packet: p.number, t, start, end: start + span, len: payload, ip_id: p.ip_id,
-                    tsval: tcp.timestamps.map(|x| x.0), control: syn || fin, sack_ok,
+                    packet: p.number,
+                    t,
+                    start,
+                    end: start + span,
+                    len: payload,
+                    ip_id: p.ip_id,
+                    tsval: tcp.timestamps.map(|x| x.0),
+                    control: syn || fin,
+                    sack_ok,
                 };
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
@@ -185,7 +255,9 @@ impl Connection {
         if let Some(o) = &acked {
             if kind == Kind::Ack {
                 kind = match o.kind {
-                    AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => Kind::KeepAliveAck,
+                    AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => {
+                        Kind::KeepAliveAck
+                    }
                     AckKind::Duplicate => Kind::DupAck,
                     AckKind::Window => Kind::WindowUpdate,
                     _ => Kind::Ack,
@@ -203,9 +275,19 @@ impl Connection {
 
         // The time that has passed belongs to what each sender waited for.
         let piece = |state: State, timeout, h: &Half, acked: i64, rtt: Option<i64>| Piece {
-            start: 0, end: t, state, timeout, first_packet: p.number, last_packet: p.number, packets: 1,
-            acked: u64::try_from(acked).unwrap_or(0), flight: h.flight_u32(), window: h.window,
-            rtt_sum: rtt.unwrap_or(0), rtt_count: i64::from(rtt.is_some()), rtt_least: h.rtt_least,
+            start: 0,
+            end: t,
+            state,
+            timeout,
+            first_packet: p.number,
+            last_packet: p.number,
+            packets: 1,
+            acked: u64::try_from(acked).unwrap_or(0),
+            flight: h.flight_u32(),
+            window: h.window,
+            rtt_sum: rtt.unwrap_or(0),
+            rtt_count: i64::from(rtt.is_some()),
+            rtt_least: h.rtt_least,
         };
         if me.life.is_some() {
             let mut life = me.life.take();
@@ -218,10 +300,19 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             let stall = delayed_ack(peer, &o, before[1].0, silent, t - life.now());
             if stall > 0 {
-                life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
+                life.pass(Piece {
+                    end: t - stall,
+                    packets: 0,
+                    ..piece(before[1].0, before[1].1, peer, 0, None)
+                });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
             } else {
-                life.pass(piece(before[1].0, before[1].1, peer, o.acked, o.rtt));
+                let (state, timeout) = if o.unseen {
+                    (State::NotCaptured, None)
+                } else {
+                    before[1]
+                };
+                life.pass(piece(state, timeout, peer, o.acked, o.rtt));
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -230,7 +321,9 @@ impl Connection {
             peer.life = Some(life);
         }
 
-        if let Some((s, o)) = &sent {
+        if let Some((s, None)) = &sent {
+            me.after_first(s, Transmission::First, &mut row, out);
+        } else if let Some((s, Some(o))) = &sent {
             row.transmission = o.transmission;
             row.lost_before_tap = o.lost_before_tap;
             row.trigger = o.trigger;
@@ -246,7 +339,11 @@ impl Connection {
             if let Some(o) = &acked {
                 row.rtt_ns = o.rtt;
                 row.rtt_ambiguous = o.ambiguous;
-                row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };
+                row.dupacks = if o.kind == AckKind::Duplicate {
+                    subject.dupacks
+                } else {
+                    0
+                };
             }
             out.segments.push(&row, false);
             if fin || rst {
@@ -310,7 +407,10 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
+                        let (near_b, near_a) = (
+                            to_server.saturating_mul(NEAR) < to_client,
+                            to_client.saturating_mul(NEAR) < to_server,
+                        );
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -326,8 +426,19 @@ impl Connection {
     fn begin_life(&mut self, reverse: bool, t: i64, packet: u64) {
         let mut life = Life::new(self.start);
         let piece = |end, state| Piece {
-            start: 0, end, state, timeout: None, first_packet: self.start_packet, last_packet: packet, packets: 0, acked: 0,
-            flight: 0, window: None, rtt_sum: 0, rtt_count: 0, rtt_least: None,
+            start: 0,
+            end,
+            state,
+            timeout: None,
+            first_packet: self.start_packet,
+            last_packet: packet,
+            packets: 0,
+            acked: 0,
+            flight: 0,
+            window: None,
+            rtt_sum: 0,
+            rtt_count: 0,
+            rtt_least: None,
         };
         if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
             let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
@@ -361,8 +472,16 @@ impl Connection {
     }
 }
 
-const NO_ACK: AckOutcome =
-    AckOutcome { kind: AckKind::Old, acked: 0, rtt: None, ambiguous: None, dsack: false, made: None, newest_sent: None };
+const NO_ACK: AckOutcome = AckOutcome {
+    kind: AckKind::Old,
+    acked: 0,
+    rtt: None,
+    ambiguous: None,
+    dsack: false,
+    unseen: false,
+    made: None,
+    newest_sent: None,
+};
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
     let f = tcp.flags;
@@ -383,7 +502,9 @@ fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
     }
     let flight = h.flight();
     // A window below one segment is as good as closed: senders wait (RFC 9293 section 3.8.6.2.1).
-    let closed = h.window.is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
+    let closed = h
+        .window
+        .is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
     if flight <= 0 {
         return match () {
             () if h.fin_end.is_some_and(|f| h.una >= f) => (State::Closing, None),
@@ -392,7 +513,11 @@ fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
         };
     }
     if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
-        let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
+        let state = if t.backoff == 0 {
+            State::RtoWait
+        } else {
+            State::BackoffWait
+        };
         return (state, Some(t.packet));
     }
     match h.phase {
@@ -407,14 +532,23 @@ fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
 
 /// How long the receiver kept the ACK of everything outstanding back, while the sender was silent.
 fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
-    if o.kind != AckKind::Advance || h.flight() > 0 || h.phase == Phase::Loss || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow) {
+    if o.kind != AckKind::Advance
+        || h.flight() > 0
+        || h.phase == Phase::Loss
+        || !matches!(
+            state,
+            State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow
+        )
+    {
         return 0;
     }
     let Some(least) = h.rtt_least else { return 0 };
     // The bytes sent last stood behind the others of the flight.
     let over = silent - least - h.carry_ns(o.acked);
     // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
-    let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
+    let held = o
+        .made
+        .is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
     if over < DELAYED_ACK_NS || over > DELAYED_ACK_MAX_NS || gap < DELAYED_ACK_NS || held {
         return 0;
     }
@@ -425,6 +559,16 @@ impl Half {
     /// Nothing is waiting to be sent, as far as a tap can know: the last data was pushed and everything is acknowledged.
     fn drained(&self) -> bool {
         self.fin_end.is_some()
+    }
+
+    /// Keep a duplicate's row for the DSACK that may follow.
+    fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+        if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
+            if self.doubled.len() >= limits::RECENT_PACKETS {
+                self.doubled.pop_front();
+            }
+            self.doubled.push_back((row, start, start + span));
+        }
     }
 
     /// The sender's columns of a row.
@@ -440,29 +584,11 @@ impl Half {
     /// Everything that follows from having sent: phases, timeouts, recoveries, open questions, the row.
     fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
         let t = s.t;
-        self.leave_slow_start(s, o);
-        if let Some(last) = self.tally.last_send.replace(t) {
-            self.tally.longest_idle = self.tally.longest_idle.max(t - last);
+        if o.transmission != Transmission::Retransmission {
+            return self.after_first(s, o.transmission, row, out);
         }
-        match o.transmission {
-            Transmission::Retransmission => {}
-            other => {
-                match other {
-                    Transmission::Reordered => self.tally.reordered += 1,
-                    Transmission::NetworkDuplicate | Transmission::CaptureDuplicate | Transmission::MacCopy => {
-                        self.tally.duplicates[other as usize - Transmission::NetworkDuplicate as usize] += 1;
-                    }
-                    _ => {}
-                }
-                self.tally.flight_max = self.tally.flight_max.max(self.flight());
-                self.describe(row);
-                out.segments.push(row, false);
-                if let Some(life) = &mut self.life {
-                    life.commit(out.intervals, out.flow, self.reverse);
-                }
-                return;
-            }
-        }
+        self.start_over = true;
+        self.note_gap(t);
         self.tally.retransmissions += 1;
         self.tally.lost_before_tap += u64::from(o.lost_before_tap);
         let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
@@ -479,7 +605,9 @@ impl Half {
         }
         match trigger {
             Trigger::Rto | Trigger::TailLossProbe => {}
-            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => recovery = self.recover_fast(s, trigger, out),
+            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => {
+                recovery = self.recover_fast(s, trigger, out)
+            }
             Trigger::Undecided if o.hole => {
                 trigger = Trigger::Fast;
                 recovery = self.recover_fast(s, trigger, out);
@@ -512,7 +640,16 @@ impl Half {
                 t.by = Some(super::kinds::By::Acked);
             }
         } else {
-            let pending = self.pending_of(s, &SentOutcome { trigger: Some(trigger), ..*o }, number, timeout, recovery);
+            let pending = self.pending_of(
+                s,
+                &SentOutcome {
+                    trigger: Some(trigger),
+                    ..*o
+                },
+                number,
+                timeout,
+                recovery,
+            );
             self.add_pending(pending, out);
         }
         if let Some(life) = &mut self.life {
@@ -520,11 +657,35 @@ impl Half {
         }
     }
 
+    /// What follows from having sent anything but a retransmission.
+    fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
+        self.leave_slow_start(s);
+        self.note_gap(s.t);
+        match what {
+            Transmission::Reordered => self.tally.reordered += 1,
+            Transmission::NetworkDuplicate | Transmission::CaptureDuplicate | Transmission::MacCopy => {
+                self.tally.duplicates[what as usize - Transmission::NetworkDuplicate as usize] += 1;
+            }
+            _ => {}
+        }
+        self.tally.flight_max = self.tally.flight_max.max(self.flight());
+        self.describe(row);
+        let number = out.segments.push(row, false);
+        self.remember_double(what, number, Some(s.start), s.end - s.start);
+        if let Some(life) = &mut self.life {
+            life.commit(out.intervals, out.flow, self.reverse);
+        }
+    }
+
+    fn note_gap(&mut self, t: i64) {
+        if let Some(last) = self.tally.last_send.replace(t) {
+            self.tally.longest_idle = self.tally.longest_idle.max(t - last);
+        }
+    }
+
     /// Slow start is over with the first loss, or when a round trip passes without a larger flight (RFC 5681 section 3.1).
-    fn leave_slow_start(&mut self, s: &Sent, o: &SentOutcome) {
-        if o.transmission == Transmission::Retransmission {
-            self.start_over = true;
-        } else if self.flight() > self.tally.flight_max {
+    fn leave_slow_start(&mut self, s: &Sent) {
+        if self.flight() > self.tally.flight_max {
             self.grown = Some(s.t);
         } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
             self.start_over |= s.t - grown > 2 * srtt;
@@ -532,23 +693,54 @@ impl Half {
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
-    fn expire(&mut self, s: &Sent, o: &SentOutcome, backoff: u16, waited: i64, silent_from: i64, out: &mut Out<'_>) -> u64 {
+    fn expire(
+        &mut self,
+        s: &Sent,
+        o: &SentOutcome,
+        backoff: u16,
+        waited: i64,
+        silent_from: i64,
+        out: &mut Out<'_>,
+    ) -> u64 {
         let cwnd = self.cwnd_segments();
         let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
         self.timer.observe_expiry(waited, self.backoff, cwnd);
         let id = self.id();
         self.timeouts.push_back(Timeout {
-            id, packet: s.packet, t: s.t, start: s.start, len: s.len, kind: None, by: None, evidence_packet: None, backoff,
-            rto, fresh_rto: fresh, waited, silent_from, progress: None, flight: self.flight_u32(), sent_end: self.end,
-            no_dupacks: self.dupacks == 0 && self.sacked_bytes == 0, known_tail: None,
+            id,
+            packet: s.packet,
+            t: s.t,
+            start: s.start,
+            len: s.len,
+            kind: None,
+            by: None,
+            evidence_packet: None,
+            backoff,
+            rto,
+            fresh_rto: fresh,
+            waited,
+            silent_from,
+            progress: None,
+            flight: self.flight_u32(),
+            sent_end: self.end,
+            no_dupacks: self.dupacks == 0 && self.sacked_bytes == 0,
+            known_tail: None,
         });
         self.emit_timeouts(false, out);
         if let Some(life) = &mut self.life {
-            let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
+            let state = if backoff == 0 {
+                State::RtoWait
+            } else {
+                State::BackoffWait
+            };
             life.was_timer_wait(silent_from, state, s.packet);
         }
         self.end_recovery(s.t, RecoveryEnd::Timeout, out);
-        self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
+        self.expiries = if self.expired_at == s.start {
+            self.expiries.saturating_add(1)
+        } else {
+            1
+        };
         self.expired_at = s.start;
         self.backoff = self.backoff.saturating_add(1);
         self.last_timeout = Some(s.packet);
@@ -563,12 +755,24 @@ impl Half {
     /// What was taken for a probe had been the timer: the next expiry came twice as late.
     fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
         let Some(p) = self.probe.take() else { return };
-        out.segments.retrigger(p.row, Trigger::Rto, super::kinds::Evidence::TimerExpired, Some(0));
-        self.tally.by_trigger[Trigger::TailLossProbe as usize] = self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
+        out.segments
+            .retrigger(p.row, Trigger::Rto, super::kinds::Evidence::TimerExpired, Some(0));
+        self.tally.by_trigger[Trigger::TailLossProbe as usize] =
+            self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
         self.tally.by_trigger[Trigger::Rto as usize] += 1;
         self.no_probes = true;
-        let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
-        let o = SentOutcome { backoff: Some(0), ..SentOutcome::again() };
+        let earlier = Sent {
+            packet: p.packet,
+            t: p.t,
+            start: p.start,
+            end: p.end,
+            len: p.len,
+            ..*s
+        };
+        let o = SentOutcome {
+            backoff: Some(0),
+            ..SentOutcome::again()
+        };
         let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
         for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
             q.timeout = Some(id);
@@ -585,8 +789,19 @@ impl Half {
             self.recover = self.end;
             self.tally.fast_recoveries += 1;
             self.recoveries.push_back(Recovery {
-                id, packet: s.packet, t: s.t, t_end: s.t, ended: None, dupacks: self.dupacks, retransmissions: 0, needless: 0,
-                undecided: 0, open: 0, recover: self.end, first_row: 0, first_needless: None,
+                id,
+                packet: s.packet,
+                t: s.t,
+                t_end: s.t,
+                ended: None,
+                dupacks: self.dupacks,
+                retransmissions: 0,
+                needless: 0,
+                undecided: 0,
+                open: 0,
+                recover: self.end,
+                first_row: 0,
+                first_needless: None,
             });
         }
         self.recoveries.back().filter(|r| r.ended.is_none()).map_or(0, |r| r.id)

@@ -96,7 +96,6 @@ pub struct Tally {
     pub rtt_min: i64,
     pub rtt_max: i64,
     pub longest_idle: i64,
-    pub total_idle: i64,
     pub last_send: Option<i64>,
     pub flight_max: i64,
     pub window_min: Option<u32>,
@@ -180,6 +179,8 @@ pub struct Half {
     pub no_probes: bool,
     /// Packets lately sent, to know the same packet when it is seen again.
     pub recent: RecentPackets,
+    /// Rows lately taken for duplicates of the capture, and their bytes: a DSACK shows that the receiver got them twice.
+    pub doubled: VecDeque<(u64, i64, i64)>,
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,
@@ -223,7 +224,11 @@ impl Half {
     }
 
     pub fn mss(&self) -> i64 {
-        if self.segment > 0 { self.segment } else { 536 }
+        if self.segment > 0 {
+            self.segment
+        } else {
+            536
+        }
     }
 
     pub fn cwnd_segments(&self) -> i64 {

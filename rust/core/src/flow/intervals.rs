@@ -41,7 +41,12 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life { now: start, open: Vec::new(), last: None, acked_until: start }
+        Life {
+            now: start,
+            open: Vec::new(),
+            last: None,
+            acked_until: start,
+        }
     }
 
     pub fn now(&self) -> i64 {
@@ -55,7 +60,12 @@ impl Life {
         self.now = piece.end;
         // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
         if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
-            if let Some(before) = self.open.last().or(self.last.as_ref()).filter(|p| p.state != State::Handshake) {
+            if let Some(before) = self
+                .open
+                .last()
+                .or(self.last.as_ref())
+                .filter(|p| p.state != State::Handshake)
+            {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
@@ -84,8 +94,18 @@ impl Life {
                 p.start = since;
             }
             wait = Some(match wait {
-                None => Piece { state, timeout: Some(timeout), ..p },
-                Some(w) => Piece { start: p.start, first_packet: p.first_packet, packets: w.packets.saturating_add(p.packets), acked: w.acked + p.acked, ..w },
+                None => Piece {
+                    state,
+                    timeout: Some(timeout),
+                    ..p
+                },
+                Some(w) => Piece {
+                    start: p.start,
+                    first_packet: p.first_packet,
+                    packets: w.packets.saturating_add(p.packets),
+                    acked: w.acked + p.acked,
+                    ..w
+                },
             });
             if let Some(rest) = rest {
                 self.open.push(rest);
@@ -118,7 +138,12 @@ impl Life {
     /// The flow ended: hand out what belongs to its life.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
-        let pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
+        let pieces: Vec<Piece> = self
+            .last
+            .take()
+            .into_iter()
+            .chain(std::mem::take(&mut self.open))
+            .collect();
         for mut p in pieces {
             // A life without any ACK (one-sided capture) lasts as long as it was seen.
             if end > 0 && p.end > end && p.start >= end && matches!(p.state, State::Idle | State::Closing) {
@@ -173,7 +198,8 @@ impl Piece {
         rows.acked_bytes.push(self.acked);
         rows.flight_bytes.push(self.flight);
         rows.window_bytes.push_opt(self.window);
-        rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
+        rows.rtt_ns
+            .push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
         rows.rtt_min_ns.push_opt(self.rtt_least);
     }
 }

@@ -22,13 +22,14 @@ enums! {
         IpId, Tsval, FillsHole, SameBytes, Timing,
     }
     /// The evidence that a retransmission was not needed.
+    #[allow(dead_code, reason = "other_capture is decided where captures are aligned")]
     By { Timestamp, Dsack, OtherCapture, MinRtt, Acked }
     /// Congestion state of a sender.
     Phase { Open, Disorder, Recovery, Loss }
     /// What a timer expiry was.
     TimeoutKind { Genuine, Spurious, AckLost, Undecided }
     /// What ended a fast recovery.
-    RecoveryEnd { Acked, Timeout, Undone, CaptureEnd }
+    RecoveryEnd { Acked, Timeout, CaptureEnd }
     /// What a sender waited for.
     State {
         Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,

@@ -35,7 +35,6 @@ pub struct Pending {
 /// The first ACK that covered the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
-    pub t: i64,
     pub ack: i64,
 }
 
@@ -78,7 +77,7 @@ impl Pending {
         let dsack_here = a.dsack.is_some_and(|(l, r)| l < self.end && r > self.start);
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
-            self.covered = Some(Covered { t: a.t, ack: a.una });
+            self.covered = Some(Covered { ack: a.una });
             self.at_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
         } else if dsack_here && !self.dsacked {
             self.dsacked = true;
@@ -86,13 +85,21 @@ impl Pending {
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
-            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t) {
+            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t)
+            {
                 self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
             }
         }
     }
 
-    fn at_first_cover(&mut self, a: &AckFacts, sacked: bool, dsack_here: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+    fn at_first_cover(
+        &mut self,
+        a: &AckFacts,
+        sacked: bool,
+        dsack_here: bool,
+        next_copy_tsval: Option<u32>,
+        last_copy: bool,
+    ) {
         self.dsacked |= dsack_here;
         if a.rtt_least.is_some_and(|least| a.t - self.t < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);

@@ -31,7 +31,8 @@ pub struct RecentPackets {
 fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
     // Multiplied by odd constants (splitmix64's) so that fields in the same bits do not cancel each other.
     let a = (u64::from(tcp.seq) << 32 | u64::from(tcp.ack)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let b = (u64::from(payload) << 32 | u64::from(tcp.window) << 16 | u64::from(tcp.flags)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let b = (u64::from(payload) << 32 | u64::from(tcp.window) << 16 | u64::from(tcp.flags))
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let (tsval, tsecr) = tcp.timestamps.unwrap_or((0, 0));
     let c = (u64::from(tsval) << 32 | u64::from(tsecr)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let sack = u64::from(tcp.sack[0].0) << 32 | u64::from(tcp.sack[0].1);
@@ -42,7 +43,15 @@ fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 impl RecentPackets {
     /// Look a packet up and remember it. `identified`: its IP id tells packets apart; `near_ns`: so soon after its like, a
     /// packet with payload cannot be a resend.
-    pub fn seen(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64, identified: bool, near_ns: i64) -> Option<Transmission> {
+    pub fn seen(
+        &mut self,
+        p: &Packet,
+        tcp: &Tcp,
+        payload: u32,
+        t: i64,
+        identified: bool,
+        near_ns: i64,
+    ) -> Option<Transmission> {
         let print = fingerprint(p, tcp, payload);
         let found = match &p.mpdu {
             Some(mpdu) => self.heard(mpdu, print, p.ip_id, tcp.seq),
@@ -73,7 +82,12 @@ impl RecentPackets {
         if self.air.len() >= limits::RECENT_MPDUS {
             self.air.pop_front();
         }
-        self.air.push_back(Heard { mpdu: *mpdu, print, ip_id, seq });
+        self.air.push_back(Heard {
+            mpdu: *mpdu,
+            print,
+            ip_id,
+            seq,
+        });
         found
     }
 

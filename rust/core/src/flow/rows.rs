@@ -111,7 +111,9 @@ impl SegmentBlocks {
             return None;
         };
         let at = at as usize;
-        self.blocks.get_mut(at / limits::BATCH_ROWS).map(|b| (b, at % limits::BATCH_ROWS))
+        self.blocks
+            .get_mut(at / limits::BATCH_ROWS)
+            .map(|b| (b, at % limits::BATCH_ROWS))
     }
 
     /// Decide whether an open row was needless, and close it.
@@ -132,11 +134,18 @@ impl SegmentBlocks {
         }
     }
 
-    /// Later evidence named another kind of copy.
-    pub fn retransmit(&mut self, row: u64, transmission: Transmission) {
-        if let Some((block, i)) = self.find(row) {
-            block.rows.transmission.set(i, Some(transmission as i8));
+    /// The receiver got these bytes twice: the network doubled them, not the tap. False when the row is out already.
+    pub fn doubled_by_network(&mut self, row: u64) -> bool {
+        if row < self.first {
+            return false;
         }
+        self.find(row).is_some_and(|(block, i)| {
+            block
+                .rows
+                .transmission
+                .set(i, Some(Transmission::NetworkDuplicate as i8));
+            true
+        })
     }
 
     /// Hand out full blocks that are decided, or that the cap pushes out; all of them at the end.

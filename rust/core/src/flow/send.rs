@@ -53,8 +53,18 @@ impl SentOutcome {
 
     fn new(transmission: Transmission, evidence: Option<Evidence>) -> Self {
         SentOutcome {
-            transmission, lost_before_tap: false, trigger: None, evidence, backoff: None, copy: 0, t_first: None,
-            t_previous: None, acked_before: false, hole: false, silent_from: None, waited: 0,
+            transmission,
+            lost_before_tap: false,
+            trigger: None,
+            evidence,
+            backoff: None,
+            copy: 0,
+            t_first: None,
+            t_previous: None,
+            acked_before: false,
+            hole: false,
+            silent_from: None,
+            waited: 0,
         }
     }
 }
@@ -65,7 +75,11 @@ impl Half {
         // IP id 0 means "not used" (Linux with DF): then only the MAC header, or sheer nearness of payload, identifies.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
         // Nothing that made TCP send it again could have come back so soon.
-        let near = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
+        let near = if payload > 0 {
+            self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS))
+        } else {
+            0
+        };
         self.recent.seen(p, tcp, payload, t, identified, near)
     }
 
@@ -83,10 +97,22 @@ impl Half {
         let step = (now as u16).wrapping_sub(before as u16);
         let (ones, steps) = self.ip_id_ones;
         let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
-        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
+        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) {
+            step - 1
+        } else {
+            0
+        };
         self.skipped = missing.saturating_add(if self.repeated { self.skipped } else { 0 });
-        self.ip_id_ones = if steps >= 1 << 20 { (ones / 2, steps / 2) } else { (ones + u32::from(step == 1), steps + 1) };
-        self.ip_id_same = if step == 0 { self.ip_id_same.saturating_add(1) } else { 0 };
+        self.ip_id_ones = if steps >= 1 << 20 {
+            (ones / 2, steps / 2)
+        } else {
+            (ones + u32::from(step == 1), steps + 1)
+        };
+        self.ip_id_same = if step == 0 {
+            self.ip_id_same.saturating_add(1)
+        } else {
+            0
+        };
         let (good, all) = self.ip_id_steps;
         // Another flow of the same host may count on the same counter: steps up to 1000 still count.
         self.ip_id_steps = (good + u32::from((1..1000).contains(&step)), all + 1);
@@ -96,8 +122,18 @@ impl Half {
         self.last_ip_id = Some(now);
     }
 
-    /// Take a segment in that occupies sequence numbers.
-    pub fn on_send(&mut self, s: &Sent, out: &mut Out<'_>) -> SentOutcome {
+    /// Take a segment in that occupies sequence numbers; None: bytes in sequence, sent for the first time, as nearly all are.
+    pub fn on_send(&mut self, s: &Sent, out: &mut Out<'_>) -> Option<Box<SentOutcome>> {
+        if self.resent_until == 0 && self.skipped == 0 && s.start == self.end && self.una <= s.start {
+            self.new_bytes(s);
+            self.repeated = false;
+            self.last_send = Some(s.t);
+            return None;
+        }
+        Some(Box::new(self.on_send_slowly(s, out)))
+    }
+
+    fn on_send_slowly(&mut self, s: &Sent, out: &mut Out<'_>) -> SentOutcome {
         if s.start - self.end > limits::MAX_JUMP || self.una - s.end > limits::MAX_JUMP {
             out.notes.add(crate::notes::NoteKind::SequenceJump, s.packet, 0);
             return SentOutcome::new(Transmission::First, None);
@@ -140,16 +176,29 @@ impl Half {
             let originals = (i64::from(self.skipped) - repeats).max(1);
             self.resent_until = s.start + originals * self.mss().max(s.end - s.start);
         }
-        s.start < self.resent_until
+        let sent_before = s.start < self.resent_until;
+        if !sent_before {
+            self.resent_until = 0;
+        }
+        sent_before
     }
 
     fn new_bytes(&mut self, s: &Sent) {
         if s.start > self.end {
             // A hole: lost before the tap, missed by it, or still to come out of order. Remember who jumped it.
             self.board.push(Run {
-                start: self.end, end: s.start, t_first: s.t, t_last: s.t, tsval_first: s.tsval.unwrap_or(0),
-                tsval_last: s.tsval.unwrap_or(0), ip_id: s.ip_id.unwrap_or(0), copies: 1, unseen: true, sacked: false,
-                merged: false, control: false,
+                start: self.end,
+                end: s.start,
+                t_first: s.t,
+                t_last: s.t,
+                tsval_first: s.tsval.unwrap_or(0),
+                tsval_last: s.tsval.unwrap_or(0),
+                ip_id: s.ip_id.unwrap_or(0),
+                copies: 1,
+                unseen: true,
+                sacked: false,
+                merged: false,
+                control: false,
             });
         }
         if self.flight() == 0 {
@@ -159,13 +208,24 @@ impl Half {
             self.answered = true;
             if let Some(ack) = self.last_ack {
                 let reaction = (s.t - ack).max(0);
-                self.reaction = Some(self.reaction.map_or(reaction, |r| r.min(reaction)));
+                if self.reaction.is_none_or(|r| reaction < r) {
+                    self.reaction = Some(reaction);
+                }
             }
         }
         self.board.push(Run {
-            start: s.start, end: s.end, t_first: s.t, t_last: s.t, tsval_first: s.tsval.unwrap_or(0),
-            tsval_last: s.tsval.unwrap_or(0), ip_id: s.ip_id.unwrap_or(0), copies: 1, unseen: false, sacked: false,
-            merged: false, control: s.control,
+            start: s.start,
+            end: s.end,
+            t_first: s.t,
+            t_last: s.t,
+            tsval_first: s.tsval.unwrap_or(0),
+            tsval_last: s.tsval.unwrap_or(0),
+            ip_id: s.ip_id.unwrap_or(0),
+            copies: 1,
+            unseen: false,
+            sacked: false,
+            merged: false,
+            control: s.control,
         });
         self.end = s.end;
         self.seq.advance(s.end);
@@ -207,7 +267,10 @@ impl Half {
         let near = s.t - known.t_last < self.rtt_least.map_or(0, |r| (r / 8).min(MS));
         let same_stamp = s.tsval.is_none_or(|v| v == known.tsval_last);
         if same_id || (near && same_stamp && s.ip_id.is_none_or(|i| i == 0)) {
-            let mut o = SentOutcome::new(Transmission::CaptureDuplicate, Some(if same_id { Evidence::IpId } else { Evidence::Timing }));
+            let mut o = SentOutcome::new(
+                Transmission::CaptureDuplicate,
+                Some(if same_id { Evidence::IpId } else { Evidence::Timing }),
+            );
             o.copy = known.copies - 1;
             o.t_first = Some(known.t_first);
             o.t_previous = Some(known.t_last);
@@ -225,15 +288,24 @@ impl Half {
 
     /// Bytes never captured turn up below captured ones: sent again, or merely late?
     fn fill_hole(&mut self, s: &Sent, hole: &Run, acked_before: bool) -> SentOutcome {
-        let ids = s.ip_id.filter(|_| self.ip_id_counts() && hole.ip_id != 0).map(|i| (i as u16).wrapping_sub(hole.ip_id as u16) as i16);
-        let stamps = s.tsval.filter(|_| hole.tsval_first != 0).map(|v| v.wrapping_sub(hole.tsval_first) as i32);
+        let ids = s
+            .ip_id
+            .filter(|_| self.ip_id_counts() && hole.ip_id != 0)
+            .map(|i| (i as u16).wrapping_sub(hole.ip_id as u16) as i16);
+        let stamps = s
+            .tsval
+            .filter(|_| hole.tsval_first != 0)
+            .map(|v| v.wrapping_sub(hole.tsval_first) as i32);
         let since = s.t - hole.t_first;
         let (again, evidence) = match (ids, stamps) {
             (Some(d), _) if d != 0 => (d > 0, Evidence::IpId),
             (_, Some(d)) if d != 0 => (d > 0, Evidence::Tsval),
             // Neither tells: a resend answers a loss, which takes a round trip.
             _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
-            _ => (since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS), Evidence::Timing),
+            _ => (
+                since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS),
+                Evidence::Timing,
+            ),
         };
         if again {
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(evidence));
@@ -282,7 +354,11 @@ impl Half {
             return true;
         }
         // Paths keep order (FIFO): an ACK made by a copy sent after these bytes, and stopping short of them, shows a hole.
-        if let (true, Some(filled), Some(run)) = (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next()) {
+        if let (true, Some(filled), Some(run)) = (
+            s.start == self.una,
+            self.edge_filled,
+            self.board.range(s.start, s.end).next(),
+        ) {
             if run.t_last < filled && run.start == self.una {
                 return true;
             }

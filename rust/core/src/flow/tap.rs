@@ -20,7 +20,13 @@ pub const NEAR: i64 = 10;
 /// First the capture's own word (cooked packet type, pcapng flags), then the two halves of the handshake
 /// (SYN to SYN+ACK, SYN+ACK to ACK), then how quickly this sender answers ACKs beside the tap's round trip.
 pub fn tap(c: &Connection, reverse: bool) -> Tap {
-    let place = |near_a: bool| if near_a == reverse { Tap::NearReceiver } else { Tap::NearSender };
+    let place = |near_a: bool| {
+        if near_a == reverse {
+            Tap::NearReceiver
+        } else {
+            Tap::NearSender
+        }
+    };
     let [not_a, a] = c.local_votes;
     if a != not_a {
         return place(a > not_a);

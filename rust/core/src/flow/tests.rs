@@ -22,7 +22,11 @@ struct Script {
 
 impl Script {
     fn new(sack: bool) -> Self {
-        let mut s = Script { packets: Vec::new(), sack, ids: [100, 5000] };
+        let mut s = Script {
+            packets: Vec::new(),
+            sack,
+            ids: [100, 5000],
+        };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
         s.push(20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.push(20.1, true, 1000, 5000, flags::ACK, 0, &[], None);
@@ -30,11 +34,29 @@ impl Script {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn push(&mut self, ms: f64, from_a: bool, seq: u32, ack: u32, f: u16, len: u32, sack: &[(u32, u32)], mss: Option<u16>) {
+    fn push(
+        &mut self,
+        ms: f64,
+        from_a: bool,
+        seq: u32,
+        ack: u32,
+        f: u16,
+        len: u32,
+        sack: &[(u32, u32)],
+        mss: Option<u16>,
+    ) {
         let (src, dst) = if from_a { (A, B) } else { (B, A) };
         let id = &mut self.ids[usize::from(!from_a)];
         *id += 1;
-        let mut tcp = Tcp { seq, ack, flags: f, window: 65535, mss, sack_permitted: mss.is_some() && self.sack, ..Tcp::default() };
+        let mut tcp = Tcp {
+            seq,
+            ack,
+            flags: f,
+            window: 65535,
+            mss,
+            sack_permitted: mss.is_some() && self.sack,
+            ..Tcp::default()
+        };
         for (slot, block) in tcp.sack.iter_mut().zip(sack) {
             *slot = *block;
         }
@@ -67,7 +89,16 @@ impl Script {
     }
 
     fn sack(&mut self, ms: f64, n: u32, left: u32, right: u32) {
-        self.push(ms, false, 5000, 1000 + n * 1000, flags::ACK, 0, &[(1000 + left * 1000, 1000 + right * 1000)], None);
+        self.push(
+            ms,
+            false,
+            5000,
+            1000 + n * 1000,
+            flags::ACK,
+            0,
+            &[(1000 + left * 1000, 1000 + right * 1000)],
+            None,
+        );
     }
 
     fn run(&self) -> Tables {
@@ -105,7 +136,15 @@ impl Tables {
     }
 
     fn needless(&self) -> Vec<Option<bool>> {
-        self.batches("segments").flat_map(|b| b.column_by_name("needless").unwrap().as_boolean().iter().collect::<Vec<_>>()).collect()
+        self.batches("segments")
+            .flat_map(|b| {
+                b.column_by_name("needless")
+                    .unwrap()
+                    .as_boolean()
+                    .iter()
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     /// (trigger, needless) of each retransmission.
@@ -113,7 +152,10 @@ impl Tables {
         let what = self.names("segments", "transmission", TRANSMISSIONS);
         let triggers = self.names("segments", "trigger", TRIGGERS);
         let needless = self.needless();
-        (0..what.len()).filter(|i| what[*i] == "retransmission").map(|i| (triggers[i], needless[i])).collect()
+        (0..what.len())
+            .filter(|i| what[*i] == "retransmission")
+            .map(|i| (triggers[i], needless[i]))
+            .collect()
     }
 
     fn intervals(&self) -> Vec<(u32, i8, i64, i64, &'static str)> {
@@ -125,14 +167,24 @@ impl Tables {
             let to = b.column_by_name("t_end_ns").unwrap().as_primitive::<Int64Type>();
             let state = b.column_by_name("state").unwrap().as_dictionary::<Int8Type>();
             for i in 0..b.num_rows() {
-                out.push((flow.value(i), dir.keys().value(i), from.value(i), to.value(i), STATES[state.keys().value(i) as usize]));
+                out.push((
+                    flow.value(i),
+                    dir.keys().value(i),
+                    from.value(i),
+                    to.value(i),
+                    STATES[state.keys().value(i) as usize],
+                ));
             }
         }
         out
     }
 
     fn time_in(&self, state: &str) -> i64 {
-        self.intervals().iter().filter(|i| i.4 == state).map(|i| i.3 - i.2).sum()
+        self.intervals()
+            .iter()
+            .filter(|i| i.4 == state)
+            .map(|i| i.3 - i.2)
+            .sum()
     }
 }
 
@@ -239,7 +291,10 @@ fn the_same_ip_id_is_no_retransmission() {
     s.packets.push(copy);
     let t = s.run();
     assert!(t.resends().is_empty());
-    assert_eq!(t.names("segments", "transmission", TRANSMISSIONS)[4], "capture_duplicate");
+    assert_eq!(
+        t.names("segments", "transmission", TRANSMISSIONS)[4],
+        "capture_duplicate"
+    );
 }
 
 #[test]
@@ -256,7 +311,10 @@ fn a_late_segment_with_an_earlier_ip_id_is_reordered() {
     s.packets[n - 2].ip_id = Some(id + 1);
     s.packets[n - 1].ip_id = Some(id);
     let t = s.run();
-    assert_eq!(*t.names("segments", "transmission", TRANSMISSIONS).last().unwrap(), "reordered");
+    assert_eq!(
+        *t.names("segments", "transmission", TRANSMISSIONS).last().unwrap(),
+        "reordered"
+    );
     assert!(t.resends().is_empty());
 }
 

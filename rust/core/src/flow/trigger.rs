@@ -19,7 +19,11 @@ impl Half {
         let sack_hole = self.sacked_hi > s.end;
         // Without SACK, Linux counts duplicate ACKs on over partial progress. With SACK, RACK (RFC 8985) needs no block above:
         // something sent later was delivered.
-        let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
+        let dups = if s.sack_ok {
+            self.dupacks
+        } else {
+            self.dupacks.max(self.unspent_dupacks)
+        };
         let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole);
         let model = self.rto().unwrap_or(1000 * MS);
         // Models differ by their floors, so an expiry is anything that no ACK explains and that waited as the least of them.
@@ -43,9 +47,14 @@ impl Half {
             Phase::Recovery if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Recovery if head => (Trigger::PartialAck, Evidence::PartialAck),
             Phase::Recovery => (Trigger::Fast, Evidence::DuplicateAcks),
-            _ if told && (clocked || waited < model * 7 / 10) => {
-                (Trigger::Fast, if dups >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
-            }
+            _ if told && (clocked || waited < model * 7 / 10) => (
+                Trigger::Fast,
+                if dups >= 3 {
+                    Evidence::DuplicateAcks
+                } else {
+                    Evidence::SackBlocks
+                },
+            ),
             _ if self.is_probe(s, clocked, head) => (Trigger::TailLossProbe, Evidence::ProbeTimer),
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
             _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),
@@ -72,7 +81,13 @@ impl Half {
     fn is_probe(&self, s: &Sent, clocked: bool, head: bool) -> bool {
         let quiet = !clocked && self.dupacks == 0 && self.sacked_bytes == 0;
         let tail = s.end == self.end;
-        s.sack_ok && quiet && tail && !(head && self.no_probes) && self.probe.is_none() && self.phase == Phase::Open && s.start > 0
+        s.sack_ok
+            && quiet
+            && tail
+            && !(head && self.no_probes)
+            && self.probe.is_none()
+            && self.phase == Phase::Open
+            && s.start > 0
     }
 
     /// Remember a probe until the next expiry or ACK shows whether it was one.
@@ -92,7 +107,9 @@ impl Half {
 
     /// After a probe the timer runs afresh; after an expiry it runs twice as long. True when the probe was an expiry.
     pub fn probe_was_expiry(&self, s: &Sent) -> bool {
-        let (Some(p), Some(rto)) = (self.probe, self.timer.rto(0, self.cwnd_segments())) else { return false };
+        let (Some(p), Some(rto)) = (self.probe, self.timer.rto(0, self.cwnd_segments())) else {
+            return false;
+        };
         // Half-way between one and two timeouts, on a ratio scale.
         p.alone && p.start == s.start && (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2
     }

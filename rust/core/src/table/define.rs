@@ -19,24 +19,50 @@ macro_rules! column_buffer {
 /// The schema type of a column type.
 #[macro_export]
 macro_rules! column_ty {
-    (Enum, $values:expr) => { $crate::table::schema::Ty::Enum($values) };
-    ($ty:ident) => { $crate::table::schema::Ty::$ty };
+    (Enum, $values:expr) => {
+        $crate::table::schema::Ty::Enum($values)
+    };
+    ($ty:ident) => {
+        $crate::table::schema::Ty::$ty
+    };
 }
 
 /// Hand a column's buffer out as an Arrow array.
 #[macro_export]
 macro_rules! column_finish {
-    ($c:expr, U8) => { $c.finish::<arrow_array::types::UInt8Type>() };
-    ($c:expr, U16) => { $c.finish::<arrow_array::types::UInt16Type>() };
-    ($c:expr, U32) => { $c.finish::<arrow_array::types::UInt32Type>() };
-    ($c:expr, U64) => { $c.finish::<arrow_array::types::UInt64Type>() };
-    ($c:expr, I64) => { $c.finish::<arrow_array::types::Int64Type>() };
-    ($c:expr, F64) => { $c.finish::<arrow_array::types::Float64Type>() };
-    ($c:expr, Bool) => { $c.finish_bool() };
-    ($c:expr, Time) => { $crate::table::schema::utc($c.finish::<arrow_array::types::TimestampNanosecondType>()) };
-    ($c:expr, Dict) => { $c.finish() };
-    ($c:expr, Ranges) => { $c.finish() };
-    ($c:expr, Enum, $values:expr) => { $c.finish_dict(&$crate::table::schema::names($values)) };
+    ($c:expr, U8) => {
+        $c.finish::<arrow_array::types::UInt8Type>()
+    };
+    ($c:expr, U16) => {
+        $c.finish::<arrow_array::types::UInt16Type>()
+    };
+    ($c:expr, U32) => {
+        $c.finish::<arrow_array::types::UInt32Type>()
+    };
+    ($c:expr, U64) => {
+        $c.finish::<arrow_array::types::UInt64Type>()
+    };
+    ($c:expr, I64) => {
+        $c.finish::<arrow_array::types::Int64Type>()
+    };
+    ($c:expr, F64) => {
+        $c.finish::<arrow_array::types::Float64Type>()
+    };
+    ($c:expr, Bool) => {
+        $c.finish_bool()
+    };
+    ($c:expr, Time) => {
+        $crate::table::schema::utc($c.finish::<arrow_array::types::TimestampNanosecondType>())
+    };
+    ($c:expr, Dict) => {
+        $c.finish()
+    };
+    ($c:expr, Ranges) => {
+        $c.finish()
+    };
+    ($c:expr, Enum, $values:expr) => {
+        $c.finish_dict(&$crate::table::schema::names($values))
+    };
 }
 
 /// Define a table: its `Table` constant and a builder with one public buffer a column.

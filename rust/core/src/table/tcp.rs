@@ -2,23 +2,69 @@
 
 use super::packets::DIRECTIONS;
 
-pub const KINDS: &[&str] =
-    &["syn", "synack", "data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack", "window_probe", "fin", "rst"];
-pub const TRANSMISSIONS: &[&str] =
-    &["first", "retransmission", "reordered", "network_duplicate", "capture_duplicate", "mac_copy"];
-pub const TRIGGERS: &[&str] = &["rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe", "undecided"];
+pub const KINDS: &[&str] = &[
+    "syn",
+    "synack",
+    "data",
+    "ack",
+    "dupack",
+    "window_update",
+    "keepalive",
+    "keepalive_ack",
+    "window_probe",
+    "fin",
+    "rst",
+];
+pub const TRANSMISSIONS: &[&str] = &[
+    "first",
+    "retransmission",
+    "reordered",
+    "network_duplicate",
+    "capture_duplicate",
+    "mac_copy",
+];
+pub const TRIGGERS: &[&str] = &[
+    "rto",
+    "go_back_n",
+    "fast",
+    "partial_ack",
+    "sack",
+    "tail_loss_probe",
+    "undecided",
+];
 pub const EVIDENCE: &[&str] = &[
-    "timer_expired", "after_timeout", "duplicate_acks", "sack_blocks", "partial_ack", "probe_timer", "no_ack_seen",
-    "ip_id", "tsval", "fills_hole", "same_bytes", "timing",
+    "timer_expired",
+    "after_timeout",
+    "duplicate_acks",
+    "sack_blocks",
+    "partial_ack",
+    "probe_timer",
+    "no_ack_seen",
+    "ip_id",
+    "tsval",
+    "fills_hole",
+    "same_bytes",
+    "timing",
 ];
 pub const NEEDLESS_BY: &[&str] = &["timestamp", "dsack", "other_capture", "min_rtt", "acked"];
 pub const PHASES: &[&str] = &["open", "disorder", "recovery", "loss"];
 pub const TIMEOUT_KINDS: &[&str] = &["genuine", "spurious", "ack_lost", "undecided"];
 pub const TIMERS: &[&str] = &["rfc6298", "linux", "linux22"];
-pub const RECOVERY_ENDS: &[&str] = &["acked", "timeout", "undone", "capture_end"];
+pub const RECOVERY_ENDS: &[&str] = &["acked", "timeout", "capture_end"];
 pub const STATES: &[&str] = &[
-    "handshake", "idle", "zero_window", "window_limited", "delayed_ack", "rto_wait", "backoff_wait", "loss_recovery",
-    "fast_recovery", "slow_start", "transfer", "closing", "not_captured",
+    "handshake",
+    "idle",
+    "zero_window",
+    "window_limited",
+    "delayed_ack",
+    "rto_wait",
+    "backoff_wait",
+    "loss_recovery",
+    "fast_recovery",
+    "slow_start",
+    "transfer",
+    "closing",
+    "not_captured",
 ];
 
 define_table! {

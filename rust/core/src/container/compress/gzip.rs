@@ -118,10 +118,7 @@ fn member(
         let more = input.fill(1);
         let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
         let status = inflate.decompress(input.data(), out.room(), FlushDecompress::None);
-        let (used, made) = (
-            inflate.total_in() - in_before,
-            inflate.total_out() - out_before,
-        );
+        let (used, made) = (inflate.total_in() - in_before, inflate.total_out() - out_before);
         crc.update(&out.room()[..made as usize]);
         input.consume(used as usize);
         if made > 0 {

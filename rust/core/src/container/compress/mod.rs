@@ -69,9 +69,7 @@ impl Compression {
 /// The whole length of a skippable frame (RFC 8878 3.1.2).
 fn skippable(head: &[u8]) -> Option<usize> {
     match *head {
-        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
-            (u32::from_le_bytes([a, b, c, d]) as usize).checked_add(8)
-        }
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]) as usize).checked_add(8),
         _ => None,
     }
 }

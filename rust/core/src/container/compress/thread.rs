@@ -45,12 +45,10 @@ impl Decompressed {
             reuse,
             dropped: dropped.clone(),
         };
-        std::thread::Builder::new()
-            .name("decompress".into())
-            .spawn(move || {
-                compression.run(&mut input, &mut out);
-                out.finish(input.take_failure());
-            })?;
+        std::thread::Builder::new().name("decompress".into()).spawn(move || {
+            compression.run(&mut input, &mut out);
+            out.finish(input.take_failure());
+        })?;
         Ok(Decompressed {
             messages,
             emptied,
@@ -161,9 +159,7 @@ impl Sink for Output {
 
     fn odd(&mut self, kind: NoteKind) -> Result<(), Gone> {
         self.flush()?;
-        self.send
-            .send(Message::Odd((kind, self.bytes)))
-            .map_err(|_| Gone)
+        self.send.send(Message::Odd((kind, self.bytes))).map_err(|_| Gone)
     }
 
     fn wanted(&self) -> Result<(), Gone> {

@@ -40,11 +40,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
 }
 
 /// Decode one frame; what came before damage is given out too.
-fn frame(
-    decoder: &mut FrameDecoder,
-    input: &mut Bytes,
-    out: &mut dyn Sink,
-) -> Result<Result<(), NoteKind>, Gone> {
+fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> Result<Result<(), NoteKind>, Gone> {
     let damage = |input: &mut Bytes| {
         if input.fill(1) {
             NoteKind::CompressedDamaged
@@ -57,10 +53,7 @@ fn frame(
     }
     while !decoder.is_finished() {
         if decoder
-            .decode_blocks(
-                &mut *input,
-                BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES),
-            )
+            .decode_blocks(&mut *input, BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES))
             .is_err()
         {
             let kind = damage(input);
@@ -73,9 +66,7 @@ fn frame(
     }
     drain(decoder, out)?;
     match decoder.get_checksum_from_data() {
-        Some(sum) if decoder.get_calculated_checksum() != Some(sum) => {
-            out.odd(NoteKind::ChecksumWrong)?
-        }
+        Some(sum) if decoder.get_calculated_checksum() != Some(sum) => out.odd(NoteKind::ChecksumWrong)?,
         _ => {}
     }
     Ok(Ok(()))
@@ -118,10 +109,7 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     };
     (window > limits::ZSTD_WINDOW_BYTES).then(|| {
         (
-            format!(
-                "a zstd stream that asks for a window of {} MiB",
-                window >> 20
-            ),
+            format!("a zstd stream that asks for a window of {} MiB", window >> 20),
             "unpack it with `zstd -d --long=31` if you trust it",
         )
     })

@@ -53,8 +53,7 @@ pub struct FileHeader {
 /// A magic number of the pcap family at the front of `head`: (magic, big endian).
 fn magic(head: &[u8]) -> Option<(u32, bool)> {
     let bytes: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    let known =
-        |m: u32| matches!(m, MICRO | NANO | MODIFIED) || UNREADABLE.iter().any(|u| u.0 == m);
+    let known = |m: u32| matches!(m, MICRO | NANO | MODIFIED) || UNREADABLE.iter().any(|u| u.0 == m);
     let (le, be) = (u32::from_le_bytes(bytes), u32::from_be_bytes(bytes));
     if known(le) {
         Some((le, false))
@@ -80,18 +79,15 @@ impl FileHeader {
             return Err(Error::new(ErrorKind::UnknownFormat, "no pcap magic number"));
         };
         if let Some((_, name)) = UNREADABLE.iter().find(|u| u.0 == magic) {
-            return Err(Error::new(
-                ErrorKind::UnsupportedFormat,
-                format!("{name} cannot be read"),
-            )
-            .next("convert it with `editcap -F pcapng`"));
+            return Err(
+                Error::new(ErrorKind::UnsupportedFormat, format!("{name} cannot be read"))
+                    .next("convert it with `editcap -F pcapng`"),
+            );
         }
         if head.len() < FILE_HEADER {
-            return Err(Error::new(
-                ErrorKind::CorruptCapture,
-                "a pcap file cut in its file header",
-            )
-            .at(head.len() as u64));
+            return Err(
+                Error::new(ErrorKind::CorruptCapture, "a pcap file cut in its file header").at(head.len() as u64),
+            );
         }
         let u16_at = |i: usize| {
             let b = [head[i], head[i + 1]];
@@ -119,9 +115,7 @@ impl FileHeader {
                     format!("pcap version {major}.{minor} is not known"),
                 )
                 .at(4)
-                .next(
-                    "versions 2.0 to 2.4 are; if the file is one of them, its header is damaged",
-                ));
+                .next("versions 2.0 to 2.4 are; if the file is one of them, its header is damaged"));
             }
         };
         let network = u32_at(20);
@@ -154,9 +148,7 @@ impl FileHeader {
 /// Largest captured length believed for a link type.
 pub fn record_cap(link_type: u16) -> u32 {
     match link_type {
-        LINKTYPE_USB_LINUX | LINKTYPE_USB_LINUX_MMAPPED | LINKTYPE_USBPCAP => {
-            limits::USB_RECORD_BYTES as u32
-        }
+        LINKTYPE_USB_LINUX | LINKTYPE_USB_LINUX_MMAPPED | LINKTYPE_USBPCAP => limits::USB_RECORD_BYTES as u32,
         _ => limits::RECORD_BYTES as u32,
     }
 }

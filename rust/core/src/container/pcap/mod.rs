@@ -79,11 +79,7 @@ impl PcapSource {
         self.file = file;
         self.layout = Layout::of(&file);
         self.layout.header = self.header_bytes();
-        self.snaplen = if file.snaplen == 0 {
-            u32::MAX
-        } else {
-            file.snaplen
-        };
+        self.snaplen = if file.snaplen == 0 { u32::MAX } else { file.snaplen };
         self.last = None;
         self.near = None;
         if self.interfaces.len() < limits::INTERFACES_SHOWN {
@@ -103,10 +99,7 @@ impl PcapSource {
         } else {
             (STANDARD, &[MODIFIED, NOKIA])
         };
-        let with = |header| Layout {
-            header,
-            ..self.layout
-        };
+        let with = |header| Layout { header, ..self.layout };
         if !self.bytes.fill(first) {
             return first;
         }
@@ -125,8 +118,7 @@ impl PcapSource {
             }
         }
         let whole = !self.bytes.fill(limits::PATCH_BYTES);
-        let fits =
-            |header: &&usize| resync::chain(self.bytes.data(), 0, &with(**header), None, whole);
+        let fits = |header: &&usize| resync::chain(self.bytes.data(), 0, &with(**header), None, whole);
         if fits(&&first) {
             return first;
         }
@@ -154,9 +146,8 @@ impl PcapSource {
             }
             return self.damaged(notes);
         }
-        let contradiction = h.captured > h.wire
-            || h.wire > limits::WIRE_BYTES
-            || h.fraction >= self.layout.fraction_limit;
+        let contradiction =
+            h.captured > h.wire || h.wire > limits::WIRE_BYTES || h.fraction >= self.layout.fraction_limit;
         if contradiction && !self.record_follows(next) {
             return self.damaged(notes);
         }
@@ -204,45 +195,44 @@ impl PcapSource {
 
     /// Zeros where a record should be: skip them and look for a record behind.
     fn skip_zeros(&mut self, notes: &mut Notes) -> Verdict {
-        let begin = self.bytes.offset();
-        notes.add(NoteKind::ZeroRun, self.records + 1, begin);
-        while self.bytes.fill(1) {
-            let data = self.bytes.data();
-            let zeros = data.iter().position(|b| *b != 0).unwrap_or(data.len());
-            let (found, in_memory) = (zeros < data.len(), data.len());
-            if found {
-                // The first bytes of the record behind may be zeros themselves.
-                self.bytes.consume(zeros.saturating_sub(STANDARD - 1));
-                return self.search(notes, begin);
+        let (packet, begin) = (self.records + 1, self.bytes.offset());
+        let more = self.past_zeros(begin);
+        let verdict = if more { self.search(notes, begin) } else { Verdict::End };
+        notes.add_many(NoteKind::ZeroRun, self.bytes.offset() - begin, packet, begin);
+        verdict
+    }
+
+    /// Go on to the last bytes before something else; false at the end or when there are too many.
+    fn past_zeros(&mut self, begin: u64) -> bool {
+        while self.bytes.fill(STANDARD) {
+            // The first bytes of the record behind may be zeros themselves.
+            match self.bytes.data().iter().position(|b| *b != 0) {
+                Some(at) => {
+                    self.bytes.consume(at.saturating_sub(STANDARD - 1));
+                    return true;
+                }
+                None => self.bytes.consume(self.bytes.available() - (STANDARD - 1)),
             }
             if self.bytes.offset() - begin > limits::ZERO_BYTES {
-                return Verdict::End;
+                return false;
             }
-            // Keep those that may be the front of a record.
-            let keep = if self.bytes.ended() {
-                0
-            } else {
-                (STANDARD - 1).min(in_memory)
-            };
-            self.bytes.consume(in_memory - keep);
-            self.bytes.fill(keep + 1);
         }
-        Verdict::End
+        self.bytes.consume(self.bytes.available());
+        false
     }
 
     /// The framing is lost at this offset: look for the next record.
     fn damaged(&mut self, notes: &mut Notes) -> Verdict {
-        let begin = self.bytes.offset();
+        let (packet, begin) = (self.records + 1, self.bytes.offset());
         self.bytes.consume(1);
-        notes.add(NoteKind::BytesSkipped, self.records + 1, begin);
-        self.search(notes, begin)
+        let verdict = self.search(notes, begin);
+        notes.add_many(NoteKind::BytesSkipped, self.bytes.offset() - begin, packet, begin);
+        verdict
     }
 
     fn search(&mut self, notes: &mut Notes, begin: u64) -> Verdict {
         self.resyncs += 1;
-        if self.resyncs <= limits::RESYNC_TIMES
-            && resync::resync(&mut self.bytes, &self.layout, self.near)
-        {
+        if self.resyncs <= limits::RESYNC_TIMES && resync::resync(&mut self.bytes, &self.layout, self.near) {
             return Verdict::Again;
         }
         notes.add(NoteKind::RestUnreadable, self.records + 1, begin);
@@ -263,7 +253,7 @@ impl PcapSource {
         let (packet, offset) = (self.records + 1, self.bytes.offset());
         match resync::records_to_the_end(self.bytes.data(), &self.layout, self.near) {
             Some(from) => {
-                notes.add(NoteKind::BytesSkipped, packet, offset);
+                notes.add_many(NoteKind::BytesSkipped, from as u64, packet, offset);
                 self.bytes.consume(from);
                 Verdict::Again
             }

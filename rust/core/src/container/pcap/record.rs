@@ -69,11 +69,7 @@ impl Layout {
             Lengths::WireFirst => true,
             Lengths::SmallerIsCaptured => first > second,
         };
-        let (captured, wire) = if swap {
-            (second, first)
-        } else {
-            (first, second)
-        };
+        let (captured, wire) = if swap { (second, first) } else { (first, second) };
         RecordHeader {
             seconds: word(0),
             fraction: word(4),
@@ -90,8 +86,7 @@ impl Layout {
 
     /// Where the record after the one at `at` begins.
     pub fn next(&self, at: usize, header: &RecordHeader) -> usize {
-        at.saturating_add(self.header)
-            .saturating_add(header.captured as usize)
+        at.saturating_add(self.header).saturating_add(header.captured as usize)
     }
 
     /// Whether a header can be that of a packet; `near` are the seconds of a trusted neighbour.
@@ -111,10 +106,8 @@ impl Layout {
     /// A fraction between one and two seconds is a carry that the writer forgot (aireplay-ng does).
     #[inline]
     pub fn time_ns(&self, h: &RecordHeader) -> Option<i64> {
-        (h.fraction < 2 * self.fraction_limit).then(|| {
-            i64::from(h.seconds) * 1_000_000_000
-                + i64::from(h.fraction) * i64::from(self.fraction_ns)
-        })
+        (h.fraction < 2 * self.fraction_limit)
+            .then(|| i64::from(h.seconds) * 1_000_000_000 + i64::from(h.fraction) * i64::from(self.fraction_ns))
     }
 
     /// Whether a modified header says that this host sent the packet.

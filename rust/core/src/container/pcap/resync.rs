@@ -17,11 +17,7 @@ pub fn resync(bytes: &mut Bytes, layout: &Layout, near: Option<u32>) -> bool {
     while bytes.offset() < bound && bytes.fill(layout.header) {
         let whole = !bytes.fill(lookahead + limits::BLOCK_BYTES / 4);
         let data = bytes.data();
-        let last = if whole {
-            data.len()
-        } else {
-            data.len() - lookahead
-        };
+        let last = if whole { data.len() } else { data.len() - lookahead };
         match (0..last).find(|at| chain(data, *at, layout, near, whole)) {
             Some(at) => {
                 bytes.consume(at);
@@ -62,10 +58,7 @@ pub fn records_to_the_end(data: &[u8], layout: &Layout, near: Option<u32>) -> Op
             continue;
         }
         let (mut at, mut before) = (from, near);
-        while let Some(h) = layout
-            .parse_at(data, at)
-            .filter(|h| layout.plausible(h, before))
-        {
+        while let Some(h) = layout.parse_at(data, at).filter(|h| layout.plausible(h, before)) {
             before = Some(h.seconds);
             at = layout.next(at, &h);
         }

@@ -93,10 +93,7 @@ mod tests {
                 "2^-{n}"
             );
         }
-        assert_eq!(
-            clock(12, t as i64).time_ns(1_500),
-            Some(1_700_000_000_000_000_001)
-        );
+        assert_eq!(clock(12, t as i64).time_ns(1_500), Some(1_700_000_000_000_000_001));
         assert_eq!(clock(0x80 | 32, 0).time_ns(1 << 31), Some(500_000_000));
     }
 

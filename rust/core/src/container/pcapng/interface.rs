@@ -73,9 +73,7 @@ pub fn describe(
     for item in options(&body[8..], order) {
         let kept = match item {
             Item::Value(OPT_COMMENT, v) => texts.add(|| about("comment"), v),
-            Item::Value(IF_FILTER, v) => {
-                texts.add(|| about("if_filter"), v.strip_prefix(b"\0").unwrap_or(v))
-            }
+            Item::Value(IF_FILTER, v) => texts.add(|| about("if_filter"), v.strip_prefix(b"\0").unwrap_or(v)),
             Item::Value(IF_OS, v) => texts.add(|| about("if_os"), v),
             Item::Value(IF_HARDWARE, v) => texts.add(|| about("if_hardware"), v),
             Item::Value(code, v) => {
@@ -116,12 +114,7 @@ fn fcs_bytes(len: u8) -> u8 {
 }
 
 /// The drops that the options of an interface statistics block state; None when it states none.
-pub fn stated_drops(
-    option_bytes: &[u8],
-    order: Order,
-    notes: &mut Notes,
-    place: Place,
-) -> Option<u64> {
+pub fn stated_drops(option_bytes: &[u8], order: Order, notes: &mut Notes, place: Place) -> Option<u64> {
     let mut sum = None;
     for item in options(option_bytes, order) {
         match item {

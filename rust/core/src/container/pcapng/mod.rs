@@ -59,13 +59,8 @@ impl NgSource {
         let order = block::Order::of_section(bytes.data())
             .ok_or_else(|| corrupt("a pcapng section header without byte order".into()))?;
         let total = order.u32(bytes.data(), 4).unwrap_or(0);
-        if !block::length_is_possible(total)
-            || (total as usize) < SECTION_BLOCK
-            || !bytes.fill(total as usize)
-        {
-            return Err(corrupt(format!(
-                "a pcapng section header that claims {total} bytes"
-            )));
+        if !block::length_is_possible(total) || (total as usize) < SECTION_BLOCK || !bytes.fill(total as usize) {
+            return Err(corrupt(format!("a pcapng section header that claims {total} bytes")));
         }
         let section = Section::parse(&bytes.data()[..total as usize], 0, 0)?;
         Ok(NgSource {
@@ -106,11 +101,7 @@ impl NgSource {
                 _ if !self.section.readable => {}
                 INTERFACE => self.interface(total, notes),
                 INTERFACE_STATISTICS => self.statistics(total, notes),
-                _ => notes.add(
-                    NoteKind::BlockSkipped,
-                    self.records + 1,
-                    self.bytes.offset(),
-                ),
+                _ => notes.add(NoteKind::BlockSkipped, self.records + 1, self.bytes.offset()),
             }
             self.bytes.consume(total);
         }
@@ -163,12 +154,7 @@ impl NgSource {
     fn trailer_differs(&mut self, len: usize, notes: &mut Notes) -> bool {
         let follows = if self.bytes.fill(len + FRAME) {
             let next = &self.bytes.data()[len..];
-            is_section_header(next)
-                || self
-                    .section
-                    .order
-                    .u32(next, 4)
-                    .is_some_and(block::length_is_possible)
+            is_section_header(next) || self.section.order.u32(next, 4).is_some_and(block::length_is_possible)
         } else {
             self.bytes.available() == len
         };
@@ -183,36 +169,37 @@ impl NgSource {
     fn lost(&mut self, kind: NoteKind, notes: &mut Notes) -> bool {
         let begin = self.place();
         let zeros = self.bytes.data().iter().take(FRAME).all(|b| *b == 0);
-        notes.add(
-            if zeros { NoteKind::ZeroRun } else { kind },
-            begin.packet,
-            begin.offset,
-        );
-        self.resyncs += 1;
         self.bytes.consume(1);
-        let bound = begin.offset.saturating_add(limits::RESYNC_BYTES);
+        let found = self.search(begin.offset);
+        if zeros {
+            let skipped = self.bytes.offset() - begin.offset;
+            notes.add_many(NoteKind::ZeroRun, skipped, begin.packet, begin.offset);
+        } else {
+            notes.add(kind, begin.packet, begin.offset);
+        }
+        if !found && (!zeros || self.bytes.available() > 0) {
+            notes.add(NoteKind::RestUnreadable, begin.packet, begin.offset);
+        }
+        found
+    }
+
+    /// Go on to the next sound block of a known type; false when there is none before the bound or the end.
+    fn search(&mut self, begin: u64) -> bool {
+        self.resyncs += 1;
+        let bound = begin.saturating_add(limits::RESYNC_BYTES);
         let lookahead = limits::RESYNC_BLOCK_BYTES;
-        while self.resyncs <= limits::RESYNC_TIMES
-            && self.bytes.offset() < bound
-            && self.bytes.fill(FRAME)
-        {
+        while self.resyncs <= limits::RESYNC_TIMES && self.bytes.offset() < bound && self.bytes.fill(FRAME) {
             let whole = !self.bytes.fill(lookahead + limits::BLOCK_BYTES / 4);
             let data = self.bytes.data();
-            let last = if whole {
-                data.len()
-            } else {
-                data.len() - lookahead
-            };
-            match (0..last).find(|at| block::plausible(data, *at, self.section.order).is_some()) {
+            let last = if whole { data.len() } else { data.len() - lookahead };
+            let order = self.section.order;
+            match (0..last).find(|at| block::plausible(data, *at, order).is_some()) {
                 Some(at) => {
                     self.bytes.consume(at);
                     return true;
                 }
                 None => self.bytes.consume(last),
             }
-        }
-        if !zeros || self.bytes.available() > 0 {
-            notes.add(NoteKind::RestUnreadable, begin.packet, begin.offset);
         }
         false
     }
@@ -257,14 +244,7 @@ impl NgSource {
         let place = self.place();
         let body = &self.bytes.data()[8..total - 4];
         let index = self.section.next_interface();
-        match interface::describe(
-            body,
-            self.section.order,
-            index,
-            &mut self.texts,
-            notes,
-            place,
-        ) {
+        match interface::describe(body, self.section.order, index, &mut self.texts, notes, place) {
             None => notes.add(NoteKind::BlockShort, place.packet, place.offset),
             Some((tap, shown)) => {
                 if !self.section.add(tap) {
@@ -292,10 +272,7 @@ impl NgSource {
             tap.stated_drops = Some(drops);
         }
         let drops = tap.stated_drops;
-        if let Some(shown) = self
-            .shown
-            .get_mut(self.section.first_interface as usize + id as usize)
-        {
+        if let Some(shown) = self.shown.get_mut(self.section.first_interface as usize + id as usize) {
             shown.dropped = drops;
         }
     }
@@ -337,10 +314,7 @@ impl NgSource {
         if kind != SIMPLE_PACKET && options_at < body.len() {
             said = PacketOptions::parse(&body[options_at..], order, &mut self.texts, notes, place);
         }
-        tap.packet_drops = tap
-            .packet_drops
-            .saturating_add(fields.drops)
-            .saturating_add(said.drops);
+        tap.packet_drops = tap.packet_drops.saturating_add(fields.drops).saturating_add(said.drops);
         let cap = record_cap(tap.link_type) as usize;
         if captured > cap {
             notes.add(NoteKind::OversizedRecord, place.packet, place.offset);
@@ -363,9 +337,7 @@ impl NgSource {
         let time_ns = fields.ticks.and_then(|ticks| tap.clock.time_ns(ticks));
         match time_ns {
             Some(t) if t < 0 => notes.add(NoteKind::TimeBefore1970, place.packet, place.offset),
-            None if fields.ticks.is_some() => {
-                notes.add(NoteKind::TimeNotRepresentable, place.packet, place.offset)
-            }
+            None if fields.ticks.is_some() => notes.add(NoteKind::TimeNotRepresentable, place.packet, place.offset),
             _ => {}
         }
         Ok(Some(Found {
@@ -377,10 +349,7 @@ impl NgSource {
                 wire_bytes: fields.wire,
                 data: &[],
                 link_type: tap.link_type,
-                interface: self
-                    .section
-                    .first_interface
-                    .saturating_add(fields.interface),
+                interface: self.section.first_interface.saturating_add(fields.interface),
                 fcs_bytes: said.fcs_bytes.or(tap.fcs_bytes),
                 outgoing: said.outgoing,
                 offset: place.offset,

@@ -28,8 +28,7 @@ impl PacketFields {
     /// Parse the body of a packet block; None when it is too short.
     #[inline]
     pub fn parse(kind: u32, body: &[u8], order: Order) -> Option<PacketFields> {
-        let ticks_at =
-            |at| Some(u64::from(order.u32(body, at)?) << 32 | u64::from(order.u32(body, at + 4)?));
+        let ticks_at = |at| Some(u64::from(order.u32(body, at)?) << 32 | u64::from(order.u32(body, at + 4)?));
         match kind {
             ENHANCED_PACKET => Some(PacketFields {
                 interface: order.u32(body, 0)?,
@@ -76,13 +75,7 @@ pub struct PacketOptions {
 
 impl PacketOptions {
     /// Parse the options of a packet block, keeping its comments.
-    pub fn parse(
-        bytes: &[u8],
-        order: Order,
-        texts: &mut Texts,
-        notes: &mut Notes,
-        place: Place,
-    ) -> PacketOptions {
+    pub fn parse(bytes: &[u8], order: Order, texts: &mut Texts, notes: &mut Notes, place: Place) -> PacketOptions {
         let mut out = PacketOptions::default();
         for item in options(bytes, order) {
             match item {

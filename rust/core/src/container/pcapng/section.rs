@@ -32,18 +32,9 @@ pub struct Section {
 impl Section {
     /// Parse the whole section header block at the front of `block`.
     pub fn parse(block: &[u8], offset: u64, first_interface: u32) -> Result<Section> {
-        let broken = || {
-            Error::new(
-                ErrorKind::CorruptCapture,
-                "a pcapng section header without byte order",
-            )
-            .at(offset)
-        };
+        let broken = || Error::new(ErrorKind::CorruptCapture, "a pcapng section header without byte order").at(offset);
         let order = Order::of_section(block).ok_or_else(broken)?;
-        let (major, minor) = (
-            order.u16(block, 12).unwrap_or(0),
-            order.u16(block, 14).unwrap_or(0),
-        );
+        let (major, minor) = (order.u16(block, 12).unwrap_or(0), order.u16(block, 14).unwrap_or(0));
         // 1.2 was written by mistake and means 1.0 (draft 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
             return Err(Error::new(
@@ -75,9 +66,7 @@ impl Section {
 
     /// Keep what the options of the header say.
     pub fn read_texts(&self, block: &[u8], texts: &mut Texts, notes: &mut Notes, place: Place) {
-        let body = block
-            .get(SECTION_BLOCK - 4..block.len() - 4)
-            .unwrap_or_default();
+        let body = block.get(SECTION_BLOCK - 4..block.len() - 4).unwrap_or_default();
         for item in options(body, self.order) {
             let kept = match item {
                 Item::Value(OPT_COMMENT, v) => texts.add(|| "comment".into(), v),
@@ -99,16 +88,10 @@ impl Section {
 
     /// Check the claimed length, and say how many packets the taps dropped, when the section ends at `offset`.
     pub fn finish(&self, offset: u64, notes: &mut Notes) {
-        if self
-            .claimed
-            .is_some_and(|n| n != offset.saturating_sub(self.begin))
-        {
+        if self.claimed.is_some_and(|n| n != offset.saturating_sub(self.begin)) {
             notes.add(NoteKind::SectionLength, 0, self.begin);
         }
-        let drops = self
-            .taps
-            .iter()
-            .fold(0_u64, |sum, t| sum.saturating_add(t.drops()));
+        let drops = self.taps.iter().fold(0_u64, |sum, t| sum.saturating_add(t.drops()));
         if drops > 0 {
             notes.add_many(NoteKind::TapDropped, drops, 0, self.begin);
         }

@@ -34,20 +34,12 @@ fn both_byte_orders() {
 
 #[test]
 fn sections_of_either_byte_order_number_their_interfaces_on() {
-    let three = [
-        idb(true, 127, 0, &[]),
-        idb(true, 101, 0, &[]),
-        idb(true, 113, 0, &[]),
-    ]
-    .concat();
+    let three = [idb(true, 127, 0, &[]), idb(true, 101, 0, &[]), idb(true, 113, 0, &[])].concat();
     let second = [shb(true, &[]), three, epb(true, 2, ticks(0), b"abcd", &[])].concat();
     let file = [pcapng(false, 2), second, pcapng(false, 1)].concat();
     let (rows, notes) = read_bytes(&file).unwrap();
     let seen: Vec<_> = rows.iter().map(|r| (r.interface, r.link_type)).collect();
-    assert_eq!(
-        (seen, notes),
-        (vec![(0, 1), (0, 1), (3, 113), (4, 1)], vec![])
-    );
+    assert_eq!((seen, notes), (vec![(0, 1), (0, 1), (3, 113), (4, 1)], vec![]));
 }
 
 #[test]
@@ -85,10 +77,7 @@ fn packet_options_tell_direction_and_check_sequence() {
     for f in [0, 1, 2, 2 << 5 | 2] {
         file.extend(epb(false, 0, ticks(0), b"abcd", &flags(f)));
     }
-    let seen: Vec<_> = rows(&file)
-        .iter()
-        .map(|r| (r.outgoing, r.fcs_bytes))
-        .collect();
+    let seen: Vec<_> = rows(&file).iter().map(|r| (r.outgoing, r.fcs_bytes)).collect();
     assert_eq!(
         seen,
         [
@@ -111,28 +100,14 @@ fn damage_costs_only_itself() {
         .concat()
     };
     let over = |captured: u32| {
-        let numbers = [
-            0,
-            (ticks(0) >> 32) as u32,
-            ticks(0) as u32,
-            captured,
-            captured,
-        ];
-        block(
-            false,
-            6,
-            &[&u32s(false, &numbers)[..], &[0xee; 40]].concat(),
-        )
+        let numbers = [0, (ticks(0) >> 32) as u32, ticks(0) as u32, captured, captured];
+        block(false, 6, &[&u32s(false, &numbers)[..], &[0xee; 40]].concat())
     };
     let cases: Vec<(&str, Vec<u8>, usize)> = vec![
         ("block_damaged", raw(0xbad, 0, 20, 32), 22),
         ("block_damaged", raw(0xbad, 8, 20, 8), 22),
         ("block_damaged", raw(0xbad, 35, 23, 35), 22),
-        (
-            "block_damaged",
-            raw(0xbad, u32::MAX - 3, 20, u32::MAX - 3),
-            22,
-        ),
+        ("block_damaged", raw(0xbad, u32::MAX - 3, 20, u32::MAX - 3), 22),
         ("block_damaged", raw(0xbad, 600, 20, 600), 22),
         ("block_damaged", raw(0xbad, 1 << 20, 20, 1 << 20), 22),
         ("block_damaged", vec![0xee; 37], 22),
@@ -140,20 +115,12 @@ fn damage_costs_only_itself() {
         ("block_trailer", raw(0xbad, 32, 20, 99), 22),
         ("packet_over_block", over(100_000), 23),
         ("packet_over_block", over(u32::MAX), 23),
-        (
-            "unknown_interface",
-            epb(false, 7, ticks(0), b"abcd", &[]),
-            22,
-        ),
+        ("unknown_interface", epb(false, 7, ticks(0), b"abcd", &[]), 22),
         ("block_short", block(false, 6, &[0; 16]), 22),
         ("block_short", block(false, 3, &[]), 22),
         ("block_short", block(false, 1, &[0; 4]), 22),
         ("block_short", block(false, 5, &[0; 8]), 22),
-        (
-            "unknown_interface",
-            block(false, 5, &u32s(false, &[9, 0, 0])),
-            22,
-        ),
+        ("unknown_interface", block(false, 5, &u32s(false, &[9, 0, 0])), 22),
         (
             "options_damaged",
             epb(false, 0, ticks(0), b"abcd", b"\x01\0\xff\xff"),
@@ -163,12 +130,7 @@ fn damage_costs_only_itself() {
         ("block_skipped", block(false, 10, b"secrets"), 22),
         (
             "section_unreadable",
-            [
-                &shb(false, &[])[..12],
-                b"\x02\0\0\0",
-                &shb(false, &[])[16..],
-            ]
-            .concat(),
+            [&shb(false, &[])[..12], b"\x02\0\0\0", &shb(false, &[])[16..]].concat(),
             11,
         ),
     ];
@@ -249,10 +211,7 @@ fn texts_are_kept_capped_and_decoded() {
     assert_eq!(find("shb_userappl"), Some("dumpcap"));
     assert_eq!(find("comment"), Some("lab 3"));
     assert_eq!(find("if_filter of interface 0"), Some("tcp"));
-    assert_eq!(
-        find("comment of packet 1").map(str::len),
-        Some(limits::TEXT_BYTES)
-    );
+    assert_eq!(find("comment of packet 1").map(str::len), Some(limits::TEXT_BYTES));
 }
 
 #[test]
@@ -264,12 +223,7 @@ fn floods_are_capped() {
         .collect();
     assert_eq!(texts(with(&many)).len(), limits::TEXTS);
     let interfaces = idb(false, 1, 0, &[]).repeat(20_000);
-    let file = [
-        shb(false, &[]),
-        interfaces,
-        epb(false, 19_999, ticks(0), b"abcd", &[]),
-    ]
-    .concat();
+    let file = [shb(false, &[]), interfaces, epb(false, 19_999, ticks(0), b"abcd", &[])].concat();
     assert_eq!(rows(&file)[0].interface, 19_999);
     let source = open(Box::new(std::io::Cursor::new(file))).unwrap();
     assert!(source.interfaces().len() <= limits::INTERFACES_SHOWN);
@@ -283,11 +237,7 @@ fn drops_are_counted_once_and_believed_with_measure() {
         block(
             false,
             5,
-            &[
-                &u32s(false, &[0, 0, 0])[..],
-                &option(false, 5, &drops.to_le_bytes()),
-            ]
-            .concat(),
+            &[&u32s(false, &[0, 0, 0])[..], &option(false, 5, &drops.to_le_bytes())].concat(),
         )
     };
     let (_, found) = read_bytes(&with(&[isb(3), isb(17)].concat())).unwrap();
@@ -317,22 +267,10 @@ fn clocks_that_count_from_elsewhere() {
         at(&resolution(9), 1_700_000_000_000_000_007),
         (Some(1_700_000_000_000_000_007), None)
     );
-    assert_eq!(
-        at(&resolution(0x7f), 1 << 63),
-        (None, Some("time_not_representable"))
-    );
-    assert_eq!(
-        at(&resolution(0xff), 1 << 63),
-        (None, Some("time_not_representable"))
-    );
-    assert_eq!(
-        at(&offset(i64::MAX), 5),
-        (None, Some("time_not_representable"))
-    );
-    assert_eq!(
-        at(&offset(-1), 0),
-        (Some(-1_000_000_000), Some("time_before_1970"))
-    );
+    assert_eq!(at(&resolution(0x7f), 1 << 63), (None, Some("time_not_representable")));
+    assert_eq!(at(&resolution(0xff), 1 << 63), (None, Some("time_not_representable")));
+    assert_eq!(at(&offset(i64::MAX), 5), (None, Some("time_not_representable")));
+    assert_eq!(at(&offset(-1), 0), (Some(-1_000_000_000), Some("time_before_1970")));
     assert_eq!(at(&[], u64::MAX), (None, Some("time_not_representable")));
 }
 

@@ -26,9 +26,6 @@ impl Texts {
 /// Decode and shorten a text. Bytes that are not UTF-8 become U+FFFD; zeros at the end are padding.
 pub fn decode(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(limits::TEXT_BYTES)];
-    let whole = bytes
-        .iter()
-        .rposition(|b| *b != 0)
-        .map_or(0, |last| last + 1);
+    let whole = bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
     String::from_utf8_lossy(&bytes[..whole]).into_owned()
 }
