@@ -23,7 +23,8 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
         tables.validate(stored, name)
         assert stored.cast(pa.schema(whole.table(name).schema)).to_pylist() == whole.table(name).to_pylist(), name
     assert list(done.findings) == list(wl.detect(whole))
-    assert done.ledger.to_pylist() == ledger.build(whole).to_pylist()
+    assert done.ledger.to_pylist() == whole.table("ledger").to_pylist()
+    assert done.trace.table("quality").to_pylist() == whole.table("quality").to_pylist()
     assert done.totals == ledger.totals(done.ledger)
     assert sum(done.totals.values()) == sum(row["ns"] for row in ledger.summary(ledger.build(whole)).to_pylist())
 
