@@ -215,7 +215,7 @@ impl Half {
     /// ACKs that came together, not of the path.
     fn learn_pace(&mut self, t: i64, acked: i64) {
         if let (Some(before), true) = (self.last_advance, self.flight() > 0) {
-            let gap = t - before;
+            let gap = t.saturating_sub(before);
             if gap >= PACE_GAP_NS && acked > 0 {
                 self.pace = self.pace.max(acked as f64 / gap as f64);
             }

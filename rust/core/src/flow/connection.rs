@@ -544,7 +544,7 @@ fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) ->
     }
     let Some(least) = h.rtt_least else { return 0 };
     // The bytes sent last stood behind the others of the flight.
-    let over = silent - least - h.carry_ns(o.acked);
+    let over = silent.saturating_sub(least).saturating_sub(h.carry_ns(o.acked));
     // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
     let held = o
         .made
