@@ -9,7 +9,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import CLEAN, MIXED, SAMPLES
-from wlanlens import analysis, ledger, output, tables, window
+from wlanlens import analysis, ledger, parts, tables, window
 from wlanlens.finding import Finding
 from wlanlens.stored import StoredTables
 
@@ -32,8 +32,8 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
 def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = wl.analyze([MIXED], out=tmp_path / "whole", report=False)
     monkeypatch.setattr(window, "ROWS", 200)
-    monkeypatch.setattr(output, "GROUP_ROWS", 100)
-    monkeypatch.setattr(output, "PART_BYTES", 4000)
+    monkeypatch.setattr(parts, "GROUP_ROWS", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 4000)
     capture = wl.Capture(MIXED)
     capture._reader = capture.reader(batch_rows=50)
     cut = wl.analyze([capture], out=tmp_path / "cut", report=False)
