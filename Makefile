@@ -44,7 +44,7 @@ format: $(STAMP) ## let ruff and rustfmt write the style
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
 bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark
-	$(BIN)/python benches/bench.py
+	$(BIN)/python benches/run.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 	@for target in pcap pcapng compression wire whole; do \

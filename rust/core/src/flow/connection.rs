@@ -41,13 +41,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(id: u32, start: i64, packet: u64) -> Self {
-        let mut c = Connection {
-            id,
-            start,
-            start_packet: packet,
-            last_t: start,
-            ..Default::default()
-        };
+        let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.halves[1].reverse = true;
         for h in &mut c.halves {
             h.expired_at = -1;
@@ -89,11 +83,7 @@ impl Connection {
         let rel_seq = me.seq.rel(tcp.seq);
         let has_ack = tcp.flags & flags::ACK != 0;
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
-        let (syn, fin, rst) = (
-            tcp.flags & flags::SYN != 0,
-            tcp.flags & flags::FIN != 0,
-            tcp.flags & flags::RST != 0,
-        );
+        let (syn, fin, rst) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::FIN != 0, tcp.flags & flags::RST != 0);
         let span = i64::from(payload) + i64::from(syn) + i64::from(fin);
 
         me.tally.packets += 1;
@@ -153,10 +143,7 @@ impl Connection {
         let previous_packet = me.previous_packet.replace(t);
 
         // What both senders were waiting for until this packet.
-        let before = [
-            wait_state(&*me, self.handshake_done),
-            wait_state(&*peer, self.handshake_done),
-        ];
+        let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
         let last_send_of_peer = peer.last_send;
 
         let mut acked: Option<AckOutcome> = None;
@@ -199,11 +186,7 @@ impl Connection {
             // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
             let closed = me.window == Some(0) || me.raw_window == Some(0);
             if !syn && !fin && payload <= 1 && start == me.una - 1 && me.end > 1 {
-                kind = if closed && !me.drained() {
-                    Kind::WindowProbe
-                } else {
-                    Kind::KeepAlive
-                };
+                kind = if closed && !me.drained() { Kind::WindowProbe } else { Kind::KeepAlive };
                 me.keepalive_open = true;
             } else if payload > 0 && payload <= 2 && closed && start == me.una && me.end - me.una <= 2 {
                 kind = Kind::WindowProbe;
@@ -295,19 +278,18 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             let stall = delayed_ack(peer, &o, before[1].0, silent, t - life.now());
             if stall > 0 {
-                life.pass(Piece {
-                    end: t - stall,
-                    packets: 0,
-                    ..piece(before[1].0, before[1].1, peer, 0, None)
-                });
+                life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                if peer.ns_per_kib.is_none() {
+                    life.doubt_stall(peer.flight_sent);
+                }
             } else {
-                let (state, timeout) = if o.unseen {
-                    (State::NotCaptured, None)
-                } else {
-                    before[1]
-                };
+                let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
                 life.pass(piece(state, timeout, peer, o.acked, o.rtt));
+                if let Some(sample) = o.ns_per_kib {
+                    peer.ns_per_kib = Some(peer.ns_per_kib.map_or(sample, |n| n.min(sample)));
+                    life.settle_stall(sample);
+                }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -334,11 +316,7 @@ impl Connection {
             if let Some(o) = &acked {
                 row.rtt_ns = o.rtt;
                 row.rtt_ambiguous = o.ambiguous;
-                row.dupacks = if o.kind == AckKind::Duplicate {
-                    subject.dupacks
-                } else {
-                    0
-                };
+                row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };
             }
             out.segments.push(&row, false);
             if fin || rst {
@@ -402,10 +380,8 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (
-                            to_server.saturating_mul(NEAR) < to_client,
-                            to_client.saturating_mul(NEAR) < to_server,
-                        );
+                        let (near_b, near_a) =
+                            (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -476,6 +452,7 @@ const NO_ACK: AckOutcome = AckOutcome {
     unseen: false,
     made: None,
     newest_sent: None,
+    ns_per_kib: None,
 };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {

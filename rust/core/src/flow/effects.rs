@@ -92,16 +92,7 @@ impl Half {
                 t.by = Some(By::Acked);
             }
         } else {
-            let pending = self.pending_of(
-                s,
-                &SentOutcome {
-                    trigger: Some(trigger),
-                    ..*o
-                },
-                number,
-                timeout,
-                recovery,
-            );
+            let pending = self.pending_of(s, &SentOutcome { trigger: Some(trigger), ..*o }, number, timeout, recovery);
             self.add_pending(pending, out);
         }
         if let Some(life) = &mut self.life {
@@ -140,7 +131,7 @@ impl Half {
         if self.flight() > self.tally.flight_max {
             self.grown = Some(s.t);
         } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
-            self.start_over |= s.t - grown > 2 * srtt;
+            self.start_over |= (s.t - grown) / 2 > srtt;
         }
     }
 
@@ -180,19 +171,11 @@ impl Half {
         });
         self.emit_timeouts(false, out);
         if let Some(life) = &mut self.life {
-            let state = if backoff == 0 {
-                State::RtoWait
-            } else {
-                State::BackoffWait
-            };
+            let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
             life.was_timer_wait(silent_from, state, s.packet);
         }
         self.end_recovery(s.t, RecoveryEnd::Timeout, out);
-        self.expiries = if self.expired_at == s.start {
-            self.expiries.saturating_add(1)
-        } else {
-            1
-        };
+        self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
         self.expired_at = s.start;
         self.backoff = self.backoff.saturating_add(1);
         self.last_timeout = Some(s.packet);
@@ -207,24 +190,13 @@ impl Half {
     /// What was taken for a probe had been the timer: the next expiry came twice as late.
     fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
         let Some(p) = self.probe.take() else { return };
-        out.segments
-            .retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
+        out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
         self.tally.by_trigger[Trigger::TailLossProbe as usize] =
             self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
         self.tally.by_trigger[Trigger::Rto as usize] += 1;
         self.no_probes = true;
-        let earlier = Sent {
-            packet: p.packet,
-            t: p.t,
-            start: p.start,
-            end: p.end,
-            len: p.len,
-            ..*s
-        };
-        let o = SentOutcome {
-            backoff: Some(0),
-            ..SentOutcome::again()
-        };
+        let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
+        let o = SentOutcome { backoff: Some(0), ..SentOutcome::again() };
         let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
         for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
             q.timeout = Some(id);

@@ -156,6 +156,12 @@ pub struct Half {
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
     pub rtt_least: Option<i64>,
+    /// Least time over `rtt_least` for each KiB in flight: what its own bytes ahead of it cost a segment on the path.
+    pub ns_per_kib: Option<i64>,
+    /// The first data captured begins here: what is below was sent before the capture began.
+    pub captured_from: Option<i64>,
+    /// The flight just after the last sending.
+    pub flight_sent: i64,
     pub ts_clock: TsClock,
     pub last_send: Option<i64>,
     pub last_new_send: Option<i64>,

@@ -2,6 +2,7 @@
 
 use super::ack::{AckKind, AckOutcome};
 use super::half::Half;
+use super::intervals::own_delay;
 use super::kinds::{Phase, State};
 
 const MS: i64 = 1_000_000;
@@ -28,11 +29,7 @@ pub fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
         };
     }
     if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
-        let state = if t.backoff == 0 {
-            State::RtoWait
-        } else {
-            State::BackoffWait
-        };
+        let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
     match h.phase {
@@ -50,19 +47,20 @@ pub fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64
     if o.kind != AckKind::Advance
         || h.flight() > 0
         || h.phase == Phase::Loss
-        || !matches!(
-            state,
-            State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow
-        )
+        || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
     {
         return 0;
     }
     let Some(least) = h.rtt_least else { return 0 };
-    let over = silent - least;
+    // Its own bytes ahead of it keep the last segment from the receiver; until the path's speed is known, only a lone segment has none.
+    let own = match h.ns_per_kib {
+        Some(n) => own_delay(n, h.flight_sent),
+        None if h.flight_sent <= h.mss() => 0,
+        None => return 0,
+    };
+    let over = silent - least - own;
     // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
-    let held = o
-        .made
-        .is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
+    let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
     if !(DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) || gap < DELAYED_ACK_NS || held {
         return 0;
     }
