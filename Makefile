@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+FUZZ_SECONDS ?= 60
 STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
@@ -30,23 +31,26 @@ test: $(STAMP) ## all tests: Rust, Python, bad inputs
 	$(BIN)/pytest -q
 
 check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
-	$(BIN)/ruff check wlanlens cli tests
-	$(BIN)/ruff format --check wlanlens cli tests
+	$(BIN)/ruff check wlanlens cli tests benches
+	$(BIN)/ruff format --check wlanlens cli tests benches
 	$(BIN)/mypy
 	cargo fmt --manifest-path rust/Cargo.toml --all --check
 	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
 	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py
 
 format: $(STAMP) ## let ruff and rustfmt write the style
-	$(BIN)/ruff check -q --fix wlanlens cli tests
-	$(BIN)/ruff format -q wlanlens cli tests
+	$(BIN)/ruff check -q --fix wlanlens cli tests benches
+	$(BIN)/ruff format -q wlanlens cli tests benches
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
 bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark
 	$(BIN)/python benches/run.py
 
-fuzz: ## a minute a fuzz target (needs cargo-fuzz and a nightly toolchain); SECONDS=300 for longer
-	rust/fuzz/run $${SECONDS:-60}
+fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
+	@for target in pcap pcapng compression wire whole; do \
+	    echo "$$target for $(FUZZ_SECONDS) s"; \
+	    cargo run --release --manifest-path rust/fuzz/Cargo.toml --locked -q --bin $$target -- --seconds $(FUZZ_SECONDS) || exit 1; \
+	done
 
 golden: $(STAMP) ## write the golden tables again; read the diff
 	$(BIN)/python -m tests.golden.write

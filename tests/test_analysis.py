@@ -9,7 +9,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import CLEAN, MIXED, SAMPLES
-from wlanlens import analysis, ledger, output, tables, window
+from wlanlens import analysis, ledger, parts, tables, window
 from wlanlens.finding import Finding
 from wlanlens.stored import StoredTables
 
@@ -23,7 +23,8 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
         tables.validate(stored, name)
         assert stored.cast(pa.schema(whole.table(name).schema)).to_pylist() == whole.table(name).to_pylist(), name
     assert list(done.findings) == list(wl.detect(whole))
-    assert done.ledger.to_pylist() == ledger.build(whole).to_pylist()
+    assert done.ledger.to_pylist() == whole.table("ledger").to_pylist()
+    assert done.trace.table("quality").to_pylist() == whole.table("quality").to_pylist()
     assert done.totals == ledger.totals(done.ledger)
     assert sum(done.totals.values()) == sum(row["ns"] for row in ledger.summary(ledger.build(whole)).to_pylist())
 
@@ -31,8 +32,8 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
 def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = wl.analyze([MIXED], out=tmp_path / "whole", report=False)
     monkeypatch.setattr(window, "ROWS", 200)
-    monkeypatch.setattr(output, "GROUP_ROWS", 100)
-    monkeypatch.setattr(output, "PART_BYTES", 4000)
+    monkeypatch.setattr(parts, "GROUP_ROWS", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 4000)
     capture = wl.Capture(MIXED)
     capture._reader = capture.reader(batch_rows=50)
     cut = wl.analyze([capture], out=tmp_path / "cut", report=False)

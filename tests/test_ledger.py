@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rows import intervals, table
-from wlanlens import ledger, owners, tables
+from wlanlens import ledger, owners, registry, tables
 from wlanlens.ledger import LedgerError
 
 
@@ -39,6 +39,29 @@ def test_recovery_after_a_spurious_timeout_is_needless() -> None:
     timeouts = table("timeouts", [{"packet": 10, "kind": "spurious"}, {"packet": 20, "kind": "genuine"}])
     entered = ledger.from_intervals(table("intervals", rows), timeouts)
     assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
+
+
+def test_a_window_that_fills_the_path_is_no_limit() -> None:
+    rows = intervals([("window_limited", 10**9), ("window_limited", 10**9), ("transfer", 10**9)])
+    for row, rtt, acked in zip(rows, (50, 50, 20), (900, 100, 1000), strict=True):
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"receiver_window": 10**9, "transfer": 2 * 10**9}
+
+
+def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
+    rows = intervals([("transfer", 5), ("transfer", 6), ("slow_start", 7)])
+    for row, rtt in zip(rows, (219, 221, 900), strict=True):
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"transfer": 5, "queue": 6, "slow_start": 7}
+
+
+def test_the_detectors_share_the_ledgers_figures() -> None:
+    limited, standing = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
+    assert limited["full_path_factor"] == owners.FULL_PATH
+    assert limited["full_pace_share"] == owners.FULL_PACE
+    assert standing["min_delay_ms"] * 1e6 == owners.QUEUE_NS
 
 
 @given(

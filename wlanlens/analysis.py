@@ -17,7 +17,8 @@ from wlanlens.errors import WlanlensError
 from wlanlens.feed import Feed
 from wlanlens.finding import Finding, join_windows, to_json, to_table
 from wlanlens.judge import Findings, Judge
-from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, TableWriter
+from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output
+from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
 from wlanlens.trace import Path as AnyPath
@@ -160,7 +161,8 @@ class _Run:
         self, capture: Capture, judge: Judge, output: Output, progress: Callable[[Progress], None] | None
     ) -> None:
         self.capture, self.judge, self.output, self.progress = capture, judge, output, progress
-        self.writers = {name: TableWriter(output, name) for name in tables.names()}
+        self.pen = Pen()
+        self.writers = {name: TableWriter(output, self.pen, name) for name in tables.names()}
         self.window = Window(capture)
         self.quality = quality.Quality()
         self.found: list[Finding] = []
@@ -174,6 +176,7 @@ class _Run:
             self._read()
             self._finish(report)
         finally:
+            self.pen.stop()
             for writer in self.writers.values():
                 writer.drop()
 
@@ -228,6 +231,7 @@ class _Run:
         self.writers["findings"].append(to_table(findings))
         for writer in self.writers.values():
             writer.finish()
+        self.pen.wait()
         stored = StoredTables({name: writer.paths for name, writer in self.writers.items()})
         captures = [self.capture]
         start_ns = self.capture.start_ns or 0

@@ -14,26 +14,16 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from wlanlens import tables
 from wlanlens.errors import OutputError
 from wlanlens.text import printable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 LOCK = ".wlanlens.lock"
 ANALYSIS, FINDINGS, REPORT, TABLES = "analysis.json", "findings.json", "report.html", "tables"
 PART = re.compile(r"part-\d{5,}\.parquet(\.tmp)?")
 #: Pieces of a large report, beside it.
 REPORT_DATA, REPORT_PIECE = "report_data", re.compile(r"flow-\d+\.js(\.tmp)?")
-
-#: Rows of a Parquet row group: a reader's unit, and what a writer holds in memory for one table.
-GROUP_ROWS = 256 * 1024
-#: Size at which a table's next part begins.
-PART_BYTES = 512 * 2**20
 
 
 class Output:
@@ -174,78 +164,3 @@ def _is_regular(path: Path) -> bool:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except FileNotFoundError:
         return False
-
-
-class TableWriter:
-    """Writes one table as Parquet parts, a row group at a time."""
-
-    def __init__(self, output: Output, name: str) -> None:
-        self._output, self.name = output, name
-        self.schema = tables.schema(name)
-        self.rows = self.parts = 0
-        self.paths: list[Path] = []
-        self._held: list[pa.RecordBatch] = []
-        self._held_rows = 0
-        self._file: pa.NativeFile | None = None
-        self._writer: pq.ParquetWriter | None = None
-
-    def append(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Add rows that have the table's schema."""
-        if rows.num_rows:
-            self._held += rows.to_batches() if hasattr(rows, "to_batches") else [rows]
-            self._held_rows += rows.num_rows
-            if self._held_rows >= GROUP_ROWS:
-                with self._output.writing():
-                    self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(self._held, self.schema)
-        self._held, self._held_rows = [], 0
-        writer = self._open()
-        writer.write_table(table.unify_dictionaries(), row_group_size=GROUP_ROWS)
-        self.rows += table.num_rows
-        if self._file is not None and self._file.tell() >= PART_BYTES:
-            self._close()
-
-    def _open(self) -> pq.ParquetWriter:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if self._writer is None:
-            path = self._output.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
-            self.parts += 1
-            self.paths.append(path)
-            # Exclusive creation: a link planted under the temporary name is refused, not followed.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
-            self._file = pa.OSFile(str(path), "wb")
-            texts = [f.name for f in self.schema if pa.types.is_dictionary(f.type)]
-            # LZ4 costs a tenth of what decoding does and every reader has it; statistics of all columns cost more.
-            self._writer = pq.ParquetWriter(
-                self._file,
-                self.schema,
-                compression="lz4",
-                use_dictionary=texts,
-                write_statistics=[n for n in ("flow", "t_ns", "t_start_ns", "packet") if n in self.schema.names],
-            )
-        return self._writer
-
-    def _close(self) -> None:
-        if self._writer is not None and self._file is not None:
-            self._writer.close()
-            self._file.close()
-        self._writer = self._file = None
-
-    def finish(self) -> None:
-        """Write what is held; a table without rows gets an empty part, so that it can be asked."""
-        with self._output.writing():
-            if self._held or not self.parts:
-                self._flush()
-            self._close()
-
-    def drop(self) -> None:
-        """Close without finishing: after an error."""
-        self._held = []
-        with contextlib.suppress(OSError, ValueError):
-            self._close()

@@ -42,9 +42,13 @@ QUEUE_NS = 200_000_000
 
 
 #: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
-#: so that the queue holds as much as the path does. A larger window would only lengthen the queue, so the time is not
-#: the window's. The detector `window_limited` has the same figure.
+#: so that the queue holds as much as the path does ...
 FULL_PATH = 2
+#: ... and data arrives at this share of the flow's best pace, so that the path does not rest in between. A larger window
+#: would only lengthen the queue, so the time is not the window's. The detector `window_limited` has the same figures.
+FULL_PACE = 0.8
+#: Shortest interval that tells a pace: below, ACKs that came together do.
+PACE_NS = 1_000_000
 
 
 def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
@@ -63,7 +67,8 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
         _give(owners, _after_needless(intervals, timeouts), "loss_recovery", "spurious_recovery")
     rtt, least = _round_trips(intervals)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
-    _give(owners, limited & (least > 0) & (rtt // FULL_PATH > least), "receiver_window", "transfer")
+    full = (least > 0) & (rtt // FULL_PATH > least) & _at_pace(intervals)
+    _give(owners, limited & full, "receiver_window", "transfer")
     _give(owners, (least > 0) & (rtt - QUEUE_NS >= least), "transfer", "queue")
     return owners
 
@@ -95,17 +100,31 @@ def _after_needless(intervals: pa.Table, timeouts: pa.Table) -> Array:
 def _round_trips(intervals: pa.Table) -> tuple[Array, Array]:
     """Mean round trip in each interval, and the least of its flow's direction; -1 for unknown."""
     rtt, least = (_known(intervals.column(name)) for name in ("rtt_ns", "rtt_min_ns"))
+    most = np.iinfo(np.int64).max
+    of_flow = _by_flow(intervals, np.where(least < 0, most, least), np.minimum)
+    return rtt, np.where(of_flow == most, -1, of_flow)
+
+
+def _at_pace(intervals: pa.Table) -> Array:
+    """Intervals in which data arrived at nearly the flow's best pace."""
+    lasted = intervals.column("t_end_ns").to_numpy() - intervals.column("t_start_ns").to_numpy()
+    acked = intervals.column("acked_bytes").to_numpy().astype(np.float64)
+    pace = np.where(lasted >= PACE_NS, acked / np.maximum(lasted, 1), 0.0)
+    return np.asarray((pace > 0) & (pace >= FULL_PACE * _by_flow(intervals, pace, np.maximum)))
+
+
+def _by_flow(intervals: pa.Table, values: Array, fold: np.ufunc) -> Array:
+    """Each interval's value, folded over the intervals of its flow's direction."""
     capture, _ = _codes(intervals.column("capture"))
     direction, _ = _codes(intervals.column("direction"))
-    flow = intervals.column("flow").to_numpy().astype(np.int64)
+    flow = intervals.column("flow").to_numpy()
     order = np.lexsort((direction, flow, capture))
     c, f, d = capture[order], flow[order], direction[order]
     new = np.concatenate(([True], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
-    most = np.iinfo(np.int64).max
-    of_flow = np.minimum.reduceat(np.where(least[order] < 0, most, least[order]), np.flatnonzero(new))
-    out = np.empty(len(rtt), np.int64)
-    out[order] = np.where(of_flow == most, -1, of_flow)[np.cumsum(new) - 1]
-    return rtt, out
+    folded = fold.reduceat(values[order], np.flatnonzero(new))
+    out = np.empty_like(values)
+    out[order] = folded[np.cumsum(new) - 1]
+    return out
 
 
 def _known(column: pa.ChunkedArray) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import tables
@@ -86,6 +87,18 @@ class Quality:
             "loss_notes": min(by_severity["loss"], 2**64 - 1),
             "error_notes": min(by_severity["error"], 2**64 - 1),
         }
+
+
+def of(captures: Sequence[Capture]) -> pa.Table:
+    """The table `quality` of captures held in memory."""
+    rows = []
+    for capture in captures:
+        counts = Quality()
+        for name in ("segments", "intervals", "flows"):
+            for batch in capture.table(name).to_batches():
+                counts.add(name, batch)
+        rows.append({**counts.row(capture), "vantage": counts.vantage(capture)})
+    return to_table(rows)
 
 
 def to_table(rows: list[dict[str, Any]]) -> pa.Table:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Note", "Trace", "align"]
 
 
+#: Tables of a trace in memory that are made from the captures' when first asked for.
+_DERIVED = ("ledger", "quality")
+
+
 class Trace:
     """Captures on one time axis.
 
@@ -44,6 +48,7 @@ class Trace:
         self.captures = list(captures)
         self.clocks = [ClockMap.identity(c.name) for c in self.captures]
         self._held = held
+        self._made: dict[str, pa.Table] = {}
         self._start_ns, self._duration_ns = start_ns, duration_ns
         self._endpoints = endpoints
 
@@ -58,15 +63,29 @@ class Trace:
             found = self._held.get(name)
             if found is not None:
                 return found
+        elif name in _DERIVED and self.captures:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
         elif self.has(name):
             return self.captures[0].table(name)
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
+    def _make(self, name: str) -> pa.Table:
+        """A table that follows from the captures' own."""
+        from wlanlens import ledger, quality
+
+        if name == "ledger":
+            return ledger.build(self)
+        return quality.of(self.captures)
+
     def has(self, name: str) -> bool:
         """Whether the trace has a table, were it empty."""
         if self._held is not None:
             return name in self._held
+        if name in _DERIVED:
+            return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
 
     @property

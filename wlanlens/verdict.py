@@ -122,16 +122,23 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
     total = sum(kinds.values())
     if not total:
         return "recovery after losses"
-    text = count(total, "retransmission timeout")
-    spurious, ack_lost = kinds.get("spurious", 0), kinds.get("ack_lost", 0)
-    if spurious:
-        why = [w for code, w in _WHY.items() if any(f.code == code and f.flow in (None, flow) for f in findings)]
-        of = "" if spurious == total == 1 else f"{'all' if spurious == total else spurious} of them "
-        text += f", {of}spurious" + (f" {why[0]}" if why else "")
-    if ack_lost:
-        of = "" if ack_lost == total == 1 else f"{'all' if ack_lost == total else ack_lost} of them "
-        text += f", {of}because only ACKs were lost"
-    return text
+    why = next((w for code, w in _WHY.items() if any(f.code == code and f.flow in (None, flow) for f in findings)), "")
+    words = {
+        "spurious": f"spurious {why}".strip(),
+        "ack_lost": "because only ACKs were lost",
+        "undecided": "of a kind that this capture cannot tell",
+    }
+    said: list[str] = []
+    for kind, word in words.items():
+        number = kinds.get(kind, 0)
+        if number:
+            of = "" if total == 1 else "all " if number == total else f"{number} of them " if not said else f"{number} "
+            said.append(of + word)
+    return (
+        ", ".join([count(total, "retransmission timeout"), " and ".join(said)])
+        if said
+        else count(total, "retransmission timeout")
+    )
 
 
 def _fine(owners: Mapping[str, int], life: int) -> str:

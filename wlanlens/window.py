@@ -43,15 +43,13 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
     def add(self, packets: pa.RecordBatch) -> None:
         """Note the connections that begin in a batch of `packets`; numbers rise with their first packet."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        new = packets.filter(
-            pc.fill_null(pc.greater_equal(packets.column("flow"), pa.scalar(self.seen, pa.uint32())), False)
-        )
-        if not new.num_rows:
+        numbers = packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
+        begun = np.flatnonzero(numbers >= self.seen)
+        if not len(begun):
             return
-        flows, first = np.unique(new.column("flow").to_numpy(), return_index=True)
-        rows = new.take(pa.array(first))
+        flows, first = np.unique(numbers[begun].astype(np.uint32), return_index=True)
+        rows = packets.select(self._schema.names).take(pa.array(begun[first]))
         columns = [rows.column(f.name).cast(f.type) for f in self._schema]
         added = pa.Table.from_arrays(columns, schema=self._schema)
         self._table = pa.concat_tables([self._table, added])

@@ -19,7 +19,7 @@ A = {"ip_src": "10.0.0.1", "ip_dst": "10.0.0.2", "src_port": 40000, "dst_port": 
 B = {"ip_src": "10.0.0.2", "ip_dst": "10.0.0.1", "src_port": 5001, "dst_port": 40000, "tap": "near_receiver"}
 BOTH = {
     "t_start_ns": 0, "t_end_ns": 10 * S, "packets": 1000, "sack_agreed": True, "timestamps_agreed": True,
-    "handshake_rtt_ns": 20 * MS, "throughput_bps": 1e6, "sack_packets": 1,
+    "handshake_rtt_ns": 20 * MS, "throughput_bps": 1e6, "sack_packets": 1, "tap_rtt_mean_ns": 40.0 * MS, "flight_max_bytes": 10 * MSS,
 }  # fmt: skip
 
 

@@ -92,6 +92,14 @@ def test_closed_window_in_the_ledger() -> None:
     assert kernel.owners_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(silent_s, rel=0.05)
 
 
+def test_delayed_acks_in_the_ledger() -> None:
+    true = kernel.truth("slowread")["flows"][0]["delayed_ack_stalls"]
+    assert kernel.owners_ns("slowread")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], rel=0.05)
+    # One stall, before anything is known of the path's pace: the segment's own time on it, 2.4 ms, counts in.
+    true = kernel.truth("delack_initcwnd1")["flows"][0]["delayed_ack_stalls"]
+    assert kernel.owners_ns("delack_initcwnd1")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], abs=0.003)
+
+
 @pytest.mark.parametrize("name", kernel.NAMES)
 def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
     trace = kernel.trace(name)

@@ -26,8 +26,17 @@ def test_fires_with_window_over_round_trip() -> None:
 
 
 def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
-    rows = [interval("window_limited", 0, 9000, rtt_ns=60 * MS)]
+    rows = [interval("window_limited", 0, 9000, rtt_ns=60 * MS, acked_bytes=9_000_000)]
     assert run(CODE, trace(intervals=rows)) == ([], [])
+
+
+def test_a_long_round_trip_on_a_resting_path_is_the_window() -> None:
+    rows = [
+        interval("window_limited", 0, 8000, rtt_ns=60 * MS, acked_bytes=1_000_000),
+        interval("transfer", 8000, 9000, acked_bytes=1_000_000),
+    ]
+    found, _ = run(CODE, trace(intervals=rows))
+    assert [f.cost_s for f in found] == [pytest.approx(8.0)]
 
 
 def test_little_is_silent() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 Array = np.ndarray[Any, np.dtype[Any]]
+T = TypeVar("T")
 
 #: Stands for null in a vector of whole numbers; no time, size or packet number of a capture is so small.
 NULL = -(2**62)
@@ -93,10 +95,36 @@ class Facts:
     """The tables of a trace as detectors ask them: filtered first, then as vectors; flows by key."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        # Not the trace itself: what is kept for as long as the trace lives must not keep it alive.
+        self._trace = weakref.ref(trace)
         self._captures: dict[str, int] = {}
+        self._table_keys: dict[str, Array] = {}
         self._flow_rows: tuple[Array, Array] | None = None
-        self._lives: tuple[Array, Array] | None = None
+        self._flow_columns: dict[str, Array] = {}
+        self._kept: dict[Callable[[Facts], Any], Any] = {}
+
+    @classmethod
+    def of(cls, trace: Trace) -> Facts:
+        """The facts of a trace; one object serves all detectors, so that what several need is made once."""
+        found = _FACTS.get(trace)
+        if found is None:
+            found = _FACTS[trace] = cls(trace)
+        return found
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that is judged."""
+        trace = self._trace()
+        if trace is None:
+            raise ReferenceError("the trace is gone")
+        return trace
+
+    def keep(self, kind: Callable[[Facts], T]) -> T:
+        """What `kind` makes of these facts, made once."""
+        if kind not in self._kept:
+            self._kept[kind] = kind(self)
+        made: T = self._kept[kind]
+        return made
 
     def rows(
         self,
@@ -113,40 +141,43 @@ class Facts:
         """
         import pyarrow as pa
 
-        table = self.trace.table(name)
+        table, key = self.trace.table(name), self.keys(name)
         mask: Array | None = None
         for column, values in (where or {}).items():
             mask = _and(mask, enum_mask(table.column(column), values))
         for column in valid:
             if table.column(column).null_count:
                 mask = _and(mask, np.asarray(table.column(column).is_valid().to_numpy(), dtype=bool))
-        wanted = ["capture", "flow", "direction", *columns]
-        table = table.select(list(dict.fromkeys(wanted)))
-        if mask is not None and not mask.all():
-            table = table.filter(pa.array(mask))
-        key = self._keys(table)
         if keys is not None:
-            mine = np.isin(key, keys)
-            if not mine.all():
-                table, key = table.filter(pa.array(mine)), key[mine]
+            mask = _and(mask, np.isin(key, keys))
+        table = table.select(list(dict.fromkeys(columns)))
+        if mask is not None and not mask.all():
+            table, key = table.filter(pa.array(mask)), key[mask]
         out = {column: vector(table.column(column)) for column in columns}
         if len(key) and (key[1:] < key[:-1]).any():
             order = np.argsort(key, kind="stable")
             key, out = key[order], {column: values[order] for column, values in out.items()}
         return Rows(key, out)
 
-    def _keys(self, table: pa.Table) -> Array:
-        """One number a row: capture, connection and direction."""
-        flow = table.column("flow").to_numpy().astype(np.int64)
-        back = enum_mask(table.column("direction"), ("b2a",))
-        return np.asarray((self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + back)
+    def keys(self, name: str) -> Array:
+        """One number a row of a table: capture, connection and direction."""
+        if name not in self._table_keys:
+            table = self.trace.table(name)
+            flow = table.column("flow").to_numpy().astype(np.int64)
+            back = enum_mask(table.column("direction"), ("b2a",))
+            capture = self._capture_numbers(table.column("capture"))
+            self._table_keys[name] = np.asarray((capture << 34) + (flow << 1) + back)
+        return self._table_keys[name]
 
     def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
         parts = [np.zeros(0, np.int64)]
         for chunk in _dictionary(column).chunks:
             names = chunk.dictionary.to_pylist()
             numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names], np.int64)
-            parts.append(numbers[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64)])
+            if len(numbers) == 1 and not chunk.indices.null_count:
+                parts.append(np.full(len(chunk), numbers[0]))
+            else:
+                parts.append(numbers[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64)])
         return np.concatenate(parts)
 
     def flow(self, key: int) -> int:
@@ -171,21 +202,21 @@ class Facts:
 
         A window of a long capture lacks the rows of connections that go on after it.
         """
-        where, found = self._flow_positions(keys)
-        if not self.trace.has("flows") or column not in self.trace.table("flows").column_names:
-            return np.full(len(keys), NULL, np.int64)
-        values = vector(self.trace.table("flows").column(column))
+        values = self._flow_column(column)
         empty: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else NULL
-        out = np.full(len(keys), empty, values.dtype if values.dtype.kind != "b" else np.int64)
+        out = np.full(len(keys), empty, values.dtype)
+        where, found = self._flow_positions(keys)
         out[found] = values[where[found]]
         return out
 
+    def _flow_column(self, column: str) -> Array:
+        if column not in self._flow_columns:
+            self._flow_columns[column] = vector(self.trace.table("flows").column(column))
+        return self._flow_columns[column]
+
     def _flow_positions(self, keys: Array) -> tuple[Array, Array]:
         if self._flow_rows is None:
-            if self.trace.has("flows"):
-                have = self._keys(self.trace.table("flows").select(["capture", "flow", "direction"]))
-            else:
-                have = np.zeros(0, np.int64)
+            have = self.keys("flows")
             order = np.argsort(have, kind="stable")
             self._flow_rows = (have[order], order)
         have, order = self._flow_rows
@@ -293,12 +324,18 @@ class Facts:
         one = len(np.unique(keys)) == 1
         return Undecided(code, sentence, count=len(keys), subject=self.subject(int(keys[0])) if one else "")
 
+    def senders(self) -> Array:
+        """Keys of the directions that carry data, those of connections that go on after this window too; sorted."""
+        known = self.keys("flows")[self._flow_column("payload_bytes") > 0]
+        lives = self.keys("intervals") if self.trace.has("intervals") else known[:0]
+        return np.unique(np.concatenate((known, lives)))
+
     def data_keys(self, least_bytes: int = 1) -> Array:
-        """Keys of the directions that carry at least so much payload."""
-        if not self.trace.has("flows"):
-            return np.zeros(0, np.int64)
-        flows = self.rows("flows", ["payload_bytes"])
-        return flows.key[flows["payload_bytes"] >= least_bytes]
+        """Keys of the directions of whole connections that carry at least so much payload; sorted."""
+        return np.sort(self.keys("flows")[self._flow_column("payload_bytes") >= least_bytes])
+
+
+_FACTS: MutableMapping[Trace, Facts] = weakref.WeakKeyDictionary()
 
 
 def _and(mask: Array | None, other: Array) -> Array:
@@ -341,7 +378,12 @@ def vector(column: pa.ChunkedArray) -> Array:
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
-    return np.asarray(column.cast(pa.string()).to_numpy(), object)
+    parts = [np.zeros(0, object)]
+    for chunk in _dictionary(column).chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), None], object)
+        codes = chunk.indices.fill_null(len(words) - 1) if chunk.indices.null_count else chunk.indices
+        parts.append(words[np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)])
+    return np.concatenate(parts)
 
 
 def most(cost: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from wlanlens.detectors._common import NULL, Array, Facts
 
 COLUMNS = (
     "packet", "t_ns", "rel_seq", "len", "kind", "kind_by", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
-    "waited_ns", "silent_from_ns", "progress_ns", "progress_packet", "flight_bytes", "tail", "timer",
+    "waited_ns", "silent_from_ns", "progress_ns", "progress_packet", "flight_bytes",
 )  # fmt: skip
 
 #: Kinds of a timeout for a segment that had arrived.

@@ -27,8 +27,8 @@ class Stamps:
     ----------
     key : array
         Of the direction in which the ACKs travel; the data's is `key ^ 1`.
-    t, tsval, packet, rel_ack : array
-        Arrival, timestamp, number and acknowledgment of each.
+    t, tsval, packet : array
+        Arrival, timestamp and number of each.
     tick : array
         ns a tick, of each ACK's sender; 0 where the capture is too short to tell.
     """
@@ -36,12 +36,12 @@ class Stamps:
     def __init__(self, facts: Facts) -> None:
         rows = facts.rows(
             "segments",
-            ["t_ns", "tsval", "packet", "rel_ack"],
+            ["t_ns", "tsval", "packet"],
             where={"kind": PURE_ACKS, "transmission": SENT},
             valid=("tsval", "t_ns"),
         )
         self.key, self.t, self.tsval = rows.key, rows["t_ns"], rows["tsval"]
-        self.packet, self.rel_ack = rows["packet"], rows["rel_ack"]
+        self.packet = rows["packet"]
         self.tick = np.repeat(*self._ticks()) if len(self.key) else np.zeros(0, np.int64)
 
     def _ticks(self) -> tuple[Array, Array]:

@@ -58,7 +58,7 @@ def ack_holding(
     RFC 7323 section 5.4; the study of 802.11b adapters on USB (section 4.2.1, the ACK holding problem), which needed a
     sniffer and an instrumented kernel to see it.
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     senders = facts.data_keys()
     blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
     if len(blind):
@@ -68,7 +68,7 @@ def ack_holding(
             "The tap is beside the receiver: whether ACKs are held on their way is not seen from there.",
         )
     min_hold, burst, spread = (int(ms * 1e6) for ms in (min_hold_ms, burst_ms, min_spread_ms))
-    stamps = Stamps(facts)
+    stamps = facts.keep(Stamps)
     coarse = _coarse(stamps, min_hold)
     starts = _bursts(stamps, min_hold, burst, min_burst_acks)
     until, made = -1, []

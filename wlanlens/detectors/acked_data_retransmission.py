@@ -24,7 +24,8 @@ def acked_data_retransmission(
     -------------
     Retransmissions that pass the sender's tap after an ACK of all their bytes. TCP does not do that: it had sent them
     before the ACK, and they stood in the queue between TCP and the tap (the link layer's queue, in which 100 packets
-    and more fit) while the ACK came in. The cost is the time that the flow's own rate needs for their bytes.
+    and more fit) while the ACK came in. The cost is the time that their bytes take on the path, at the flow's greatest
+    flight a mean round trip.
 
     Why it happens
     --------------
@@ -48,7 +49,7 @@ def acked_data_retransmission(
     ----------
     The study of 802.11b adapters on USB, section 4.2.2 (retransmission of ACKed packets, an artefact of the tap).
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "needless"],
@@ -58,8 +59,8 @@ def acked_data_retransmission(
     resends = resends.take(resends["needless"] == 1)
     if not len(resends):
         return
-    acks = Acks(facts, resends.key)
-    highest, _ = acks.before(resends.key, resends["packet"])
+    acks = facts.keep(Acks)
+    highest = acks.before(resends.key, resends["packet"])
     end = resends["rel_seq"] + resends["len"]
     late = (highest != NULL) & (end <= highest)
     resends, end = resends.take(late), end[late]
@@ -85,12 +86,12 @@ def _findings(facts: Facts, rows: Rows, since: np.ndarray, max_queue: int, join:
     t = rows["t_ns"]
     apart = (np.diff(t, prepend=t[:1]) > join) | (np.diff(queued, prepend=queued[:1]))
     first, length = groups(rows.key * 2**20 + np.cumsum(apart)) if len(rows) else (t, t)
-    life, goodput = facts.life_s(rows.key), facts.of_flow("throughput_bps", rows.key)
+    life = facts.life_s(rows.key)
+    rtt, flight = facts.of_flow("tap_rtt_mean_ns", rows.key), facts.of_flow("flight_max_bytes", rows.key)
     for a, n in zip(first, length, strict=True):
         part, key = slice(int(a), int(a + n)), rows.key[a]
         size = int(rows["len"][part].sum())
-        rate = float(goodput[a]) if goodput[a] == goodput[a] and goodput[a] > 0 else 0.0
-        cost_s = size * 8 / rate if rate else 0.0
+        cost_s = size * float(rtt[a]) / 1e9 / float(flight[a]) if rtt[a] > 0 and flight[a] > 0 else 0.0
         most = int(since[part].max()) / 1e9
         why = (
             "they stood in the queue between TCP and the tap when the ACK came"

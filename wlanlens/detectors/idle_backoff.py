@@ -50,8 +50,8 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     RFC 6298 section 5, Karn and Partridge 1987; the study of idle times under bursty errors, where a backoff of 16 kept
     after the fourth segment makes an idle time of 57 s.
     """
-    facts = Facts(trace)
-    runs = Runs(facts)
+    facts = Facts.of(trace)
+    runs = facts.keep(Runs)
     if not len(runs):
         return
     rows = runs.rows

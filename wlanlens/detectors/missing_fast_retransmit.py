@@ -63,7 +63,7 @@ def missing_fast_retransmit(
     RFC 5681 section 3.2, RFC 6582 sections 3.2 and 6, RFC 6675, RFC 8985; the study of 802.11b adapters on USB,
     section 4.2.3 (no fast retransmission after three duplicate ACKs).
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     third = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns"],
@@ -84,7 +84,7 @@ def missing_fast_retransmit(
     )
     rtt = np.maximum(np.maximum(third["srtt_ns"], facts.of_flow("handshake_rtt_ns", third.key)), 0)
     wait = np.maximum((rtt * wait_rtts).astype(np.int64), int(min_wait_ms * 1e6))
-    acks = Acks(facts, third.key)
+    acks = facts.keep(Acks)
     began = acks.t_ns(acks.first_reaching(third.key, third["rel_ack"]))
     began = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"]))
     filled = acks.first_reaching(third.key, third["rel_ack"] + 1)

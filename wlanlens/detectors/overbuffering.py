@@ -56,7 +56,7 @@ def overbuffering(
     Gettys and Nichols, Bufferbloat, 2011; RFC 8289 (CoDel) section 3; the Seawind study of TCP over a slow link with
     unlimited buffers.
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     spans = facts.rows(
         "intervals",
         ["t_start_ns", "t_end_ns", "first_packet", "last_packet", "rtt_ns", "rtt_min_ns", "acked_bytes"],

@@ -54,8 +54,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     RFC 6298, RFC 3522 and RFC 4015 (Eifel), RFC 5682 (F-RTO), RFC 3708 (DSACK); the study of 802.11b adapters on USB,
     where held ACKs cause it.
     """
-    facts = Facts(trace)
-    runs = Runs(facts)
+    facts = Facts.of(trace)
+    runs = facts.keep(Runs)
     if not len(runs):
         return
     kinds = runs.rows["kind"]
@@ -165,7 +165,7 @@ def _why(kinds: set[str], late_ms: float | None, late_ack_ms: float) -> str:
 
 def _lateness(facts: Facts, runs: Runs) -> Array:
     """ns by which each run's last ACK was late on its way, against the ACK before it; NULL without timestamps."""
-    stamps = Stamps(facts)
+    stamps = facts.keep(Stamps)
     i = stamps.find(runs.key ^ 1, runs.rows["progress_packet"][runs.last])
     known = i > 0
     known[known] &= (stamps.key[i[known] - 1] == stamps.key[i[known]]) & (stamps.tick[i[known]] > 0)

@@ -46,9 +46,9 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
     ----------
     RFC 8985 section 7 (tail loss probe), RFC 6298, RFC 5681 section 3.2.
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     quiet_ns = int(quiet_ms * 1e6)
-    runs = Runs(facts)
+    runs = facts.keep(Runs)
     last = runs.rows.take(runs.last)
     kinds = last["kind"]
     mine = np.flatnonzero(np.isin(kinds, ("genuine", "undecided")) & (last["rel_seq"] > 0))
@@ -69,7 +69,7 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
 def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_ns: int) -> tuple[Array, Array, Array]:
     """Whether nothing newer was sent from `t` until byte `end` was acknowledged and `quiet_ns` beyond, nor three
     duplicate ACKs came from `since` on; when that ACK came (NULL: never); its packet."""
-    acks = Acks(facts, keys)
+    acks = facts.keep(Acks)
     reached = acks.first_reaching(keys, end)
     answered = acks.t_ns(reached)
     sends = facts.rows(

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 @detector("window_limited", needs=("intervals", "flows"))
 def window_limited(
-    trace: Trace, *, min_share_percent: float = 5.0, min_time_ms: float = 50.0, full_path_factor: float = 2.0
+    trace: Trace,
+    *,
+    min_share_percent: float = 5.0,
+    min_time_ms: float = 50.0,
+    full_path_factor: float = 2.0,
+    full_pace_share: float = 0.8,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, set the pace.
 
@@ -32,9 +37,10 @@ def window_limited(
     How it decides
     --------------
     From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
-    is more than `full_path_factor` times the flow's least, the window fills the path and a queue in it: a larger window
-    would only lengthen the queue, so that time is not counted; twice the least is where the queue holds as much as the
-    path. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
+    is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
+    over a millisecond or more, the window fills the path and a queue in it: a larger window would only lengthen the
+    queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
+    the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
     the least delayed ACK with its round trip.
 
     What fools it
@@ -46,7 +52,7 @@ def window_limited(
     ----------
     RFC 9293 section 3.8.6, RFC 7323 section 2 (window scaling), RFC 1122 section 4.2.2.17.
     """
-    facts = Facts(trace)
+    facts = Facts.of(trace)
     spans = facts.rows(
         "intervals",
         [
@@ -56,11 +62,15 @@ def window_limited(
         where={"state": ("zero_window", "window_limited")},
     )  # fmt: skip
     if len(spans):
-        yield from _findings(facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor)
+        yield from _findings(
+            facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor, full_pace_share
+        )
     yield from _unknown(facts)
 
 
-def _findings(facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float) -> Iterator[Finding]:
+def _findings(
+    facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float
+) -> Iterator[Finding]:
     first, length = groups(spans.key)
     keys = spans.key[first]
     life = facts.life_s(keys)
@@ -69,7 +79,8 @@ def _findings(facts: Facts, spans: Rows, min_share: float, min_time: int, factor
     duration = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
-    full = ~closed & known & (spans["rtt_ns"] > factor * least)
+    pace, best = _pace(spans), _best_pace(facts, spans.key)
+    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * best)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
     wide = np.add.reduceat(duration - counted, first)
@@ -88,6 +99,19 @@ def _findings(facts: Facts, spans: Rows, min_share: float, min_time: int, factor
         evidence=("segments", spans["first_packet"][first[which]]),
         what="a limiting receiver's window",
     )
+
+
+def _pace(spans: Rows) -> Array:
+    """Bytes a ns acknowledged in each interval; 0 for less than 1 ms, in which ACKs that come together set the pace."""
+    lasted = spans["t_end_ns"] - spans["t_start_ns"]
+    return np.where(lasted >= 1_000_000, spans["acked_bytes"] / np.maximum(lasted, 1), 0.0)
+
+
+def _best_pace(facts: Facts, keys: Array) -> Array:
+    """The best pace in any interval of each key."""
+    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "acked_bytes"], keys=keys)
+    first, _ = groups(spans.key)
+    return np.maximum.reduceat(_pace(spans), first)[np.searchsorted(spans.key[first], keys)]
 
 
 def _finding(

@@ -108,11 +108,7 @@ impl Half {
         o.dsack = dsack.is_some();
         if let Some((left, right)) = dsack {
             if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
-                if self
-                    .doubled
-                    .remove(i)
-                    .is_some_and(|d| out.segments.doubled_by_network(d.0))
-                {
+                if self.doubled.remove(i).is_some_and(|d| out.segments.doubled_by_network(d.0)) {
                     self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                     self.tally.duplicates[0] += 1;
                 }
@@ -138,14 +134,9 @@ impl Half {
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
             let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
-            self.edge_filled = c
-                .edge
-                .filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last))
-                .map(|r| r.t_last);
+            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
             let segments = o.acked / self.mss();
-            self.unspent_dupacks = self
-                .unspent_dupacks
-                .saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
+            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
             self.answered = false;
             self.last_advance = Some(a.t);
@@ -342,11 +333,7 @@ impl Half {
 
     /// New data was acknowledged: the wait of every open timeout is over.
     fn progress(&mut self, a: &Ack<'_>) {
-        for timeout in self
-            .timeouts
-            .iter_mut()
-            .filter(|t| t.progress.is_none() && a.ack > t.start)
-        {
+        for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
             timeout.progress = Some((a.t, a.packet));
         }
         self.expired_at = -1;
@@ -355,11 +342,7 @@ impl Half {
     /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.
     fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
-        let past_point = if a.sack_ok {
-            self.una >= self.recover
-        } else {
-            self.una > self.recover
-        };
+        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         match self.phase {
             Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
                 self.end_recovery(a.t, RecoveryEnd::Acked, out);
@@ -379,11 +362,7 @@ impl Half {
                 }
             }
             Phase::Open | Phase::Disorder => {
-                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 {
-                    Phase::Disorder
-                } else {
-                    Phase::Open
-                };
+                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 { Phase::Disorder } else { Phase::Open };
             }
             _ => {}
         }

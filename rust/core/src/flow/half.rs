@@ -212,12 +212,6 @@ pub struct Half {
     pub tally: Tally,
 }
 
-impl Default for Phase {
-    fn default() -> Self {
-        Phase::Open
-    }
-}
-
 impl Half {
     pub fn flight(&self) -> i64 {
         self.end - self.una

@@ -48,13 +48,7 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life {
-            now: start,
-            open: Vec::new(),
-            last: None,
-            acked_until: start,
-            doubt: None,
-        }
+        Life { now: start, open: Vec::new(), last: None, acked_until: start, doubt: None }
     }
 
     pub fn now(&self) -> i64 {
@@ -68,12 +62,7 @@ impl Life {
         self.now = piece.end;
         // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
         if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
-            if let Some(before) = self
-                .open
-                .last()
-                .or(self.last.as_ref())
-                .filter(|p| p.state != State::Handshake)
-            {
+            if let Some(before) = self.open.last().or(self.last.as_ref()).filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
@@ -120,11 +109,7 @@ impl Life {
                 p.start = since;
             }
             wait = Some(match wait {
-                None => Piece {
-                    state,
-                    timeout: Some(timeout),
-                    ..p
-                },
+                None => Piece { state, timeout: Some(timeout), ..p },
                 Some(w) => Piece {
                     start: p.start,
                     first_packet: p.first_packet,
@@ -169,17 +154,9 @@ impl Life {
     /// The flow ended: hand out what belongs to its life.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
-        let mut pieces: Vec<Piece> = self
-            .last
-            .take()
-            .into_iter()
-            .chain(std::mem::take(&mut self.open))
-            .collect();
+        let mut pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
         // What rests at the end is no part of it. A life without any ACK (one-sided capture) lasts as long as it was seen.
-        while let Some(p) = pieces
-            .last_mut()
-            .filter(|p| matches!(p.state, State::Idle | State::Closing))
-        {
+        while let Some(p) = pieces.last_mut().filter(|p| matches!(p.state, State::Idle | State::Closing)) {
             if end <= 0 || p.start < end {
                 p.end = if end > p.start { p.end.min(end) } else { p.end };
                 break;
@@ -233,8 +210,7 @@ impl Piece {
         rows.acked_bytes.push(self.acked);
         rows.flight_bytes.push(self.flight);
         rows.window_bytes.push_opt(self.window);
-        rows.rtt_ns
-            .push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
+        rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
         rows.rtt_min_ns.push_opt(self.rtt_least);
     }
 }

@@ -1,0 +1,92 @@
+"""The verdict: one plain sentence, and no blame where nothing is slow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rows import intervals, table
+from wlanlens import ledger
+from wlanlens.finding import Finding
+from wlanlens.trace import Trace
+from wlanlens.verdict import Verdict, judge, seconds, share
+
+S = 10**9
+HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, flow=0)
+
+
+def verdict(
+    states: list[tuple[str, float]], kinds: tuple[str, ...] = (), findings: tuple[Finding, ...] = (), **counts: int
+) -> Verdict:
+    rows = table("intervals", intervals([(state, round(length * S)) for state, length in states]))
+    timeouts = table("timeouts", [{"packet": i, "kind": kind} for i, kind in enumerate(kinds)])
+    flows: list[dict[str, Any]] = [{"ip_src": "10.0.0.1", "src_port": 40000, "ip_dst": "10.0.0.2", "dst_port": 5001}]
+    trace = Trace.of_tables({"intervals": rows, "timeouts": timeouts, "flows": table("flows", flows)})
+    numbers = {"packets": 100, "connections": 1, **counts}
+    return judge(trace, ledger.from_intervals(rows), findings, **numbers)
+
+
+def test_timeouts_and_why() -> None:
+    said = verdict(
+        [("transfer", 3.66), ("rto_wait", 1.5), ("loss_recovery", 0.06)],
+        ("spurious", "genuine", "spurious", "genuine", "spurious"),
+        (HELD,),
+    )
+    assert said.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 5.22 s; 1.56 s (30 %) went to 5 retransmission timeouts, "
+        "3 of them spurious because ACKs were held."
+    )
+    assert (said.duration_s, said.lost_s) == (5.22, 1.56)
+    assert sum(said.owners_ns.values()) == round(5.22 * S)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (("genuine",), "1 retransmission timeout."),
+        (("spurious",), "1 retransmission timeout, spurious."),
+        (("ack_lost", "ack_lost"), "2 retransmission timeouts, all because only ACKs were lost."),
+        (
+            ("spurious", "undecided", "genuine"),
+            "3 retransmission timeouts, 1 of them spurious and 1 of a kind that this capture cannot tell.",
+        ),
+        ((), "recovery after losses."),
+    ],
+)
+def test_kinds(kinds: tuple[str, ...], words: str) -> None:
+    assert verdict([("transfer", 1), ("rto_wait", 1)], kinds).sentence.endswith("1 s (50 %) went to " + words)
+
+
+def test_nothing_slow_blames_nobody() -> None:
+    said = verdict(
+        [("handshake", 0.02), ("slow_start", 0.1), ("transfer", 3.9), ("fast_recovery", 0.01)], connections=3
+    )
+    assert said.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: 3.9 s (97 %) transferring. "
+        "2 other connections beside it."
+    )
+    assert said.lost_s == 0
+
+
+def test_an_idle_application_is_said() -> None:
+    said = verdict([("transfer", 1), ("idle", 3)])
+    assert said.sentence.endswith("took 4 s; 3 s (75 %) the application had nothing to send.")
+
+
+def test_nothing_there() -> None:
+    assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
+    assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
+    assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 us"), (999, "0.999 us"), (50_000, "50 us"), (1_560_000_000, "1.56 s"), (5 * 10**12, "5000 s")],
+)
+def test_seconds(ns: int, text: str) -> None:
+    assert seconds(ns) == text
+
+
+def test_share_of_nothing() -> None:
+    assert share(0, 0) == "0 us"
