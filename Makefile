@@ -43,8 +43,9 @@ format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff format -q wlanlens cli tests benches
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
-bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark
-	$(BIN)/python benches/bench.py
+bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark; the kernel captures by all of them
+	$(BIN)/python benches/run.py
+	$(BIN)/python benches/kernel_table.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 	@for target in pcap pcapng compression wire whole; do \

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import wlanlens as wl
@@ -16,6 +18,17 @@ from wlanlens.judge import Findings
 FOLDER = ROOT.parent / "shared" / "kernel"
 
 NAMES = sorted(path.name.removesuffix(".truth.json") for path in FOLDER.glob("*.truth.json"))
+
+#: Those with a truth of their own; the others are copies with a damaged measurement.
+WHOLE = [name for name in NAMES if "flows" in json.loads((FOLDER / f"{name}.truth.json").read_text())]
+
+#: What the kernel's trace points call a trigger, in our words.
+TRIGGERS = {
+    "RTO": {"rto"},
+    "loss_recovery": {"go_back_n"},
+    "fast": {"fast", "partial_ack", "sack"},
+    "TLP": {"tail_loss_probe"},
+}
 
 needed = pytest.mark.skipif(not NAMES, reason="the kernel captures are not beside the repository")
 
@@ -61,3 +74,69 @@ def offset_s(name: str) -> float:
 def of(findings: Findings, code: str) -> list[wl.Finding]:
     """Findings of one code, in order of time."""
     return sorted((f for f in findings if f.code == code), key=lambda f: f.t_start_ns)
+
+
+@cache
+def _packets(name: str, tap: str) -> pd.DataFrame:
+    rows = trace(name, tap).table("segments").to_pandas()
+    columns = ["packet", "src_port", "ip_id"]
+    addressed = trace(name, tap).table("packets").select(columns).to_pandas(types_mapper=pd.ArrowDtype)
+    occupying = (rows["len"] > 0) | rows["kind"].isin(["syn", "fin"])
+    probing = rows["kind"].isin(["window_probe", "keepalive"])
+    return rows[occupying & ~probing].merge(addressed, on="packet")
+
+
+def sent(name: str, port: int, tap: str = "sender") -> pd.DataFrame:
+    """The packets from `port` that occupy sequence space, in order: row n is the truth's n-th."""
+    rows = _packets(name, tap)
+    return rows[rows["src_port"] == port].reset_index(drop=True)
+
+
+def flow_row(name: str, port: int, tap: str = "sender") -> dict[str, Any]:
+    """The row of `flows` of the data from `port`."""
+    (row,) = (r for r in trace(name, tap).table("flows").to_pylist() if r["src_port"] == port)
+    return dict(row)
+
+
+@dataclass(frozen=True)
+class Resent:
+    """One retransmission of the truth, and what we say of it."""
+
+    capture: str
+    n: int
+    truth: dict[str, Any]
+    trigger: str | None
+    needless: bool | None
+
+    @property
+    def trigger_right(self) -> bool:
+        """Whether the trigger is the kernel's."""
+        return self.trigger in TRIGGERS[self.truth["trigger"]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One capture at the sender's tap against its truth."""
+
+    missed: tuple[int, ...]
+    false: tuple[int, ...]
+    resent: tuple[Resent, ...]
+
+
+@cache
+def score(name: str) -> Score:
+    """Retransmissions of all flows at the sender's tap."""
+    missed: list[int] = []
+    false: list[int] = []
+    resent: list[Resent] = []
+    for flow in truth(name)["flows"]:
+        rows = sent(name, flow["sport"])
+        want = {entry["n"]: entry for entry in flow["retransmission_list"]}
+        got = set(rows.index[rows["transmission"] == "retransmission"])
+        missed += sorted(set(want) - got)
+        false += sorted(got - set(want))
+        for n in sorted(set(want) & got):
+            needless = rows["needless"][n]
+            known = None if pd.isna(needless) else bool(needless)
+            resent.append(Resent(name, n, want[n], str(rows["trigger"][n]), known))
+    return Score(tuple(missed), tuple(false), tuple(resent))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from wlanlens.capture import Capture
 
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
 #: Flows that the report tells of: nobody scrolls further, and 50 figures of 5000 points stay under its 20 MB.
 FLOWS = 50
 #: Rows of `segments` held for them: all rows of a capture of a million packets, about 100 MiB.
@@ -44,6 +46,10 @@ DRAWN = (
 )
 #: Rows of any other table.
 OTHER_ROWS = 200_000
+#: Kinds of segments that come by the million.
+USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
+#: What `_rare` looks at.
+_RARE_BY = ("flow", "kind", "transmission", "t_ns")
 #: A pause of more than this share of the trace is kept with the rows on both sides.
 _GAPS = 5000
 
@@ -73,7 +79,7 @@ def digest(
     """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
 
     Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
-    connection control, and the rows on both sides of a pause. The ledger's sums stay exact at any length.
+    connection control, and the rows on both sides of a pause; of more than `SEGMENT_ROWS` rare ones every k-th. The ledger's sums stay exact at any length.
     """
     import pyarrow as pa
 
@@ -92,6 +98,11 @@ def digest(
         if rows > cap:
             rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
         step = -(-rows // cap)
+        pause_ns = duration_ns // _GAPS
+        rare_step = 1
+        if name == "segments" and step > 1:
+            rare = sum(int(_rare(b, pause_ns).sum()) for b in stored.scan(name, list(_RARE_BY), flows))
+            rare_step = max(1, -(-rare // cap))
         schema = tables.schema(name)
         if name == "segments":
             schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
@@ -102,7 +113,8 @@ def digest(
             elif name == "ledger":
                 batches.append(coarse(batch, step))
             else:
-                batches.append(_thin(name, batch, step, duration_ns // _GAPS))
+                rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
+                batches.append(_thin(batch, step, rare_rows, rare_step))
         held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
 
@@ -127,25 +139,25 @@ def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
     return pa.Table.from_batches(batches, kept).unify_dictionaries()
 
 
-def _thin(name: str, batch: pa.RecordBatch, step: int, pause_ns: int) -> pa.RecordBatch:
+def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.RecordBatch:
+    """Every `step`-th row, and of the rare ones every `rare_step`-th: 1 but in a flood of them."""
     import pyarrow as pa
 
-    keep: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(batch.num_rows, bool)
+    keep: Mask = np.zeros(batch.num_rows, bool)
     keep[::step] = True
-    if name == "segments":
-        keep |= _rare(batch)
-        t = batch.column("t_ns").fill_null(0).to_numpy()
-        paused = np.abs(np.diff(t)) > pause_ns
-        keep[:-1] |= paused
-        keep[1:] |= paused
+    keep[np.flatnonzero(rare)[::rare_step]] = True
     return batch.filter(pa.array(keep))
 
 
-def _rare(batch: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Segments that no drawing may lose."""
+def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
+    """Segments that a drawing should not lose: not ordinary, or at the edge of a pause."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    usual = pc.is_in(batch.column("kind").cast(pa.string()), pa.array(["data", "ack", "dupack"]))
+    usual = pc.is_in(batch.column("kind").cast(pa.string()), pa.array(USUAL))
     first = pc.equal(batch.column("transmission").cast(pa.string()), "first")
-    return ~np.asarray(pc.and_(usual, first).to_numpy(zero_copy_only=False), bool)
+    rare: Mask = ~np.asarray(pc.and_(usual, first).to_numpy(zero_copy_only=False), bool)
+    paused = np.abs(np.diff(batch.column("t_ns").fill_null(0).to_numpy())) > pause_ns
+    rare[:-1] |= paused
+    rare[1:] |= paused
+    return rare

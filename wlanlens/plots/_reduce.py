@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 GAP_SHARE = 1 / 500
 """A pause longer than this share of what is drawn can be seen (about two pixels), so no stroke crosses it."""
 
-_ORDINARY = np.isin(np.arange(len(KINDS)), [KINDS.index("data"), KINDS.index("ack")])
+_USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
+_ORDINARY = np.isin(np.arange(len(KINDS)), [KINDS.index(name) for name in _USUAL])
 
 
 def is_rare(rows: FlowRows) -> NDArray[np.bool_]:
     """Rows that no reduction may drop: anything but first copies of data and plain ACKs of an open window."""
     closed = rows.is_ack & (rows.size == 0)
-    dupack = rows.is_ack & (rows.kind == KINDS.index("dupack"))
-    rare: NDArray[np.bool_] = ((rows.mark != 0) | ~_ORDINARY[rows.kind] | closed) & ~dupack
+    rare: NDArray[np.bool_] = (rows.mark != 0) | ~_ORDINARY[rows.kind] | closed
     return rare
 
 

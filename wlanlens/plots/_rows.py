@@ -128,49 +128,40 @@ def flow_rows(trace: Trace, key: FlowKey) -> FlowRows:
     segments = _of_flow(trace.table("segments"), key)
     ours = _equals(segments["direction"], key.direction)
     kind = _codes(segments["kind"], KINDS, 0)
-    t_ns, t_known = _ints(segments["t_ns"])
     length, _ = _ints(segments["len"])
-    rel_seq, seq_known = _ints(segments["rel_seq"])
-    rel_ack, ack_known = _ints(segments["rel_ack"])
 
     # SYN and FIN take one byte of sequence space (RFC 9293 section 3.4).
-    takes_one = np.isin(kind, [KINDS.index(name) for name in ("syn", "synack", "fin")])
-    space = length + takes_one
-    probe = kind == KINDS.index("window_probe")
-    data = ours & seq_known & t_known & ((space > 0) | probe)
-    ack = ~ours & ack_known & t_known
-    keep = np.flatnonzero(data | ack)
-    keep = keep[np.argsort(t_ns[keep], kind="stable")]
-    undrawable = int(np.count_nonzero(~t_known | (ours & ~seq_known & (space > 0))))
-
+    space = length + np.isin(kind, [KINDS.index(name) for name in ("syn", "synack", "fin")])
+    drawn = (space > 0) | np.isin(kind, [KINDS.index(name) for name in ("window_probe", "rst")])
+    timed, seq_known, ack_known = (_known(segments[name]) for name in ("t_ns", "rel_seq", "rel_ack"))
+    ack = ~ours & ack_known & timed
+    keep = np.flatnonzero(ours & seq_known & timed & drawn | ack)
+    keep = keep[np.argsort(_ints(segments["t_ns"])[0][keep], kind="stable")]
     # On a row with payload the sender's columns tell of its own direction, on a pure ACK of the one acknowledged.
-    about_us = np.where(ours, space > 0, space == 0)
-    window, window_known = _ints(segments["peer_window_bytes"])
-    flight, flight_known = _ints(segments["flight_bytes"])
-    rto, rto_known = _ints(segments["rto_ns"])
-    rtt, rtt_known = _ints(segments["rtt_ns"])
+    about_us = np.where(ours, space > 0, space == 0)[keep]
 
-    def about(values: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.where(known & about_us, values, NONE)[keep]
+    def about(name: str, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """A column's values on these rows; a column is wide only as long as it is read."""
+        values, known = _ints(segments[name])
+        return np.where(known[keep] & rows, values[keep], NONE)
 
     is_ack = ack[keep]
-    packet = _ints(segments["packet"])[0][keep]
     rows = FlowRows(
         key=key,
-        t_ns=t_ns[keep],
-        packet=packet,
+        t_ns=_ints(segments["t_ns"])[0][keep],
+        packet=_ints(segments["packet"])[0][keep],
         is_ack=is_ack,
         kind=kind[keep],
         mark=np.where(is_ack, 0, _marks(segments)[keep]).astype(np.uint8),
-        seq=np.where(is_ack, rel_ack[keep], rel_seq[keep]),
-        size=np.where(is_ack, about(window, window_known), space[keep]),
-        flight=about(flight, flight_known),
-        rtt_ns=np.where(rtt_known & ~ours, rtt, NONE)[keep],
-        rto_ns=about(rto, rto_known),
+        seq=np.where(is_ack, _ints(segments["rel_ack"])[0][keep], _ints(segments["rel_seq"])[0][keep]),
+        size=np.where(is_ack, about("peer_window_bytes", about_us), space[keep]),
+        flight=about("flight_bytes", about_us),
+        rtt_ns=about("rtt_ns", ~ours[keep]),
+        rto_ns=about("rto_ns", about_us),
         sack_row=np.empty(0, np.int64),
         sack_left=np.empty(0, np.int64),
         sack_right=np.empty(0, np.int64),
-        undrawable=undrawable,
+        undrawable=int(np.count_nonzero(~timed | (ours & ~seq_known & (space > 0)))),
     )
     return _with_sack(trace, rows)
 
@@ -180,9 +171,8 @@ def _marks(segments: pa.Table) -> NDArray[np.uint8]:
     names = ("retransmission", *COPIES)
     how = _codes(segments["transmission"], names, names.index("first")).astype(np.int64)
     trigger = _codes(segments["trigger"], tuple(TRIGGERS), list(TRIGGERS).index("undecided")).astype(np.int64)
-    needless = segments["needless"].combine_chunks()
-    known = pc.is_valid(needless).to_numpy(zero_copy_only=False)
-    value = pc.fill_null(needless, False).to_numpy(zero_copy_only=False)
+    known = _known(segments["needless"])
+    value = pc.fill_null(segments["needless"], False).to_numpy()
     need = np.where(known, np.where(value, NEEDS.index("needless"), NEEDS.index("needed")), NEEDS.index("unknown"))
     return np.where(how == 0, RETRANSMISSION + len(NEEDS) * trigger + need, how - 1).astype(np.uint8)
 
@@ -255,8 +245,12 @@ def _equals(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
 
 def _ints(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """(values with 0 for null, whether known)."""
-    known = pc.is_valid(column).to_numpy()
-    return pc.fill_null(column, 0).to_numpy().astype(np.int64), known
+    return pc.fill_null(column, 0).to_numpy().astype(np.int64, copy=False), _known(column)
+
+
+def _known(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    known: NDArray[np.bool_] = pc.is_valid(column).to_numpy()
+    return known
 
 
 def _codes(column: pa.ChunkedArray, names: tuple[str, ...], default: int) -> NDArray[np.uint8]:

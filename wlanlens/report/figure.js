@@ -5,7 +5,7 @@ const ROWS = [
   { axis: "yaxis2", y: "y2", share: [0.215, 0.36] },
   { axis: "yaxis3", y: "y3", share: [0, 0.18] },
 ];
-const MARGIN = { l: 54, r: 10, t: 4, b: 40 };
+const MARGIN = { r: 10, t: 4, b: 40 };
 // What a row shows, written over it.
 const NAMES = [["sequence", 1], ["round trip, and the timer over it", 2], ["in flight, and the window over it", 3]];
 
@@ -35,14 +35,19 @@ class Figure {
     new ResizeObserver(() => this.resized()).observe(this.box);
   }
 
+  // Room for labels such as 1.218812GB, which deep zooms need; less of it on a narrow screen.
+  margin() {
+    return { ...MARGIN, l: this.box.clientWidth > 600 ? 72 : 56 };
+  }
+
   size() {
     return { width: Math.max(280, this.box.clientWidth), height: Math.max(320, this.box.clientHeight) };
   }
 
   // Pixels of the plotting area and of a row in it.
   area() {
-    const { width, height } = this.size();
-    return { left: MARGIN.l, top: MARGIN.t, width: width - MARGIN.l - MARGIN.r, height: height - MARGIN.t - MARGIN.b };
+    const { width, height } = this.size(), { l, r, t, b } = this.margin();
+    return { left: l, top: t, width: width - l - r, height: height - t - b };
   }
 
   rowBox(row) {
@@ -61,7 +66,7 @@ class Figure {
     const axis = { zeroline: false, gridcolor: look.faint, linecolor: look.faint, tickfont: { size: 11 }, automargin: false, exponentformat: "SI" };
     const coarse = window.matchMedia("(pointer: coarse)").matches;
     return {
-      ...this.size(), margin: MARGIN, showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
+      ...this.size(), margin: this.margin(), showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
       xaxis: { ...axis, anchor: "y3", range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
@@ -181,7 +186,7 @@ class Figure {
   resized() {
     const { width, height } = this.size();
     if (width === this.plot._fullLayout.width && height === this.plot._fullLayout.height) return;
-    const change = { width, height };
+    const change = { width, height, margin: this.margin() };
     for (const row of ROWS) change[`${row.axis}.domain`] = this.domain(row);
     Plotly.relayout(this.plot, change).then(() => this.draw());
   }

@@ -22,8 +22,11 @@ def seconds(value: float | None) -> str:
 
 
 def summed_seconds(value_ns: int, total_ns: int) -> str:
-    """Seconds of a column that sums: one number of places for all, fixed by the total."""
+    """Seconds of a column that sums: places fixed by the total; what is not nothing never shows as nothing."""
     places = 3 if total_ns >= 1_000_000_000 else 6
+    least = 10 ** (9 - places)
+    if 0 < value_ns < least // 2:
+        return f"<{THIN}{grouped(least / 1e9, places)}{THIN}s"
     return f"{grouped(value_ns / 1e9, places)}{THIN}s"
 
 

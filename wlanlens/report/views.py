@@ -46,6 +46,8 @@ class View:
     undrawable: int
     marks: dict[int, int]
     """Retransmissions by mark."""
+    unheld_retransmissions: int
+    """Retransmissions that the trace does not hold: a flood of them was thinned."""
     packed: str
     """The columns, as `encode.columns` packs them."""
 
@@ -68,7 +70,7 @@ def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey,
 def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
     """Read and pack one connection."""
     rows = flow_rows(trace, key)
-    thinned = missing(trace, key)
+    thinned, unheld = missing(trace, key)
     full = len(rows) + thinned
     columns: dict[str, NDArray[Any]] = {}
     if thinned or full > MOST_ROWS:
@@ -87,20 +89,31 @@ def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
         reduced=bool(columns),
         undrawable=rows.undrawable,
         marks={int(v): int(n) for v, n in zip(values, counts, strict=True)},
+        unheld_retransmissions=unheld,
         packed=encode.columns({**_row_columns(rows), **columns, **_ledger_columns(ledger, key)}),
     )
 
 
-def missing(trace: Trace, key: FlowKey) -> int:
-    """Segments of the connection that `flows` counts and the trace does not hold: it was thinned."""
+def missing(trace: Trace, key: FlowKey) -> tuple[int, int]:
+    """(segments of the connection, retransmissions of the direction) that `flows` counts and the trace does not hold."""
     import pyarrow.compute as pc
 
     if not trace.has("flows"):
-        return 0
+        return 0, 0
     flows, segments = trace.table("flows"), trace.table("segments")
-    counted = pc.sum(flows.filter(pc.equal(flows["flow"], key.flow))["packets"]).as_py() or 0
-    held = pc.sum(pc.equal(segments["flow"], key.flow)).as_py() or 0
-    return max(0, int(counted) - int(held))
+    flows = flows.filter(pc.equal(flows["flow"], key.flow))
+    here = pc.equal(segments["flow"], key.flow)
+    again = pc.and_(
+        pc.equal(segments["direction"], key.direction), pc.equal(segments["transmission"], "retransmission")
+    )
+    resent = flows.filter(pc.equal(flows["direction"], key.direction))["retransmissions"]
+    return _less(flows["packets"], here), _less(resent, pc.and_(here, again))
+
+
+def _less(counted: Any, held: Any) -> int:
+    import pyarrow.compute as pc
+
+    return max(0, int(pc.sum(counted).as_py() or 0) - int(pc.sum(held).as_py() or 0))
 
 
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:

@@ -26,24 +26,15 @@ fn main() -> io::Result<()> {
         }
         out.flush()?;
         for (kind, c) in notes.iter() {
-            eprintln!(
-                "  {} x{} from packet {} byte {}",
-                kind.name(),
-                c.count,
-                c.first_packet,
-                c.first_offset
-            );
+            eprintln!("  {} x{} from packet {} byte {}", kind.name(), c.count, c.first_packet, c.first_offset);
         }
     }
     Ok(())
 }
 
 fn read(path: &Path, count_only: bool, notes: &mut Notes, out: &mut impl Write) -> Result<u64> {
-    let mut source = container::open(if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path)?)
-    })?;
+    let mut source =
+        container::open(if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })?;
     let mut records = 0;
     while let Some(r) = source.next_record(notes)? {
         records += 1;
@@ -51,13 +42,7 @@ fn read(path: &Path, count_only: bool, notes: &mut Notes, out: &mut impl Write) 
             let time = r.time_ns.map_or("none".into(), |t| {
                 format!("{}.{:09}", t.div_euclid(1_000_000_000), t.rem_euclid(1_000_000_000))
             });
-            writeln!(
-                out,
-                "{records}\t{time}\t{}\t{}\t{}",
-                r.wire_bytes,
-                r.data.len(),
-                r.link_type
-            )?;
+            writeln!(out, "{records}\t{time}\t{}\t{}\t{}", r.wire_bytes, r.data.len(), r.link_type)?;
         }
     }
     Ok(records)

@@ -37,13 +37,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Error {
-            kind,
-            what: what.into(),
-            offset: None,
-            next: String::new(),
-            io: None,
-        }
+        Error { kind, what: what.into(), offset: None, next: String::new(), io: None }
     }
 
     pub fn at(mut self, offset: u64) -> Self {
@@ -74,12 +68,6 @@ impl std::error::Error for Error {}
 
 impl From<std::io::Error> for Error {
     fn from(e: std::io::Error) -> Self {
-        Error {
-            kind: ErrorKind::Io,
-            what: e.to_string(),
-            offset: None,
-            next: String::new(),
-            io: Some(e),
-        }
+        Error { kind: ErrorKind::Io, what: e.to_string(), offset: None, next: String::new(), io: Some(e) }
     }
 }

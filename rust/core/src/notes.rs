@@ -110,9 +110,7 @@ pub struct Notes {
 
 impl Default for Notes {
     fn default() -> Self {
-        Notes {
-            counts: vec![Count::default(); NoteKind::ALL.len()],
-        }
+        Notes { counts: vec![Count::default(); NoteKind::ALL.len()] }
     }
 }
 
@@ -142,9 +140,6 @@ impl Notes {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (NoteKind, Count)> + '_ {
-        NoteKind::ALL
-            .iter()
-            .map(|k| (*k, self.counts[*k as usize]))
-            .filter(|(_, c)| c.count > 0)
+        NoteKind::ALL.iter().map(|k| (*k, self.counts[*k as usize])).filter(|(_, c)| c.count > 0)
     }
 }

@@ -9,17 +9,11 @@ pub struct Addr {
 
 impl Addr {
     pub fn v4(bytes: [u8; 4]) -> Self {
-        Addr {
-            bits: u128::from(u32::from_be_bytes(bytes)),
-            v6: false,
-        }
+        Addr { bits: u128::from(u32::from_be_bytes(bytes)), v6: false }
     }
 
     pub fn v6(bytes: [u8; 16]) -> Self {
-        Addr {
-            bits: u128::from_be_bytes(bytes),
-            v6: true,
-        }
+        Addr { bits: u128::from_be_bytes(bytes), v6: true }
     }
 }
 

@@ -88,14 +88,7 @@ impl Reader {
 
     /// Read records until a batch is full or the capture ends.
     fn fill(&mut self) -> Result<()> {
-        let Reader {
-            source,
-            packets,
-            tracker,
-            notes,
-            progress,
-            ..
-        } = self;
+        let Reader { source, packets, tracker, notes, progress, .. } = self;
         let mut seen = 0;
         while packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
             let Some(record) = source.next_record(notes)? else {

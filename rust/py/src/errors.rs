@@ -18,10 +18,8 @@ pub fn to_py(py: Python<'_>, e: Error) -> PyErr {
         ErrorKind::UnsupportedLinkType => "UnsupportedLinkType",
         ErrorKind::CorruptCapture | ErrorKind::Io => "CorruptCapture",
     };
-    let made = py
-        .import("wlanlens.errors")
-        .and_then(|m| m.getattr(class))
-        .and_then(|c| c.call1((e.what, e.offset, e.next)));
+    let made =
+        py.import("wlanlens.errors").and_then(|m| m.getattr(class)).and_then(|c| c.call1((e.what, e.offset, e.next)));
     match made {
         Ok(instance) => PyErr::from_value(instance),
         Err(broken) => broken,

@@ -71,10 +71,7 @@ fn records<'py>(py: Python<'py>, path: Option<PathBuf>, wanted: Vec<u64>) -> PyR
         Ok(out)
     });
     let rows = found.map_err(|e| errors::to_py(py, e))?;
-    Ok(rows
-        .into_iter()
-        .map(|(n, t, w, d, l, o)| (n, t, w, PyBytes::new(py, &d), l, o))
-        .collect())
+    Ok(rows.into_iter().map(|(n, t, w, d, l, o)| (n, t, w, PyBytes::new(py, &d), l, o)).collect())
 }
 
 /// A file, or standard input.
@@ -91,6 +88,9 @@ fn build_info() -> (&'static str, bool) {
     (env!("CARGO_PKG_VERSION"), cfg!(debug_assertions))
 }
 
+/// (name, severity, count, first_packet, first_offset, sentence)
+type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
+
 /// Reads one capture, a batch of tables at a time. One thread at a time may call it.
 #[pyclass(frozen)]
 struct Reader {
@@ -99,10 +99,7 @@ struct Reader {
 
 impl Reader {
     fn with<T>(&self, f: impl FnOnce(&mut CoreReader) -> T) -> PyResult<T> {
-        let mut guard = self
-            .inner
-            .lock()
-            .map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
+        let mut guard = self.inner.lock().map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
         Ok(f(&mut guard))
     }
 }
@@ -117,18 +114,14 @@ impl Reader {
             Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track))
         });
         match opened {
-            Ok(reader) => Ok(Reader {
-                inner: Mutex::new(reader),
-            }),
+            Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
             Err(e) => Err(errors::to_py(py, e)),
         }
     }
 
     /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
     fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let batches = py
-            .detach(|| self.with(CoreReader::next_batches))?
-            .map_err(|e| errors::to_py(py, e))?;
+        let batches = py.detach(|| self.with(CoreReader::next_batches))?.map_err(|e| errors::to_py(py, e))?;
         let out = PyList::empty(py);
         for (name, batch) in batches {
             out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
@@ -137,34 +130,19 @@ impl Reader {
     }
 
     /// What was odd so far: [(name, severity, count, first_packet, first_offset, sentence), ...].
-    fn notes(&self) -> PyResult<Vec<(&'static str, &'static str, u64, u64, u64, &'static str)>> {
+    fn notes(&self) -> PyResult<Vec<NoteRow>> {
         self.with(|r| {
             r.notes()
                 .iter()
-                .map(|(k, c)| {
-                    (
-                        k.name(),
-                        k.severity().name(),
-                        c.count,
-                        c.first_packet,
-                        c.first_offset,
-                        k.sentence(),
-                    )
-                })
+                .map(|(k, c)| (k.name(), k.severity().name(), c.count, c.first_packet, c.first_offset, k.sentence()))
                 .collect()
         })
     }
 
     /// Format, compression, counts, times, link types, interfaces and texts of the file so far.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (sniffed, interfaces, texts, progress) = self.with(|r| {
-            (
-                r.source().sniffed(),
-                r.source().interfaces(),
-                r.source().texts(),
-                r.progress().clone(),
-            )
-        })?;
+        let (sniffed, interfaces, texts, progress) =
+            self.with(|r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
         let out = PyDict::new(py);
         out.set_item("format", sniffed.format)?;
         out.set_item("compression", sniffed.compression)?;
@@ -175,10 +153,8 @@ impl Reader {
         out.set_item("last_ns", progress.last_ns)?;
         out.set_item("wire_bytes", progress.wire_bytes)?;
         out.set_item("link_types", progress.link_types)?;
-        let rows: Vec<_> = interfaces
-            .into_iter()
-            .map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped))
-            .collect();
+        let rows: Vec<_> =
+            interfaces.into_iter().map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped)).collect();
         out.set_item("interfaces", rows)?;
         out.set_item("texts", texts)?;
         Ok(out)

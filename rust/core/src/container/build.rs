@@ -13,17 +13,11 @@ pub const T0: u32 = 1_700_000_000;
 
 /// A number in either byte order.
 pub fn u32s(big_endian: bool, words: &[u32]) -> Vec<u8> {
-    words
-        .iter()
-        .flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() })
-        .collect()
+    words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
 }
 
 pub fn u16s(big_endian: bool, words: &[u16]) -> Vec<u8> {
-    words
-        .iter()
-        .flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() })
-        .collect()
+    words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
 }
 
 /// What a pcap file header says.
@@ -38,13 +32,7 @@ pub struct Pcap {
 
 impl Default for Pcap {
     fn default() -> Self {
-        Pcap {
-            magic: 0xa1b2_c3d4,
-            version: (2, 4),
-            snaplen: 262_144,
-            network: 1,
-            big_endian: false,
-        }
+        Pcap { magic: 0xa1b2_c3d4, version: (2, 4), snaplen: 262_144, network: 1, big_endian: false }
     }
 }
 
@@ -104,12 +92,7 @@ pub fn option(big_endian: bool, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 pub fn shb(big_endian: bool, options: &[u8]) -> Vec<u8> {
-    let fixed = [
-        u32s(big_endian, &[0x1a2b_3c4d]),
-        u16s(big_endian, &[1, 0]),
-        vec![0xff; 8],
-    ]
-    .concat();
+    let fixed = [u32s(big_endian, &[0x1a2b_3c4d]), u16s(big_endian, &[1, 0]), vec![0xff; 8]].concat();
     block(big_endian, 0x0a0d_0d0a, &[&fixed[..], options].concat())
 }
 
@@ -195,10 +178,7 @@ pub fn read(input: impl Read + Send + 'static) -> Result<ReadOut> {
         rows.push(Row::of(&r));
     }
     assert!(source.next_record(&mut notes)?.is_none(), "the end stays the end");
-    Ok((
-        rows,
-        notes.iter().map(|(k, c)| (k.name(), c.count, c.first_offset)).collect(),
-    ))
+    Ok((rows, notes.iter().map(|(k, c)| (k.name(), c.count, c.first_offset)).collect()))
 }
 
 pub fn read_bytes(bytes: &[u8]) -> Result<ReadOut> {
@@ -212,10 +192,5 @@ pub fn rows(bytes: &[u8]) -> Vec<Row> {
 
 /// Names of the notes on bytes that must be readable.
 pub fn notes(bytes: &[u8]) -> Vec<&'static str> {
-    read_bytes(bytes)
-        .expect("readable")
-        .1
-        .into_iter()
-        .map(|n| n.0)
-        .collect()
+    read_bytes(bytes).expect("readable").1.into_iter().map(|n| n.0).collect()
 }

@@ -208,12 +208,7 @@ mod tests {
     #[test]
     fn pieces_and_interrupts_make_one_stream() {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
-        let dribble = Dribble {
-            bytes: bytes.clone(),
-            at: 0,
-            step: 997,
-            interrupt: false,
-        };
+        let dribble = Dribble { bytes: bytes.clone(), at: 0, step: 997, interrupt: false };
         let mut b = Bytes::new(Box::new(Plain(Box::new(dribble))));
         let mut back = Vec::new();
         while b.fill(1) {

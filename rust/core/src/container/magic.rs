@@ -27,41 +27,16 @@ const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
     ("netmon", "a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 1.0"),
     ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 2.0"),
-    (
-        "nettl",
-        "an HP-UX 9 nettl capture",
-        CONVERT,
-        b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0",
-    ),
+    ("nettl", "an HP-UX 9 nettl capture", CONVERT, b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0"),
     ("nettl", "an HP-UX nettl capture", CONVERT, b"TR\0d\0"),
-    (
-        "peektagged",
-        "a WildPackets EtherPeek or OmniPeek capture",
-        CONVERT,
-        b"\x7fver",
-    ),
-    (
-        "radcom",
-        "a RADCOM analyzer capture",
-        CONVERT,
-        b"\x42\xd2\0\x34\x12\x66\x22\x88",
-    ),
+    ("peektagged", "a WildPackets EtherPeek or OmniPeek capture", CONVERT, b"\x7fver"),
+    ("radcom", "a RADCOM analyzer capture", CONVERT, b"\x42\xd2\0\x34\x12\x66\x22\x88"),
     ("visual", "a Visual Networks capture", CONVERT, b"\x05VNF"),
-    (
-        "observer",
-        "a Network Instruments Observer capture",
-        CONVERT,
-        b"ObserverPktBuffe",
-    ),
+    ("observer", "a Network Instruments Observer capture", CONVERT, b"ObserverPktBuffe"),
     ("k12", "a Tektronix K12 capture", CONVERT, b"\0\0\x02\0\x12\x05\0\x10"),
     ("btsnoop", "a Bluetooth btsnoop log", CONVERT, b"btsnoop\0"),
     ("blf", "a Vector BLF log", CONVERT, b"LOGG"),
-    (
-        "kismet",
-        "an SQLite file, perhaps a Kismet log",
-        "convert it with `kismetdb_to_pcap`",
-        b"SQLite format 3\0",
-    ),
+    ("kismet", "an SQLite file, perhaps a Kismet log", "convert it with `kismetdb_to_pcap`", b"SQLite format 3\0"),
 ];
 
 /// Archives and compressions that are not undone, with the command that does.
@@ -73,19 +48,9 @@ const PACKED: &[(&str, &str, &str, &[u8])] = &[
     ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
     ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
     ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
-    (
-        "lz4-legacy",
-        "legacy lz4 data",
-        "unpack it with `lz4 -d`",
-        b"\x02\x21\x4c\x18",
-    ),
+    ("lz4-legacy", "legacy lz4 data", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
     ("compress", "compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
-    (
-        "lzma",
-        "lzma data",
-        "unpack it with `xz -d --format=lzma`",
-        b"\x5d\0\0\x80\0",
-    ),
+    ("lzma", "lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
 ];
 
 /// Compressions that are undone, but once only.
@@ -97,11 +62,7 @@ const AGAIN: &[(&str, &str, &str, &[u8])] = &[
 
 fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {
     let row = table.iter().find(|row| head.starts_with(row.3))?;
-    Some(Foreign {
-        format: row.0,
-        what: row.1,
-        next: row.2,
-    })
+    Some(Foreign { format: row.0, what: row.1, next: row.2 })
 }
 
 /// A format that is known but not read.
@@ -111,11 +72,7 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
         .or_else(|| look_up(AGAIN, head))
         .or_else(|| {
             let tar = head.get(257..262) == Some(b"ustar");
-            tar.then_some(Foreign {
-                format: "tar",
-                what: "a tar archive",
-                next: "unpack it with `tar xf`",
-            })
+            tar.then_some(Foreign { format: "tar", what: "a tar archive", next: "unpack it with `tar xf`" })
         })
         .or_else(|| {
             is_lanalyzer(head).then_some(Foreign {
@@ -124,13 +81,7 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
                 next: CONVERT,
             })
         })
-        .or_else(|| {
-            is_erf(head).then_some(Foreign {
-                format: "erf",
-                what: "an Endace ERF capture",
-                next: CONVERT,
-            })
-        })
+        .or_else(|| is_erf(head).then_some(Foreign { format: "erf", what: "an Endace ERF capture", next: CONVERT }))
 }
 
 /// LANalyzer: a header record (type 0x1001 or 0x1007, little-endian) whose version field follows its length.
@@ -163,9 +114,7 @@ fn is_erf(head: &[u8]) -> bool {
 
 /// A guess for the message about bytes that are no capture at all.
 pub fn describe(head: &[u8]) -> &'static str {
-    let text = String::from_utf8_lossy(&head[..head.len().min(64)])
-        .trim_start()
-        .to_ascii_lowercase();
+    let text = String::from_utf8_lossy(&head[..head.len().min(64)]).trim_start().to_ascii_lowercase();
     if head.is_empty() {
         "the input is empty"
     } else if text.starts_with("<!doctype") || text.starts_with("<html") {
@@ -183,11 +132,7 @@ pub fn describe(head: &[u8]) -> &'static str {
 
 /// The error about bytes that are neither pcap nor pcapng; `inside` names the compression they came out of.
 pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
-    let within = if inside.is_empty() {
-        String::new()
-    } else {
-        format!(" inside {inside}")
-    };
+    let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
         let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
             "; one layer of compression is undone, no more"
@@ -197,9 +142,7 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
         let what = format!("{}{within} cannot be read{only}", f.what);
         return Err(Error::new(ErrorKind::UnsupportedFormat, what).next(f.next));
     }
-    Err(
-        Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
-            .at(0)
-            .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"),
-    )
+    Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
+        .at(0)
+        .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"))
 }

@@ -72,11 +72,7 @@ pub fn sniff(head: &[u8]) -> Option<Sniffed> {
         return sniff_plain(head, "");
     };
     let inner = compression.peek(head, limits::SNIFF_BYTES);
-    let unseen = Sniffed {
-        format: "",
-        compression: compression.name(),
-        readable: true,
-    };
+    let unseen = Sniffed { format: "", compression: compression.name(), readable: true };
     match inner.len() {
         0 => Some(unseen),
         _ => sniff_plain(&inner, compression.name()),
@@ -85,24 +81,12 @@ pub fn sniff(head: &[u8]) -> Option<Sniffed> {
 
 fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     if pcap::is_pcap(head) {
-        return Some(Sniffed {
-            format: "pcap",
-            compression,
-            readable: pcap::is_readable(head),
-        });
+        return Some(Sniffed { format: "pcap", compression, readable: pcap::is_readable(head) });
     }
     if pcapng::is_section_header(head) {
-        return Some(Sniffed {
-            format: "pcapng",
-            compression,
-            readable: true,
-        });
+        return Some(Sniffed { format: "pcapng", compression, readable: true });
     }
-    magic::foreign(head).map(|f| Sniffed {
-        format: f.format,
-        compression,
-        readable: false,
-    })
+    magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
 
 /// An interface of a capture file.
@@ -138,10 +122,7 @@ pub fn open(input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
                 ErrorKind::CorruptCapture,
                 format!("the {name} data is damaged before its first byte of content"),
             ),
-            None => Error::new(
-                ErrorKind::UnknownFormat,
-                format!("there is nothing inside the {name} file"),
-            ),
+            None => Error::new(ErrorKind::UnknownFormat, format!("there is nothing inside the {name} file")),
         });
     }
     open_plain(inner, name)

@@ -21,10 +21,7 @@ fn every_compression_by_content() {
         let packed = pack(&plain);
         assert_eq!(read_bytes(&packed).unwrap(), (whole.clone(), vec![]), "{name}");
         let sniffed = sniff(&packed).unwrap();
-        assert_eq!(
-            (sniffed.format, sniffed.compression, sniffed.readable),
-            ("pcap", name, true)
-        );
+        assert_eq!((sniffed.format, sniffed.compression, sniffed.readable), ("pcap", name, true));
         let (front, back) = plain.split_at(1001);
         assert_eq!(rows(&[pack(front), pack(back)].concat()), whole, "{name}: two members");
         let ng = pack(&pcapng(true, 50));
@@ -48,20 +45,12 @@ fn damaged_compression_keeps_what_came_out() {
         assert!(notes.iter().any(|n| n.0 == "compressed_cut"), "{name} {notes:?}");
         assert_eq!(kept[..], whole[..kept.len()]);
         let (kept, notes) = read_bytes(&[packed.clone(), vec![0xab; 100]].concat()).unwrap();
-        assert_eq!(
-            (kept.len(), notes),
-            (6000, vec![("trailing_bytes", 1, plain.len() as u64)]),
-            "{name}"
-        );
+        assert_eq!((kept.len(), notes), (6000, vec![("trailing_bytes", 1, plain.len() as u64)]), "{name}");
         let mut wrong = packed.clone();
         let sum = packed.len() - if name == "gzip" { 8 } else { 4 };
         wrong[sum] ^= 1;
         let (kept, notes) = read_bytes(&wrong).unwrap();
-        assert_eq!(
-            (kept.len(), notes),
-            (6000, vec![("checksum_wrong", 1, plain.len() as u64)]),
-            "{name}"
-        );
+        assert_eq!((kept.len(), notes), (6000, vec![("checksum_wrong", 1, plain.len() as u64)]), "{name}");
     }
     let padded = [gzip(&plain), vec![0; 1000]].concat();
     assert_eq!(read_bytes(&padded).unwrap(), (whole, vec![]));
@@ -100,10 +89,7 @@ fn one_layer_only() {
         for (inner, again) in PACKS {
             let e = read_bytes(&pack(&again(&plain))).unwrap_err();
             assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
-            assert!(
-                e.what.contains(inner) && e.what.contains(outer) && e.what.contains("one layer"),
-                "{e}"
-            );
+            assert!(e.what.contains(inner) && e.what.contains(outer) && e.what.contains("one layer"), "{e}");
         }
         let e = read_bytes(&pack(b"hello, world\n")).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
@@ -122,11 +108,7 @@ fn foreign_formats_are_named_with_a_way_out() {
         (b"RTSS\0\x01", "netmon", "editcap"),
         (b"iptrace 2.0", "iptrace", "editcap"),
         (b"TR\0d\0", "nettl", "editcap"),
-        (
-            b"\x01\x10\x4c\0\x01\x05Trace Display Trace File",
-            "lanalyzer",
-            "editcap",
-        ),
+        (b"\x01\x10\x4c\0\x01\x05Trace Display Trace File", "lanalyzer", "editcap"),
         (b"\xfd7zXZ\0", "xz", "xz -d"),
         (b"BZh91AY", "bzip2", "bunzip2"),
         (b"PK\x03\x04", "zip", "unzip"),
@@ -138,9 +120,7 @@ fn foreign_formats_are_named_with_a_way_out() {
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.next.contains(word), "{e}");
     }
-    let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]]
-        .concat()
-        .repeat(2);
+    let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]].concat().repeat(2);
     assert_eq!(sniff(&erf).map(|s| s.format), Some("erf"));
     for head in [&b""[..], b"hello", b"<!doctype html><script>", &[0; 512], &[0x77; 600]] {
         assert_eq!(sniff(head), None);
@@ -149,10 +129,7 @@ fn foreign_formats_are_named_with_a_way_out() {
         assert!(!e.to_string().contains("script"));
     }
     let tar = [&[b'a'; 257][..], b"ustar\0"].concat();
-    assert!(read_bytes(&gzip(&tar))
-        .unwrap_err()
-        .what
-        .contains("tar archive inside gzip"));
+    assert!(read_bytes(&gzip(&tar)).unwrap_err().what.contains("tar archive inside gzip"));
 }
 
 /// Never ends; counts nothing, allocates nothing.
@@ -202,10 +179,7 @@ impl Drop for Failing {
 
 #[test]
 fn an_error_of_the_system_is_raised_first_and_noted_later() {
-    let failing = |bytes: Vec<u8>| Failing {
-        bytes: io::Cursor::new(bytes),
-        dropped: Arc::default(),
-    };
+    let failing = |bytes: Vec<u8>| Failing { bytes: io::Cursor::new(bytes), dropped: Arc::default() };
     let e = read(failing(Vec::new())).unwrap_err();
     assert_eq!(e.io.and_then(|e| e.raw_os_error()), Some(5));
     for (_, pack) in PACKS {
@@ -220,17 +194,11 @@ fn an_error_of_the_system_is_raised_first_and_noted_later() {
 fn the_thread_ends_when_the_reader_is_dropped() {
     let dropped = Arc::new(AtomicBool::new(false));
     let zeros = [gzip(&Pcap::default().file(1)), gzip(&vec![1; 64 << 20])].concat();
-    let input = Failing {
-        bytes: io::Cursor::new(zeros),
-        dropped: dropped.clone(),
-    };
+    let input = Failing { bytes: io::Cursor::new(zeros), dropped: dropped.clone() };
     drop(open(Box::new(input)).unwrap());
     let begin = Instant::now();
     while !dropped.load(Ordering::SeqCst) {
-        assert!(
-            begin.elapsed() < Duration::from_secs(10),
-            "the thread still holds its input"
-        );
+        assert!(begin.elapsed() < Duration::from_secs(10), "the thread still holds its input");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -238,19 +206,8 @@ fn the_thread_ends_when_the_reader_is_dropped() {
 /// A capture with every kind of block and record, for mutation.
 fn rich_pcapng(big_endian: bool) -> Vec<u8> {
     let e = big_endian;
-    let options = [
-        option(e, 1, b"comment"),
-        option(e, 2, &u32s(e, &[0x82])),
-        option(e, 0, b""),
-    ]
-    .concat();
-    let if_options = [
-        option(e, 2, b"eth0"),
-        option(e, 9, &[9]),
-        option(e, 13, &[4]),
-        option(e, 14, &[1; 8]),
-    ]
-    .concat();
+    let options = [option(e, 1, b"comment"), option(e, 2, &u32s(e, &[0x82])), option(e, 0, b"")].concat();
+    let if_options = [option(e, 2, b"eth0"), option(e, 9, &[9]), option(e, 13, &[4]), option(e, 14, &[1; 8])].concat();
     [
         shb(e, &option(e, 3, b"Linux")),
         idb(e, 1, 96, &if_options),
@@ -270,18 +227,8 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
 /// Sound files of every kind.
 fn seeds() -> Vec<Vec<u8>> {
     let p = Pcap::default();
-    let swapped = Pcap {
-        big_endian: true,
-        magic: 0xa1b2_3c4d,
-        version: (2, 3),
-        ..p
-    };
-    let mut out = vec![
-        p.file(12),
-        [p.file(3), swapped.file(4)].concat(),
-        rich_pcapng(false),
-        rich_pcapng(true),
-    ];
+    let swapped = Pcap { big_endian: true, magic: 0xa1b2_3c4d, version: (2, 3), ..p };
+    let mut out = vec![p.file(12), [p.file(3), swapped.file(4)].concat(), rich_pcapng(false), rich_pcapng(true)];
     for (_, pack) in PACKS {
         out.push([pack(&p.file(3)), pack(&p.records(9))].concat());
     }

@@ -7,9 +7,6 @@ use super::need::AckFacts;
 use super::out::Out;
 use crate::limits;
 
-/// Shortest distance of two ACKs that tells the pace of the path, ns.
-const PACE_GAP_NS: i64 = 1_000_000;
-
 /// An ACK as its receiver, the sender of the data, reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
@@ -58,7 +55,12 @@ pub struct AckOutcome {
     pub made: Option<i64>,
     /// When the newest byte that it covers was sent.
     pub newest_sent: Option<i64>,
+    /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
+    pub burst: i64,
 }
+
+/// Segments sent closer together than this left in one burst: a scheduler's tick, below any round trip worth waiting for.
+const BURST_GAP_NS: i64 = 1_000_000;
 
 /// What the runs that an ACK covered tell together.
 #[derive(Default)]
@@ -67,6 +69,10 @@ struct Covered {
     edge: Option<Run>,
     newest: Option<Run>,
     resent: bool,
+    /// Holes that the tap had noticed and nothing filled.
+    holes: u64,
+    /// Bytes sent back to back up to the newest.
+    burst: i64,
     /// By the echoed timestamp: when the copy was sent that made this ACK.
     echoed: Option<i64>,
 }
@@ -83,6 +89,7 @@ impl Half {
             unseen: false,
             made: None,
             newest_sent: None,
+            burst: 0,
         };
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
@@ -101,11 +108,7 @@ impl Half {
         o.dsack = dsack.is_some();
         if let Some((left, right)) = dsack {
             if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
-                if self
-                    .doubled
-                    .remove(i)
-                    .is_some_and(|d| out.segments.doubled_by_network(d.0))
-                {
+                if self.doubled.remove(i).is_some_and(|d| out.segments.doubled_by_network(d.0)) {
                     self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                     self.tally.duplicates[0] += 1;
                 }
@@ -117,6 +120,11 @@ impl Half {
         let mut edge_original = None;
         if a.ack > self.una {
             let c = self.cover(a);
+            if c.holes > 0 {
+                // Acknowledged, so they arrived, though they never came by.
+                out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
+                self.tally.acks_unseen += 1;
+            }
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
             o.newest_sent = c.newest.map(|r| r.t_last);
@@ -126,17 +134,11 @@ impl Half {
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
             let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
-            self.edge_filled = c
-                .edge
-                .filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last))
-                .map(|r| r.t_last);
+            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
             let segments = o.acked / self.mss();
-            self.unspent_dupacks = self
-                .unspent_dupacks
-                .saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
+            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
             self.answered = false;
-            self.learn_pace(a.t, o.acked);
             self.last_advance = Some(a.t);
             self.last_ack = Some(a.t);
             self.probe = self.probe.filter(|p| p.end > a.ack);
@@ -211,22 +213,6 @@ impl Half {
         self.seq.advance(a.ack);
     }
 
-    /// The fastest that bytes were acknowledged while more were under way: what the path carries. Gaps below 1 ms tell of
-    /// ACKs that came together, not of the path.
-    fn learn_pace(&mut self, t: i64, acked: i64) {
-        if let (Some(before), true) = (self.last_advance, self.flight() > 0) {
-            let gap = t.saturating_sub(before);
-            if gap >= PACE_GAP_NS && acked > 0 {
-                self.pace = self.pace.max(acked as f64 / gap as f64);
-            }
-        }
-    }
-
-    /// How long the path takes for so many bytes, once its pace is known; 0 before.
-    pub fn carry_ns(&self, bytes: i64) -> i64 {
-        if self.pace > 0.0 { (bytes as f64 / self.pace) as i64 } else { 0 }
-    }
-
     fn note_window(&mut self, a: &Ack<'_>) {
         self.raw_window = Some(a.raw_window);
         self.window = a.window;
@@ -278,7 +264,7 @@ impl Half {
     fn cover(&mut self, a: &Ack<'_>) -> Covered {
         let mut c = Covered::default();
         let echo = a.timestamps.map(|t| t.1);
-        let (past, sacked_bytes) = (&mut self.past, &mut self.sacked_bytes);
+        let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
         self.board.acked(a.ack, |r| {
             if c.edge.is_none() {
                 c.edge = Some(*r);
@@ -287,7 +273,10 @@ impl Half {
                 *sacked_bytes -= r.end - r.start;
             }
             c.resent |= r.copies > 1 || r.unseen;
+            c.holes += u64::from(r.unseen && r.t_first < a.t && captured_from.is_some_and(|from| r.start >= from));
             if !r.unseen && !r.merged {
+                let apart = c.newest.is_none_or(|n| r.t_first - n.t_first > BURST_GAP_NS);
+                c.burst = r.end - r.start + if apart { 0 } else { c.burst };
                 c.newest = Some(*r);
                 if let (Some(echo), None) = (echo, c.echoed) {
                     if r.tsval_first == echo {
@@ -323,6 +312,9 @@ impl Half {
         o.ambiguous = Some(c.resent && c.echoed.is_none());
         let Some(rtt) = rtt.filter(|r| *r >= 0) else { return };
         o.rtt = Some(rtt);
+        if !c.resent {
+            o.burst = c.burst;
+        }
         // Written only when it falls: a fresh store would stall the loads of every later use.
         if self.rtt_least.is_none_or(|least| rtt < least) {
             self.rtt_least = Some(rtt);
@@ -341,11 +333,7 @@ impl Half {
 
     /// New data was acknowledged: the wait of every open timeout is over.
     fn progress(&mut self, a: &Ack<'_>) {
-        for timeout in self
-            .timeouts
-            .iter_mut()
-            .filter(|t| t.progress.is_none() && a.ack > t.start)
-        {
+        for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
             timeout.progress = Some((a.t, a.packet));
         }
         self.expired_at = -1;
@@ -354,11 +342,7 @@ impl Half {
     /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.
     fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
-        let past_point = if a.sack_ok {
-            self.una >= self.recover
-        } else {
-            self.una > self.recover
-        };
+        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         match self.phase {
             Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
                 self.end_recovery(a.t, RecoveryEnd::Acked, out);
@@ -378,11 +362,7 @@ impl Half {
                 }
             }
             Phase::Open | Phase::Disorder => {
-                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 {
-                    Phase::Disorder
-                } else {
-                    Phase::Open
-                };
+                self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 { Phase::Disorder } else { Phase::Open };
             }
             _ => {}
         }

@@ -1,25 +1,20 @@
 //! One TCP connection: each packet is read as an ACK by one sender and as a sending by the other.
 
 use super::ack::{Ack, AckKind, AckOutcome};
-use super::half::{Half, Recovery, Timeout};
+use super::half::Half;
 use super::intervals::{Life, Piece};
-use super::kinds::{Kind, Phase, RecoveryEnd, State, Transmission, Trigger};
+use super::kinds::{Kind, State, Transmission};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::tap::NEAR;
-use crate::limits;
+use super::waits::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
-const MS: i64 = 1_000_000;
 /// Time stands still 73 years after the capture's start, so that sums of times cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
 /// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
 const DAMAGED_REACH: i64 = 1 << 20;
-/// Shortest delayed-ACK stall: half of Linux' least delay of 40 ms, far above any processing time.
-const DELAYED_ACK_NS: i64 = 25 * MS;
-/// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
-const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,13 +41,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(id: u32, start: i64, packet: u64) -> Self {
-        let mut c = Connection {
-            id,
-            start,
-            start_packet: packet,
-            last_t: start,
-            ..Default::default()
-        };
+        let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.halves[1].reverse = true;
         for h in &mut c.halves {
             h.expired_at = -1;
@@ -94,11 +83,7 @@ impl Connection {
         let rel_seq = me.seq.rel(tcp.seq);
         let has_ack = tcp.flags & flags::ACK != 0;
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
-        let (syn, fin, rst) = (
-            tcp.flags & flags::SYN != 0,
-            tcp.flags & flags::FIN != 0,
-            tcp.flags & flags::RST != 0,
-        );
+        let (syn, fin, rst) = (tcp.flags & flags::SYN != 0, tcp.flags & flags::FIN != 0, tcp.flags & flags::RST != 0);
         let span = i64::from(payload) + i64::from(syn) + i64::from(fin);
 
         me.tally.packets += 1;
@@ -158,10 +143,7 @@ impl Connection {
         let previous_packet = me.previous_packet.replace(t);
 
         // What both senders were waiting for until this packet.
-        let before = [
-            wait_state(&*me, self.handshake_done),
-            wait_state(&*peer, self.handshake_done),
-        ];
+        let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
         let last_send_of_peer = peer.last_send;
 
         let mut acked: Option<AckOutcome> = None;
@@ -204,11 +186,7 @@ impl Connection {
             // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
             let closed = me.window == Some(0) || me.raw_window == Some(0);
             if !syn && !fin && payload <= 1 && start == me.una - 1 && me.end > 1 {
-                kind = if closed && !me.drained() {
-                    Kind::WindowProbe
-                } else {
-                    Kind::KeepAlive
-                };
+                kind = if closed && !me.drained() { Kind::WindowProbe } else { Kind::KeepAlive };
                 me.keepalive_open = true;
             } else if payload > 0 && payload <= 2 && closed && start == me.una && me.end - me.una <= 2 {
                 kind = Kind::WindowProbe;
@@ -300,19 +278,17 @@ impl Connection {
             let silent = last_send_of_peer.map_or(0, |s| t - s);
             let stall = delayed_ack(peer, &o, before[1].0, silent, t - life.now());
             if stall > 0 {
-                life.pass(Piece {
-                    end: t - stall,
-                    packets: 0,
-                    ..piece(before[1].0, before[1].1, peer, 0, None)
-                });
+                life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                if peer.ns_per_kib.is_none() {
+                    life.doubt_stall(peer.flight_sent);
+                }
             } else {
-                let (state, timeout) = if o.unseen {
-                    (State::NotCaptured, None)
-                } else {
-                    before[1]
-                };
+                let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
                 life.pass(piece(state, timeout, peer, o.acked, o.rtt));
+                if let Some(ns_per_kib) = peer.learn_speed(&o) {
+                    life.settle_stall(ns_per_kib);
+                }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 life.acked();
@@ -339,11 +315,7 @@ impl Connection {
             if let Some(o) = &acked {
                 row.rtt_ns = o.rtt;
                 row.rtt_ambiguous = o.ambiguous;
-                row.dupacks = if o.kind == AckKind::Duplicate {
-                    subject.dupacks
-                } else {
-                    0
-                };
+                row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };
             }
             out.segments.push(&row, false);
             if fin || rst {
@@ -407,10 +379,8 @@ impl Connection {
                     }
                     let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
                     if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) = (
-                            to_server.saturating_mul(NEAR) < to_client,
-                            to_client.saturating_mul(NEAR) < to_server,
-                        );
+                        let (near_b, near_a) =
+                            (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
                         let [a, b] = &mut self.halves;
                         (a.near_sender, a.near_receiver) = (near_a, near_b);
                         (b.near_sender, b.near_receiver) = (near_b, near_a);
@@ -481,6 +451,7 @@ const NO_ACK: AckOutcome = AckOutcome {
     unseen: false,
     made: None,
     newest_sent: None,
+    burst: 0,
 };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
@@ -492,318 +463,5 @@ fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
         () if f & flags::FIN != 0 => Kind::Fin,
         () if payload > 0 => Kind::Data,
         () => Kind::Ack,
-    }
-}
-
-/// What a sender waits for, from what is outstanding, the window and its phase.
-fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
-    if !handshake_done {
-        return (State::Handshake, None);
-    }
-    let flight = h.flight();
-    // A window below one segment is as good as closed: senders wait (RFC 9293 section 3.8.6.2.1).
-    let closed = h
-        .window
-        .is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
-    if flight <= 0 {
-        return match () {
-            () if h.fin_end.is_some_and(|f| h.una >= f) => (State::Closing, None),
-            () if closed => (State::ZeroWindow, None),
-            () => (State::Idle, None),
-        };
-    }
-    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
-        let state = if t.backoff == 0 {
-            State::RtoWait
-        } else {
-            State::BackoffWait
-        };
-        return (state, Some(t.packet));
-    }
-    match h.phase {
-        Phase::Loss => (State::LossRecovery, h.last_timeout),
-        Phase::Recovery => (State::FastRecovery, None),
-        _ if h.window == Some(0) => (State::ZeroWindow, None),
-        _ if h.window.is_some_and(|w| flight + h.mss() > i64::from(w)) => (State::WindowLimited, None),
-        _ if !h.start_over => (State::SlowStart, None),
-        _ => (State::Transfer, None),
-    }
-}
-
-/// How long the receiver kept the ACK of everything outstanding back, while the sender was silent.
-fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
-    if o.kind != AckKind::Advance
-        || h.flight() > 0
-        || h.phase == Phase::Loss
-        || !matches!(
-            state,
-            State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow
-        )
-    {
-        return 0;
-    }
-    let Some(least) = h.rtt_least else { return 0 };
-    // The bytes sent last stood behind the others of the flight.
-    let over = silent.saturating_sub(least).saturating_sub(h.carry_ns(o.acked));
-    // An ACK that its own time stamp shows to have been made long before was held on the way, not delayed.
-    let held = o
-        .made
-        .is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
-    if over < DELAYED_ACK_NS || over > DELAYED_ACK_MAX_NS || gap < DELAYED_ACK_NS || held {
-        return 0;
-    }
-    over.min(gap)
-}
-
-impl Half {
-    /// Nothing is waiting to be sent, as far as a tap can know: the last data was pushed and everything is acknowledged.
-    fn drained(&self) -> bool {
-        self.fin_end.is_some()
-    }
-
-    /// Keep a duplicate's row for the DSACK that may follow.
-    fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
-        if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
-            if self.doubled.len() >= limits::RECENT_PACKETS {
-                self.doubled.pop_front();
-            }
-            self.doubled.push_back((row, start, start + span));
-        }
-    }
-
-    /// The sender's columns of a row.
-    fn describe(&self, row: &mut SegmentRow) {
-        row.flight = Some(self.flight_u32());
-        row.window = self.window;
-        row.srtt_ns = self.timer.srtt();
-        row.rttvar_ns = self.timer.rttvar();
-        row.rto_ns = self.rto();
-        row.phase = Some(self.phase);
-    }
-
-    /// Everything that follows from having sent: phases, timeouts, recoveries, open questions, the row.
-    fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
-        let t = s.t;
-        if o.transmission != Transmission::Retransmission {
-            return self.after_first(s, o.transmission, row, out);
-        }
-        self.start_over = true;
-        self.note_gap(t);
-        self.tally.retransmissions += 1;
-        self.tally.lost_before_tap += u64::from(o.lost_before_tap);
-        let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
-        let mut timeout = None;
-        let mut recovery = 0;
-        if trigger == Trigger::Rto {
-            if self.probe_was_expiry(s) {
-                self.probe_to_timeout(s, out);
-                row.backoff = Some(1);
-            }
-            self.probe = None;
-            let backoff = row.backoff.unwrap_or(0);
-            timeout = Some(self.expire(s, o, backoff, o.waited, o.silent_from.unwrap_or(t), out));
-        }
-        match trigger {
-            Trigger::Rto | Trigger::TailLossProbe => {}
-            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => {
-                recovery = self.recover_fast(s, trigger, out)
-            }
-            Trigger::Undecided if o.hole => {
-                trigger = Trigger::Fast;
-                recovery = self.recover_fast(s, trigger, out);
-            }
-            _ => {}
-        }
-        row.trigger = Some(trigger);
-        self.tally.by_trigger[trigger as usize] += 1;
-        self.describe(row);
-        let number = out.segments.push(row, !o.acked_before);
-        if trigger == Trigger::TailLossProbe {
-            self.remember_probe(s, o, number);
-            if let Some(life) = &mut self.life {
-                life.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
-            }
-        }
-        if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
-            r.retransmissions += 1;
-            r.open += u32::from(!o.acked_before);
-            if r.retransmissions == 1 {
-                r.first_row = number;
-            }
-        }
-        if o.acked_before {
-            // Decided before it was sent.
-            out.segments.decide(number, Some(true), Some(super::kinds::By::Acked));
-            self.tally.needless += 1;
-            if let Some(t) = self.timeouts.back_mut().filter(|t| Some(t.id) == timeout) {
-                t.kind = Some(super::kinds::TimeoutKind::Spurious);
-                t.by = Some(super::kinds::By::Acked);
-            }
-        } else {
-            let pending = self.pending_of(
-                s,
-                &SentOutcome {
-                    trigger: Some(trigger),
-                    ..*o
-                },
-                number,
-                timeout,
-                recovery,
-            );
-            self.add_pending(pending, out);
-        }
-        if let Some(life) = &mut self.life {
-            life.commit(out.intervals, out.flow, self.reverse);
-        }
-    }
-
-    /// What follows from having sent anything but a retransmission.
-    fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
-        self.leave_slow_start(s);
-        self.note_gap(s.t);
-        match what {
-            Transmission::Reordered => self.tally.reordered += 1,
-            Transmission::NetworkDuplicate | Transmission::CaptureDuplicate | Transmission::MacCopy => {
-                self.tally.duplicates[what as usize - Transmission::NetworkDuplicate as usize] += 1;
-            }
-            _ => {}
-        }
-        self.tally.flight_max = self.tally.flight_max.max(self.flight());
-        self.describe(row);
-        let number = out.segments.push(row, false);
-        self.remember_double(what, number, Some(s.start), s.end - s.start);
-        if let Some(life) = &mut self.life {
-            life.commit(out.intervals, out.flow, self.reverse);
-        }
-    }
-
-    fn note_gap(&mut self, t: i64) {
-        if let Some(last) = self.tally.last_send.replace(t) {
-            self.tally.longest_idle = self.tally.longest_idle.max(t - last);
-        }
-    }
-
-    /// Slow start is over with the first loss, or when a round trip passes without a larger flight (RFC 5681 section 3.1).
-    fn leave_slow_start(&mut self, s: &Sent) {
-        if self.flight() > self.tally.flight_max {
-            self.grown = Some(s.t);
-        } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
-            self.start_over |= s.t - grown > 2 * srtt;
-        }
-    }
-
-    /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
-    fn expire(
-        &mut self,
-        s: &Sent,
-        o: &SentOutcome,
-        backoff: u16,
-        waited: i64,
-        silent_from: i64,
-        out: &mut Out<'_>,
-    ) -> u64 {
-        let cwnd = self.cwnd_segments();
-        let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
-        self.timer.observe_expiry(waited, self.backoff, cwnd);
-        let id = self.id();
-        self.timeouts.push_back(Timeout {
-            id,
-            packet: s.packet,
-            t: s.t,
-            start: s.start,
-            len: s.len,
-            kind: None,
-            by: None,
-            evidence_packet: None,
-            backoff,
-            rto,
-            fresh_rto: fresh,
-            waited,
-            silent_from,
-            progress: None,
-            flight: self.flight_u32(),
-            sent_end: self.end,
-            no_dupacks: self.dupacks == 0 && self.sacked_bytes == 0,
-            known_tail: None,
-        });
-        self.emit_timeouts(false, out);
-        if let Some(life) = &mut self.life {
-            let state = if backoff == 0 {
-                State::RtoWait
-            } else {
-                State::BackoffWait
-            };
-            life.was_timer_wait(silent_from, state, s.packet);
-        }
-        self.end_recovery(s.t, RecoveryEnd::Timeout, out);
-        self.expiries = if self.expired_at == s.start {
-            self.expiries.saturating_add(1)
-        } else {
-            1
-        };
-        self.expired_at = s.start;
-        self.backoff = self.backoff.saturating_add(1);
-        self.last_timeout = Some(s.packet);
-        if s.start > 0 && (self.phase != Phase::Loss || o.backoff == Some(0)) {
-            self.phase = Phase::Loss;
-        }
-        self.recover = self.end;
-        self.unspent_dupacks = 0;
-        id
-    }
-
-    /// What was taken for a probe had been the timer: the next expiry came twice as late.
-    fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
-        let Some(p) = self.probe.take() else { return };
-        out.segments
-            .retrigger(p.row, Trigger::Rto, super::kinds::Evidence::TimerExpired, Some(0));
-        self.tally.by_trigger[Trigger::TailLossProbe as usize] =
-            self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
-        self.tally.by_trigger[Trigger::Rto as usize] += 1;
-        self.no_probes = true;
-        let earlier = Sent {
-            packet: p.packet,
-            t: p.t,
-            start: p.start,
-            end: p.end,
-            len: p.len,
-            ..*s
-        };
-        let o = SentOutcome {
-            backoff: Some(0),
-            ..SentOutcome::again()
-        };
-        let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
-        for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
-            q.timeout = Some(id);
-            q.trigger = Trigger::Rto;
-        }
-    }
-
-    /// A resend in fast recovery: the episode that it opens or belongs to.
-    fn recover_fast(&mut self, s: &Sent, _trigger: Trigger, out: &mut Out<'_>) -> u64 {
-        if self.phase != Phase::Recovery {
-            self.end_recovery(s.t, RecoveryEnd::Acked, out);
-            let id = self.id();
-            self.phase = Phase::Recovery;
-            self.recover = self.end;
-            self.tally.fast_recoveries += 1;
-            self.recoveries.push_back(Recovery {
-                id,
-                packet: s.packet,
-                t: s.t,
-                t_end: s.t,
-                ended: None,
-                dupacks: self.dupacks,
-                retransmissions: 0,
-                needless: 0,
-                undecided: 0,
-                open: 0,
-                recover: self.end,
-                first_row: 0,
-                first_needless: None,
-            });
-        }
-        self.recoveries.back().filter(|r| r.ended.is_none()).map_or(0, |r| r.id)
     }
 }

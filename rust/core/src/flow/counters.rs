@@ -191,37 +191,27 @@ impl ConnectionCounters {
         rows.urgent_packets.push(own.urgent_packets);
         rows.urgent_bytes.push(own.urgent_bytes);
         rows.mss_bytes.push_opt(own.mss);
-        rows.segment_max_bytes
-            .push_opt(own.segment_min.map(|_| own.segment_max));
+        rows.segment_max_bytes.push_opt(own.segment_min.map(|_| own.segment_max));
         rows.segment_min_bytes.push_opt(own.segment_min);
-        rows.segment_mean_bytes
-            .push_opt(ratio(own.data_bytes, own.data_packets));
-        rows.window_max_bytes
-            .push_opt((own.packets > 0).then_some(own.window_max));
-        rows.window_min_bytes
-            .push_opt((own.window_min > 0).then_some(own.window_min));
+        rows.segment_mean_bytes.push_opt(ratio(own.data_bytes, own.data_packets));
+        rows.window_max_bytes.push_opt((own.packets > 0).then_some(own.window_max));
+        rows.window_min_bytes.push_opt((own.window_min > 0).then_some(own.window_min));
         rows.zero_window_packets.push(own.zero_windows);
-        rows.window_mean_bytes
-            .push_opt(ratio(own.window_sum, scaled.unwrap_or(own.packets)));
-        rows.owin_max_bytes
-            .push_opt((own.owin_count > 0).then_some(own.owin_max));
+        rows.window_mean_bytes.push_opt(ratio(own.window_sum, scaled.unwrap_or(own.packets)));
+        rows.owin_max_bytes.push_opt((own.owin_count > 0).then_some(own.owin_max));
         rows.owin_min_bytes.push_opt(own.owin_min);
         rows.owin_mean_bytes.push_opt(ratio(own.owin_sum, own.owin_count));
-        rows.owin_time_mean_bytes
-            .push_opt((elapsed > 0).then(|| own.owin_byte_ns as f64 / elapsed as f64));
+        rows.owin_time_mean_bytes.push_opt((elapsed > 0).then(|| own.owin_byte_ns as f64 / elapsed as f64));
         rows.initial_window_bytes.push(own.initial_bytes);
         rows.initial_window_packets.push(own.initial_packets);
         rows.stream_bytes.push_opt(stream);
-        rows.missed_bytes
-            .push_opt(stream.map(|bytes| (bytes as i64).wrapping_sub(own.unique_bytes as i64)));
+        rows.missed_bytes.push_opt(stream.map(|bytes| (bytes as i64).wrapping_sub(own.unique_bytes as i64)));
         rows.truncated_bytes.push(own.truncated_bytes);
         rows.truncated_packets.push(own.truncated_packets);
-        rows.data_transmit_ns
-            .push_opt(own.first_data_ns.map(|first| elapsed_ns(first, own.last_data_ns)));
+        rows.data_transmit_ns.push_opt(own.first_data_ns.map(|first| elapsed_ns(first, own.last_data_ns)));
         rows.idle_max_ns.push_opt(idle);
         rows.hardware_duplicates.push(own.hardware_duplicates);
-        rows.throughput_bytes_per_s
-            .push_opt((elapsed > 0).then(|| own.unique_bytes as f64 * 1e9 / elapsed as f64));
+        rows.throughput_bytes_per_s.push_opt((elapsed > 0).then(|| own.unique_bytes as f64 * 1e9 / elapsed as f64));
 
         rows.rtt_samples.push(own.acks.rtt.count());
         rows.rtt_min_ns.push_opt(own.acks.rtt.min_ns());
@@ -275,23 +265,9 @@ impl<'a> Segment<'a> {
         let has = |flag: u16| tcp.flags & flag != 0;
         let (syn, ack) = (has(flags::SYN), has(flags::ACK));
         let scaled = own.scale_requested && other.scale_requested && !syn;
-        let window = if syn || ack {
-            u64::from(tcp.window) << if scaled { own.scale } else { 0 }
-        } else {
-            0
-        };
+        let window = if syn || ack { u64::from(tcp.window) << if scaled { own.scale } else { 0 } } else { 0 };
         let payload = packet.payload_bytes.unwrap_or(0);
-        Segment {
-            packet,
-            tcp,
-            now_ns,
-            payload,
-            window,
-            syn,
-            fin: has(flags::FIN),
-            rst: has(flags::RST),
-            ack,
-        }
+        Segment { packet, tcp, now_ns, payload, window, syn, fin: has(flags::FIN), rst: has(flags::RST), ack }
     }
 }
 
@@ -435,11 +411,7 @@ impl DirectionCounters {
     /// A sample of the bytes outstanding after this segment, the one that the next ACK names included.
     fn count_outstanding(&mut self, s: &Segment, acked: u32) {
         let end = s.tcp.seq.wrapping_add(s.payload);
-        let owin = if acked == 0 {
-            s.payload
-        } else {
-            end.wrapping_sub(acked).wrapping_add(1)
-        };
+        let owin = if acked == 0 { s.payload } else { end.wrapping_sub(acked).wrapping_add(1) };
         if owin > i32::MAX as u32 {
             // It ends before what was acknowledged: late or stray, nothing is outstanding because of it.
             return;
@@ -489,22 +461,11 @@ mod tests {
     use super::*;
 
     fn packet(t_us: i64, payload: u32) -> Packet {
-        Packet {
-            time_ns: Some(t_us * 1_000),
-            ip_version: 4,
-            payload_bytes: Some(payload),
-            ..Packet::default()
-        }
+        Packet { time_ns: Some(t_us * 1_000), ip_version: 4, payload_bytes: Some(payload), ..Packet::default() }
     }
 
     fn tcp(seq: u32, ack: u32, flags: u16) -> Tcp {
-        Tcp {
-            seq,
-            ack,
-            flags,
-            window: 1_000,
-            ..Tcp::default()
-        }
+        Tcp { seq, ack, flags, window: 1_000, ..Tcp::default() }
     }
 
     #[test]
@@ -531,14 +492,7 @@ mod tests {
         let count = |name: &str, row: usize| batch[name].as_primitive::<UInt64Type>().value(row);
         let ns = |name: &str, row: usize| batch[name].as_primitive::<Int64Type>().value(row);
         assert_eq!((count("packets", 0), count("packets", 1)), (6, 3));
-        assert_eq!(
-            (
-                count("unique_bytes", 0),
-                count("data_bytes", 0),
-                count("rexmt_bytes", 0)
-            ),
-            (60, 110, 50)
-        );
+        assert_eq!((count("unique_bytes", 0), count("data_bytes", 0), count("rexmt_bytes", 0)), (60, 110, 50));
         assert_eq!((count("stream_bytes", 0), ns("missed_bytes", 0)), (60, 0));
         assert_eq!((ns("rtt_handshake_ns", 0), ns("rtt_handshake_ns", 1)), (10_000, 10_000));
         assert_eq!((count("rtt_samples", 0), count("ambiguous_acks", 0)), (2, 1));

@@ -42,13 +42,8 @@ impl FlowTable {
 
     /// The columns of both parts.
     pub fn schema() -> Arc<Schema> {
-        let fields: Vec<Arc<Field>> = FACTS
-            .schema()
-            .fields()
-            .iter()
-            .chain(COUNTERS.schema().fields().iter())
-            .cloned()
-            .collect();
+        let fields: Vec<Arc<Field>> =
+            FACTS.schema().fields().iter().chain(COUNTERS.schema().fields().iter()).cloned().collect();
         Arc::new(Schema::new_with_metadata(fields, FACTS.schema().metadata().clone()))
     }
 
@@ -79,25 +74,15 @@ impl FlowTable {
             let h = &c.halves[usize::from(reverse)];
             let other = &c.halves[usize::from(!reverse)];
             let t = &h.tally;
-            let (src, dst) = if reverse {
-                (ends[1], ends[0])
-            } else {
-                (ends[0], ends[1])
-            };
+            let (src, dst) = if reverse { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
             let seconds = (c.last_t - c.start) as f64 / 1e9;
             let rate = |bytes: u64| (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds);
             let by = |k: Trigger| t.by_trigger[k as usize];
             let f = &mut self.facts;
             f.flow.push(c.id);
             f.direction.push(i8::from(reverse));
-            let src_key = *self
-                .src_keys
-                .entry(src.0)
-                .or_insert_with(|| f.ip_src.intern(src.0.to_string()));
-            let dst_key = *self
-                .dst_keys
-                .entry(dst.0)
-                .or_insert_with(|| f.ip_dst.intern(dst.0.to_string()));
+            let src_key = *self.src_keys.entry(src.0).or_insert_with(|| f.ip_src.intern(src.0.to_string()));
+            let dst_key = *self.dst_keys.entry(dst.0).or_insert_with(|| f.ip_dst.intern(dst.0.to_string()));
             f.ip_src.push_key(Some(src_key));
             f.ip_dst.push_key(Some(dst_key));
             f.src_port.push(src.1);
@@ -114,8 +99,7 @@ impl FlowTable {
             f.retransmissions.push(t.retransmissions);
             f.retransmissions_rto.push(by(Trigger::Rto));
             f.retransmissions_go_back_n.push(by(Trigger::GoBackN));
-            f.retransmissions_fast
-                .push(by(Trigger::Fast) + by(Trigger::PartialAck) + by(Trigger::Sack));
+            f.retransmissions_fast.push(by(Trigger::Fast) + by(Trigger::PartialAck) + by(Trigger::Sack));
             f.retransmissions_tail_loss_probe.push(by(Trigger::TailLossProbe));
             f.retransmissions_undecided.push(by(Trigger::Undecided));
             f.needless_retransmissions.push(t.needless);
@@ -149,8 +133,7 @@ impl FlowTable {
             f.window_probes.push(t.window_probes);
             f.keepalives.push(t.keepalives);
             f.dupacks.push(t.dupacks);
-            f.sack_agreed
-                .push_opt((h.syn_seen && other.syn_seen).then_some(h.sack_permitted && other.sack_permitted));
+            f.sack_agreed.push_opt((h.syn_seen && other.syn_seen).then_some(h.sack_permitted && other.sack_permitted));
             f.timestamps_agreed.push(h.timestamps && other.timestamps);
             f.timer.push_opt(h.timer.fitted().then(|| h.timer.flavour() as i8));
             f.tap.push(tap(c, reverse) as i8);

@@ -156,13 +156,17 @@ pub struct Half {
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
     pub rtt_least: Option<i64>,
+    /// Least time over `rtt_least` for each KiB in flight: what its own bytes ahead of it cost a segment on the path.
+    pub ns_per_kib: Option<i64>,
+    /// The first data captured begins here: what is below was sent before the capture began.
+    pub captured_from: Option<i64>,
+    /// The flight just after the last sending.
+    pub flight_sent: i64,
     pub ts_clock: TsClock,
     pub last_send: Option<i64>,
     pub last_new_send: Option<i64>,
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
-    /// Bytes a ns that the path carries; 0 while unknown.
-    pub pace: f64,
     pub head_sent: Option<i64>,
     /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
     pub edge_filled: Option<i64>,
@@ -206,12 +210,6 @@ pub struct Half {
     /// When the flight last exceeded every flight before.
     pub grown: Option<i64>,
     pub tally: Tally,
-}
-
-impl Default for Phase {
-    fn default() -> Self {
-        Phase::Open
-    }
 }
 
 impl Half {

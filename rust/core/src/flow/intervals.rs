@@ -31,6 +31,13 @@ pub struct Life {
     last: Option<Piece>,
     /// End of the last piece that the peer acknowledged: what follows is no part of the life.
     acked_until: i64,
+    /// Bytes in flight at a delayed-ACK stall among the open pieces, while the path's speed is not known: nothing is final.
+    doubt: Option<i64>,
+}
+
+/// The time that `bytes` in flight cost the last of them on a path of this speed.
+pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
+    ns_per_kib.saturating_mul(bytes) / 1024
 }
 
 /// Pieces kept while a sender is silent; beyond, the oldest are final. A silent sender hears a few kinds of ACK only.
@@ -41,12 +48,7 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life {
-            now: start,
-            open: Vec::new(),
-            last: None,
-            acked_until: start,
-        }
+        Life { now: start, open: Vec::new(), last: None, acked_until: start, doubt: None }
     }
 
     pub fn now(&self) -> i64 {
@@ -60,12 +62,7 @@ impl Life {
         self.now = piece.end;
         // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
         if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
-            if let Some(before) = self
-                .open
-                .last()
-                .or(self.last.as_ref())
-                .filter(|p| p.state != State::Handshake)
-            {
+            if let Some(before) = self.open.last().or(self.last.as_ref()).filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
@@ -78,6 +75,24 @@ impl Life {
     /// The peer acknowledged data: the life goes on at least until now.
     pub fn acked(&mut self) {
         self.acked_until = self.now;
+    }
+
+    /// The stall just passed was found with `flight` bytes on a path of unknown speed.
+    pub fn doubt_stall(&mut self, flight: i64) {
+        self.doubt = Some(flight);
+    }
+
+    /// The path's speed is known: take the time that the bytes in flight needed off the stall in doubt.
+    pub fn settle_stall(&mut self, ns_per_kib: i64) {
+        let Some(flight) = self.doubt.take() else { return };
+        let Some(i) = self.open.iter().position(|p| p.state == State::DelayedAck) else {
+            return;
+        };
+        let (before, rest) = self.open.split_at_mut(i);
+        if let (Some(wait), Some(stall)) = (before.last_mut(), rest.first_mut()) {
+            stall.start = stall.start.saturating_add(own_delay(ns_per_kib, flight)).min(stall.end);
+            wait.end = stall.start;
+        }
     }
 
     /// The sender was silent from `since` until now, when its timer expired: that whole time was a wait for it.
@@ -94,11 +109,7 @@ impl Life {
                 p.start = since;
             }
             wait = Some(match wait {
-                None => Piece {
-                    state,
-                    timeout: Some(timeout),
-                    ..p
-                },
+                None => Piece { state, timeout: Some(timeout), ..p },
                 Some(w) => Piece {
                     start: p.start,
                     first_packet: p.first_packet,
@@ -122,6 +133,10 @@ impl Life {
 
     /// The sender sent: what was open is final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
+            return;
+        }
+        self.doubt = None;
         for piece in self.open.drain(..) {
             close(&mut self.last, piece, rows, flow, reverse);
         }
@@ -130,6 +145,7 @@ impl Life {
     /// Keep the open list short however long the sender is silent.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
+            self.doubt = None;
             let piece = self.open.remove(0);
             close(&mut self.last, piece, rows, flow, reverse);
         }
@@ -138,20 +154,16 @@ impl Life {
     /// The flow ended: hand out what belongs to its life.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
-        let pieces: Vec<Piece> = self
-            .last
-            .take()
-            .into_iter()
-            .chain(std::mem::take(&mut self.open))
-            .collect();
-        for mut p in pieces {
-            // A life without any ACK (one-sided capture) lasts as long as it was seen.
-            if end > 0 && p.end > end && p.start >= end && matches!(p.state, State::Idle | State::Closing) {
-                continue;
+        let mut pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
+        // What rests at the end is no part of it. A life without any ACK (one-sided capture) lasts as long as it was seen.
+        while let Some(p) = pieces.last_mut().filter(|p| matches!(p.state, State::Idle | State::Closing)) {
+            if end <= 0 || p.start < end {
+                p.end = if end > p.start { p.end.min(end) } else { p.end };
+                break;
             }
-            if end > p.start && matches!(p.state, State::Idle | State::Closing) {
-                p.end = p.end.min(end);
-            }
+            pieces.pop();
+        }
+        for p in pieces {
             p.write(rows, flow, reverse);
         }
     }
@@ -198,8 +210,7 @@ impl Piece {
         rows.acked_bytes.push(self.acked);
         rows.flight_bytes.push(self.flight);
         rows.window_bytes.push_opt(self.window);
-        rows.rtt_ns
-            .push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
+        rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
         rows.rtt_min_ns.push_opt(self.rtt_least);
     }
 }

@@ -37,6 +37,13 @@ enums! {
     }
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro derives the same for all")]
+impl Default for Phase {
+    fn default() -> Self {
+        Phase::Open
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

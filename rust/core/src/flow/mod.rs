@@ -4,6 +4,7 @@ mod ack;
 mod board;
 mod connection;
 pub mod counters;
+mod effects;
 mod flow_row;
 mod half;
 mod intervals;
@@ -23,6 +24,7 @@ mod tests;
 mod timer;
 mod trigger;
 mod tsclock;
+mod waits;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -97,17 +99,11 @@ impl Tracker {
         let t_ns = p.time_ns.and_then(|t| t.checked_sub(start_ns));
         self.last_t = self.last_t.max(t_ns.unwrap_or(self.last_t));
         let from_high = src > dst;
-        let key = if from_high {
-            Key { low: dst, high: src }
-        } else {
-            Key { low: src, high: dst }
-        };
+        let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
 
         let mut slot = self.index.get(&key).copied();
         if let Some(s) = slot {
-            let reused = self.slab[s]
-                .as_ref()
-                .is_some_and(|e| e.connection.is_reuse(tcp, from_high != e.swapped));
+            let reused = self.slab[s].as_ref().is_some_and(|e| e.connection.is_reuse(tcp, from_high != e.swapped));
             if reused {
                 self.close(s, Close::Reused);
                 slot = None;
@@ -121,27 +117,12 @@ impl Tracker {
                 self.open(key, from_high != synack, p)
             }
         };
-        let Tracker {
-            slab,
-            segments,
-            timeouts,
-            recoveries,
-            intervals,
-            notes,
-            ..
-        } = self;
+        let Tracker { slab, segments, timeouts, recoveries, intervals, notes, .. } = self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
         let id = entry.connection.id;
         entry.counters.observe(p, tcp, reverse);
-        let mut out = Out {
-            flow: id,
-            segments,
-            timeouts,
-            recoveries,
-            intervals,
-            notes,
-        };
+        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes };
         entry.connection.observe(p, tcp, reverse, t_ns, &mut out);
         if p.number % 16 == 0 {
             self.sweep();
@@ -156,12 +137,7 @@ impl Tracker {
         let id = self.next_flow;
         self.next_flow = self.next_flow.wrapping_add(1);
         let connection = Connection::new(id, self.last_t, p.number);
-        let entry = Some(Box::new(Entry {
-            connection,
-            counters: ConnectionCounters::default(),
-            key,
-            swapped,
-        }));
+        let entry = Some(Box::new(Entry { connection, counters: ConnectionCounters::default(), key, swapped }));
         let slot = match self.free.pop() {
             Some(s) => {
                 self.slab[s] = entry;
@@ -183,29 +159,10 @@ impl Tracker {
         };
         self.index.remove(&entry.key);
         self.free.push(slot);
-        let Tracker {
-            segments,
-            timeouts,
-            recoveries,
-            intervals,
-            notes,
-            flows,
-            ..
-        } = self;
-        let mut out = Out {
-            flow: entry.connection.id,
-            segments,
-            timeouts,
-            recoveries,
-            intervals,
-            notes,
-        };
+        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, .. } = self;
+        let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes };
         entry.connection.finish(&mut out);
-        let ends = if entry.swapped {
-            [entry.key.high, entry.key.low]
-        } else {
-            [entry.key.low, entry.key.high]
-        };
+        let ends = if entry.swapped { [entry.key.high, entry.key.low] } else { [entry.key.low, entry.key.high] };
         flows.push(&entry.connection, &entry.counters, ends, why, self.last_ns);
     }
 
@@ -219,11 +176,7 @@ impl Tracker {
         let Some(entry) = &mut self.slab[slot] else { return };
         let idle = self.last_t - entry.connection.last_t;
         if idle > limits::FLOW_IDLE_NS || (idle > limits::FLOW_CLOSED_NS && entry.connection.closed()) {
-            let why = if entry.connection.closed() {
-                Close::Fin
-            } else {
-                Close::Evicted
-            };
+            let why = if entry.connection.closed() { Close::Fin } else { Close::Evicted };
             self.close(slot, why);
         } else if idle > limits::FLOW_COLD_NS {
             entry.connection.compact();

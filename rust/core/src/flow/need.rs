@@ -164,7 +164,7 @@ impl Pending {
             (Some(echo), Some(mine)) => !older(echo, mine),
             _ => last_copy,
         };
-        if self.copy == 1 && last_copy || echo_is_mine && last_copy {
+        if last_copy && (self.copy == 1 || echo_is_mine) {
             self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
         } else {
             // Of several copies, which one was superfluous is not known.

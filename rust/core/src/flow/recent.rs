@@ -82,12 +82,7 @@ impl RecentPackets {
         if self.air.len() >= limits::RECENT_MPDUS {
             self.air.pop_front();
         }
-        self.air.push_back(Heard {
-            mpdu: *mpdu,
-            print,
-            ip_id,
-            seq,
-        });
+        self.air.push_back(Heard { mpdu: *mpdu, print, ip_id, seq });
         found
     }
 

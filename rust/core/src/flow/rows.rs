@@ -111,9 +111,7 @@ impl SegmentBlocks {
             return None;
         };
         let at = at as usize;
-        self.blocks
-            .get_mut(at / limits::BATCH_ROWS)
-            .map(|b| (b, at % limits::BATCH_ROWS))
+        self.blocks.get_mut(at / limits::BATCH_ROWS).map(|b| (b, at % limits::BATCH_ROWS))
     }
 
     /// Decide whether an open row was needless, and close it.
@@ -140,10 +138,7 @@ impl SegmentBlocks {
             return false;
         }
         self.find(row).is_some_and(|(block, i)| {
-            block
-                .rows
-                .transmission
-                .set(i, Some(Transmission::NetworkDuplicate as i8));
+            block.rows.transmission.set(i, Some(Transmission::NetworkDuplicate as i8));
             true
         })
     }

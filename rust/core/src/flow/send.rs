@@ -75,11 +75,7 @@ impl Half {
         // IP id 0 means "not used" (Linux with DF): then only the MAC header, or sheer nearness of payload, identifies.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
         // Nothing that made TCP send it again could have come back so soon.
-        let near = if payload > 0 {
-            self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS))
-        } else {
-            0
-        };
+        let near = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
         self.recent.seen(p, tcp, payload, t, identified, near)
     }
 
@@ -97,22 +93,11 @@ impl Half {
         let step = (now as u16).wrapping_sub(before as u16);
         let (ones, steps) = self.ip_id_ones;
         let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
-        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) {
-            step - 1
-        } else {
-            0
-        };
+        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
         self.skipped = missing.saturating_add(if self.repeated { self.skipped } else { 0 });
-        self.ip_id_ones = if steps >= 1 << 20 {
-            (ones / 2, steps / 2)
-        } else {
-            (ones + u32::from(step == 1), steps + 1)
-        };
-        self.ip_id_same = if step == 0 {
-            self.ip_id_same.saturating_add(1)
-        } else {
-            0
-        };
+        self.ip_id_ones =
+            if steps >= 1 << 20 { (ones / 2, steps / 2) } else { (ones + u32::from(step == 1), steps + 1) };
+        self.ip_id_same = if step == 0 { self.ip_id_same.saturating_add(1) } else { 0 };
         let (good, all) = self.ip_id_steps;
         // Another flow of the same host may count on the same counter: steps up to 1000 still count.
         self.ip_id_steps = (good + u32::from((1..1000).contains(&step)), all + 1);
@@ -128,6 +113,7 @@ impl Half {
             self.new_bytes(s);
             self.repeated = false;
             self.last_send = Some(s.t);
+            self.flight_sent = self.flight();
             return None;
         }
         Some(Box::new(self.on_send_slowly(s, out)))
@@ -159,6 +145,7 @@ impl Half {
         // A repeat of what had arrived explains none of the packets missing before it.
         self.repeated = outcome.acked_before && outcome.transmission == Transmission::Retransmission;
         self.last_send = Some(s.t);
+        self.flight_sent = self.flight();
         outcome
     }
 
@@ -184,6 +171,10 @@ impl Half {
     }
 
     fn new_bytes(&mut self, s: &Sent) {
+        // Written once: see `take_rtt`.
+        if self.captured_from.is_none() {
+            self.captured_from = Some(s.start);
+        }
         if s.start > self.end {
             // A hole: lost before the tap, missed by it, or still to come out of order. Remember who jumped it.
             self.board.push(Run {
@@ -292,20 +283,14 @@ impl Half {
             .ip_id
             .filter(|_| self.ip_id_counts() && hole.ip_id != 0)
             .map(|i| (i as u16).wrapping_sub(hole.ip_id as u16) as i16);
-        let stamps = s
-            .tsval
-            .filter(|_| hole.tsval_first != 0)
-            .map(|v| v.wrapping_sub(hole.tsval_first) as i32);
+        let stamps = s.tsval.filter(|_| hole.tsval_first != 0).map(|v| v.wrapping_sub(hole.tsval_first) as i32);
         let since = s.t - hole.t_first;
         let (again, evidence) = match (ids, stamps) {
             (Some(d), _) if d != 0 => (d > 0, Evidence::IpId),
             (_, Some(d)) if d != 0 => (d > 0, Evidence::Tsval),
             // Neither tells: a resend answers a loss, which takes a round trip.
             _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
-            _ => (
-                since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS),
-                Evidence::Timing,
-            ),
+            _ => (since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS), Evidence::Timing),
         };
         if again {
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(evidence));
@@ -354,11 +339,9 @@ impl Half {
             return true;
         }
         // Paths keep order (FIFO): an ACK made by a copy sent after these bytes, and stopping short of them, shows a hole.
-        if let (true, Some(filled), Some(run)) = (
-            s.start == self.una,
-            self.edge_filled,
-            self.board.range(s.start, s.end).next(),
-        ) {
+        if let (true, Some(filled), Some(run)) =
+            (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next())
+        {
             if run.t_last < filled && run.start == self.una {
                 return true;
             }

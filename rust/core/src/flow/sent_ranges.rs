@@ -96,10 +96,7 @@ impl Quadrant {
     }
 
     fn tail_last(&self) -> Option<u32> {
-        self.live
-            .back()
-            .map(|l| l.last)
-            .or_else(|| self.acked.back().map(|a| a.last))
+        self.live.back().map(|l| l.last).or_else(|| self.acked.back().map(|a| a.last))
     }
 
     fn add(&mut self, first: u32, last: u32, now_ns: i64, resends: &mut ResendCounters) -> Added {
@@ -154,13 +151,7 @@ impl Quadrant {
     }
 
     fn append(&mut self, first: u32, last: u32, now_ns: i64) {
-        self.live.push_back(Live {
-            first,
-            last,
-            sent_ns: now_ns,
-            resends: 0,
-            acked: false,
-        });
+        self.live.push_back(Live { first, last, sent_ns: now_ns, resends: 0, acked: false });
     }
 
     /// Take the live ranges that a segment covers for one.
@@ -180,13 +171,7 @@ impl Quadrant {
     }
 
     fn insert(&mut self, i: usize, first: u32, last: u32, now_ns: i64) {
-        let new = Live {
-            first,
-            last,
-            sent_ns: now_ns,
-            resends: 0,
-            acked: false,
-        };
+        let new = Live { first, last, sent_ns: now_ns, resends: 0, acked: false };
         if i < self.acked.len() {
             for a in self.acked.split_off(i).into_iter().rev() {
                 self.live.push_front(Live {
@@ -232,16 +217,8 @@ impl Quadrant {
                 self.acked_sent_ns = self.acked_sent_ns.max(l.sent_ns);
             }
             back => {
-                self.acked_sent_ns = if back.is_none() {
-                    l.sent_ns
-                } else {
-                    self.acked_sent_ns.max(l.sent_ns)
-                };
-                self.acked.push_back(Acked {
-                    first: l.first,
-                    last: l.last,
-                    sent_ns: l.sent_ns,
-                });
+                self.acked_sent_ns = if back.is_none() { l.sent_ns } else { self.acked_sent_ns.max(l.sent_ns) };
+                self.acked.push_back(Acked { first: l.first, last: l.last, sent_ns: l.sent_ns });
                 if self.acked.len() > limits::ACKED_RANGES {
                     self.forget_lowest_hole();
                 }
@@ -383,36 +360,15 @@ mod tests {
 
     fn run(steps: &[(u32, u32)]) -> Vec<Added> {
         let (mut ranges, mut resends) = (SentRanges::default(), ResendCounters::default());
-        steps
-            .iter()
-            .map(|&(seq, len)| ranges.add(seq, len, 0, &mut resends))
-            .collect()
+        steps.iter().map(|&(seq, len)| ranges.add(seq, len, 0, &mut resends)).collect()
     }
 
     #[test]
     fn overlap_is_resent_and_a_hole_filled_is_out_of_order() {
         let added = run(&[(100, 100), (300, 100), (150, 100), (250, 50), (100, 300)]);
-        assert_eq!(
-            added[2],
-            Added {
-                resent_bytes: 50,
-                out_of_order: true
-            }
-        );
-        assert_eq!(
-            added[3],
-            Added {
-                resent_bytes: 0,
-                out_of_order: true
-            }
-        );
-        assert_eq!(
-            added[4],
-            Added {
-                resent_bytes: 300,
-                out_of_order: false
-            }
-        );
+        assert_eq!(added[2], Added { resent_bytes: 50, out_of_order: true });
+        assert_eq!(added[3], Added { resent_bytes: 0, out_of_order: true });
+        assert_eq!(added[4], Added { resent_bytes: 300, out_of_order: false });
     }
 
     #[test]
@@ -464,20 +420,8 @@ mod tests {
             ranges.add(i * 20, 10, 0, &mut resends);
         }
         let over = count * 20;
-        assert_eq!(
-            ranges.add(0, over, 0, &mut resends),
-            Added {
-                resent_bytes: count * 10,
-                out_of_order: false
-            }
-        );
-        assert_eq!(
-            ranges.add(0, over, 0, &mut resends),
-            Added {
-                resent_bytes: over,
-                out_of_order: false
-            }
-        );
+        assert_eq!(ranges.add(0, over, 0, &mut resends), Added { resent_bytes: count * 10, out_of_order: false });
+        assert_eq!(ranges.add(0, over, 0, &mut resends), Added { resent_bytes: over, out_of_order: false });
         assert_eq!(ranges.quadrants[0].len(), 1);
     }
 

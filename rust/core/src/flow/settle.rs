@@ -15,20 +15,14 @@ impl Half {
                 && p.covered.is_none()
                 && facts.una < p.end
                 && self.board.range(p.start, p.end).all(|r| r.sacked);
-            let later = self
-                .pending
-                .iter()
-                .skip(i + 1)
-                .find(|q| q.start < p.end && p.start < q.end);
+            let later = self.pending.iter().skip(i + 1).find(|q| q.start < p.end && p.start < q.end);
             let (next_tsval, last_copy) = (later.and_then(|q| q.tsval), later.is_none());
             self.pending[i].weigh(facts, sacked, next_tsval, last_copy);
         }
         let una = self.una;
         // Settled once data sent after the copy is acknowledged: whatever the copy caused has come back by then.
-        while let Some(i) = self
-            .pending
-            .iter()
-            .position(|p| p.covered.is_some() && (una > p.sent_end || p.verdict == Some(true)))
+        while let Some(i) =
+            self.pending.iter().position(|p| p.covered.is_some() && (una > p.sent_end || p.verdict == Some(true)))
         {
             if let Some(p) = self.pending.remove(i) {
                 self.settle(&p, out);
@@ -54,24 +48,12 @@ impl Half {
             None => self.tally.undecided += 1,
         }
         if let Some(t) = self.timeouts.iter_mut().find(|t| Some(t.id) == p.timeout) {
-            let kind = if p.verdict.is_some() {
-                p.kind
-            } else {
-                TimeoutKind::Undecided
-            };
+            let kind = if p.verdict.is_some() { p.kind } else { TimeoutKind::Undecided };
             t.kind = Some(kind);
-            t.by = if matches!(kind, TimeoutKind::Spurious | TimeoutKind::AckLost) {
-                p.by
-            } else {
-                None
-            };
+            t.by = if matches!(kind, TimeoutKind::Spurious | TimeoutKind::AckLost) { p.by } else { None };
             t.evidence_packet = p.evidence_packet.filter(|_| kind != TimeoutKind::Undecided);
         }
-        if let Some(r) = self
-            .recoveries
-            .iter_mut()
-            .find(|r| r.id == p.recovery && p.recovery != 0)
-        {
+        if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == p.recovery && p.recovery != 0) {
             r.open = r.open.saturating_sub(1);
             r.needless += u32::from(p.verdict == Some(true));
             r.undecided += u32::from(p.verdict.is_none());
@@ -95,11 +77,7 @@ impl Half {
     /// Hand out timeouts whose kind and end are known.
     pub fn emit_timeouts(&mut self, all: bool, out: &mut Out<'_>) {
         let (una, end) = (self.una, self.end);
-        for t in self
-            .timeouts
-            .iter_mut()
-            .filter(|t| t.known_tail.is_none() && (all || una >= t.sent_end))
-        {
+        for t in self.timeouts.iter_mut().filter(|t| t.known_tail.is_none() && (all || una >= t.sent_end)) {
             t.known_tail = Some(t.no_dupacks && end == t.sent_end);
         }
         while let Some(t) = self.timeouts.front() {
@@ -135,8 +113,7 @@ impl Half {
         rows.progress_packet.push_opt(t.progress.map(|p| p.1));
         rows.flight_bytes.push(t.flight);
         rows.tail.push(t.known_tail.unwrap_or(false));
-        rows.timer
-            .push_opt(self.timer.fitted().then(|| self.timer.flavour() as i8));
+        rows.timer.push_opt(self.timer.fitted().then(|| self.timer.flavour() as i8));
     }
 
     /// A fast recovery under way is over.

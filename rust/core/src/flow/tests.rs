@@ -22,11 +22,7 @@ struct Script {
 
 impl Script {
     fn new(sack: bool) -> Self {
-        let mut s = Script {
-            packets: Vec::new(),
-            sack,
-            ids: [100, 5000],
-        };
+        let mut s = Script { packets: Vec::new(), sack, ids: [100, 5000] };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
         s.push(20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.push(20.1, true, 1000, 5000, flags::ACK, 0, &[], None);
@@ -89,16 +85,7 @@ impl Script {
     }
 
     fn sack(&mut self, ms: f64, n: u32, left: u32, right: u32) {
-        self.push(
-            ms,
-            false,
-            5000,
-            1000 + n * 1000,
-            flags::ACK,
-            0,
-            &[(1000 + left * 1000, 1000 + right * 1000)],
-            None,
-        );
+        self.push(ms, false, 5000, 1000 + n * 1000, flags::ACK, 0, &[(1000 + left * 1000, 1000 + right * 1000)], None);
     }
 
     fn run(&self) -> Tables {
@@ -137,13 +124,7 @@ impl Tables {
 
     fn needless(&self) -> Vec<Option<bool>> {
         self.batches("segments")
-            .flat_map(|b| {
-                b.column_by_name("needless")
-                    .unwrap()
-                    .as_boolean()
-                    .iter()
-                    .collect::<Vec<_>>()
-            })
+            .flat_map(|b| b.column_by_name("needless").unwrap().as_boolean().iter().collect::<Vec<_>>())
             .collect()
     }
 
@@ -152,10 +133,7 @@ impl Tables {
         let what = self.names("segments", "transmission", TRANSMISSIONS);
         let triggers = self.names("segments", "trigger", TRIGGERS);
         let needless = self.needless();
-        (0..what.len())
-            .filter(|i| what[*i] == "retransmission")
-            .map(|i| (triggers[i], needless[i]))
-            .collect()
+        (0..what.len()).filter(|i| what[*i] == "retransmission").map(|i| (triggers[i], needless[i])).collect()
     }
 
     fn intervals(&self) -> Vec<(u32, i8, i64, i64, &'static str)> {
@@ -180,11 +158,7 @@ impl Tables {
     }
 
     fn time_in(&self, state: &str) -> i64 {
-        self.intervals()
-            .iter()
-            .filter(|i| i.4 == state)
-            .map(|i| i.3 - i.2)
-            .sum()
+        self.intervals().iter().filter(|i| i.4 == state).map(|i| i.3 - i.2).sum()
     }
 }
 
@@ -197,6 +171,38 @@ fn assert_tiles(t: &Tables) {
             assert_eq!(end, from, "flow {flow}");
         }
     }
+}
+
+#[test]
+fn a_delayed_ack_is_what_exceeds_the_path_with_its_own_bytes() {
+    // Round trip 20 ms, and 4 ms for each segment; the receiver keeps its first ACK for 40 ms.
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.ack(94.0, 1);
+    s.data(94.0, 1);
+    s.ack(118.0, 2);
+    let t = s.run();
+    assert_tiles(&t);
+    assert_eq!(t.time_in("delayed_ack"), 40 * MS);
+    // Thirteen at once keep the path busy for 52 ms: nobody delayed anything.
+    for n in 2..15 {
+        s.data(120.0, n);
+    }
+    s.ack(192.0, 15);
+    let t = s.run();
+    assert_tiles(&t);
+    assert_eq!(t.time_in("delayed_ack"), 40 * MS);
+}
+
+#[test]
+fn an_ack_of_a_hole_that_nothing_filled_is_noted() {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.data(30.1, 2);
+    s.ack(50.0, 3);
+    let t = s.run();
+    let unseen = |b: &RecordBatch| b.column_by_name("acked_unseen").unwrap().as_primitive::<UInt64Type>().value(0);
+    assert_eq!(t.batches("flows").map(unseen).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
@@ -291,10 +297,7 @@ fn the_same_ip_id_is_no_retransmission() {
     s.packets.push(copy);
     let t = s.run();
     assert!(t.resends().is_empty());
-    assert_eq!(
-        t.names("segments", "transmission", TRANSMISSIONS)[4],
-        "capture_duplicate"
-    );
+    assert_eq!(t.names("segments", "transmission", TRANSMISSIONS)[4], "capture_duplicate");
 }
 
 #[test]
@@ -311,10 +314,7 @@ fn a_late_segment_with_an_earlier_ip_id_is_reordered() {
     s.packets[n - 2].ip_id = Some(id + 1);
     s.packets[n - 1].ip_id = Some(id);
     let t = s.run();
-    assert_eq!(
-        *t.names("segments", "transmission", TRANSMISSIONS).last().unwrap(),
-        "reordered"
-    );
+    assert_eq!(*t.names("segments", "transmission", TRANSMISSIONS).last().unwrap(), "reordered");
     assert!(t.resends().is_empty());
 }
 

@@ -35,16 +35,7 @@ pub struct Timer {
 
 impl Default for Timer {
     fn default() -> Self {
-        Timer {
-            srtt: None,
-            rttvar: 0,
-            mdev: 0,
-            mdev_max: 0,
-            linux_var: 0,
-            round_end: 0,
-            misfit: [0.0; 3],
-            compared: 0,
-        }
+        Timer { srtt: None, rttvar: 0, mdev: 0, mdev_max: 0, linux_var: 0, round_end: 0, misfit: [0.0; 3], compared: 0 }
     }
 }
 

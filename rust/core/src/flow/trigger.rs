@@ -19,11 +19,7 @@ impl Half {
         let sack_hole = self.sacked_hi > s.end;
         // Without SACK, Linux counts duplicate ACKs on over partial progress. With SACK, RACK (RFC 8985) needs no block above:
         // something sent later was delivered.
-        let dups = if s.sack_ok {
-            self.dupacks
-        } else {
-            self.dupacks.max(self.unspent_dupacks)
-        };
+        let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
         let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole);
         let model = self.rto().unwrap_or(1000 * MS);
         // Models differ by their floors, so an expiry is anything that no ACK explains and that waited as the least of them.
@@ -47,14 +43,9 @@ impl Half {
             Phase::Recovery if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Recovery if head => (Trigger::PartialAck, Evidence::PartialAck),
             Phase::Recovery => (Trigger::Fast, Evidence::DuplicateAcks),
-            _ if told && (clocked || waited < model * 7 / 10) => (
-                Trigger::Fast,
-                if dups >= 3 {
-                    Evidence::DuplicateAcks
-                } else {
-                    Evidence::SackBlocks
-                },
-            ),
+            _ if told && (clocked || waited < model * 7 / 10) => {
+                (Trigger::Fast, if dups >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
+            }
             _ if self.is_probe(s, clocked, head) => (Trigger::TailLossProbe, Evidence::ProbeTimer),
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
             _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),

@@ -11,16 +11,7 @@ pub struct TsClock {
 }
 
 /// Ticks that senders use: 1 us, 10 us, 100 us, 1 ms, 4 ms, 10 ms, 100 ms, 500 ms.
-const TICKS: [i64; 8] = [
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    4_000_000,
-    10_000_000,
-    100_000_000,
-    500_000_000,
-];
+const TICKS: [i64; 8] = [1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000, 500_000_000];
 /// A rate is trusted once so much time has passed: a quarter of it may be path delay without choosing the wrong tick.
 const SETTLE_NS: i64 = 200_000_000;
 
@@ -40,10 +31,7 @@ impl TsClock {
                 return;
             }
             let rate = elapsed / ticks;
-            self.tick = TICKS
-                .iter()
-                .copied()
-                .find(|tick| rate > tick * 2 / 3 && rate < tick * 3 / 2);
+            self.tick = TICKS.iter().copied().find(|tick| rate > tick * 2 / 3 && rate < tick * 3 / 2);
         }
         if let Some(tick) = self.tick {
             let offset = t - ticks * tick;

@@ -178,12 +178,7 @@ pub struct RangesCol {
 
 impl Default for RangesCol {
     fn default() -> Self {
-        RangesCol {
-            offsets: vec![0],
-            left: Vec::new(),
-            right: Vec::new(),
-            valid: Vec::new(),
-        }
+        RangesCol { offsets: vec![0], left: Vec::new(), right: Vec::new(), valid: Vec::new() }
     }
 }
 
@@ -214,9 +209,7 @@ impl RangesCol {
 
     pub fn finish(&mut self) -> ArrayRef {
         let this = std::mem::take(self);
-        let DataType::Struct(fields) = range_type() else {
-            unreachable!("ranges are structs")
-        };
+        let DataType::Struct(fields) = range_type() else { unreachable!("ranges are structs") };
         let values = StructArray::new(
             fields,
             vec![
@@ -227,11 +220,6 @@ impl RangesCol {
         );
         let item = Arc::new(Field::new("item", range_type(), false));
         let offsets = OffsetBuffer::new(ScalarBuffer::from(this.offsets));
-        Arc::new(ListArray::new(
-            item,
-            offsets,
-            Arc::new(values),
-            Some(NullBuffer::from(this.valid)),
-        ))
+        Arc::new(ListArray::new(item, offsets, Arc::new(values), Some(NullBuffer::from(this.valid))))
     }
 }

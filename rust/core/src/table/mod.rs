@@ -13,16 +13,10 @@ pub mod tcp;
 
 /// Every table, in the order in which they are documented.
 pub fn all() -> Vec<(&'static str, arrow_schema::SchemaRef)> {
-    let mut all: Vec<_> = [
-        packets::PACKETS,
-        tcp::SEGMENTS,
-        tcp::TIMEOUTS,
-        tcp::RECOVERIES,
-        tcp::INTERVALS,
-    ]
-    .iter()
-    .map(|t| (t.name, t.schema()))
-    .collect();
+    let mut all: Vec<_> = [packets::PACKETS, tcp::SEGMENTS, tcp::TIMEOUTS, tcp::RECOVERIES, tcp::INTERVALS]
+        .iter()
+        .map(|t| (t.name, t.schema()))
+        .collect();
     all.push(("flows", crate::flow::flows_schema()));
     all
 }

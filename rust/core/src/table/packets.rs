@@ -4,16 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::packet::{Addr, Packet};
 
-pub const STOPS: &[&str] = &[
-    "snaplen_cut",
-    "length_lies",
-    "bad_header_len",
-    "too_deep",
-    "unknown_type",
-    "fragment",
-    "encrypted",
-    "bad_fcs",
-];
+pub const STOPS: &[&str] =
+    &["snaplen_cut", "length_lies", "bad_header_len", "too_deep", "unknown_type", "fragment", "encrypted", "bad_fcs"];
 pub const LAYERS: &[&str] = &["link", "ip", "ip_options", "transport", "tcp_options"];
 /// a is the side that opened the connection, or the first seen to send.
 pub const DIRECTIONS: &[&str] = &["a2b", "b2a"];
@@ -87,18 +79,8 @@ impl PacketTable {
         r.wire_bytes.push(p.wire_bytes);
         r.captured_bytes.push(p.captured_bytes);
         r.ip_version.push_opt(has_ip.then_some(p.ip_version));
-        let src = has_ip.then(|| {
-            *self
-                .src_keys
-                .entry(p.src)
-                .or_insert_with(|| r.ip_src.intern(p.src.to_string()))
-        });
-        let dst = has_ip.then(|| {
-            *self
-                .dst_keys
-                .entry(p.dst)
-                .or_insert_with(|| r.ip_dst.intern(p.dst.to_string()))
-        });
+        let src = has_ip.then(|| *self.src_keys.entry(p.src).or_insert_with(|| r.ip_src.intern(p.src.to_string())));
+        let dst = has_ip.then(|| *self.dst_keys.entry(p.dst).or_insert_with(|| r.ip_dst.intern(p.dst.to_string())));
         r.ip_src.push_key(src);
         r.ip_dst.push_key(dst);
         r.ip_id.push_opt(p.ip_id);
@@ -112,17 +94,13 @@ impl PacketTable {
         r.payload_bytes.push_opt(p.payload_bytes);
         let t = p.tcp.as_ref();
         r.tcp_seq.push_opt(t.map(|t| t.seq));
-        r.tcp_ack
-            .push_opt(t.filter(|t| t.flags & crate::packet::flags::ACK != 0).map(|t| t.ack));
+        r.tcp_ack.push_opt(t.filter(|t| t.flags & crate::packet::flags::ACK != 0).map(|t| t.ack));
         r.tcp_flags.push_opt(t.map(|t| t.flags));
         r.tcp_window.push_opt(t.map(|t| t.window));
         r.tcp_mss.push_opt(t.and_then(|t| t.mss));
         r.tcp_wscale.push_opt(t.and_then(|t| t.wscale));
         r.tcp_sack_permitted.push_opt(t.map(|t| t.sack_permitted));
-        r.tcp_sack.push(
-            t.filter(|t| t.sack_blocks > 0)
-                .map(|t| &t.sack[..usize::from(t.sack_blocks)]),
-        );
+        r.tcp_sack.push(t.filter(|t| t.sack_blocks > 0).map(|t| &t.sack[..usize::from(t.sack_blocks)]));
         r.tcp_tsval.push_opt(t.and_then(|t| t.timestamps).map(|t| t.0));
         r.tcp_tsecr.push_opt(t.and_then(|t| t.timestamps).map(|t| t.1));
         r.vlan.push_opt(p.vlan);

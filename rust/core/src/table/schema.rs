@@ -66,11 +66,7 @@ pub fn data_type(ty: Ty) -> DataType {
 /// The element of a `Ranges` column.
 pub fn range_type() -> DataType {
     DataType::Struct(
-        vec![
-            Field::new("left", DataType::UInt32, false),
-            Field::new("right", DataType::UInt32, false),
-        ]
-        .into(),
+        vec![Field::new("left", DataType::UInt32, false), Field::new("right", DataType::UInt32, false)].into(),
     )
 }
 
@@ -95,10 +91,8 @@ impl Table {
                 Field::new(c.name, data_type(c.ty), c.nullable).with_metadata(meta)
             })
             .collect();
-        let meta = HashMap::from([
-            ("table".to_string(), self.name.to_string()),
-            ("doc".to_string(), self.doc.to_string()),
-        ]);
+        let meta =
+            HashMap::from([("table".to_string(), self.name.to_string()), ("doc".to_string(), self.doc.to_string())]);
         Arc::new(Schema::new_with_metadata(fields, meta))
     }
 }
@@ -106,11 +100,7 @@ impl Table {
 /// Mark a nanosecond column as UTC.
 pub fn utc(array: arrow_array::ArrayRef) -> arrow_array::ArrayRef {
     use arrow_array::Array;
-    let data = array
-        .to_data()
-        .into_builder()
-        .data_type(data_type(Ty::Time))
-        .build()
-        .expect("same layout, another time zone");
+    let data =
+        array.to_data().into_builder().data_type(data_type(Ty::Time)).build().expect("same layout, another time zone");
     arrow_array::make_array(data)
 }

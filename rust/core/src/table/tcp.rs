@@ -15,23 +15,9 @@ pub const KINDS: &[&str] = &[
     "fin",
     "rst",
 ];
-pub const TRANSMISSIONS: &[&str] = &[
-    "first",
-    "retransmission",
-    "reordered",
-    "network_duplicate",
-    "capture_duplicate",
-    "mac_copy",
-];
-pub const TRIGGERS: &[&str] = &[
-    "rto",
-    "go_back_n",
-    "fast",
-    "partial_ack",
-    "sack",
-    "tail_loss_probe",
-    "undecided",
-];
+pub const TRANSMISSIONS: &[&str] =
+    &["first", "retransmission", "reordered", "network_duplicate", "capture_duplicate", "mac_copy"];
+pub const TRIGGERS: &[&str] = &["rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe", "undecided"];
 pub const EVIDENCE: &[&str] = &[
     "timer_expired",
     "after_timeout",

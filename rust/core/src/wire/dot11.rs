@@ -72,11 +72,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) ->
 }
 
 fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs_at_end: Option<bool>, padded: bool) -> Found {
-    let v = if fcs_at_end == Some(true) {
-        v.clip(v.wire().saturating_sub(FCS_BYTES))
-    } else {
-        v
-    };
+    let v = if fcs_at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
     let Some(fc) = v.le16(0) else {
         return d.damaged(v.lack(2), Layer::Link);
     };
@@ -121,13 +117,7 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool
         header = header.next_multiple_of(4);
     }
     let tid = (qos & qos::TID) as u8;
-    d.packet.mpdu = Some(Mpdu {
-        ta,
-        ra,
-        seq_ctl,
-        tid,
-        retry: fc & control::RETRY != 0,
-    });
+    d.packet.mpdu = Some(Mpdu { ta, ra, seq_ctl, tid, retry: fc & control::RETRY != 0 });
     if fc & control::PROTECTED != 0 {
         d.note(NoteKind::Encrypted);
         return Found::Other;
@@ -162,14 +152,7 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
     let length = v.u8(0).map_or(0, mesh_control);
     let behind = v.skip(length);
-    llc::llc(
-        d,
-        if mesh || behind.array(0) == Some(llc::SNAP_HEADER) {
-            behind
-        } else {
-            v
-        },
-    )
+    llc::llc(d, if mesh || behind.array(0) == Some(llc::SNAP_HEADER) { behind } else { v })
 }
 
 /// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set
@@ -226,12 +209,7 @@ mod tests {
 
     fn subframe(length_error: i32) -> Vec<u8> {
         let msdu = body();
-        let mut s = [
-            &[2; 12][..],
-            &((msdu.len() as i32 + length_error) as u16).to_be_bytes(),
-            &msdu,
-        ]
-        .concat();
+        let mut s = [&[2; 12][..], &((msdu.len() as i32 + length_error) as u16).to_be_bytes(), &msdu].concat();
         s.resize(s.len().next_multiple_of(4), 0);
         s
     }
@@ -239,23 +217,12 @@ mod tests {
     #[test]
     fn every_header() {
         // Data, QoS data, both with four addresses, QoS with HT control.
-        for (fc, extra) in [
-            (0x0108u16, 0),
-            (0x0208, 0),
-            (0x0188, 2),
-            (0x0308, 6),
-            (0x0388, 8),
-            (0x8188, 6),
-            (0x8388, 12),
-            (0x8108, 0),
-        ] {
+        for (fc, extra) in
+            [(0x0108u16, 0), (0x0208, 0), (0x0188, 2), (0x0308, 6), (0x0388, 8), (0x8188, 6), (0x8388, 12), (0x8108, 0)]
+        {
             let frame = dot11(fc, &vec![0; extra], &body());
             let p = one(AIR, &frame);
-            assert_eq!(
-                (p.src_port, p.payload_bytes, p.stop),
-                (Some(40000), Some(1), Stop::None),
-                "{fc:#06x}"
-            );
+            assert_eq!((p.src_port, p.payload_bytes, p.stop), (Some(40000), Some(1), Stop::None), "{fc:#06x}");
             cut_everywhere(AIR, &frame);
         }
     }
@@ -263,10 +230,7 @@ mod tests {
     #[test]
     fn the_mpdu_that_carried_it() {
         let m = one(AIR, &dot11(0x0988, &[5, 0], &body())).mpdu.unwrap();
-        assert_eq!(
-            (m.ra, m.ta, m.seq_ctl, m.tid, m.retry),
-            ([1; 6], [2; 6], 0x1230, 5, true)
-        );
+        assert_eq!((m.ra, m.ta, m.seq_ctl, m.tid, m.retry), ([1; 6], [2; 6], 0x1230, 5, true));
     }
 
     #[test]
@@ -313,9 +277,7 @@ mod tests {
         let frame = dot11(0x0188, &[0x80, 0], &[subframe(0), subframe(0), subframe(0)].concat());
         let got = packets(AIR, &frame);
         assert_eq!(got.len(), 3);
-        assert!(got
-            .iter()
-            .all(|p| p.payload_bytes == Some(1) && p.stop == Stop::None && p.mpdu.is_some()));
+        assert!(got.iter().all(|p| p.payload_bytes == Some(1) && p.stop == Stop::None && p.mpdu.is_some()));
         cut_everywhere(AIR, &frame);
         let with_fcs = [&frame[..], &[1, 2, 3, 4]].concat();
         assert_eq!(packets(AIR, &with_fcs).len(), 3);
@@ -349,10 +311,7 @@ mod tests {
         let mut r = record(AIR, &frame, frame.len());
         r.fcs_bytes = Some(4);
         let p = decode(&r).0[0];
-        assert_eq!(
-            (p.stop, p.stop_layer, p.src_port),
-            (Stop::BadFcs, Layer::Link, Some(40000))
-        );
+        assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
         frame[42..44].fill(0);
         assert_eq!(with(&frame[..60], frame.len()), (1, 0));
     }

@@ -86,10 +86,7 @@ mod tests {
     fn plain() {
         let frame = tagged(&[]);
         let p = one(1, &frame);
-        assert_eq!(
-            (p.src_port, p.payload_bytes, p.vlan, p.stop),
-            (Some(40000), Some(4), None, Stop::None)
-        );
+        assert_eq!((p.src_port, p.payload_bytes, p.vlan, p.stop), (Some(40000), Some(4), None, Stop::None));
         cut_everywhere(1, &frame);
     }
 

@@ -44,10 +44,7 @@ mod tests {
         let inner = ipv4(6, &tcp(&[], b"x"));
         for (flags, words) in [(0x0000u16, 0), (0x8000, 1), (0x2000, 1), (0xb000, 3)] {
             let head = [&flags.to_be_bytes()[..], &[8, 0], &vec![0; words * 4]].concat();
-            assert_eq!(
-                one(101, &ipv4(47, &[&head[..], &inner].concat())).payload_bytes,
-                Some(1)
-            );
+            assert_eq!(one(101, &ipv4(47, &[&head[..], &inner].concat())).payload_bytes, Some(1));
         }
         let pptp = [&[0x30, 0x81, 0x88, 0x0b][..], &[0; 12], &[0xff, 3, 0, 0x21], &inner].concat();
         assert_eq!(one(101, &ipv4(47, &pptp)).src_port, Some(40000));
@@ -58,21 +55,13 @@ mod tests {
     #[test]
     fn another_protocol_leaves_the_outer_packet() {
         let p = one(101, &ipv4(47, &[0, 0, 0x12, 0x34, 1, 2, 3]));
-        assert_eq!(
-            (p.protocol, p.payload_bytes, p.stop),
-            (Some(47), Some(7), Stop::UnknownType)
-        );
+        assert_eq!((p.protocol, p.payload_bytes, p.stop), (Some(47), Some(7), Stop::UnknownType));
         let p = one(101, &ipv4(47, &[0x40, 0, 8, 0, 1, 2, 3]));
         assert_eq!(p.stop, Stop::UnknownType);
         let mut notes = crate::notes::Notes::default();
         for n in 0..30 {
             let data = &ipv4(47, &[0xb0, 0, 8, 0, 1, 2, 3])[..n.min(27)];
-            super::super::decode(
-                &super::super::testing::record(101, data, 27),
-                1,
-                &mut notes,
-                &mut |_| {},
-            );
+            super::super::decode(&super::super::testing::record(101, data, 27), 1, &mut notes, &mut |_| {});
         }
         cut_everywhere(101, &ipv4(47, &[0xb0, 0, 0x12, 0x34, 1, 2, 3]));
     }

@@ -12,58 +12,20 @@ fn link_types() -> Vec<u16> {
 
 /// A sound frame of every kind of nesting, for mutation.
 fn seeds() -> Vec<(u16, Vec<u8>)> {
-    let options = [
-        &TIMESTAMPS[..],
-        &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 1, 0, 0, 0, 2, 0],
-    ]
-    .concat();
+    let options = [&TIMESTAMPS[..], &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 1, 0, 0, 0, 2, 0]].concat();
     let v4 = ipv4(6, &tcp(&options, b"payload"));
-    let v6 = ipv6(
-        0,
-        &[
-            &[44, 0, 1, 4, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 7][..],
-            &tcp(&options, b"payload"),
-        ]
-        .concat(),
-    );
-    let gre = ipv4(
-        47,
-        &[&[0xb0, 0, 0x65, 0x58][..], &[0; 12], &ethernet(0x0800, &v4)].concat(),
-    );
+    let v6 = ipv6(0, &[&[44, 0, 1, 4, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 7][..], &tcp(&options, b"payload")].concat());
+    let gre = ipv4(47, &[&[0xb0, 0, 0x65, 0x58][..], &[0; 12], &ethernet(0x0800, &v4)].concat());
     let subframe = [&[2; 12][..], &[0, v4.len() as u8 + 8], &snap(&v4), &[0; 3]].concat();
-    let amsdu = dot11(
-        0x0388,
-        &[0, 0, 0, 0, 0, 0, 0x80, 1],
-        &[subframe.clone(), subframe].concat(),
-    );
-    let radiotap = [
-        &[0, 0, 16, 0, 0x02, 0, 0, 0xa0, 0x20, 0, 0, 0, 0x20, 0, 0, 0][..],
-        &amsdu,
-    ]
-    .concat();
+    let amsdu = dot11(0x0388, &[0, 0, 0, 0, 0, 0, 0x80, 1], &[subframe.clone(), subframe].concat());
+    let radiotap = [&[0, 0, 16, 0, 0x02, 0, 0, 0xa0, 0x20, 0, 0, 0, 0x20, 0, 0, 0][..], &amsdu].concat();
     vec![
-        (
-            1,
-            ethernet(
-                0x8100,
-                &[
-                    &[0, 1, 0x88, 0x64, 0x11, 0, 0, 1, 0, v4.len() as u8 + 2, 0, 0x21][..],
-                    &v4,
-                ]
-                .concat(),
-            ),
-        ),
+        (1, ethernet(0x8100, &[&[0, 1, 0x88, 0x64, 0x11, 0, 0, 1, 0, v4.len() as u8 + 2, 0, 0x21][..], &v4].concat())),
         (1, ethernet(0x8847, &[&[0, 1, 0x11, 64][..], &gre].concat())),
         (1, ethernet(0x86dd, &v6)),
         (1, ethernet((v4.len() + 8) as u16, &snap(&v4))),
-        (
-            113,
-            [&[0, 4, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0][..], &v4].concat(),
-        ),
-        (
-            276,
-            [&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 0, 0, 0, 0, 0, 0, 0, 0][..], &v4].concat(),
-        ),
+        (113, [&[0, 4, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0][..], &v4].concat()),
+        (276, [&[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 4, 6, 0, 0, 0, 0, 0, 0, 0, 0][..], &v4].concat()),
         (0, [&[2, 0, 0, 0][..], &v4].concat()),
         (204, [&[1, 0xff, 3, 0, 0x57][..], &v6].concat()),
         (101, ipv4(41, &ipv6(4, &v4))),
@@ -71,14 +33,8 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
         (127, radiotap.clone()),
         (192, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &amsdu].concat()),
         (119, [&[0, 0, 0, 0x44, 0, 0, 0, 144][..], &[0; 136], &amsdu].concat()),
-        (
-            163,
-            [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 64][..], &[0; 56], &amsdu].concat(),
-        ),
-        (
-            113,
-            [&[0, 0, 3, 0x23, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4][..], &radiotap].concat(),
-        ),
+        (163, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 64][..], &[0; 56], &amsdu].concat()),
+        (113, [&[0, 0, 3, 0x23, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4][..], &radiotap].concat()),
     ]
 }
 
@@ -86,10 +42,7 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
 fn check(packets: &[Packet], data: &[u8], wire: u32) -> Result<(), TestCaseError> {
     prop_assert!(packets.len() <= limits::AMSDU_SUBFRAMES);
     for p in packets {
-        prop_assert_eq!(
-            (p.number, p.wire_bytes, p.captured_bytes as usize),
-            (1, wire, data.len())
-        );
+        prop_assert_eq!((p.number, p.wire_bytes, p.captured_bytes as usize), (1, wire, data.len()));
         prop_assert!(p.payload_bytes.is_none_or(|n| n <= wire.max(p.captured_bytes)));
         prop_assert!(p.ip_version != 0 || p.stop != Stop::None);
         if let Some(t) = p.tcp {
@@ -106,11 +59,7 @@ fn the_seeds_are_sound() {
         let (packets, _) = decode(&record(link_type, &data, data.len()));
         assert!(!packets.is_empty());
         for p in packets {
-            assert_eq!(
-                (p.tcp.map(|t| t.sack_blocks), p.stop),
-                (Some(2), Stop::None),
-                "link type {link_type}"
-            );
+            assert_eq!((p.tcp.map(|t| t.sack_blocks), p.stop), (Some(2), Stop::None), "link type {link_type}");
         }
     }
 }

@@ -107,10 +107,7 @@ mod tests {
     fn the_innermost_packet_is_the_row() {
         for outer in [ipv4(41, &ipv6(6, &tcp(&[], b"x"))), ipv6(4, &ipv4(6, &tcp(&[], b"x")))] {
             let p = one(101, &outer);
-            assert_eq!(
-                (p.src_port, p.payload_bytes, p.stop),
-                (Some(40000), Some(1), Stop::None)
-            );
+            assert_eq!((p.src_port, p.payload_bytes, p.stop), (Some(40000), Some(1), Stop::None));
             assert_eq!(p.ip_id.is_some(), p.ip_version == 4);
             assert_eq!(noted(101, &outer, NoteKind::Tunnel), 1);
         }
@@ -126,15 +123,9 @@ mod tests {
         let ah = [&[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1][..], &[0; 12], &tcp(&[], b"x")].concat();
         let frame = ipv4(51, &ah);
         let p = one(101, &frame);
-        assert_eq!(
-            (p.protocol, p.payload_bytes, p.src_port),
-            (Some(6), Some(1), Some(40000))
-        );
+        assert_eq!((p.protocol, p.payload_bytes, p.src_port), (Some(6), Some(1), Some(40000)));
         let p = one(101, &ipv4(89, &[0; 44]));
-        assert_eq!(
-            (p.protocol, p.payload_bytes, p.stop),
-            (Some(89), Some(44), Stop::UnknownType)
-        );
+        assert_eq!((p.protocol, p.payload_bytes, p.stop), (Some(89), Some(44), Stop::UnknownType));
         assert_eq!(one(101, &ipv4(51, &[6, 200, 0, 0])).stop, Stop::LengthLies);
         cut_everywhere(101, &ipv4(89, &[0; 44]));
     }

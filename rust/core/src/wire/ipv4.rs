@@ -66,10 +66,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 
 /// Whether the header's checksum is right (RFC 1071); its length is a multiple of four.
 fn checksum_holds(header: &[u8]) -> bool {
-    let sum: u32 = header
-        .chunks_exact(2)
-        .map(|b| u32::from(u16::from_be_bytes([b[0], b[1]])))
-        .sum();
+    let sum: u32 = header.chunks_exact(2).map(|b| u32::from(u16::from_be_bytes([b[0], b[1]]))).sum();
     let folded = (sum >> 16) + (sum & 0xffff);
     (folded >> 16) + (folded & 0xffff) == 0xffff
 }
@@ -88,14 +85,8 @@ mod tests {
     #[test]
     fn every_field() {
         let p = one(101, &with(|_| {}));
-        assert_eq!(
-            (p.ip_version, p.src, p.dst),
-            (4, Addr::v4([10, 0, 0, 1]), Addr::v4([10, 0, 0, 2]))
-        );
-        assert_eq!(
-            (p.ip_id, p.ip_ttl, p.ip_dscp, p.ip_ecn),
-            (Some(0x1234), Some(64), Some(10), Some(2))
-        );
+        assert_eq!((p.ip_version, p.src, p.dst), (4, Addr::v4([10, 0, 0, 1]), Addr::v4([10, 0, 0, 2])));
+        assert_eq!((p.ip_id, p.ip_ttl, p.ip_dscp, p.ip_ecn), (Some(0x1234), Some(64), Some(10), Some(2)));
         assert_eq!((p.ip_fragment, p.protocol, p.payload_bytes), (false, Some(6), Some(4)));
         cut_everywhere(101, &with(|_| {}));
     }
@@ -107,10 +98,7 @@ mod tests {
             p[0] = 0x47;
         });
         packet[3] += 8;
-        assert_eq!(
-            (one(101, &packet).payload_bytes, one(101, &packet).src_port),
-            (Some(4), Some(40000))
-        );
+        assert_eq!((one(101, &packet).payload_bytes, one(101, &packet).src_port), (Some(4), Some(40000)));
         cut_everywhere(101, &packet);
         let p = decode(&record(101, &packet[..24], packet.len())).0[0];
         assert_eq!((p.stop, p.stop_layer), (Stop::SnaplenCut, Layer::IpOptions));
@@ -131,10 +119,7 @@ mod tests {
     fn total_lengths_that_lie() {
         let total = |n: u16| with(|p| p[2..4].copy_from_slice(&n.to_be_bytes()));
         let p = one(101, &total(19));
-        assert_eq!(
-            (p.stop, p.stop_layer, p.tcp.is_none()),
-            (Stop::LengthLies, Layer::Ip, true)
-        );
+        assert_eq!((p.stop, p.stop_layer, p.tcp.is_none()), (Stop::LengthLies, Layer::Ip, true));
         let p = one(101, &total(65535));
         assert_eq!((p.stop, p.stop_layer), (Stop::LengthLies, Layer::Ip));
         assert_eq!((p.tcp.map(|t| t.seq), p.payload_bytes), (Some(1000), Some(4)));
@@ -161,10 +146,7 @@ mod tests {
         let p = one(101, &tiny);
         assert_eq!((p.src_port, p.stop), (Some(40000), Stop::Fragment));
         assert_eq!(one(101, &with(|p| p[6..8].fill(0x1f))).stop, Stop::Fragment);
-        assert_eq!(
-            one(101, &with(|p| p[6..8].copy_from_slice(&[0x1f, 0xff]))).stop,
-            Stop::LengthLies
-        );
+        assert_eq!(one(101, &with(|p| p[6..8].copy_from_slice(&[0x1f, 0xff]))).stop, Stop::LengthLies);
         cut_everywhere(101, &first);
         cut_everywhere(101, &later);
     }

@@ -116,14 +116,8 @@ mod tests {
     #[test]
     fn every_field() {
         let p = one(229, &chain(&[]));
-        assert_eq!(
-            (p.src.to_string().as_str(), p.dst.to_string().as_str()),
-            ("2001:db8::1", "2001:db8::2")
-        );
-        assert_eq!(
-            (p.ip_id, p.ip_ttl, p.ip_dscp, p.ip_ecn),
-            (None, Some(64), Some(10), Some(2))
-        );
+        assert_eq!((p.src.to_string().as_str(), p.dst.to_string().as_str()), ("2001:db8::1", "2001:db8::2"));
+        assert_eq!((p.ip_id, p.ip_ttl, p.ip_dscp, p.ip_ecn), (None, Some(64), Some(10), Some(2)));
         assert_eq!((p.protocol, p.payload_bytes), (Some(6), Some(4)));
         cut_everywhere(229, &chain(&[]));
     }
@@ -136,10 +130,7 @@ mod tests {
         let atomic: (u8, &[u8]) = (44, &[0, 0, 0, 0, 0, 0, 7]);
         let packet = chain(&[options, routing, atomic, authentication, options]);
         let p = one(229, &packet);
-        assert_eq!(
-            (p.protocol, p.payload_bytes, p.src_port, p.ip_id),
-            (Some(6), Some(4), Some(40000), Some(7))
-        );
+        assert_eq!((p.protocol, p.payload_bytes, p.src_port, p.ip_id), (Some(6), Some(4), Some(40000), Some(7)));
         assert!(!p.ip_fragment);
         cut_everywhere(229, &packet);
         let p = one(229, &chain(&[options; 200]));
@@ -153,10 +144,7 @@ mod tests {
         let p = one(229, &chain(&[(44, &[0, 0, 1, 0, 0, 0, 7])]));
         assert_eq!((p.ip_fragment, p.src_port, p.stop), (true, Some(40000), Stop::None));
         let p = one(229, &chain(&[(44, &[0, 1, 0, 0, 0, 0, 7])]));
-        assert_eq!(
-            (p.ip_fragment, p.ip_id, p.protocol, p.payload_bytes),
-            (true, Some(7), Some(6), Some(24))
-        );
+        assert_eq!((p.ip_fragment, p.ip_id, p.protocol, p.payload_bytes), (true, Some(7), Some(6), Some(24)));
         assert_eq!((p.stop, p.stop_layer), (Stop::Fragment, Layer::Transport));
     }
 
@@ -167,10 +155,7 @@ mod tests {
         let p = decode(&record(229, &packet, 40 + 80_000)).0[0];
         assert_eq!((p.payload_bytes, p.stop), (Some(80_000 - 8 - 20), Stop::None));
         let p = one(229, &packet);
-        assert_eq!(
-            (p.payload_bytes, p.stop, p.stop_layer),
-            (Some(4), Stop::LengthLies, Layer::Ip)
-        );
+        assert_eq!((p.payload_bytes, p.stop, p.stop_layer), (Some(4), Stop::LengthLies, Layer::Ip));
         // Without the option, the frame's length.
         let mut packet = chain(&[]);
         packet[4..6].fill(0);
@@ -182,9 +167,6 @@ mod tests {
     fn no_next_header() {
         let mut packet = ipv6(59, &[]);
         packet.resize(60, 0);
-        assert_eq!(
-            (one(229, &packet).payload_bytes, one(229, &packet).stop),
-            (Some(0), Stop::None)
-        );
+        assert_eq!((one(229, &packet).payload_bytes, one(229, &packet).stop), (Some(0), Stop::None));
     }
 }

@@ -59,10 +59,7 @@ mod tests {
     #[test]
     fn a_length_that_lies_keeps_what_is_good() {
         let p = one(1, &snap([0; 3], 1000));
-        assert_eq!(
-            (p.dst_port, p.stop, p.stop_layer),
-            (Some(5001), Stop::LengthLies, Layer::Link)
-        );
+        assert_eq!((p.dst_port, p.stop, p.stop_layer), (Some(5001), Stop::LengthLies, Layer::Link));
         let p = one(1, &ethernet(3, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]));
         assert_eq!((p.stop, p.stop_layer), (Stop::LengthLies, Layer::Link));
     }

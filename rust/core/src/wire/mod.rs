@@ -82,10 +82,7 @@ pub fn supported(link_type: u16) -> bool {
 /// Link types whose decoder checks and removes the frame check sequence itself.
 fn has_own_fcs(link_type: u16) -> bool {
     use link_type::{IEEE802_11, IEEE802_11_AVS, IEEE802_11_PRISM, IEEE802_11_RADIOTAP, PPI};
-    matches!(
-        link_type,
-        IEEE802_11 | IEEE802_11_RADIOTAP | IEEE802_11_PRISM | IEEE802_11_AVS | PPI
-    )
+    matches!(link_type, IEEE802_11 | IEEE802_11_RADIOTAP | IEEE802_11_PRISM | IEEE802_11_AVS | PPI)
 }
 
 type LinkDecoder = for<'a> fn(&mut Decoder<'_>, View<'a>) -> Found;

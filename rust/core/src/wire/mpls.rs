@@ -36,10 +36,7 @@ mod tests {
 
     #[test]
     fn two_labels_to_ip() {
-        let frame = ethernet(
-            0x8847,
-            &[&[0, 1, 0x10, 64, 0, 1, 0x11, 64][..], &ipv4(6, &tcp(&[], &[]))].concat(),
-        );
+        let frame = ethernet(0x8847, &[&[0, 1, 0x10, 64, 0, 1, 0x11, 64][..], &ipv4(6, &tcp(&[], &[]))].concat());
         assert_eq!(one(1, &frame).src_port, Some(40000));
         cut_everywhere(1, &frame);
     }

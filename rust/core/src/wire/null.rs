@@ -34,10 +34,7 @@ mod tests {
             assert_eq!(one(108, &v4).ip_version, 4);
             cut_everywhere(0, &v4);
             for family in [10, 24, 28, 30] {
-                assert_eq!(
-                    one(0, &[&order(family)[..], &ipv6(6, &tcp(&[], &[]))].concat()).ip_version,
-                    6
-                );
+                assert_eq!(one(0, &[&order(family)[..], &ipv6(6, &tcp(&[], &[]))].concat()).ip_version, 6);
             }
             assert!(packets(0, &order(7)).is_empty());
         }

@@ -91,10 +91,7 @@ mod tests {
     fn to_the_frame_inside() {
         let air = dot11(0x0108, &[], &snap(&ipv4(6, &tcp(&[], b"x"))));
         assert_eq!(one(PPI, &ppi(105, &common(0), &air)).payload_bytes, Some(1));
-        assert_eq!(
-            one(PPI, &ppi(1, &[], &ethernet(0x0800, &ipv4(6, &tcp(&[], b"x"))))).payload_bytes,
-            Some(1)
-        );
+        assert_eq!(one(PPI, &ppi(1, &[], &ethernet(0x0800, &ipv4(6, &tcp(&[], b"x"))))).payload_bytes, Some(1));
         cut_everywhere(PPI, &ppi(105, &common(0), &air));
         for flags in [4, 5, 1] {
             assert!(packets(PPI, &ppi(105, &common(flags), &air)).is_empty());
@@ -105,10 +102,7 @@ mod tests {
     fn lies() {
         let air = dot11(0x0108, &[], &snap(&ipv4(6, &tcp(&[], b"x"))));
         let liar = ppi(105, &[2, 0, 0xff, 0xff], &air);
-        assert_eq!(
-            (one(PPI, &liar).src_port, noted(PPI, &liar, NoteKind::PpiMalformed)),
-            (Some(40000), 1)
-        );
+        assert_eq!((one(PPI, &liar).src_port, noted(PPI, &liar, NoteKind::PpiMalformed)), (Some(40000), 1));
         for length in [[0, 0], [7, 0], [0xff, 0xff]] {
             let mut data = ppi(105, &[], &air);
             data[2..4].copy_from_slice(&length);

@@ -76,13 +76,7 @@ mod tests {
     #[test]
     fn every_framing() {
         let v4 = ipv4(6, &tcp(&[], b"x"));
-        for head in [
-            &[0xff, 3, 0, 0x21][..],
-            &[0, 0x21],
-            &[0x21],
-            &[0xff, 3, 0x21],
-            &[0x0f, 0, 8, 0],
-        ] {
+        for head in [&[0xff, 3, 0, 0x21][..], &[0, 0x21], &[0x21], &[0xff, 3, 0x21], &[0x0f, 0, 8, 0]] {
             let frame = [head, &v4].concat();
             for link_type in [9, 50, 104] {
                 assert_eq!(one(link_type, &frame).payload_bytes, Some(1));
@@ -97,10 +91,7 @@ mod tests {
     #[test]
     fn direction_byte() {
         let frame = [&[1, 0xff, 3, 0, 0x21][..], &ipv4(6, &tcp(&[], b"x"))].concat();
-        assert_eq!(
-            (one(204, &frame).outgoing, one(204, &frame).src_port),
-            (Some(true), Some(40000))
-        );
+        assert_eq!((one(204, &frame).outgoing, one(204, &frame).src_port), (Some(true), Some(40000)));
     }
 
     #[test]
@@ -109,10 +100,7 @@ mod tests {
         let length = (v4.len() + 2) as u8;
         let session = [&[0x11, 0, 0, 1, 0, length, 0, 0x21][..], &v4].concat();
         let frame = ethernet(0x8864, &session);
-        assert_eq!(
-            (one(1, &frame).payload_bytes, one(51, &session).payload_bytes),
-            (Some(1), Some(1))
-        );
+        assert_eq!((one(1, &frame).payload_bytes, one(51, &session).payload_bytes), (Some(1), Some(1)));
         cut_everywhere(1, &frame);
         assert!(packets(1, &ethernet(0x8863, &session)).is_empty());
         assert!(packets(51, &[0x11, 9, 0, 0, 0, 0]).is_empty());

@@ -82,10 +82,8 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if whole.is_none() {
         d.note(NoteKind::RadiotapMalformed);
     }
-    let fcs = flags.map_or(Fcs::default(), |f| Fcs {
-        at_end: Some(f & flag::FCS_AT_END != 0),
-        failed: f & flag::BAD_FCS != 0,
-    });
+    let fcs = flags
+        .map_or(Fcs::default(), |f| Fcs { at_end: Some(f & flag::FCS_AT_END != 0), failed: f & flag::BAD_FCS != 0 });
     let padded = flags.is_some_and(|f| f & flag::DATA_PAD != 0);
     dot11::frame(d, v.skip(length), fcs, padded)
 }
@@ -175,10 +173,7 @@ mod tests {
     fn vendor_namespaces_are_passed_over() {
         // The vendor's word stands for 3 bytes of its own; then radiotap's fields again.
         let fields = [7, 0, 1, 2, 3, 0, 3, 0, 9, 9, 9, 5];
-        assert_eq!(
-            seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields),
-            (vec![(1, 16), (5, 27)], true)
-        );
+        assert_eq!(seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields), (vec![(1, 16), (5, 27)], true));
         let liar = [7, 0, 1, 2, 3, 0, 0xff, 0xff];
         assert_eq!(seen(&[0xc000_0002, 0xa000_0000, 0x20], &liar), (vec![(1, 16)], false));
     }
@@ -209,12 +204,9 @@ mod tests {
 
     #[test]
     fn lengths_and_versions_that_lie() {
-        for (at, value, stop) in [
-            (2, 0, Stop::LengthLies),
-            (2, 7, Stop::LengthLies),
-            (3, 255, Stop::LengthLies),
-            (0, 1, Stop::BadHeader),
-        ] {
+        for (at, value, stop) in
+            [(2, 0, Stop::LengthLies), (2, 7, Stop::LengthLies), (3, 255, Stop::LengthLies), (0, 1, Stop::BadHeader)]
+        {
             let mut data = frame(&[2], &[0]);
             data[at] = value;
             assert_eq!((one(RADIOTAP, &data).stop, one(RADIOTAP, &data).ip_version), (stop, 0));

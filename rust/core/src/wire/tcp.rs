@@ -68,11 +68,7 @@ fn cut_header(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         }
     }
     let lack = v.lack(HEADER);
-    let stop = if lack == Stop::LengthLies && d.packet.ip_fragment {
-        Stop::Fragment
-    } else {
-        lack
-    };
+    let stop = if lack == Stop::LengthLies && d.packet.ip_fragment { Stop::Fragment } else { lack };
     d.damaged(stop, Layer::Transport)
 }
 
@@ -198,23 +194,15 @@ mod tests {
     fn every_field() {
         let p = one(101, &ipv4(6, &tcp(&TIMESTAMPS, b"data")));
         let t = p.tcp.unwrap();
-        assert_eq!(
-            (p.src_port, p.dst_port, p.payload_bytes),
-            (Some(40000), Some(5001), Some(4))
-        );
+        assert_eq!((p.src_port, p.dst_port, p.payload_bytes), (Some(40000), Some(5001), Some(4)));
         assert_eq!((t.seq, t.ack, t.flags), (1000, 2000, flags::ACK | flags::PSH));
         assert_eq!((t.window, t.urgent, t.timestamps), (500, 0, Some((100, 200))));
-        assert_eq!(
-            (t.mss, t.wscale, t.sack_permitted, t.sack_blocks, t.options_cut),
-            (None, None, false, 0, false)
-        );
+        assert_eq!((t.mss, t.wscale, t.sack_permitted, t.sack_blocks, t.options_cut), (None, None, false, 0, false));
     }
 
     #[test]
     fn options_of_a_syn() {
-        let mut options = vec![
-            2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 7, 30, 4, 0, 0,
-        ];
+        let mut options = vec![2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 7, 30, 4, 0, 0];
         let packet = ipv4(6, &tcp(&options, &[]));
         let t = one(101, &packet).tcp.unwrap();
         assert_eq!((t.mss, t.wscale, t.sack_permitted), (Some(1460), Some(7), true));
@@ -249,10 +237,7 @@ mod tests {
         let ragged = ipv4(6, &tcp(&[5, 11, 0, 0, 0, 1, 0, 0, 0, 9, 0, 1], &[]));
         let p = one(101, &ragged);
         let t = p.tcp.unwrap();
-        assert_eq!(
-            (t.sack_blocks, t.sack[0], t.options_cut, p.stop),
-            (1, (1, 9), true, Stop::None)
-        );
+        assert_eq!((t.sack_blocks, t.sack[0], t.options_cut, p.stop), (1, (1, 9), true, Stop::None));
         assert_eq!(noted(101, &ragged, NoteKind::TcpOptionMalformed), 1);
     }
 
@@ -270,10 +255,7 @@ mod tests {
     fn a_snap_length_within_the_options() {
         let packet = ipv4(6, &tcp(&TIMESTAMPS, &[7; 1448]));
         let p = decode(&record(101, &packet[..44], packet.len())).0[0];
-        assert_eq!(
-            (p.stop, p.stop_layer, p.payload_bytes),
-            (Stop::SnaplenCut, Layer::TcpOptions, Some(1448))
-        );
+        assert_eq!((p.stop, p.stop_layer, p.payload_bytes), (Stop::SnaplenCut, Layer::TcpOptions, Some(1448)));
         let t = p.tcp.unwrap();
         assert_eq!((t.seq, t.timestamps, t.options_cut), (1000, None, true));
         cut_everywhere(101, &packet[..60]);
@@ -283,15 +265,9 @@ mod tests {
     fn a_snap_length_within_the_header() {
         let packet = ipv4(6, &tcp(&TIMESTAMPS, &[7; 1448]));
         let cut = |n: usize| decode(&record(101, &packet[..20 + n], packet.len())).0[0];
-        assert_eq!(
-            (cut(3).src_port, cut(3).payload_bytes, cut(3).stop),
-            (None, None, Stop::SnaplenCut)
-        );
+        assert_eq!((cut(3).src_port, cut(3).payload_bytes, cut(3).stop), (None, None, Stop::SnaplenCut));
         assert_eq!((cut(4).src_port, cut(4).payload_bytes), (Some(40000), None));
-        assert_eq!(
-            (cut(13).payload_bytes, cut(13).stop_layer),
-            (Some(1448), Layer::Transport)
-        );
+        assert_eq!((cut(13).payload_bytes, cut(13).stop_layer), (Some(1448), Layer::Transport));
         assert!(cut(19).tcp.is_none() && cut(20).tcp.is_some());
     }
 
@@ -302,10 +278,7 @@ mod tests {
             packet[32] = offset << 4;
             let p = one(101, &packet);
             let stop = if offset < 5 { Stop::BadHeader } else { Stop::LengthLies };
-            assert_eq!(
-                (p.src_port, p.tcp.is_none(), p.payload_bytes),
-                (Some(40000), true, None)
-            );
+            assert_eq!((p.src_port, p.tcp.is_none(), p.payload_bytes), (Some(40000), true, None));
             assert_eq!((p.stop, p.stop_layer), (stop, Layer::Transport));
         }
     }

@@ -66,30 +66,12 @@ fn agree(short: &Packet, whole: &Packet, n: usize) {
         })* };
     }
     if short.ip_version != 0 {
-        assert_eq!(
-            (short.ip_version, short.src, short.dst),
-            (whole.ip_version, whole.src, whole.dst),
-            "at {n} bytes"
-        );
+        assert_eq!((short.ip_version, short.src, short.dst), (whole.ip_version, whole.src, whole.dst), "at {n} bytes");
         assert_eq!(short.ip_fragment, whole.ip_fragment, "at {n} bytes");
     }
-    same!(
-        ip_id,
-        ip_ttl,
-        ip_dscp,
-        ip_ecn,
-        src_port,
-        dst_port,
-        payload_bytes,
-        vlan,
-        outgoing,
-        mpdu
-    );
+    same!(ip_id, ip_ttl, ip_dscp, ip_ecn, src_port, dst_port, payload_bytes, vlan, outgoing, mpdu);
     if let (Some(s), Some(w)) = (short.tcp, whole.tcp) {
-        assert_eq!(
-            (s.seq, s.ack, s.flags, s.window, s.urgent),
-            (w.seq, w.ack, w.flags, w.window, w.urgent)
-        );
+        assert_eq!((s.seq, s.ack, s.flags, s.window, s.urgent), (w.seq, w.ack, w.flags, w.window, w.urgent));
         assert!(s.mss.is_none() || s.mss == w.mss);
         assert!(s.wscale.is_none() || s.wscale == w.wscale);
         assert!(s.timestamps.is_none() || s.timestamps == w.timestamps);
@@ -109,9 +91,7 @@ pub fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
 pub fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     let total = (20 + payload.len()) as u16;
     let [high, low] = total.to_be_bytes();
-    let head = [
-        0x45, 0x2a, high, low, 0x12, 0x34, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-    ];
+    let head = [0x45, 0x2a, high, low, 0x12, 0x34, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     [&head[..], payload].concat()
 }
 
@@ -145,15 +125,5 @@ pub fn snap(packet: &[u8]) -> Vec<u8> {
 /// An 802.11 frame with this frame control (as little endian), three addresses of ones, twos and threes, sequence
 /// number 0x123, what follows them in the header, and the body.
 pub fn dot11(control: u16, rest: &[u8], body: &[u8]) -> Vec<u8> {
-    [
-        &control.to_le_bytes()[..],
-        &[0, 0],
-        &[1; 6],
-        &[2; 6],
-        &[3; 6],
-        &[0x30, 0x12],
-        rest,
-        body,
-    ]
-    .concat()
+    [&control.to_le_bytes()[..], &[0, 0], &[1; 6], &[2; 6], &[3; 6], &[0x30, 0x12], rest, body].concat()
 }

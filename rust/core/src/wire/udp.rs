@@ -49,10 +49,7 @@ mod tests {
     #[test]
     fn ports_and_length() {
         let p = one(101, &udp(12, b"data"));
-        assert_eq!(
-            (p.src_port, p.dst_port, p.payload_bytes),
-            (Some(40000), Some(5001), Some(4))
-        );
+        assert_eq!((p.src_port, p.dst_port, p.payload_bytes), (Some(40000), Some(5001), Some(4)));
         // Options after the datagram (RFC 9868), and a length left to the IP header.
         assert_eq!(one(101, &udp(10, b"data")).payload_bytes, Some(2));
         assert_eq!(one(101, &udp(0, b"data")).payload_bytes, Some(4));
@@ -63,10 +60,7 @@ mod tests {
     fn lengths_that_lie() {
         for length in [7, 13, 255] {
             let p = one(101, &udp(length, b"data"));
-            assert_eq!(
-                (p.stop, p.stop_layer, p.src_port),
-                (Stop::LengthLies, Layer::Transport, Some(40000))
-            );
+            assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::LengthLies, Layer::Transport, Some(40000)));
         }
     }
 }

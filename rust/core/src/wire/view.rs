@@ -13,10 +13,7 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// A capture that claims fewer bytes on the wire than it holds is taken at what it holds.
     pub fn new(data: &'a [u8], wire: usize) -> Self {
-        View {
-            data,
-            wire: wire.max(data.len()),
-        }
+        View { data, wire: wire.max(data.len()) }
     }
 
     /// The captured bytes.
@@ -37,19 +34,13 @@ impl<'a> View<'a> {
     /// What follows the first `n` bytes.
     #[inline]
     pub fn skip(self, n: usize) -> View<'a> {
-        View {
-            data: self.data.get(n..).unwrap_or(&[]),
-            wire: self.wire.saturating_sub(n),
-        }
+        View { data: self.data.get(n..).unwrap_or(&[]), wire: self.wire.saturating_sub(n) }
     }
 
     /// At most the first `n` bytes: what follows is padding or a trailer.
     #[inline]
     pub fn clip(self, n: usize) -> View<'a> {
-        View {
-            data: self.data.get(..n).unwrap_or(self.data),
-            wire: self.wire.min(n),
-        }
+        View { data: self.data.get(..n).unwrap_or(self.data), wire: self.wire.min(n) }
     }
 
     /// Why the first `n` bytes are not all here: the capture kept too few, or there never were as many.

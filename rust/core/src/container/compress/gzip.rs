@@ -129,11 +129,7 @@ fn member(
         match status {
             Ok(Status::StreamEnd) => return Ok(Ok(())),
             Ok(_) if used == 0 && made == 0 => {
-                return Ok(Err(if more {
-                    NoteKind::CompressedDamaged
-                } else {
-                    NoteKind::CompressedCut
-                }));
+                return Ok(Err(if more { NoteKind::CompressedDamaged } else { NoteKind::CompressedCut }));
             }
             Ok(_) => {}
             Err(_) => return Ok(Err(NoteKind::CompressedDamaged)),

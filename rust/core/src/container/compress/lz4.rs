@@ -36,16 +36,9 @@ pub fn unlz4(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
             return Ok(());
         }
         if !input.data().starts_with(&MAGIC) {
-            return out.odd(if whole {
-                NoteKind::TrailingBytes
-            } else {
-                NoteKind::CompressedCut
-            });
+            return out.odd(if whole { NoteKind::TrailingBytes } else { NoteKind::CompressedCut });
         }
-        let mut decoder = FrameDecoder::new(Watched {
-            input: &mut *input,
-            ran_dry: false,
-        });
+        let mut decoder = FrameDecoder::new(Watched { input: &mut *input, ran_dry: false });
         loop {
             match decoder.read(out.room()) {
                 Ok(0) if decoder.get_ref().ran_dry => return out.odd(NoteKind::CompressedCut),

@@ -56,10 +56,7 @@ impl Compression {
 
     /// The first bytes that come out of `head`, which may be cut anywhere.
     pub fn peek(self, head: &[u8], limit: usize) -> Vec<u8> {
-        let mut out = Peek {
-            bytes: vec![0; limit],
-            filled: 0,
-        };
+        let mut out = Peek { bytes: vec![0; limit], filled: 0 };
         self.run(&mut Bytes::of(head.to_vec()), &mut out);
         out.bytes.truncate(out.filled);
         out.bytes

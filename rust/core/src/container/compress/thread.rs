@@ -37,14 +37,8 @@ impl Decompressed {
         let (send, messages) = sync_channel(limits::CHUNKS_WAITING);
         let (emptied, reuse) = sync_channel(limits::CHUNKS_WAITING + 2);
         let dropped = Arc::new(AtomicBool::new(false));
-        let mut out = Output {
-            buffer: vec![0; limits::CHUNK_BYTES],
-            at: 0,
-            bytes: 0,
-            send,
-            reuse,
-            dropped: dropped.clone(),
-        };
+        let mut out =
+            Output { buffer: vec![0; limits::CHUNK_BYTES], at: 0, bytes: 0, send, reuse, dropped: dropped.clone() };
         std::thread::Builder::new().name("decompress".into()).spawn(move || {
             compression.run(&mut input, &mut out);
             out.finish(input.take_failure());

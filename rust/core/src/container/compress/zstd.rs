@@ -27,11 +27,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
             return Ok(());
         }
         if !input.data().starts_with(&MAGIC) {
-            return out.odd(if whole {
-                NoteKind::TrailingBytes
-            } else {
-                NoteKind::CompressedCut
-            });
+            return out.odd(if whole { NoteKind::TrailingBytes } else { NoteKind::CompressedCut });
         }
         if let Err(kind) = frame(&mut decoder, input, out)? {
             return out.odd(kind);
@@ -52,10 +48,7 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
         return Ok(Err(damage(input)));
     }
     while !decoder.is_finished() {
-        if decoder
-            .decode_blocks(&mut *input, BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES))
-            .is_err()
-        {
+        if decoder.decode_blocks(&mut *input, BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES)).is_err() {
             let kind = damage(input);
             // The appended block always decodes; were it not to, the window's bytes would be lost, as noted.
             let _ended = decoder.decode_blocks(&LAST_BLOCK[..], BlockDecodingStrategy::All);
@@ -91,10 +84,7 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     let dictionary_bytes = [0_usize, 1, 2, 4][usize::from(descriptor & 3)];
     let after = head.get(5 + usize::from(!single_segment)..)?;
     if after.get(..dictionary_bytes)?.iter().any(|b| *b != 0) {
-        return Some((
-            "a zstd stream that needs a dictionary".into(),
-            "unpack it with `zstd -d -D DICTIONARY`",
-        ));
+        return Some(("a zstd stream that needs a dictionary".into(), "unpack it with `zstd -d -D DICTIONARY`"));
     }
     let window = if single_segment {
         let size = after.get(dictionary_bytes..)?;

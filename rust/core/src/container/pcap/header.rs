@@ -79,14 +79,12 @@ impl FileHeader {
             return Err(Error::new(ErrorKind::UnknownFormat, "no pcap magic number"));
         };
         if let Some((_, name)) = UNREADABLE.iter().find(|u| u.0 == magic) {
-            return Err(
-                Error::new(ErrorKind::UnsupportedFormat, format!("{name} cannot be read"))
-                    .next("convert it with `editcap -F pcapng`"),
-            );
+            return Err(Error::new(ErrorKind::UnsupportedFormat, format!("{name} cannot be read"))
+                .next("convert it with `editcap -F pcapng`"));
         }
         if head.len() < FILE_HEADER {
             return Err(
-                Error::new(ErrorKind::CorruptCapture, "a pcap file cut in its file header").at(head.len() as u64),
+                Error::new(ErrorKind::CorruptCapture, "a pcap file cut in its file header").at(head.len() as u64)
             );
         }
         let u16_at = |i: usize| {

@@ -94,11 +94,8 @@ impl PcapSource {
     /// Length of the record headers. Patched programs kept the magic number and wrote longer ones, so
     /// another length is tried when the first records make no sense and do with that one.
     fn header_bytes(&mut self) -> usize {
-        let (first, others): (usize, &[usize]) = if self.file.modified {
-            (MODIFIED, &[MODIFIED_SMP, STANDARD])
-        } else {
-            (STANDARD, &[MODIFIED, NOKIA])
-        };
+        let (first, others): (usize, &[usize]) =
+            if self.file.modified { (MODIFIED, &[MODIFIED_SMP, STANDARD]) } else { (STANDARD, &[MODIFIED, NOKIA]) };
         let with = |header| Layout { header, ..self.layout };
         if !self.bytes.fill(first) {
             return first;
@@ -110,10 +107,7 @@ impl PcapSource {
             if !self.bytes.fill(next + first) {
                 return first;
             }
-            if layout
-                .parse_at(self.bytes.data(), next)
-                .is_some_and(|n| layout.plausible(&n, Some(h.seconds)))
-            {
+            if layout.parse_at(self.bytes.data(), next).is_some_and(|n| layout.plausible(&n, Some(h.seconds))) {
                 return first;
             }
         }
@@ -296,10 +290,7 @@ impl RecordSource for PcapSource {
                 return Ok(None);
             }
             let Some(first) = self.bytes.data().first_chunk() else {
-                return Err(Error::new(
-                    ErrorKind::CorruptCapture,
-                    "a record header shorter than 16 bytes",
-                ));
+                return Err(Error::new(ErrorKind::CorruptCapture, "a record header shorter than 16 bytes"));
             };
             let h = self.layout.parse(first);
             let mut take = h.captured as usize;
@@ -353,11 +344,7 @@ impl RecordSource for PcapSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed {
-            format: "pcap",
-            compression: self.compression,
-            readable: true,
-        }
+        Sniffed { format: "pcap", compression: self.compression, readable: true }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -70,12 +70,7 @@ impl Layout {
             Lengths::SmallerIsCaptured => first > second,
         };
         let (captured, wire) = if swap { (second, first) } else { (first, second) };
-        RecordHeader {
-            seconds: word(0),
-            fraction: word(4),
-            captured,
-            wire,
-        }
+        RecordHeader { seconds: word(0), fraction: word(4), captured, wire }
     }
 
     /// Parse the header at `at` in `data`, if it is all there.

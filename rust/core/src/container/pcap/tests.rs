@@ -3,13 +3,9 @@ use crate::error::ErrorKind;
 use crate::limits;
 
 fn variants() -> impl Iterator<Item = Pcap> {
-    [false, true].into_iter().flat_map(|big_endian| {
-        [0xa1b2_c3d4, 0xa1b2_3c4d].map(|magic| Pcap {
-            magic,
-            big_endian,
-            ..Pcap::default()
-        })
-    })
+    [false, true]
+        .into_iter()
+        .flat_map(|big_endian| [0xa1b2_c3d4, 0xa1b2_3c4d].map(|magic| Pcap { magic, big_endian, ..Pcap::default() }))
 }
 
 #[test]
@@ -43,18 +39,11 @@ fn both_byte_orders_and_both_resolutions() {
 #[test]
 fn old_versions_swap_the_lengths() {
     let file = |version, numbers| {
-        let p = Pcap {
-            version,
-            ..Pcap::default()
-        };
+        let p = Pcap { version, ..Pcap::default() };
         [p.header(), p.raw(numbers, &[9; 40])].concat()
     };
     for (version, captured_first) in [((2, 0), false), ((2, 2), false), ((543, 0), false), ((2, 4), true)] {
-        let numbers = if captured_first {
-            [T0, 1, 40, 90]
-        } else {
-            [T0, 1, 90, 40]
-        };
+        let numbers = if captured_first { [T0, 1, 40, 90] } else { [T0, 1, 90, 40] };
         let r = rows(&file(version, numbers));
         assert_eq!((r[0].data.len(), r[0].wire_bytes), (40, 90), "{version:?}");
     }
@@ -67,37 +56,15 @@ fn old_versions_swap_the_lengths() {
 #[test]
 fn other_versions_and_link_types_are_refused_by_name() {
     for (version, name) in [((9, 9), "9.9"), ((1, 4), "1.4"), ((2, 5), "2.5"), ((543, 1), "543.1")] {
-        let e = read_bytes(
-            &Pcap {
-                version,
-                ..Pcap::default()
-            }
-            .file(2),
-        )
-        .unwrap_err();
+        let e = read_bytes(&Pcap { version, ..Pcap::default() }.file(2)).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.what.contains(name), "{e}");
     }
-    let e = read_bytes(
-        &Pcap {
-            network: 0x46c5_e1f5,
-            ..Pcap::default()
-        }
-        .file(2),
-    )
-    .unwrap_err();
+    let e = read_bytes(&Pcap { network: 0x46c5_e1f5, ..Pcap::default() }.file(2)).unwrap_err();
     assert_eq!(e.kind, ErrorKind::UnsupportedLinkType);
     for magic in [0xa1b2_34cd, 0xa12b_3c4d, 0x1c00_01ac] {
         assert_eq!(
-            read_bytes(
-                &Pcap {
-                    magic,
-                    ..Pcap::default()
-                }
-                .file(2)
-            )
-            .unwrap_err()
-            .kind,
+            read_bytes(&Pcap { magic, ..Pcap::default() }.file(2)).unwrap_err().kind,
             ErrorKind::UnsupportedFormat
         );
     }
@@ -106,13 +73,7 @@ fn other_versions_and_link_types_are_refused_by_name() {
 #[test]
 fn upper_bits_of_the_network_field() {
     let fcs = |network| {
-        let r = rows(
-            &Pcap {
-                network,
-                ..Pcap::default()
-            }
-            .file(2),
-        );
+        let r = rows(&Pcap { network, ..Pcap::default() }.file(2));
         assert_eq!(r[0].link_type, 1);
         r[0].fcs_bytes
     };
@@ -126,17 +87,8 @@ fn upper_bits_of_the_network_field() {
 
 #[test]
 fn patched_record_headers() {
-    for (magic, extra) in [
-        (0xa1b2_cd34, 8),
-        (0xa1b2_cd34, 12),
-        (0xa1b2_cd34, 0),
-        (0xa1b2_c3d4, 8),
-        (0xa1b2_c3d4, 4),
-    ] {
-        let p = Pcap {
-            magic,
-            ..Pcap::default()
-        };
+    for (magic, extra) in [(0xa1b2_cd34, 8), (0xa1b2_cd34, 12), (0xa1b2_cd34, 0), (0xa1b2_c3d4, 8), (0xa1b2_c3d4, 4)] {
+        let p = Pcap { magic, ..Pcap::default() };
         let mut file = p.header();
         for i in 0..5 {
             let data = payload(i);
@@ -173,19 +125,13 @@ fn lengths_that_lie() {
     }
     let big = with([T0, 0, 262_145, 262_145], &vec![0xee; 262_145]);
     let (rows, notes) = read_bytes(&big).unwrap();
-    assert_eq!(
-        (rows.len(), rows[11].data.len(), notes[0].0),
-        (23, limits::RECORD_BYTES, "oversized_record")
-    );
+    assert_eq!((rows.len(), rows[11].data.len(), notes[0].0), (23, limits::RECORD_BYTES, "oversized_record"));
 }
 
 #[test]
 fn snap_lengths() {
     for (snaplen, notes) in [(0, 0), (u32::MAX, 0), (68, 0), (45, 1)] {
-        let p = Pcap {
-            snaplen,
-            ..Pcap::default()
-        };
+        let p = Pcap { snaplen, ..Pcap::default() };
         let (rows, found) = read_bytes(&p.file(22)).unwrap();
         assert_eq!((rows.len(), found.len()), (22, notes), "{snaplen}");
     }
@@ -208,13 +154,7 @@ fn unsigned_seconds() {
 #[test]
 fn garbage_and_zeros_cost_only_themselves() {
     let p = Pcap::default();
-    for garbage in [
-        vec![0xee; 37],
-        vec![0xff; 3],
-        vec![0; 16],
-        vec![0; 5000],
-        vec![0x41; 300_000],
-    ] {
+    for garbage in [vec![0xee; 37], vec![0xff; 3], vec![0; 16], vec![0; 5000], vec![0x41; 300_000]] {
         let file = [p.file(11), garbage.clone(), p.records(11)].concat();
         let (rows, notes) = read_bytes(&file).unwrap();
         assert_eq!(
@@ -228,16 +168,10 @@ fn garbage_and_zeros_cost_only_themselves() {
     }
     // Garbage that begins with a record of one byte in 1970 hides neither itself nor what follows.
     let (rows, notes) = read_bytes(&[p.file(11), b"\x01\0\0\0".repeat(9), p.records(11)].concat()).unwrap();
-    assert_eq!(
-        (rows.len(), notes),
-        (23, vec![("bytes_skipped", 19, p.file(11).len() as u64 + 17)])
-    );
+    assert_eq!((rows.len(), notes), (23, vec![("bytes_skipped", 19, p.file(11).len() as u64 + 17)]));
     let tail = [p.file(22), vec![0; 1 << 20]].concat();
     let (rows, notes) = read_bytes(&tail).unwrap();
-    assert_eq!(
-        (rows.len(), notes),
-        (22, vec![("zero_run", 1 << 20, p.file(22).len() as u64)])
-    );
+    assert_eq!((rows.len(), notes), (22, vec![("zero_run", 1 << 20, p.file(22).len() as u64)]));
     let noise = [p.file(22), vec![0xee; 1 << 20]].concat();
     assert_eq!(notes_of(&noise), ["bytes_skipped", "rest_unreadable"]);
 }
@@ -258,28 +192,17 @@ fn a_lying_length_near_the_end_is_no_cut() {
 
 #[test]
 fn concatenated_files() {
-    let second = Pcap {
-        network: 101,
-        big_endian: true,
-        magic: 0xa1b2_3c4d,
-        ..Pcap::default()
-    };
+    let second = Pcap { network: 101, big_endian: true, magic: 0xa1b2_3c4d, ..Pcap::default() };
     let (rows, notes) = read_bytes(&[Pcap::default().file(5), second.file(5)].concat()).unwrap();
     assert_eq!((rows.len(), notes[0].0), (10, "second_header"));
-    assert_eq!(
-        rows.iter().map(|r| (r.link_type, r.interface)).collect::<Vec<_>>()[4..6],
-        [(1, 0), (101, 1)]
-    );
+    assert_eq!(rows.iter().map(|r| (r.link_type, r.interface)).collect::<Vec<_>>()[4..6], [(1, 0), (101, 1)]);
 }
 
 #[test]
 fn empty_records_are_counted_and_an_endless_run_ends() {
     let p = Pcap::default();
     let (rows, notes) = read_bytes(&[p.file(3), p.record(9, b"").repeat(1000), p.records(2)].concat()).unwrap();
-    assert_eq!(
-        (rows.len(), notes),
-        (1005, vec![("empty_records", 1000, p.file(3).len() as u64)])
-    );
+    assert_eq!((rows.len(), notes), (1005, vec![("empty_records", 1000, p.file(3).len() as u64)]));
     let bomb = [p.file(3), p.record(9, b"").repeat(limits::EMPTY_RUN as usize + 10)].concat();
     assert!(notes_of(&bomb).contains(&"empty_run"));
 }

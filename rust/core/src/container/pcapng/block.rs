@@ -28,30 +28,18 @@ pub struct Order {
 impl Order {
     pub fn u16(self, b: &[u8], at: usize) -> Option<u16> {
         let b = b.get(at..)?.first_chunk()?;
-        Some(if self.big_endian {
-            u16::from_be_bytes(*b)
-        } else {
-            u16::from_le_bytes(*b)
-        })
+        Some(if self.big_endian { u16::from_be_bytes(*b) } else { u16::from_le_bytes(*b) })
     }
 
     #[inline]
     pub fn u32(self, b: &[u8], at: usize) -> Option<u32> {
         let b = b.get(at..)?.first_chunk()?;
-        Some(if self.big_endian {
-            u32::from_be_bytes(*b)
-        } else {
-            u32::from_le_bytes(*b)
-        })
+        Some(if self.big_endian { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) })
     }
 
     pub fn u64(self, b: &[u8], at: usize) -> Option<u64> {
         let b = b.get(at..)?.first_chunk()?;
-        Some(if self.big_endian {
-            u64::from_be_bytes(*b)
-        } else {
-            u64::from_le_bytes(*b)
-        })
+        Some(if self.big_endian { u64::from_be_bytes(*b) } else { u64::from_le_bytes(*b) })
     }
 
     /// As the byte-order magic of the section header at the front of `head` says.
@@ -76,11 +64,7 @@ pub fn length_is_possible(total: u32) -> bool {
 /// The length of a sound block of a known type at `at`, judged strictly; for finding one among noise.
 pub fn plausible(data: &[u8], at: usize, order: Order) -> Option<usize> {
     let block = data.get(at..)?;
-    let order = if is_section_header(block) {
-        Order::of_section(block)?
-    } else {
-        order
-    };
+    let order = if is_section_header(block) { Order::of_section(block)? } else { order };
     let least = match order.u32(block, 0)? {
         SECTION_HEADER => 28,
         INTERFACE => 20,
@@ -139,10 +123,7 @@ pub fn options(bytes: &[u8], order: Order) -> impl Iterator<Item = Item<'_>> {
         let (Some(code), Some(len)) = (order.u16(bytes, at), order.u16(bytes, at + 2)) else {
             stopped = true;
             // Less than an option header is left: padding, or a header cut short.
-            return bytes[at.min(bytes.len())..]
-                .iter()
-                .any(|b| *b != 0)
-                .then_some(Item::Overrun);
+            return bytes[at.min(bytes.len())..].iter().any(|b| *b != 0).then_some(Item::Overrun);
         };
         if code == 0 {
             return None;
@@ -187,13 +168,7 @@ mod tests {
     #[test]
     fn a_plausible_block_has_two_equal_lengths() {
         let block = |total: u32, trailer: u32| {
-            [
-                &6_u32.to_le_bytes()[..],
-                &total.to_le_bytes(),
-                &[0; 20],
-                &trailer.to_le_bytes(),
-            ]
-            .concat()
+            [&6_u32.to_le_bytes()[..], &total.to_le_bytes(), &[0; 20], &trailer.to_le_bytes()].concat()
         };
         assert_eq!(plausible(&block(32, 32), 0, LE), Some(32));
         assert_eq!(plausible(&block(32, 36), 0, LE), None);

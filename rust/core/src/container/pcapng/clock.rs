@@ -24,10 +24,7 @@ pub struct Clock {
 impl Default for Clock {
     /// Microseconds since 1970 when there is no if_tsresol.
     fn default() -> Self {
-        Clock {
-            tick: Tick::Nanoseconds(1000),
-            offset_ns: 0,
-        }
+        Clock { tick: Tick::Nanoseconds(1000), offset_ns: 0 }
     }
 }
 
@@ -75,23 +72,12 @@ mod tests {
     #[test]
     fn resolutions_of_both_bases() {
         let t = 1_700_000_000_u64;
-        assert_eq!(
-            Clock::default().time_ns(t * 1_000_000 + 7),
-            Some(1_700_000_000_000_007_000)
-        );
+        assert_eq!(Clock::default().time_ns(t * 1_000_000 + 7), Some(1_700_000_000_000_007_000));
         for n in 0..=10 {
-            assert_eq!(
-                clock(n, 0).time_ns(t * 10_u64.pow(u32::from(n))),
-                Some(1_700_000_000_000_000_000),
-                "10^-{n}"
-            );
+            assert_eq!(clock(n, 0).time_ns(t * 10_u64.pow(u32::from(n))), Some(1_700_000_000_000_000_000), "10^-{n}");
         }
         for n in 0..=33 {
-            assert_eq!(
-                clock(0x80 | n, 0).time_ns(t << n),
-                Some(1_700_000_000_000_000_000),
-                "2^-{n}"
-            );
+            assert_eq!(clock(0x80 | n, 0).time_ns(t << n), Some(1_700_000_000_000_000_000), "2^-{n}");
         }
         assert_eq!(clock(12, t as i64).time_ns(1_500), Some(1_700_000_000_000_000_001));
         assert_eq!(clock(0x80 | 32, 0).time_ns(1 << 31), Some(500_000_000));
@@ -104,10 +90,7 @@ mod tests {
         assert_eq!(clock(0xff, 0).time_ns(1 << 63), None);
         assert_eq!(clock(6, i64::MAX).time_ns(0), None);
         assert_eq!(clock(6, i64::MIN).time_ns(u64::MAX), None);
-        assert_eq!(
-            clock(6, -2_150_000_000).time_ns(1_700_000_000_000_000),
-            Some(-450_000_000_000_000_000)
-        );
+        assert_eq!(clock(6, -2_150_000_000).time_ns(1_700_000_000_000_000), Some(-450_000_000_000_000_000));
         assert_eq!(clock(9, 0).time_ns(i64::MAX as u64), Some(i64::MAX));
     }
 }

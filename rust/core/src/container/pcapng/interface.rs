@@ -59,16 +59,8 @@ pub fn describe(
 ) -> Option<(Tap, Interface)> {
     let link_type = order.u16(body, 0)?;
     let snaplen = order.u32(body, 4)?;
-    let mut tap = Tap {
-        link_type,
-        snaplen,
-        ..Tap::default()
-    };
-    let mut shown = Interface {
-        link_type,
-        snaplen,
-        ..Interface::default()
-    };
+    let mut tap = Tap { link_type, snaplen, ..Tap::default() };
+    let mut shown = Interface { link_type, snaplen, ..Interface::default() };
     let about = |what: &str| format!("{what} of interface {index}");
     for item in options(&body[8..], order) {
         let kept = match item {

@@ -51,10 +51,7 @@ impl NgSource {
     pub fn open(mut bytes: Bytes, compression: &'static str) -> Result<Self> {
         let corrupt = |what: String| Error::new(ErrorKind::CorruptCapture, what).at(0);
         if !bytes.fill(SECTION_BLOCK) {
-            return Err(corrupt(format!(
-                "a pcapng file cut in its section header at byte {}",
-                bytes.available()
-            )));
+            return Err(corrupt(format!("a pcapng file cut in its section header at byte {}", bytes.available())));
         }
         let order = block::Order::of_section(bytes.data())
             .ok_or_else(|| corrupt("a pcapng section header without byte order".into()))?;
@@ -77,10 +74,7 @@ impl NgSource {
     }
 
     fn place(&self) -> Place {
-        Place {
-            packet: self.records + 1,
-            offset: self.bytes.offset(),
-        }
+        Place { packet: self.records + 1, offset: self.bytes.offset() }
     }
 
     /// Go on to the next block that is a packet; None at the end.
@@ -383,18 +377,11 @@ impl RecordSource for NgSource {
         };
         self.records += 1;
         let block = self.bytes.advance(found.total);
-        Ok(Some(Record {
-            data: &block[found.data_at..found.data_at + found.captured],
-            ..found.record
-        }))
+        Ok(Some(Record { data: &block[found.data_at..found.data_at + found.captured], ..found.record }))
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed {
-            format: "pcapng",
-            compression: self.compression,
-            readable: true,
-        }
+        Sniffed { format: "pcapng", compression: self.compression, readable: true }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -51,14 +51,7 @@ impl PacketFields {
             }),
             SIMPLE_PACKET => {
                 let wire = order.u32(body, 0)?;
-                Some(PacketFields {
-                    interface: 0,
-                    ticks: None,
-                    captured: wire,
-                    wire,
-                    data_at: 4,
-                    drops: 0,
-                })
+                Some(PacketFields { interface: 0, ticks: None, captured: wire, wire, data_at: 4, drops: 0 })
             }
             _ => None,
         }

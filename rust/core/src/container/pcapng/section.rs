@@ -57,11 +57,7 @@ impl Section {
 
     /// A section that cannot be read: its blocks are walked over.
     pub fn unreadable(order: Order, first_interface: u32) -> Section {
-        Section {
-            order,
-            first_interface,
-            ..Section::default()
-        }
+        Section { order, first_interface, ..Section::default() }
     }
 
     /// Keep what the options of the header say.

@@ -25,10 +25,7 @@ fn both_byte_orders() {
         let (rows, notes) = read_bytes(&pcapng(big_endian, 3)).unwrap();
         assert_eq!((rows.len(), notes), (3, vec![]));
         assert_eq!(rows[1].time_ns, Some(1_700_000_000_001_000_000));
-        assert_eq!(
-            (rows[1].data.clone(), rows[1].wire_bytes, rows[1].offset),
-            (payload(1), 41, 48 + 72)
-        );
+        assert_eq!((rows[1].data.clone(), rows[1].wire_bytes, rows[1].offset), (payload(1), 41, 48 + 72));
     }
 }
 
@@ -47,26 +44,13 @@ fn simple_and_obsolete_packets() {
     let spb = block(false, 3, &[&u32s(false, &[90])[..], &[7; 64]].concat());
     let head = [shb(false, &[]), idb(false, 1, 64, &[])].concat();
     let (rows, notes) = read_bytes(&[head, spb].concat()).unwrap();
-    assert_eq!(
-        (rows[0].time_ns, rows[0].wire_bytes, rows[0].data.len()),
-        (None, 90, 64)
-    );
+    assert_eq!((rows[0].time_ns, rows[0].wire_bytes, rows[0].data.len()), (None, 90, 64));
     assert_eq!(notes, [("no_time", 1, 48)]);
-    let fixed = [
-        u16s(true, &[0, 5]),
-        u32s(true, &[(ticks(0) >> 32) as u32, ticks(0) as u32, 4, 90]),
-    ]
-    .concat();
+    let fixed = [u16s(true, &[0, 5]), u32s(true, &[(ticks(0) >> 32) as u32, ticks(0) as u32, 4, 90])].concat();
     let pb = block(true, 2, &[&fixed[..], b"abcd"].concat());
     let (rows, notes) = read_bytes(&[shb(true, &[]), idb(true, 1, 0, &[]), pb].concat()).unwrap();
-    assert_eq!(
-        (rows[0].time_ns, rows[0].wire_bytes),
-        (Some(1_700_000_000_000_000_000), 90)
-    );
-    assert_eq!(
-        notes.iter().map(|n| (n.0, n.1)).collect::<Vec<_>>(),
-        [("tap_dropped", 5)]
-    );
+    assert_eq!((rows[0].time_ns, rows[0].wire_bytes), (Some(1_700_000_000_000_000_000), 90));
+    assert_eq!(notes.iter().map(|n| (n.0, n.1)).collect::<Vec<_>>(), [("tap_dropped", 5)]);
 }
 
 #[test]
@@ -78,26 +62,13 @@ fn packet_options_tell_direction_and_check_sequence() {
         file.extend(epb(false, 0, ticks(0), b"abcd", &flags(f)));
     }
     let seen: Vec<_> = rows(&file).iter().map(|r| (r.outgoing, r.fcs_bytes)).collect();
-    assert_eq!(
-        seen,
-        [
-            (None, Some(4)),
-            (Some(false), Some(4)),
-            (Some(true), Some(4)),
-            (Some(true), Some(2))
-        ]
-    );
+    assert_eq!(seen, [(None, Some(4)), (Some(false), Some(4)), (Some(true), Some(4)), (Some(true), Some(2))]);
 }
 
 #[test]
 fn damage_costs_only_itself() {
     let raw = |kind: u32, total: u32, n: usize, trailer: u32| {
-        [
-            &u32s(false, &[kind, total])[..],
-            &vec![0xee; n],
-            &u32s(false, &[trailer]),
-        ]
-        .concat()
+        [&u32s(false, &[kind, total])[..], &vec![0xee; n], &u32s(false, &[trailer])].concat()
     };
     let over = |captured: u32| {
         let numbers = [0, (ticks(0) >> 32) as u32, ticks(0) as u32, captured, captured];
@@ -121,31 +92,17 @@ fn damage_costs_only_itself() {
         ("block_short", block(false, 1, &[0; 4]), 22),
         ("block_short", block(false, 5, &[0; 8]), 22),
         ("unknown_interface", block(false, 5, &u32s(false, &[9, 0, 0])), 22),
-        (
-            "options_damaged",
-            epb(false, 0, ticks(0), b"abcd", b"\x01\0\xff\xff"),
-            23,
-        ),
+        ("options_damaged", epb(false, 0, ticks(0), b"abcd", b"\x01\0\xff\xff"), 23),
         ("block_skipped", block(false, 0xbad, b"whatever"), 22),
         ("block_skipped", block(false, 10, b"secrets"), 22),
-        (
-            "section_unreadable",
-            [&shb(false, &[])[..12], b"\x02\0\0\0", &shb(false, &[])[16..]].concat(),
-            11,
-        ),
+        ("section_unreadable", [&shb(false, &[])[..12], b"\x02\0\0\0", &shb(false, &[])[16..]].concat(), 11),
     ];
     for (note, blocks, kept) in cases {
         let (rows, notes) = read_bytes(&with(&blocks)).unwrap();
-        let found: Vec<_> = notes
-            .iter()
-            .filter(|n| n.0 != "captured_over_wire" && n.0 != "wire_length_implausible")
-            .collect();
+        let found: Vec<_> =
+            notes.iter().filter(|n| n.0 != "captured_over_wire" && n.0 != "wire_length_implausible").collect();
         assert_eq!(rows.len(), kept, "{note} {blocks:x?}");
-        assert_eq!(
-            (found[0].0, found[0].2),
-            (note, pcapng(false, 11).len() as u64),
-            "{notes:?}"
-        );
+        assert_eq!((found[0].0, found[0].2), (note, pcapng(false, 11).len() as u64), "{notes:?}");
     }
 }
 
@@ -156,18 +113,9 @@ fn files_that_cannot_be_read() {
     let no_interface = [shb(false, &[]), epb(false, 0, ticks(0), b"abcd", &[])].concat();
     assert_eq!(kind(&no_interface), ErrorKind::CorruptCapture);
     assert_eq!(kind(&sound[..20]), ErrorKind::CorruptCapture);
-    assert_eq!(
-        kind(&[&sound[..4], &[0xfc, 0xff, 0xff, 0x7f], &sound[8..]].concat()),
-        ErrorKind::CorruptCapture
-    );
-    assert_eq!(
-        kind(&[&sound[..8], &[9; 4], &sound[12..]].concat()),
-        ErrorKind::CorruptCapture
-    );
-    assert_eq!(
-        kind(&[&sound[..12], &[0, 0, 1, 0], &sound[16..]].concat()),
-        ErrorKind::UnsupportedFormat
-    );
+    assert_eq!(kind(&[&sound[..4], &[0xfc, 0xff, 0xff, 0x7f], &sound[8..]].concat()), ErrorKind::CorruptCapture);
+    assert_eq!(kind(&[&sound[..8], &[9; 4], &sound[12..]].concat()), ErrorKind::CorruptCapture);
+    assert_eq!(kind(&[&sound[..12], &[0, 0, 1, 0], &sound[16..]].concat()), ErrorKind::UnsupportedFormat);
 }
 
 #[test]
@@ -179,29 +127,16 @@ fn texts_are_kept_capped_and_decoded() {
         option(false, 1, b"lab 3"),
     ]
     .concat();
-    let if_options = [
-        option(false, 2, b"wlan0"),
-        option(false, 3, b"monitor"),
-        option(false, 11, b"\0tcp"),
-    ]
-    .concat();
+    let if_options = [option(false, 2, b"wlan0"), option(false, 3, b"monitor"), option(false, 11, b"\0tcp")].concat();
     let comment = option(false, 1, &vec![b'x'; 60_000]);
-    let file = [
-        shb(false, &shb_options),
-        idb(false, 127, 0, &if_options),
-        epb(false, 0, ticks(0), b"abcd", &comment),
-    ]
-    .concat();
+    let file = [shb(false, &shb_options), idb(false, 127, 0, &if_options), epb(false, 0, ticks(0), b"abcd", &comment)]
+        .concat();
     let mut source = open(Box::new(std::io::Cursor::new(file.clone()))).unwrap();
     let mut notes = Notes::default();
     while source.next_record(&mut notes).unwrap().is_some() {}
     let shown = source.interfaces();
     assert_eq!(
-        (
-            shown[0].name.as_deref(),
-            shown[0].description.as_deref(),
-            shown[0].link_type
-        ),
+        (shown[0].name.as_deref(), shown[0].description.as_deref(), shown[0].link_type),
         (Some("wlan0"), Some("monitor"), 127)
     );
     let kept = texts(file);
@@ -218,9 +153,7 @@ fn texts_are_kept_capped_and_decoded() {
 fn floods_are_capped() {
     let bomb = epb(false, 0, ticks(0), b"abcd", &[1, 0, 0, 0].repeat(262_144));
     assert_eq!(notes(&with(&bomb)), ["options_capped"]);
-    let many: Vec<u8> = (0..300)
-        .flat_map(|i| epb(false, 0, ticks(i), b"abcd", &option(false, 1, b"hi")))
-        .collect();
+    let many: Vec<u8> = (0..300).flat_map(|i| epb(false, 0, ticks(i), b"abcd", &option(false, 1, b"hi"))).collect();
     assert_eq!(texts(with(&many)).len(), limits::TEXTS);
     let interfaces = idb(false, 1, 0, &[]).repeat(20_000);
     let file = [shb(false, &[]), interfaces, epb(false, 19_999, ticks(0), b"abcd", &[])].concat();
@@ -233,13 +166,8 @@ fn floods_are_capped() {
 
 #[test]
 fn drops_are_counted_once_and_believed_with_measure() {
-    let isb = |drops: u64| {
-        block(
-            false,
-            5,
-            &[&u32s(false, &[0, 0, 0])[..], &option(false, 5, &drops.to_le_bytes())].concat(),
-        )
-    };
+    let isb =
+        |drops: u64| block(false, 5, &[&u32s(false, &[0, 0, 0])[..], &option(false, 5, &drops.to_le_bytes())].concat());
     let (_, found) = read_bytes(&with(&[isb(3), isb(17)].concat())).unwrap();
     assert_eq!(found, [("tap_dropped", 17, 28)]);
     assert_eq!(notes(&with(&isb(u64::MAX))), ["drops_implausible"]);
@@ -252,21 +180,13 @@ fn drops_are_counted_once_and_believed_with_measure() {
 #[test]
 fn clocks_that_count_from_elsewhere() {
     let at = |options: &[u8], ticks: u64| {
-        let file = [
-            shb(false, &[]),
-            idb(false, 1, 0, options),
-            epb(false, 0, ticks, b"abcd", &[]),
-        ]
-        .concat();
+        let file = [shb(false, &[]), idb(false, 1, 0, options), epb(false, 0, ticks, b"abcd", &[])].concat();
         let (rows, notes) = read_bytes(&file).unwrap();
         (rows[0].time_ns, notes.first().map(|n| n.0))
     };
     let resolution = |r: u8| option(false, 9, &[r]);
     let offset = |s: i64| option(false, 14, &s.to_le_bytes());
-    assert_eq!(
-        at(&resolution(9), 1_700_000_000_000_000_007),
-        (Some(1_700_000_000_000_000_007), None)
-    );
+    assert_eq!(at(&resolution(9), 1_700_000_000_000_000_007), (Some(1_700_000_000_000_000_007), None));
     assert_eq!(at(&resolution(0x7f), 1 << 63), (None, Some("time_not_representable")));
     assert_eq!(at(&resolution(0xff), 1 << 63), (None, Some("time_not_representable")));
     assert_eq!(at(&offset(i64::MAX), 5), (None, Some("time_not_representable")));

@@ -1,0 +1,148 @@
+"""Print what wlanlens, tshark and tcptrace say of the retransmissions in the kernel captures, beside what the kernel did.
+
+    python benches/kernel_table.py [NAME ...]
+
+At the sender's tap, each packet that occupies sequence space is compared with the truth. tcptrace counts, so of it only
+counts can be told. Neither peer has a word for a timeout, nor for the need of a retransmission but tshark's `spurious`.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests import kernel
+
+#: tshark's label of a packet is the first of these flags that is set: it marks fast and spurious ones as retransmission too.
+LABELS = ("spurious_retransmission", "fast_retransmission", "out_of_order", "retransmission")
+
+#: Groups of columns: of whom, and (heading, what of a capture it shows) each.
+GROUPS = (
+    ("kernel", (("resent", "truth"), ("needless", "needless"), ("RTO", "rto"))),
+    ("wlanlens", (("resent", "ours"), ("trigger", "trigger"), ("need", "need"), ("needless", "needless_known"), ("RTO", "rto_named"))),
+    ("tshark", (("resent", "tshark"), ("out-of-order", "out_of_order"), ("fast", "fast"), ("spurious", "spurious"))),
+    ("tcptrace", (("rexmt", "tcptrace"), ("out-of-order", "tcptrace_out_of_order"))),
+)  # fmt: skip
+
+
+def ours(name: str) -> Counter[str]:
+    """Our score of one capture."""
+    score = kernel.score(name)
+    count: Counter[str] = Counter()
+    for flow in kernel.truth(name)["flows"]:
+        row = kernel.flow_row(name, flow["sport"])
+        count["truth"] += len(flow["retransmission_list"])
+        count["needless"] += sum(not entry["needed"] for entry in flow["retransmission_list"])
+        count["rto"] += flow["rto"]
+        count["rto_named"] += sum(row[f"rto_{kind}"] for kind in ("genuine", "spurious", "ack_lost", "undecided"))
+    count["ours"] = len(score.resent)
+    count["false"] = len(score.false)
+    count["trigger"] = sum(r.trigger_right for r in score.resent)
+    count["need"] = sum(r.needless is not None and r.needless != r.truth["needed"] for r in score.resent)
+    count["need_wrong"] = sum(r.needless is not None and r.needless == r.truth["needed"] for r in score.resent)
+    count["needless_known"] = sum(r.needless is True for r in score.resent)
+    return count
+
+
+def tshark(name: str) -> Counter[str]:
+    """tshark's labels of the same packets."""
+    fields = ["tcp.srcport", "tcp.len", "tcp.flags.syn", "tcp.flags.fin", "frame.number"]
+    fields += [f"tcp.analysis.{label}" for label in LABELS]
+    command = ["tshark", "-r", str(kernel.FOLDER / f"{name}.sender.pcap"), "-T", "fields", "-E", "header=y"]
+    command += [word for field in fields for word in ("-e", field)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    said = {}
+    for row in csv.DictReader(done.stdout.splitlines(), delimiter="\t"):
+        label = next((label for label in LABELS if row[f"tcp.analysis.{label}"]), "")
+        said[int(row["frame.number"])] = label
+
+    count: Counter[str] = Counter()
+    for flow in kernel.truth(name)["flows"]:
+        packets = kernel.sent(name, flow["sport"])["packet"].tolist()
+        truth = {packets[entry["n"]]: entry for entry in flow["retransmission_list"]}
+        for packet in packets:
+            label, entry = said[packet], truth.get(packet)
+            if entry is None:
+                count["tshark_false"] += bool(label)
+                continue
+            count["tshark"] += label not in ("", "out_of_order")
+            count["out_of_order"] += label == "out_of_order"
+            count["fast"] += label == "fast_retransmission"
+            count["spurious"] += label == "spurious_retransmission"
+            count["needless_tshark"] += label == "spurious_retransmission" and not entry["needed"]
+    return count
+
+
+def tcptrace(name: str) -> Counter[str]:
+    """tcptrace's counts of all connections."""
+    command = ["tcptrace", "-l", "-r", "--csv", str(kernel.FOLDER / f"{name}.sender.pcap")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("#")]
+    count: Counter[str] = Counter()
+    for row in csv.DictReader(lines):
+        count["tcptrace"] += int(row["rexmt_data_pkts_a2b"]) + int(row["rexmt_data_pkts_b2a"])
+        count["tcptrace_out_of_order"] += int(row["outoforder_pkts_a2b"]) + int(row["outoforder_pkts_b2a"])
+    return count
+
+
+PEERS = {"tshark": tshark, "tcptrace": tcptrace}
+
+
+def row(name: str) -> Counter[str]:
+    """One capture by all who are installed."""
+    count = ours(name)
+    for peer, read in PEERS.items():
+        if shutil.which(peer):
+            count += read(name)
+    return count
+
+
+def main(names: list[str]) -> None:
+    """Print the table, and what it adds up to."""
+    if not kernel.WHOLE:
+        raise SystemExit(
+            f"no kernel captures in {kernel.FOLDER.parent.name}/{kernel.FOLDER.name} beside the repository"
+        )
+    total: Counter[str] = Counter()
+    print(" " * 22 + "".join(f" |{who:^{sum(len(h) + 2 for h, _ in columns)}}" for who, columns in GROUPS))
+    print(" " * 22 + "".join(" |" + "".join(f"{h:>{len(h) + 2}}" for h, _ in columns) for _, columns in GROUPS))
+    quiet = []
+    for name in names or kernel.WHOLE:
+        counts = row(name)
+        total += counts
+        if any(value for key, value in counts.items() if value):
+            _print(name, counts)
+        else:
+            quiet.append(name)
+    _print("total", total)
+    t = total
+    print(f"Nothing was resent, nor said to be by any: {', '.join(quiet) or 'none'}.\n")
+    print(f"Of the {t['truth']} segments that the senders sent again,")
+    print(
+        f"  wlanlens finds {t['ours']} and calls {t['false']} others so; the trigger is the kernel's for {t['trigger']};"
+    )
+    print(
+        f"           it decides the need of {t['need'] + t['need_wrong']}, {t['need_wrong']} wrongly, and names {t['rto_named']} of {t['rto']} timeouts."
+    )
+    print(
+        f"  tshark   calls {t['tshark']} a retransmission and {t['out_of_order']} out-of-order, and {t['tshark_false']} others one of both;"
+    )
+    print(f"           it knows {t['needless_tshark']} of {t['needless']} needless ones, and names no timeout.")
+    print(
+        f"  tcptrace counts {t['tcptrace']}, and {t['tcptrace_out_of_order']} out-of-order; it has no trigger, no need and no timeout."
+    )
+
+
+def _print(name: str, counts: Counter[str]) -> None:
+    cells = (" |" + "".join(f"{counts[key] or '.':>{len(h) + 2}}" for h, key in columns) for _, columns in GROUPS)
+    print(f"{name:22}" + "".join(cells))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

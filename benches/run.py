@@ -1,0 +1,221 @@
+"""Print how fast wlanlens is beside capinfos, tcpdump, tcptrace and tshark, on files made by make_capture.py.
+
+    python benches/run.py [--packets 1000000] [--runs 3]
+
+Figures are CPU seconds, user and system of all threads, so that a busy machine disturbs them little: the median of some
+runs after one to warm up, all commands on the same file in the page cache. Peers that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import make_capture  # noqa: E402 - beside this file
+
+WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
+#: tshark is so slow that it reads a head of the file; its figure is scaled to the whole.
+TSHARK_PACKETS = 100_000
+TSHARK_FIELDS = (
+    "frame.number frame.time_epoch ip.src ip.dst tcp.srcport tcp.dstport tcp.seq tcp.ack tcp.len tcp.flags "
+    "tcp.analysis.retransmission tcp.analysis.ack_rtt"
+)
+
+#: What runs inside one process of ours: the loop alone is measured, not the imports.
+INSIDE = {
+    "decode to Arrow": "drain(False)",
+    "+ flow facts": "drain(True)",
+    "+ detectors and ledger": "judge()",
+}
+INSIDE_CODE = """
+import json, sys, time
+import wlanlens as wl
+from wlanlens import _core, ledger
+path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def drain(track):
+    reader = _core.Reader(path, track=track)
+    while reader.next_batches():
+        pass
+def judge():
+    trace = wl.align([path])
+    wl.detect(trace)
+    ledger.build(trace)
+spent = []
+for _ in range(runs + 1):
+    begun = time.process_time()
+    eval(what)
+    spent.append(time.process_time() - begun)
+print(json.dumps(spent[1:]))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one command took: CPU seconds, seconds by the clock, greatest resident set in bytes."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int
+
+
+def cost(command: list[str], runs: int, *, warm: bool = True) -> Cost:
+    """The median of `runs` runs, after one that is not counted."""
+    taken = [_once(command) for _ in range(runs + warm)][int(warm) :]
+    return Cost(median(c.cpu_s for c in taken), median(c.wall_s for c in taken), max(c.peak_bytes for c in taken))
+
+
+def _once(command: list[str]) -> Cost:
+    """One run, measured by the system's own account of the child."""
+    begun = time.perf_counter()
+    child = os.posix_spawnp(command[0], command, os.environ, file_actions=_quiet())
+    _, status, usage = os.wait4(child, 0)
+    wall_s = time.perf_counter() - begun
+    if status:
+        raise SystemExit(f"failed with {status}: {' '.join(command)}")
+    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
+
+
+def _quiet() -> list[tuple[int, int, str, int, int]]:
+    return [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+
+
+def peers(path: Path) -> dict[str, list[str]]:
+    """Commands of the peers that are installed."""
+    commands = {
+        "capinfos": ["capinfos", "-c", str(path)],
+        "tcpdump -w /dev/null": ["tcpdump", "-r", str(path), "-w", "/dev/null"],
+        "tcptrace -l -r -W": ["tcptrace", "-l", "-r", "-W", str(path)],
+    }
+    return {name: command for name, command in commands.items() if shutil.which(command[0])}
+
+
+def tshark(path: Path) -> list[str]:
+    """tshark writing twelve fields of TCP."""
+    fields = [word for field in TSHARK_FIELDS.split() for word in ("-e", field)]
+    return ["tshark", "-r", str(path), "-c", str(TSHARK_PACKETS), "-T", "fields", *fields]
+
+
+def inside(path: Path, runs: int) -> dict[str, float]:
+    """CPU seconds of our steps, each in a process of its own."""
+    out = {}
+    for name, what in INSIDE.items():
+        command = [sys.executable, "-c", INSIDE_CODE, str(path), what, str(runs)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        out[name] = median(json.loads(done.stdout))
+    return out
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    cpu_s: float
+    packets: int
+    target: float = 0.0
+    note: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Million packets a CPU second."""
+        return self.packets / self.cpu_s / 1e6
+
+
+def speed(path: Path, packets: int, folder: Path, runs: int) -> list[Row]:
+    """Peers and ourselves on one file."""
+    rows = [Row(name, cost(command, runs).cpu_s, packets) for name, command in peers(path).items()]
+    if shutil.which("tshark"):
+        head = min(packets, TSHARK_PACKETS)
+        spent = cost(tshark(path), 1, warm=False).cpu_s * packets / head
+        rows.append(Row("tshark, 12 fields", spent, packets, note=f"measured on the first {head:,} packets, scaled"))
+    targets = {"decode to Arrow": 5.0, "+ flow facts": 2.5, "+ detectors and ledger": 1.5}
+    rows += [Row(name, spent, packets, targets[name]) for name, spent in inside(path, runs).items()]
+    for name, extra in (("analyze --no-report", ["--no-report"]), ("analyze", [])):
+        taken = cost([*WLANLENS, "analyze", str(path), "-o", str(folder / "out"), "--quiet", *extra], runs)
+        rows.append(
+            Row(
+                name,
+                taken.cpu_s,
+                packets,
+                note=f"{taken.wall_s:.2f} s by the clock, peak {taken.peak_bytes / 1e6:.0f} MB",
+            )
+        )
+    return rows
+
+
+def show(title: str, rows: list[Row]) -> None:
+    """One table, with ratios to each peer: how many times less CPU than the peer."""
+    names = [
+        row.name.split()[0] for row in rows if row.name.split()[0] in ("capinfos", "tcpdump", "tcptrace", "tshark,")
+    ]
+    beside = {name.rstrip(","): rows[i].cpu_s for i, name in enumerate(names)}
+    print(f"\n{title}")
+    heads = "".join(f"{'x ' + name:>12}" for name in beside)
+    print(f"{'':24}{'CPU s':>8}{'M pkt/s':>9}{'target':>9}{heads}")
+    for row in rows:
+        target = f">= {row.target}" if row.target else ""
+        ratios = "".join(f"{spent / row.cpu_s:12.2f}" for spent in beside.values())
+        missed = "  below target" if row.target and row.rate < row.target else ""
+        print(f"{row.name:24}{row.cpu_s:8.3f}{row.rate:9.2f}{target:>9}{ratios}{missed}  {row.note}".rstrip())
+
+
+def check(name: str, measured: float, most: float, form: Callable[[float], str]) -> None:
+    """One figure beside its bound."""
+    print(f"{name:56}{form(measured):>10}   < {form(most)}{'' if measured < most else '   above target'}")
+
+
+def main() -> None:
+    """Make the files, measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--packets", type=int, default=make_capture.PACKETS)
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wlanlens-bench-") as name:
+        folder = Path(name)
+        snap, full, small = folder / "snap96.pcap", folder / "full.pcap", folder / "small.pcap"
+        made = make_capture.all_rows(given.packets, 50, 1)
+        make_capture.write(snap, made, 96)
+        make_capture.write(full, made, 65535)
+        make_capture.write(small, make_capture.all_rows(10_000, 4, 1), 96)
+        del made
+
+        load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+        print(
+            f"{given.packets:,} packets, 50 TCP flows; median CPU of {given.runs} runs; load before: {load}, {os.cpu_count()} cores"
+        )
+        print("x PEER: how many times less CPU than the peer on the same file")
+        show(f"96-byte snap, {snap.stat().st_size / 1e6:.0f} MB", speed(snap, given.packets, folder, given.runs))
+        show(f"full size, {full.stat().st_size / 1e9:.2f} GB", speed(full, given.packets, folder, given.runs))
+
+        print()
+        out = ["-o", str(folder / "out"), "--quiet"]
+        whole = cost([*WLANLENS, "analyze", str(full), *out], 1, warm=False)
+        check(
+            f"peak memory of analyze, {full.stat().st_size / 1e9:.2f} GB file",
+            whole.peak_bytes / 1e9,
+            1.0,
+            "{:.3f} GB".format,
+        )
+        check("wlanlens --help, by the clock", cost([*WLANLENS, "--help"], given.runs).wall_s, 0.3, "{:.3f} s".format)
+        quick = cost([*WLANLENS, "analyze", str(small), *out], given.runs)
+        check("analyze of 10,000 packets with report, by the clock", quick.wall_s, 2.0, "{:.2f} s".format)
+        check("the same, CPU", quick.cpu_s, 2.0, "{:.2f} s".format)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

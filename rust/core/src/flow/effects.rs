@@ -1,0 +1,233 @@
+//! What follows from having sent a segment: phases, timeouts, recoveries, open questions, its row.
+
+use super::half::{Half, Recovery, Timeout};
+use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, TimeoutKind, Transmission, Trigger};
+use super::out::Out;
+use super::rows::SegmentRow;
+use super::send::{Sent, SentOutcome};
+use crate::limits;
+
+impl Half {
+    /// Nothing is waiting to be sent, as far as a tap can know: the last data was pushed and everything is acknowledged.
+    pub fn drained(&self) -> bool {
+        self.fin_end.is_some()
+    }
+
+    /// Keep a duplicate's row for the DSACK that may follow.
+    pub fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+        if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
+            if self.doubled.len() >= limits::RECENT_PACKETS {
+                self.doubled.pop_front();
+            }
+            self.doubled.push_back((row, start, start + span));
+        }
+    }
+
+    /// The sender's columns of a row.
+    pub fn describe(&self, row: &mut SegmentRow) {
+        row.flight = Some(self.flight_u32());
+        row.window = self.window;
+        row.srtt_ns = self.timer.srtt();
+        row.rttvar_ns = self.timer.rttvar();
+        row.rto_ns = self.rto();
+        row.phase = Some(self.phase);
+    }
+
+    /// Everything that follows from having sent: phases, timeouts, recoveries, open questions, the row.
+    pub fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
+        let t = s.t;
+        if o.transmission != Transmission::Retransmission {
+            return self.after_first(s, o.transmission, row, out);
+        }
+        self.start_over = true;
+        self.note_gap(t);
+        self.tally.retransmissions += 1;
+        self.tally.lost_before_tap += u64::from(o.lost_before_tap);
+        let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
+        let mut timeout = None;
+        let mut recovery = 0;
+        if trigger == Trigger::Rto {
+            if self.probe_was_expiry(s) {
+                self.probe_to_timeout(s, out);
+                row.backoff = Some(1);
+            }
+            self.probe = None;
+            let backoff = row.backoff.unwrap_or(0);
+            timeout = Some(self.expire(s, o, backoff, o.waited, o.silent_from.unwrap_or(t), out));
+        }
+        match trigger {
+            Trigger::Rto | Trigger::TailLossProbe => {}
+            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => {
+                recovery = self.recover_fast(s, trigger, out)
+            }
+            Trigger::Undecided if o.hole => {
+                trigger = Trigger::Fast;
+                recovery = self.recover_fast(s, trigger, out);
+            }
+            _ => {}
+        }
+        row.trigger = Some(trigger);
+        self.tally.by_trigger[trigger as usize] += 1;
+        self.describe(row);
+        let number = out.segments.push(row, !o.acked_before);
+        if trigger == Trigger::TailLossProbe {
+            self.remember_probe(s, o, number);
+            if let Some(life) = &mut self.life {
+                life.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
+            }
+        }
+        if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
+            r.retransmissions += 1;
+            r.open += u32::from(!o.acked_before);
+            if r.retransmissions == 1 {
+                r.first_row = number;
+            }
+        }
+        if o.acked_before {
+            // Decided before it was sent.
+            out.segments.decide(number, Some(true), Some(By::Acked));
+            self.tally.needless += 1;
+            if let Some(t) = self.timeouts.back_mut().filter(|t| Some(t.id) == timeout) {
+                t.kind = Some(TimeoutKind::Spurious);
+                t.by = Some(By::Acked);
+            }
+        } else {
+            let pending = self.pending_of(s, &SentOutcome { trigger: Some(trigger), ..*o }, number, timeout, recovery);
+            self.add_pending(pending, out);
+        }
+        if let Some(life) = &mut self.life {
+            life.commit(out.intervals, out.flow, self.reverse);
+        }
+    }
+
+    /// What follows from having sent anything but a retransmission.
+    pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
+        self.leave_slow_start(s);
+        self.note_gap(s.t);
+        match what {
+            Transmission::Reordered => self.tally.reordered += 1,
+            Transmission::NetworkDuplicate | Transmission::CaptureDuplicate | Transmission::MacCopy => {
+                self.tally.duplicates[what as usize - Transmission::NetworkDuplicate as usize] += 1;
+            }
+            _ => {}
+        }
+        self.tally.flight_max = self.tally.flight_max.max(self.flight());
+        self.describe(row);
+        let number = out.segments.push(row, false);
+        self.remember_double(what, number, Some(s.start), s.end - s.start);
+        if let Some(life) = &mut self.life {
+            life.commit(out.intervals, out.flow, self.reverse);
+        }
+    }
+
+    fn note_gap(&mut self, t: i64) {
+        if let Some(last) = self.tally.last_send.replace(t) {
+            self.tally.longest_idle = self.tally.longest_idle.max(t - last);
+        }
+    }
+
+    /// Slow start is over with the first loss, or when a round trip passes without a larger flight (RFC 5681 section 3.1).
+    fn leave_slow_start(&mut self, s: &Sent) {
+        if self.flight() > self.tally.flight_max {
+            self.grown = Some(s.t);
+        } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {
+            self.start_over |= (s.t - grown) / 2 > srtt;
+        }
+    }
+
+    /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
+    fn expire(
+        &mut self,
+        s: &Sent,
+        o: &SentOutcome,
+        backoff: u16,
+        waited: i64,
+        silent_from: i64,
+        out: &mut Out<'_>,
+    ) -> u64 {
+        let cwnd = self.cwnd_segments();
+        let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
+        self.timer.observe_expiry(waited, self.backoff, cwnd);
+        let id = self.id();
+        self.timeouts.push_back(Timeout {
+            id,
+            packet: s.packet,
+            t: s.t,
+            start: s.start,
+            len: s.len,
+            kind: None,
+            by: None,
+            evidence_packet: None,
+            backoff,
+            rto,
+            fresh_rto: fresh,
+            waited,
+            silent_from,
+            progress: None,
+            flight: self.flight_u32(),
+            sent_end: self.end,
+            no_dupacks: self.dupacks == 0 && self.sacked_bytes == 0,
+            known_tail: None,
+        });
+        self.emit_timeouts(false, out);
+        if let Some(life) = &mut self.life {
+            let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
+            life.was_timer_wait(silent_from, state, s.packet);
+        }
+        self.end_recovery(s.t, RecoveryEnd::Timeout, out);
+        self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
+        self.expired_at = s.start;
+        self.backoff = self.backoff.saturating_add(1);
+        self.last_timeout = Some(s.packet);
+        if s.start > 0 && (self.phase != Phase::Loss || o.backoff == Some(0)) {
+            self.phase = Phase::Loss;
+        }
+        self.recover = self.end;
+        self.unspent_dupacks = 0;
+        id
+    }
+
+    /// What was taken for a probe had been the timer: the next expiry came twice as late.
+    fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
+        let Some(p) = self.probe.take() else { return };
+        out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
+        self.tally.by_trigger[Trigger::TailLossProbe as usize] =
+            self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
+        self.tally.by_trigger[Trigger::Rto as usize] += 1;
+        self.no_probes = true;
+        let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
+        let o = SentOutcome { backoff: Some(0), ..SentOutcome::again() };
+        let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
+        for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
+            q.timeout = Some(id);
+            q.trigger = Trigger::Rto;
+        }
+    }
+
+    /// A resend in fast recovery: the episode that it opens or belongs to.
+    fn recover_fast(&mut self, s: &Sent, _trigger: Trigger, out: &mut Out<'_>) -> u64 {
+        if self.phase != Phase::Recovery {
+            self.end_recovery(s.t, RecoveryEnd::Acked, out);
+            let id = self.id();
+            self.phase = Phase::Recovery;
+            self.recover = self.end;
+            self.tally.fast_recoveries += 1;
+            self.recoveries.push_back(Recovery {
+                id,
+                packet: s.packet,
+                t: s.t,
+                t_end: s.t,
+                ended: None,
+                dupacks: self.dupacks,
+                retransmissions: 0,
+                needless: 0,
+                undecided: 0,
+                open: 0,
+                recover: self.end,
+                first_row: 0,
+                first_needless: None,
+            });
+        }
+        self.recoveries.back().filter(|r| r.ended.is_none()).map_or(0, |r| r.id)
+    }
+}

@@ -1,0 +1,179 @@
+"""The TCP facts against what the kernel and the link are known to have done (../shared/kernel)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests import kernel
+from wlanlens import ledger
+
+pytestmark = kernel.needed
+
+KINDS = ("genuine", "spurious", "ack_lost")
+
+#: Captures whose sender waited for delayed ACKs. The truth counts some in others, where the sender did not wait for them:
+#: the ACK was then held by the link until after the timer had expired (ackhold*, ipv6_ackhold, mixed_newreno), the segment
+#: after it was lost (tail_tlp), or other data was in flight in a long queue (twoflows).
+STALLS = ("delack_initcwnd1", "slowread")
+
+
+@pytest.mark.parametrize("name", kernel.WHOLE)
+def test_retransmissions_are_exactly_the_senders(name: str) -> None:
+    score = kernel.score(name)
+    assert (score.missed, score.false) == ((), ())
+    wrong = [(r.n, r.truth["trigger"], r.trigger) for r in score.resent if not r.trigger_right]
+    assert len(wrong) <= 0.02 * len(score.resent), wrong
+
+
+@pytest.mark.parametrize("name", kernel.WHOLE)
+def test_need_is_never_wrong(name: str) -> None:
+    wrong = [(r.n, r.truth, r.needless) for r in kernel.score(name).resent if r.needless == r.truth["needed"]]
+    assert wrong == []
+
+
+def test_triggers_over_the_set() -> None:
+    resent = [r for name in kernel.WHOLE for r in kernel.score(name).resent]
+    assert len(resent) == 581
+    assert sum(r.trigger_right for r in resent) >= 0.98 * len(resent)
+
+
+def test_need_is_decided_where_the_receiver_reports() -> None:
+    told = [name for name in kernel.WHOLE if kernel.truth(name)["tcp"]["sack"] or kernel.truth(name)["tcp"]["ts"]]
+    resent = [r for name in told for r in kernel.score(name).resent]
+    assert sum(r.needless is not None for r in resent) >= 0.90 * len(resent)
+
+
+@pytest.mark.parametrize("name", kernel.WHOLE)
+def test_timeouts_are_counted_exactly(name: str) -> None:
+    for flow in kernel.truth(name)["flows"]:
+        row = kernel.flow_row(name, flow["sport"])
+        counts = {kind: row[f"rto_{kind}"] for kind in KINDS}
+        undecided = row["rto_undecided"]
+        assert sum(counts.values()) + undecided == flow["rto"]
+        for kind in KINDS:
+            assert counts[kind] <= flow[f"rto_{kind}"], f"{kind}: {counts}, truth {flow['rto_events']}"
+
+
+def test_kinds_of_timeouts_are_decided_where_the_receiver_reports() -> None:
+    told = [name for name in kernel.WHOLE if kernel.truth(name)["tcp"]["sack"] or kernel.truth(name)["tcp"]["ts"]]
+    flows = [(name, flow) for name in told for flow in kernel.truth(name)["flows"]]
+    undecided = sum(kernel.flow_row(name, flow["sport"])["rto_undecided"] for name, flow in flows)
+    assert undecided <= 0.10 * sum(flow["rto"] for _, flow in flows)
+
+
+@pytest.mark.parametrize("name", kernel.WHOLE)
+def test_each_timeout_is_named_when_it_fired(name: str) -> None:
+    offset = kernel.offset_s(name)
+    for flow in kernel.truth(name)["flows"]:
+        number = kernel.flow_row(name, flow["sport"])["flow"]
+        ours = [r for r in _timeouts(name) if r["flow"] == number]
+        for row, event in zip(ours, flow["rto_events"], strict=True):
+            assert row["t_ns"] / 1e9 - offset == pytest.approx(event["rtx_t"], abs=0.005)
+            assert row["backoff"] == event["backoff"]
+            assert row["kind"] in (event["kind"], "undecided")
+
+
+@pytest.mark.parametrize("name", [n for n in kernel.WHOLE if any(f["rto_runs"] for f in kernel.truth(n)["flows"])])
+def test_idle_time_of_timeouts(name: str) -> None:
+    offset = kernel.offset_s(name)
+    for flow in kernel.truth(name)["flows"]:
+        for run in flow["rto_runs"]:
+            if "idle_s" not in run:
+                continue  # a SYN: the truth has no data before it
+            rows = [
+                r for r in _timeouts(name) if run["t_first"] - 0.005 < r["t_ns"] / 1e9 - offset < run["t_last"] + 0.005
+            ]
+            assert len(rows) == run["n"]
+            idle_ns = rows[-1]["progress_ns"] - rows[0]["silent_from_ns"]
+            assert idle_ns / 1e9 == pytest.approx(run["idle_s"], abs=0.020)
+
+
+def _timeouts(name: str) -> list[dict[str, Any]]:
+    trace = kernel.trace(name)
+    return list(trace.table("timeouts").sort_by("t_ns").to_pylist()) if trace.has("timeouts") else []
+
+
+@pytest.mark.parametrize("name", STALLS)
+def test_delayed_ack_stalls(name: str) -> None:
+    (flow,) = kernel.truth(name)["flows"]
+    stalled_s = kernel.owners_ns(name).get("delayed_ack", 0) / 1e9
+    assert stalled_s == pytest.approx(flow["delayed_ack_stalls"]["total_s"], rel=0.05)
+
+
+@pytest.mark.parametrize("name", [name for name in kernel.WHOLE if name not in STALLS])
+def test_no_other_delayed_ack_is_blamed(name: str) -> None:
+    assert kernel.owners_ns(name).get("delayed_ack", 0) == 0
+
+
+def test_zero_window_time() -> None:
+    (flow,) = kernel.truth("zerowin")["flows"]
+    closed_s = sum(length for _, _, length in flow["silence"])
+    assert kernel.owners_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(closed_s, rel=0.05)
+
+
+@pytest.mark.parametrize("name", kernel.WHOLE)
+def test_the_ledger_sums_to_each_flows_life(name: str) -> None:
+    trace = kernel.trace(name)
+    entered = ledger.build(trace).to_pandas()
+    for (flow, _), rows in entered.groupby(["flow", "direction"], observed=True):
+        assert (rows["t_end_ns"] - rows["t_start_ns"]).sum() == rows["t_end_ns"].max() - rows["t_start_ns"].min(), flow
+
+
+def test_at_the_receivers_tap() -> None:
+    """Retransmission or not, for every packet that reached the receiver's tap. A copy is matched by IP id, TSval and sequence."""
+    right = wrong = 0
+    for name in kernel.WHOLE:
+        for flow in kernel.truth(name)["flows"]:
+            rows = kernel.sent(name, flow["sport"])
+            again = {entry["n"] for entry in flow["retransmission_list"]}
+            copies: dict[object, list[bool]] = {}
+            for n, key in enumerate(_identities(rows)):
+                copies.setdefault(key, []).append(n in again)
+            arrived = kernel.sent(name, flow["sport"], "receiver")
+            for key, said in zip(_identities(arrived), arrived["transmission"], strict=True):
+                sent = copies[key]
+                # The link delivered some packets twice: those are nobody's retransmission.
+                is_again = sent.pop(0) if len(sent) > 1 else sent[0] and "duplicate" not in said
+                if is_again or said == "retransmission":
+                    right += is_again and said == "retransmission"
+                    wrong += is_again != (said == "retransmission")
+    assert right + wrong > 560
+    assert right >= 0.98 * (right + wrong), f"{wrong} of {right + wrong} wrong"
+
+
+def _identities(rows: Any) -> list[tuple[object, ...]]:
+    return list(zip(rows["ip_id"].fillna(0), rows["tsval"].fillna(0), rows["rel_seq"], strict=True))
+
+
+class TestDamagedMeasurement:
+    """The same packets with a bad clock, a late start, or packets that the tap missed."""
+
+    def test_the_receivers_clock_changes_nothing_at_the_sender(self) -> None:
+        parent, copy = (kernel.flow_row(name, 40000) for name in ("ackhold1000_newreno", "ackhold1000_newreno-clock"))
+        assert parent == {**copy, "capture": parent["capture"]}
+
+    def test_a_late_start_loses_only_what_came_before(self) -> None:
+        (flow,) = kernel.truth("rnd2_cubic")["flows"]
+        rows = kernel.sent("rnd2_cubic-late", 40000)
+        before = len(kernel.sent("rnd2_cubic", 40000)) - len(rows)
+        want = [entry for entry in flow["retransmission_list"] if entry["n"] >= before]
+        again = rows[rows["transmission"] == "retransmission"]
+        assert [n + before for n in again.index] == [entry["n"] for entry in want]
+        assert all(said in kernel.TRIGGERS[w["trigger"]] for said, w in zip(again["trigger"], want, strict=True))
+
+    def test_packets_that_the_tap_missed_are_said_to_be_missing(self) -> None:
+        trace = kernel.trace("clean_cubic-capdrop")
+        row = kernel.flow_row("clean_cubic-capdrop", 40000)
+        assert (row["retransmissions"], len(_timeouts("clean_cubic-capdrop"))) == (0, 0)
+        assert [note.name for note in trace.notes] == ["acked_unseen"]
+
+
+def test_the_common_score() -> None:
+    """The scorer that came with the captures, as it is. It knows only captures with a truth of their own."""
+    command = [sys.executable, str(kernel.FOLDER / "score.py"), str(kernel.FOLDER), *kernel.WHOLE]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
