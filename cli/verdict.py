@@ -143,6 +143,6 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
 def _notes(console: Console, analysis: wl.Analysis) -> None:
     for note in analysis.trace.notes:
         if note.severity != "info":
-            where = f", first at packet {note.first_packet}" if note.first_packet else ""
-            text = f"{note.sentence} ({note.name}, {count(note.count, 'time')}{where}, byte {note.first_offset})"
+            where = f", first at packet {note.first_packet}, byte {note.first_offset}" if note.first_packet else ""
+            text = f"{note.sentence} ({note.name}, {count(note.count, 'time')}{where})"
             _line(console, note.severity.capitalize(), text, "yellow")

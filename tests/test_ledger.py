@@ -88,6 +88,27 @@ def test_a_gap_or_overlap_is_refused(shift: int) -> None:
         ledger.from_intervals(table("intervals", rows))
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.sampled_from(["a2b", "b2a"]), st.integers(0, 50), st.integers(-3, 20)),
+        min_size=1,
+    )
+)
+def test_mended_intervals_tile(spans: list[tuple[int, str, int, int]]) -> None:
+    rows = [
+        {"flow": flow, "direction": direction, "t_start_ns": start, "t_end_ns": start + length, "state": "transfer"}
+        for flow, direction, start, length in spans
+    ]
+    mended, faults = ledger.mend(table("intervals", rows))
+    entered = ledger.from_intervals(mended)
+    lives: dict[tuple[int, str], list[int]] = {}
+    for flow, direction, start, length in spans:
+        lives.setdefault((flow, direction), []).extend((start, max(start, start + length)))
+    assert sum(ledger.totals(entered).values()) == sum(max(life) - min(life) for life in lives.values())
+    if not faults:
+        assert mended.num_rows == len(rows)
+
+
 def test_no_intervals_no_rows() -> None:
     empty = ledger.from_intervals(tables.empty("intervals"))
     assert empty.num_rows == 0

@@ -137,6 +137,10 @@ class Capture:
         self._notes = [Note(*note, capture=self.name) for note in feed.notes]
         self._read = True
 
+    def add_note(self, name: str, severity: str, count: int, sentence: str) -> None:
+        """Note something that was odd in what the capture gave, found after reading it."""
+        self._notes.append(Note(name, severity, count, 0, 0, sentence, self.name))
+
     def _open(self) -> None:
         if self._reader is None and not self._info:
             self._reader = self.reader()

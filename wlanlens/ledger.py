@@ -42,6 +42,10 @@ PLAIN = {
 HEALTHY = ("handshake", "application", "slow_start", "air_useful", "transfer", "unknown")
 
 
+#: What a note says of mended intervals.
+MENDED = "states of a flow left a gap or overlapped (a bug in wlanlens); the time between belongs to unknown"
+
+
 class LedgerError(WlanlensError):
     """Intervals that leave a gap or overlap: the ledger would not sum."""
 
@@ -84,6 +88,37 @@ def from_intervals(intervals: pa.Table, timeouts: pa.Table | None = None) -> pa.
         pa.array(end[last][kept]),
     ]
     return pa.Table.from_arrays(columns, schema=tables.schema("ledger"))
+
+
+def mend(intervals: pa.Table) -> tuple[pa.Table, int]:
+    """Intervals that tile, from such as do not, and how many gaps and overlaps there were.
+
+    A gap becomes an interval of state not_captured, of an overlap the earlier interval keeps what it has.
+    """
+    import pyarrow as pa
+
+    start, end = intervals.column("t_start_ns").to_pylist(), intervals.column("t_end_ns").to_pylist()
+    captures, flows = intervals.column("capture").to_pylist(), intervals.column("flow").to_pylist()
+    directions = intervals.column("direction").to_pylist()
+    rows: list[tuple[int, int, int, bool]] = []
+    faults, before, at = 0, None, 0
+    for i in sorted(range(len(start)), key=lambda i: (captures[i], flows[i], directions[i], start[i], end[i], i)):
+        who = captures[i], flows[i], directions[i]
+        if who != before:
+            before, at = who, start[i]
+        faults += start[i] != at or end[i] < start[i]
+        if start[i] > at:
+            rows.append((i, at, start[i], True))
+            at = start[i]
+        rows.append((i, at, max(at, end[i]), False))
+        at = rows[-1][2]
+    table = intervals.take(pa.array([row[0] for row in rows]))
+    states = table.column("state").to_pylist()
+    states = ["not_captured" if row[3] else state for row, state in zip(rows, states, strict=True)]
+    for name, values in (("t_start_ns", [r[1] for r in rows]), ("t_end_ns", [r[2] for r in rows]), ("state", states)):
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, table.schema.field(name), pa.array(values, table.schema.field(name).type))
+    return table, faults
 
 
 def _is_b2a(column: pa.ChunkedArray) -> Array:

@@ -330,6 +330,15 @@ class Facts:
         lives = self.keys("intervals") if self.trace.has("intervals") else known[:0]
         return np.unique(np.concatenate((known, lives)))
 
+    def one_sided(self, code: str, least_bytes: int = 1) -> Iterator[Undecided]:
+        """What a detector that needs ACKs has to say of data directions whose other side was not captured."""
+        keys = self.data_keys(least_bytes)
+        keys = keys[self.of_flow("packets", keys ^ 1) == 0]
+        if len(keys):
+            yield self.undecided(
+                code, keys, "The capture holds no packets of the receiver, so nothing is known of its ACKs."
+            )
+
     def data_keys(self, least_bytes: int = 1) -> Array:
         """Keys of the directions of whole connections that carry at least so much payload; sorted."""
         return np.sort(self.keys("flows")[self._flow_column("payload_bytes") >= least_bytes])

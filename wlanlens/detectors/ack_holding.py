@@ -59,6 +59,7 @@ def ack_holding(
     sniffer and an instrumented kernel to see it.
     """
     facts = Facts.of(trace)
+    yield from facts.one_sided("ack_holding")
     senders = facts.data_keys()
     blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
     if len(blind):

@@ -50,6 +50,7 @@ def acked_data_retransmission(
     The study of 802.11b adapters on USB, section 4.2.2 (retransmission of ACKed packets, an artefact of the tap).
     """
     facts = Facts.of(trace)
+    yield from facts.one_sided("acked_data_retransmission")
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "needless"],

@@ -64,6 +64,7 @@ def missing_fast_retransmit(
     section 4.2.3 (no fast retransmission after three duplicate ACKs).
     """
     facts = Facts.of(trace)
+    yield from facts.one_sided("missing_fast_retransmit")
     third = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns"],

@@ -57,6 +57,7 @@ def overbuffering(
     unlimited buffers.
     """
     facts = Facts.of(trace)
+    yield from facts.one_sided("overbuffering")
     spans = facts.rows(
         "intervals",
         ["t_start_ns", "t_end_ns", "first_packet", "last_packet", "rtt_ns", "rtt_min_ns", "acked_bytes"],

@@ -170,12 +170,8 @@ def _unknown(facts: Facts) -> Iterator[Undecided]:
     """Data directions whose receiver's window is never known although it acknowledged data."""
     keys = facts.data_keys(least_bytes=64 * 1024)
     window, acks = facts.of_flow("peer_window_max_bytes", keys), facts.of_flow("packets", keys ^ 1)
-    one_sided = keys[acks == 0]
     unscaled = keys[(acks > 0) & (window == 0)]
-    if len(one_sided):
-        yield facts.undecided(
-            "window_limited", one_sided, "The capture holds no packets of the receiver, so its window is not known."
-        )
+    yield from facts.one_sided("window_limited")
     if len(unscaled):
         yield facts.undecided(
             "window_limited",

@@ -152,6 +152,13 @@ impl ConnectionCounters {
         }
     }
 
+    /// Give up what only a connection in motion needs.
+    pub fn compact(&mut self) {
+        for direction in &mut self.dir {
+            direction.ranges.compact();
+        }
+    }
+
     /// Write the row of one direction. `capture_end_ns`: the time of the capture's last IP packet, to which a connection
     /// that was not closed counts as idle.
     pub fn push_row(&self, reverse: bool, capture_end_ns: Option<i64>, rows: &mut CounterRows) {

@@ -180,6 +180,7 @@ impl Tracker {
             self.close(slot, why);
         } else if idle > limits::FLOW_COLD_NS {
             entry.connection.compact();
+            entry.counters.compact();
         }
     }
 

@@ -322,6 +322,17 @@ impl SentRanges {
         }
     }
 
+    /// Forget when the outstanding segments were sent, not that they were: for a connection that has gone quiet.
+    pub fn compact(&mut self) {
+        for q in &mut self.quadrants {
+            while !q.live.is_empty() {
+                q.settle_front();
+            }
+            q.live.shrink_to_fit();
+            q.acked.shrink_to_fit();
+        }
+    }
+
     /// Add a segment of `len` bytes of sequence space (SYN and FIN included, at least 1).
     pub fn add(&mut self, seq: u32, len: u32, now_ns: i64, resends: &mut ResendCounters) -> Added {
         let len = len.clamp(1, 1 << QUADRANT_BITS);
