@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.plots._reduce import strokes, thin
-from wlanlens.plots._rows import NONE, FlowKey, FlowRows, flow_rows
+from wlanlens.plots._rows import NONE, FlowKey, FlowRows, flow_rows, of_flow
 from wlanlens.report import encode
 from wlanlens.tables import OWNERS
 
@@ -100,20 +100,17 @@ def missing(trace: Trace, key: FlowKey) -> tuple[int, int]:
 
     if not trace.has("flows"):
         return 0, 0
-    flows, segments = trace.table("flows"), trace.table("segments")
-    flows = flows.filter(pc.equal(flows["flow"], key.flow))
-    here = pc.equal(segments["flow"], key.flow)
-    again = pc.and_(
-        pc.equal(segments["direction"], key.direction), pc.equal(segments["transmission"], "retransmission")
-    )
+    flows = of_flow(trace.table("flows"), key)
+    held = of_flow(trace.table("segments").select(["capture", "flow", "direction", "transmission"]), key)
+    again = pc.and_(pc.equal(held["direction"], key.direction), pc.equal(held["transmission"], "retransmission"))
     resent = flows.filter(pc.equal(flows["direction"], key.direction))["retransmissions"]
-    return _less(flows["packets"], here), _less(resent, pc.and_(here, again))
+    return _less(flows["packets"], held.num_rows), _less(resent, pc.sum(again).as_py())
 
 
-def _less(counted: Any, held: Any) -> int:
+def _less(counted: Any, held: int | None) -> int:
     import pyarrow.compute as pc
 
-    return max(0, int(pc.sum(counted).as_py() or 0) - int(pc.sum(held).as_py() or 0))
+    return max(0, int(pc.sum(counted).as_py() or 0) - (held or 0))
 
 
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
