@@ -92,7 +92,6 @@ fn build_info() -> (&'static str, bool) {
 }
 
 /// (name, severity, count, first_packet, first_offset, sentence)
-type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
 
 /// Reads one capture, a batch of tables at a time. One thread at a time may call it.
 #[pyclass(frozen)]
