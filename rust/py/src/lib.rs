@@ -91,8 +91,6 @@ fn build_info() -> (&'static str, bool) {
     (env!("CARGO_PKG_VERSION"), cfg!(debug_assertions))
 }
 
-/// (name, severity, count, first_packet, first_offset, sentence)
-
 /// Reads one capture, a batch of tables at a time. One thread at a time may call it.
 #[pyclass(frozen)]
 struct Reader {
