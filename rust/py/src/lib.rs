@@ -41,6 +41,9 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(out)
 }
 
+/// One note as Python gets it: (name, severity, count, first_packet, first_offset, sentence).
+type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
+
 /// One record as Python gets it: (packet, time_ns, wire_bytes, data, link_type, offset).
 type RecordRow<'py> = (u64, Option<i64>, u32, Bound<'py, PyBytes>, u16, u64);
 

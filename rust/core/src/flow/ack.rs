@@ -59,6 +59,9 @@ pub struct AckOutcome {
     pub burst: i64,
 }
 
+/// A packet so small that its own time on the path does not count beside a full segment's.
+const SMALL_BYTES: i64 = 100;
+
 /// Segments sent closer together than this left in one burst: a scheduler's tick, below any round trip worth waiting for.
 const BURST_GAP_NS: i64 = 1_000_000;
 
@@ -130,11 +133,17 @@ impl Half {
             o.newest_sent = c.newest.map(|r| r.t_last);
             self.take_rtt(a, &c, &mut o);
             edge_original = c.edge.filter(|r| !r.unseen && !r.merged).and_then(|r| {
-                let quick = self.rtt_least.is_some_and(|least| a.t - r.t_last < least);
+                let quick = self.least_for(r.end - r.start).is_some_and(|least| a.t - r.t_last < least);
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
-            let late_enough = |sent: i64| self.rtt_least.is_none_or(|least| a.t - sent >= least);
-            self.edge_filled = c.edge.filter(|r| r.copies > 1 && !r.merged && late_enough(r.t_last)).map(|r| r.t_last);
+            self.edge_filled = c
+                .edge
+                .filter(|r| {
+                    r.copies > 1
+                        && !r.merged
+                        && self.least_for(r.end - r.start).is_none_or(|least| a.t - r.t_last >= least)
+                })
+                .map(|r| r.t_last);
             let segments = o.acked / self.mss();
             self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             self.dupacks = 0;
@@ -172,6 +181,7 @@ impl Half {
             made: o.made,
             dsack,
             rtt_least: self.rtt_least,
+            ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok,
             edge_original,
             mss: self.mss(),
@@ -187,6 +197,21 @@ impl Half {
             self.ts_clock.observe(a.t, tsval);
         }
         o
+    }
+
+    /// The least time in which a segment of so many bytes can have been answered.
+    fn least_for(&self, bytes: i64) -> Option<i64> {
+        self.rtt_least.map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
+    }
+
+    /// What each KiB of a segment adds to the least round trip: half of what was measured, as queues may have had a part in
+    /// it, and nothing where the least round trip was itself a full segment's.
+    fn spare_ns_per_kib(&self) -> i64 {
+        if self.rtt_least_small {
+            self.ns_per_kib.unwrap_or(0) / 2
+        } else {
+            0
+        }
     }
 
     /// An ACK of bytes that the tap never saw: the capture lost them, TCP did not.
@@ -318,6 +343,7 @@ impl Half {
         // Written only when it falls: a fresh store would stall the loads of every later use.
         if self.rtt_least.is_none_or(|least| rtt < least) {
             self.rtt_least = Some(rtt);
+            self.rtt_least_small = newest.end - newest.start <= SMALL_BYTES;
         }
         if let Some(m) = model {
             self.timer.sample(m, self.una, self.end);

@@ -140,6 +140,9 @@ impl Connection {
             return;
         }
         me.learn_ip_id(p.ip_id);
+        if me.step_missing {
+            peer.acks_missing = Some(t);
+        }
         let previous_packet = me.previous_packet.replace(t);
 
         // What both senders were waiting for until this packet.

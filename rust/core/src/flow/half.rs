@@ -156,6 +156,8 @@ pub struct Half {
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
     pub rtt_least: Option<i64>,
+    /// The least round trip is that of a small packet (the SYN's): a full segment takes its own bytes' time on top.
+    pub rtt_least_small: bool,
     /// Least time over `rtt_least` for each KiB in flight: what its own bytes ahead of it cost a segment on the path.
     pub ns_per_kib: Option<i64>,
     /// The first data captured begins here: what is below was sent before the capture began.
@@ -194,6 +196,10 @@ pub struct Half {
     pub skipped: u16,
     /// The packet before this one repeated acknowledged bytes.
     pub repeated: bool,
+    /// This packet's step shows that some before it never came by.
+    pub step_missing: bool,
+    /// When ACKs of the peer were last found missing by its IP id.
+    pub acks_missing: Option<i64>,
     /// When the packet before this one was seen.
     pub previous_packet: Option<i64>,
     /// Bytes up to here were sent before, in packets that never came by.

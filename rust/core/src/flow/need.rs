@@ -50,6 +50,8 @@ pub struct AckFacts {
     pub made: Option<i64>,
     pub dsack: Option<(i64, i64)>,
     pub rtt_least: Option<i64>,
+    /// What each KiB of a segment adds to it on this path, at least, ns.
+    pub ns_per_kib: i64,
     pub sack_ok: bool,
     /// The left-edge bytes of this advance were acknowledged by their original: sent then.
     pub edge_original: Option<i64>,
@@ -101,10 +103,11 @@ impl Pending {
         last_copy: bool,
     ) {
         self.dsacked |= dsack_here;
-        if a.rtt_least.is_some_and(|least| a.t - self.t < least) {
+        let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
+        if least.is_some_and(|least| a.t - self.t < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
-        if let (Some(made), Some(least)) = (a.made, a.rtt_least) {
+        if let (Some(made), Some(least)) = (a.made, least) {
             if made < self.t + least {
                 return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
             }

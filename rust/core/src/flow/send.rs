@@ -88,10 +88,13 @@ impl Half {
         let (Some(now), Some(before)) = (ip_id, self.last_ip_id) else {
             self.last_ip_id = ip_id.or(self.last_ip_id);
             self.skipped = 0;
+            self.step_missing = false;
             return;
         };
         let step = (now as u16).wrapping_sub(before as u16);
         let (ones, steps) = self.ip_id_ones;
+        // Mostly steps of one: a counter of this flow, though the path may lose packets.
+        self.step_missing = steps >= 8 && ones * 2 >= steps && (2..=limits::SKIPPED_PACKETS).contains(&step);
         let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
         let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
         self.skipped = missing.saturating_add(if self.repeated { self.skipped } else { 0 });

@@ -41,6 +41,12 @@ impl Half {
     }
 
     fn settle(&mut self, p: &Pending, out: &mut Out<'_>) {
+        let mut p = *p;
+        // That nothing was reported twice proves nothing where reports were lost; a hole seen before still does.
+        if p.verdict == Some(false) && !p.hole && self.acks_missing.is_some_and(|t| t >= p.t) {
+            (p.verdict, p.by) = (None, None);
+        }
+        let p = &p;
         out.segments.decide(p.row, p.verdict, p.by);
         match p.verdict {
             Some(true) => self.tally.needless += 1,
