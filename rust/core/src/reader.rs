@@ -91,9 +91,15 @@ impl Reader {
         let Reader { source, packets, tracker, notes, progress, .. } = self;
         let mut seen = 0;
         while packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
-            let Some(record) = source.next_record(notes)? else {
-                self.done = true;
-                break;
+            // Used where it was returned: copying a fresh record would stall on every packet.
+            let next = source.next_record(notes);
+            let record = match &next {
+                Ok(Some(record)) => record,
+                Ok(None) => {
+                    self.done = true;
+                    break;
+                }
+                Err(_) => return next.map(|_| ()),
             };
             seen += 1;
             progress.records += 1;
@@ -126,7 +132,7 @@ impl Reader {
             }
             let start = progress.first_ns.unwrap_or(0);
             let before = packets.len();
-            wire::decode(&record, progress.records, notes, &mut |p| {
+            wire::decode(record, progress.records, notes, &mut |p| {
                 let flow = tracker.as_mut().and_then(|t| t.observe(p, start));
                 packets.push(p, start, flow);
             });

@@ -82,21 +82,11 @@ struct Covered {
 
 impl Half {
     /// Take an ACK in.
-    pub fn on_ack(&mut self, a: &Ack<'_>, out: &mut Out<'_>) -> AckOutcome {
-        let mut o = AckOutcome {
-            kind: AckKind::Same,
-            acked: 0,
-            rtt: None,
-            ambiguous: None,
-            dsack: false,
-            unseen: false,
-            made: None,
-            newest_sent: None,
-            burst: 0,
-        };
+    pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
+        o.kind = AckKind::Same;
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
-            return o;
+            return;
         }
         if a.ack > self.end {
             self.unseen_until(a, out);
@@ -122,7 +112,8 @@ impl Half {
 
         let mut edge_original = None;
         if a.ack > self.una {
-            let c = self.cover(a);
+            let mut c = Covered::default();
+            self.cover(a, &mut c);
             if c.holes > 0 {
                 // Acknowledged, so they arrived, though they never came by.
                 out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
@@ -130,14 +121,15 @@ impl Half {
             }
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
-            o.newest_sent = c.newest.map(|r| r.t_last);
-            self.take_rtt(a, &c, &mut o);
-            edge_original = c.edge.filter(|r| !r.unseen && !r.merged).and_then(|r| {
+            o.newest_sent = c.newest.as_ref().map(|r| r.t_last);
+            self.take_rtt(a, &c, o);
+            edge_original = c.edge.as_ref().filter(|r| !r.unseen && !r.merged).and_then(|r| {
                 let quick = self.least_for(r.end - r.start).is_some_and(|least| a.t - r.t_last < least);
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
             self.edge_filled = c
                 .edge
+                .as_ref()
                 .filter(|r| {
                     r.copies > 1
                         && !r.merged
@@ -196,7 +188,6 @@ impl Half {
         if let Some((tsval, _)) = a.timestamps {
             self.ts_clock.observe(a.t, tsval);
         }
-        o
     }
 
     /// The least time in which a segment of so many bytes can have been answered.
@@ -286,8 +277,7 @@ impl Half {
     }
 
     /// Take the covered runs off the board.
-    fn cover(&mut self, a: &Ack<'_>) -> Covered {
-        let mut c = Covered::default();
+    fn cover(&mut self, a: &Ack<'_>, c: &mut Covered) {
         let echo = a.timestamps.map(|t| t.1);
         let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
         self.board.acked(a.ack, |r| {
@@ -300,7 +290,7 @@ impl Half {
             c.resent |= r.copies > 1 || r.unseen;
             c.holes += u64::from(r.unseen && r.t_first < a.t && captured_from.is_some_and(|from| r.start >= from));
             if !r.unseen && !r.merged {
-                let apart = c.newest.is_none_or(|n| r.t_first - n.t_first > BURST_GAP_NS);
+                let apart = c.newest.as_ref().is_none_or(|n| r.t_first - n.t_first > BURST_GAP_NS);
                 c.burst = r.end - r.start + if apart { 0 } else { c.burst };
                 c.newest = Some(*r);
                 if let (Some(echo), None) = (echo, c.echoed) {
@@ -321,16 +311,15 @@ impl Half {
         if self.board.is_empty() {
             self.sacked_bytes = 0;
         }
-        c
     }
 
     /// Karn's rule, or the echoed timestamp where copies were sent (RFC 6298 section 3, RFC 7323 section 4).
     fn take_rtt(&mut self, a: &Ack<'_>, c: &Covered, o: &mut AckOutcome) {
-        let Some(newest) = c.newest else { return };
+        let Some(newest) = &c.newest else { return };
         let (rtt, model) = if c.resent {
             (c.echoed.map(|sent| a.t - sent), c.echoed.map(|sent| a.t - sent))
         } else if newest.end == a.ack {
-            (Some(a.t - newest.t_first), c.edge.map(|e| a.t - e.t_first))
+            (Some(a.t - newest.t_first), c.edge.as_ref().map(|e| a.t - e.t_first))
         } else {
             (None, None)
         };
@@ -359,10 +348,13 @@ impl Half {
 
     /// New data was acknowledged: the wait of every open timeout is over.
     fn progress(&mut self, a: &Ack<'_>) {
+        self.expired_at = -1;
+        if self.timeouts.is_empty() {
+            return;
+        }
         for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
             timeout.progress = Some((a.t, a.packet));
         }
-        self.expired_at = -1;
     }
 
     /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.

@@ -149,7 +149,9 @@ impl Connection {
         let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
         let last_send_of_peer = peer.last_send;
 
-        let mut acked: Option<AckOutcome> = None;
+        // Filled in place: copying a fresh outcome would stall on every packet.
+        let mut acked = NO_ACK;
+        let mut is_ack = false;
         if let (Some(ack), false) = (rel_ack, rst) {
             let mut sack = [(0, 0); 4];
             let blocks = usize::from(tcp.sack_blocks).min(4);
@@ -167,7 +169,8 @@ impl Connection {
                 // A closed window is closed at any scale.
                 None => (tcp.window == 0).then_some(0),
             };
-            acked = Some(peer.on_ack(
+            is_ack = true;
+            peer.on_ack(
                 &Ack {
                     packet: p.number,
                     t,
@@ -180,8 +183,9 @@ impl Connection {
                     syn,
                     sack_ok,
                 },
+                &mut acked,
                 out,
-            ));
+            );
         }
         let mut sent: Option<(Sent, Option<Box<SentOutcome>>)> = None;
         let mut kind = plain_kind(tcp, payload);
@@ -233,7 +237,8 @@ impl Connection {
                 me.previous_packet = Some(t);
             }
         }
-        if let Some(o) = &acked {
+        if is_ack {
+            let o = &acked;
             if kind == Kind::Ack {
                 kind = match o.kind {
                     AckKind::Same | AckKind::Duplicate if std::mem::take(&mut peer.keepalive_open) => {
@@ -277,9 +282,10 @@ impl Connection {
             }
             me.life = life;
         }
-        if let (Some(mut life), Some(o)) = (peer.life.take(), acked.or(Some(NO_ACK))) {
+        if let Some(mut life) = peer.life.take() {
+            let o = &acked;
             let silent = last_send_of_peer.map_or(0, |s| t - s);
-            let stall = delayed_ack(peer, &o, before[1].0, silent, t - life.now());
+            let stall = delayed_ack(peer, o, before[1].0, silent, t - life.now());
             if stall > 0 {
                 life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
@@ -315,7 +321,8 @@ impl Connection {
         } else {
             let subject = if span > 0 || rst { me } else { peer };
             subject.describe(&mut row);
-            if let Some(o) = &acked {
+            if is_ack {
+                let o = &acked;
                 row.rtt_ns = o.rtt;
                 row.rtt_ambiguous = o.ambiguous;
                 row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };

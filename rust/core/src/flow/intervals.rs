@@ -30,6 +30,7 @@ struct Counts {
     rtt_sum: i64,
     rtt_count: i64,
     last_packet: u64,
+    /// Flight when it was sent.
     flight: u32,
 }
 
@@ -40,8 +41,8 @@ pub struct Life {
     now: i64,
     /// Pieces that are not final: the one under way when the sender last sent, and those since.
     open: Vec<Piece>,
-    /// What the piece under way had counted when the sender last sent: the rest came while it was silent.
-    sent: Counts,
+    /// What the piece under way has counted since the sender last sent.
+    since: Counts,
     /// Flight at the end of the latest piece.
     flight: u32,
     /// End of the last piece that the peer acknowledged: what follows is no part of the life.
@@ -63,7 +64,7 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life { now: start, open: Vec::new(), sent: Counts::default(), flight: 0, acked_until: start, doubt: None }
+        Life { now: start, open: Vec::new(), since: Counts::default(), flight: 0, acked_until: start, doubt: None }
     }
 
     pub fn now(&self) -> i64 {
@@ -76,6 +77,10 @@ impl Life {
         piece.end = piece.end.max(self.now);
         self.now = piece.end;
         self.flight = piece.flight;
+        self.since.packets += piece.packets;
+        self.since.acked += piece.acked;
+        self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
+        self.since.rtt_count += piece.rtt_count;
         // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
         if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
             if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
@@ -121,7 +126,7 @@ impl Life {
             }
             let mut rest = None;
             if p.start < since {
-                rest = Some(p.cut(since, &self.sent));
+                rest = Some(p.cut(since, &self.since));
             }
             wait = Some(match wait {
                 None => Piece { state, timeout: Some(timeout), ..p },
@@ -152,14 +157,14 @@ impl Life {
             return;
         }
         self.doubt = None;
+        let last_packet = self.open.last().map_or(0, |p| p.last_packet);
         let last = self.open.len().saturating_sub(1);
-        for piece in self.open.drain(..last) {
-            piece.write(rows, flow, reverse);
+        if last > 0 {
+            for piece in self.open.drain(..last) {
+                piece.write(rows, flow, reverse);
+            }
         }
-        if let Some(p) = self.open.first() {
-            let (packets, acked, rtt_sum, rtt_count) = (p.packets, p.acked, p.rtt_sum, p.rtt_count);
-            self.sent = Counts { packets, acked, rtt_sum, rtt_count, last_packet: p.last_packet, flight: self.flight };
-        }
+        self.since = Counts { last_packet, flight: self.flight, ..Counts::default() };
     }
 
     /// Keep the open list short however long the sender is silent.
@@ -189,24 +194,22 @@ impl Life {
 }
 
 impl Piece {
-    /// Keep what came after `since`, when the piece had counted `sent`, and return what came before.
-    fn cut(&mut self, since: i64, sent: &Counts) -> Piece {
+    /// Keep what came after `since`, counted apart, and return what came before.
+    fn cut(&mut self, since: i64, after: &Counts) -> Piece {
         let before = Piece {
             end: since,
-            last_packet: sent.last_packet,
-            packets: sent.packets,
-            acked: sent.acked,
-            rtt_sum: sent.rtt_sum,
-            rtt_count: sent.rtt_count,
+            last_packet: after.last_packet,
+            packets: self.packets.saturating_sub(after.packets),
+            acked: self.acked.saturating_sub(after.acked),
+            rtt_sum: self.rtt_sum.saturating_sub(after.rtt_sum),
+            rtt_count: self.rtt_count - after.rtt_count,
             ..*self
         };
         self.start = since;
-        self.first_packet = sent.last_packet;
-        self.packets = self.packets.saturating_sub(sent.packets);
-        self.acked = self.acked.saturating_sub(sent.acked);
-        self.rtt_sum = self.rtt_sum.saturating_sub(sent.rtt_sum);
-        self.rtt_count -= sent.rtt_count;
-        self.flight = sent.flight;
+        self.first_packet = after.last_packet;
+        (self.packets, self.acked) = (after.packets, after.acked);
+        (self.rtt_sum, self.rtt_count) = (after.rtt_sum, after.rtt_count);
+        self.flight = after.flight;
         before
     }
 
