@@ -76,6 +76,7 @@ def test_an_idle_application_is_said() -> None:
 
 def test_nothing_there() -> None:
     assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
+    assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
     assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
     assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
 

@@ -257,6 +257,7 @@ class _Run:
             findings,
             packets=self.writers["packets"].rows,
             connections=self.window.connections,
+            records=int(self.capture.info.get("records", 0)),
         )
         description = {
             "wlanlens": version(),

@@ -61,12 +61,15 @@ class Verdict:
     owners_ns: dict[str, int] = field(default_factory=dict)
 
 
-def judge(trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packets: int, connections: int) -> Verdict:
-    """The verdict of a (bounded) trace. `packets` and `connections` count the whole capture."""
+def judge(
+    trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packets: int, connections: int, records: int = 0
+) -> Verdict:
+    """The verdict of a (bounded) trace. `packets` (of IP), `connections` and `records` count the whole capture."""
     lives = _lives(ledger)
     if not lives:
         if not packets:
-            return Verdict("The capture holds no packets.")
+            none = f"No IP packet among {count(records, 'record')}." if records else "The capture holds no packets."
+            return Verdict(none)
         if not connections:
             return Verdict(f"No TCP connection among {count(packets, 'packet')}.")
         return Verdict(f"{count(connections, 'TCP connection')} without a data transfer to account for.")

@@ -58,6 +58,11 @@ impl Board {
         }
     }
 
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.runs.len()
+    }
+
     /// Index of the first run that ends after `pos`.
     fn at(&self, pos: i64) -> usize {
         self.runs.partition_point(|r| r.end <= pos)
@@ -112,6 +117,7 @@ impl Board {
         while self.runs.len() > 1 {
             self.merge_front();
         }
-        self.runs.shrink_to_fit();
+        // A new small block, not the old one cut short: the whole of the old one can serve the next connection.
+        self.runs = VecDeque::from_iter(self.runs.pop_front());
     }
 }

@@ -328,8 +328,7 @@ impl SentRanges {
             while !q.live.is_empty() {
                 q.settle_front();
             }
-            q.live.shrink_to_fit();
-            q.acked.shrink_to_fit();
+            q.live = VecDeque::new();
         }
     }
 

@@ -406,3 +406,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn connections_gone_quiet_keep_no_lists() {
+    let mut tracker = Tracker::default();
+    let template = Script::new(false).packets[0];
+    let mut number = 0;
+    for flow in 0..400u32 {
+        for n in 0..100u32 {
+            number += 1;
+            let mut p = template;
+            p.number = number;
+            p.src = Addr::v4([11, 0, (flow >> 8) as u8, flow as u8]);
+            p.time_ns = Some(i64::from(flow) * 1000 * MS + i64::from(n));
+            p.ip_id = Some(n);
+            let tcp = p.tcp.as_mut().unwrap();
+            (tcp.flags, tcp.seq, tcp.ack) = (flags::ACK, 1000 + n * 1460, 1);
+            p.payload_bytes = Some(1460);
+            tracker.observe(&p, 0);
+        }
+    }
+    let runs: Vec<usize> =
+        tracker.slab.iter().flatten().map(|e| e.connection.halves.iter().map(|h| h.board.len()).sum()).collect();
+    assert!(runs.iter().filter(|r| **r > 2).count() < 200, "{runs:?}");
+}
