@@ -50,8 +50,10 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process, also where a thread still waits for a pipe."""
+    from wlanlens.memory import settle
+
     _open_standard_files()
-    _settle_memory()
+    settle()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -127,24 +129,6 @@ def _open_standard_files() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives as long as the process
-
-
-def _settle_memory() -> None:
-    """Make memory that is freed go back, before the libraries that take it are loaded.
-
-    Arrow's own allocators and glibc's arena a thread keep what they once had: 60 000 flows then cost 1000 instead of
-    600 MiB. OpenBLAS would reserve a buffer a core, and nothing here multiplies matrices.
-    """
-    import ctypes
-
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    arena_max, mmap_threshold, trim_threshold = -8, -3, -1
-    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(arena_max, 2)
-        mallopt(mmap_threshold, 4 << 20)
-        mallopt(trim_threshold, 16 << 20)
 
 
 def _end(status: int) -> NoReturn:

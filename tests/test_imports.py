@@ -16,7 +16,19 @@ CORE = {"capture", "tables", "clock", "trace", "scenario", "parsers", "feed", "a
 
 #: Rooms and what they may import of wlanlens; a room may always import itself and `errors`, `text`.
 ROOMS = {
-    "cli": {"wlanlens", "finding", "ledger", "verdict", "output", "stored", "capture", "analysis", "trace", "registry"},
+    "cli": {
+        "wlanlens",
+        "memory",
+        "finding",
+        "ledger",
+        "verdict",
+        "output",
+        "stored",
+        "capture",
+        "analysis",
+        "trace",
+        "registry",
+    },
     "report": {"plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
     "plots": {"trace", "finding", "tables", "registry", "ledger"},
     "detectors": {"trace", "finding", "tables", "registry"},

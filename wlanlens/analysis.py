@@ -17,6 +17,7 @@ from wlanlens.errors import WlanlensError
 from wlanlens.feed import Feed
 from wlanlens.finding import Finding, join_windows, to_json, to_table
 from wlanlens.judge import Findings, Judge
+from wlanlens.memory import give_back
 from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output
 from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
@@ -218,6 +219,7 @@ class _Run:
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
+        give_back()
         self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
         for finding in self.found[FINDINGS_KEPT:]:
             self.left_out[finding.code] += 1
