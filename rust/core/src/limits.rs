@@ -28,8 +28,9 @@ pub const HELD_BLOCKS: usize = 32;
 /// Connections followed at once: 512 B to 3 KiB each; beyond, the longest idle one is closed.
 pub const LIVE_FLOWS: usize = 100_000;
 
-/// A connection without FIN or RST that has been silent so long is closed: keep-alives come every 2 h at most.
-pub const FLOW_IDLE_NS: i64 = 3 * 3600 * 1_000_000_000;
+/// A connection without FIN or RST that has been silent so long is closed: beyond the longest backed-off timer (RFC 6298:
+/// 64 s and more; Linux: 120 s) many times over, and it keeps memory flat however long the capture is.
+pub const FLOW_IDLE_NS: i64 = 3600 * 1_000_000_000;
 
 /// A connection that has been silent so long gives up its list of outstanding runs.
 pub const FLOW_COLD_NS: i64 = 130 * 1_000_000_000;

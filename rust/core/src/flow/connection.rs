@@ -268,7 +268,7 @@ impl Connection {
             window: h.window,
             rtt_sum: rtt.unwrap_or(0),
             rtt_count: i64::from(rtt.is_some()),
-            rtt_least: h.rtt_least,
+            rtt_least: h.rtt_least.unwrap_or(i64::MAX),
         };
         if me.life.is_some() {
             let mut life = me.life.take();
@@ -411,7 +411,7 @@ impl Connection {
             window: None,
             rtt_sum: 0,
             rtt_count: 0,
-            rtt_least: None,
+            rtt_least: i64::MAX,
         };
         if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
             let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);

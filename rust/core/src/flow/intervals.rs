@@ -18,17 +18,32 @@ pub struct Piece {
     pub window: Option<u32>,
     pub rtt_sum: i64,
     pub rtt_count: i64,
-    pub rtt_least: Option<i64>,
+    /// ns; i64::MAX for none, so that a copy is one store.
+    pub rtt_least: i64,
 }
 
-/// The pieces of one direction. Those since its sender last sent may still turn out to be the wait for a timer.
+/// What a piece counts up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    packets: u32,
+    acked: u64,
+    rtt_sum: i64,
+    rtt_count: i64,
+    last_packet: u64,
+    flight: u32,
+}
+
+/// The pieces of one direction. The last one may grow, and those since its sender last sent may still turn out to be the wait
+/// for a timer.
 #[derive(Debug)]
 pub struct Life {
     now: i64,
-    /// Pieces since the last data sent.
+    /// Pieces that are not final: the one under way when the sender last sent, and those since.
     open: Vec<Piece>,
-    /// The piece before, which may still grow.
-    last: Option<Piece>,
+    /// What the piece under way had counted when the sender last sent: the rest came while it was silent.
+    sent: Counts,
+    /// Flight at the end of the latest piece.
+    flight: u32,
     /// End of the last piece that the peer acknowledged: what follows is no part of the life.
     acked_until: i64,
     /// Bytes in flight at a delayed-ACK stall among the open pieces, while the path's speed is not known: nothing is final.
@@ -48,7 +63,7 @@ const TICK_NS: i64 = 1_000_000;
 
 impl Life {
     pub fn new(start: i64) -> Self {
-        Life { now: start, open: Vec::new(), last: None, acked_until: start, doubt: None }
+        Life { now: start, open: Vec::new(), sent: Counts::default(), flight: 0, acked_until: start, doubt: None }
     }
 
     pub fn now(&self) -> i64 {
@@ -60,9 +75,10 @@ impl Life {
         piece.start = self.now;
         piece.end = piece.end.max(self.now);
         self.now = piece.end;
+        self.flight = piece.flight;
         // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
         if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
-            if let Some(before) = self.open.last().or(self.last.as_ref()).filter(|p| p.state != State::Handshake) {
+            if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }
         }
@@ -105,8 +121,7 @@ impl Life {
             }
             let mut rest = None;
             if p.start < since {
-                rest = Some(Piece { end: since, ..p });
-                p.start = since;
+                rest = Some(p.cut(since, &self.sent));
             }
             wait = Some(match wait {
                 None => Piece { state, timeout: Some(timeout), ..p },
@@ -137,8 +152,13 @@ impl Life {
             return;
         }
         self.doubt = None;
-        for piece in self.open.drain(..) {
-            close(&mut self.last, piece, rows, flow, reverse);
+        let last = self.open.len().saturating_sub(1);
+        for piece in self.open.drain(..last) {
+            piece.write(rows, flow, reverse);
+        }
+        if let Some(p) = self.open.first() {
+            let (packets, acked, rtt_sum, rtt_count) = (p.packets, p.acked, p.rtt_sum, p.rtt_count);
+            self.sent = Counts { packets, acked, rtt_sum, rtt_count, last_packet: p.last_packet, flight: self.flight };
         }
     }
 
@@ -146,15 +166,14 @@ impl Life {
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
             self.doubt = None;
-            let piece = self.open.remove(0);
-            close(&mut self.last, piece, rows, flow, reverse);
+            self.open.remove(0).write(rows, flow, reverse);
         }
     }
 
     /// The flow ended: hand out what belongs to its life.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
-        let mut pieces: Vec<Piece> = self.last.take().into_iter().chain(std::mem::take(&mut self.open)).collect();
+        let mut pieces = std::mem::take(&mut self.open);
         // What rests at the end is no part of it. A life without any ACK (one-sided capture) lasts as long as it was seen.
         while let Some(p) = pieces.last_mut().filter(|p| matches!(p.state, State::Idle | State::Closing)) {
             if end <= 0 || p.start < end {
@@ -169,19 +188,28 @@ impl Life {
     }
 }
 
-/// A piece is final: let the last one grow by it, or hand that out and keep this one.
-fn close(last: &mut Option<Piece>, piece: Piece, rows: &mut IntervalRows, flow: u32, reverse: bool) {
-    match last {
-        Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
-        Some(p) => {
-            p.write(rows, flow, reverse);
-            *p = piece;
-        }
-        None => *last = Some(piece),
-    }
-}
-
 impl Piece {
+    /// Keep what came after `since`, when the piece had counted `sent`, and return what came before.
+    fn cut(&mut self, since: i64, sent: &Counts) -> Piece {
+        let before = Piece {
+            end: since,
+            last_packet: sent.last_packet,
+            packets: sent.packets,
+            acked: sent.acked,
+            rtt_sum: sent.rtt_sum,
+            rtt_count: sent.rtt_count,
+            ..*self
+        };
+        self.start = since;
+        self.first_packet = sent.last_packet;
+        self.packets = self.packets.saturating_sub(sent.packets);
+        self.acked = self.acked.saturating_sub(sent.acked);
+        self.rtt_sum = self.rtt_sum.saturating_sub(sent.rtt_sum);
+        self.rtt_count -= sent.rtt_count;
+        self.flight = sent.flight;
+        before
+    }
+
     fn merge(&mut self, later: &Piece) {
         self.end = self.end.max(later.end);
         self.last_packet = later.last_packet;
@@ -211,6 +239,6 @@ impl Piece {
         rows.flight_bytes.push(self.flight);
         rows.window_bytes.push_opt(self.window);
         rows.rtt_ns.push_opt((self.rtt_count > 0).then(|| self.rtt_sum / self.rtt_count.max(1)));
-        rows.rtt_min_ns.push_opt(self.rtt_least);
+        rows.rtt_min_ns.push_opt((self.rtt_least < i64::MAX).then_some(self.rtt_least));
     }
 }
