@@ -120,7 +120,8 @@ def _finding(
     limited = mine[~closed[mine]]
     closed_s = int(duration[mine[closed[mine]]].sum()) / 1e9
     limited_s = int(duration[limited].sum()) / 1e9
-    window = _mean(spans["window_bytes"], duration, limited)
+    # At an interval's end the window may have just been closed: it was never less than what the sender had put into it.
+    window = _mean(np.maximum(spans["window_bytes"], spans["flight_bytes"]), duration, limited)
     rtt = _mean(spans["rtt_ns"], duration, limited)
     measured = float(spans["acked_bytes"][limited].sum()) * 8 / limited_s if limited_s else 0.0
     values: dict[str, float | int | str] = {
