@@ -17,7 +17,7 @@ $(VENV)/bin/python:
 	$(BIN)/pip install -q --upgrade pip "setuptools>=80" "setuptools-rust>=1.12" wheel
 
 $(STAMP): $(VENV)/bin/python $(SOURCES)
-	$(BIN)/pip install -q --no-build-isolation -e ".[test]"
+	PYTHONWARNINGS=ignore $(BIN)/pip install -q --no-build-isolation -e ".[test]"
 	@touch $@
 
 demo: $(STAMP) ## analyse a real trace; the last line is the report's path

@@ -205,6 +205,8 @@ pub struct Half {
     /// Bytes up to here were sent before, in packets that never came by.
     pub resent_until: i64,
     pub near_sender: bool,
+    /// The IP id also counts packets of other flows.
+    pub ip_id_shared: bool,
     pub keepalive_open: bool,
 
     pub life: Option<Box<Life>>,

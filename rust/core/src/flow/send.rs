@@ -155,12 +155,19 @@ impl Half {
     /// Bytes that continue the sequence, but whose first copy was among packets that the IP id shows to be missing: what
     /// was sent between two segments in sequence can only have carried these bytes.
     fn sent_unseen(&mut self, s: &Sent) -> bool {
-        if self.near_sender || s.start <= 1 {
+        if !self.near_receiver || s.start <= 1 || self.ip_id_shared {
             return false;
         }
         if self.skipped > 0 && !self.board.range(self.una, self.end).any(|r| r.unseen) {
-            // Repeats of the first of them by an expiring timer (doubling each time) are among the missing.
             let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
+            let round_trip = self.rtt_whole.unwrap_or(200 * MS);
+            let room = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss() + 16;
+            if silence < round_trip || i64::from(self.skipped) > room {
+                // A loss is mended a round trip later at the soonest: this host counts other packets on the same counter.
+                self.ip_id_shared = true;
+                return false;
+            }
+            // Repeats of the first of them by an expiring timer (doubling each time) are among the missing.
             let first = self.timer.rto(0, 1).unwrap_or(MS * 200).max(MS * 200);
             let repeats = (silence as f64 / first as f64 + 1.0).log2() as i64;
             let originals = (i64::from(self.skipped) - repeats).max(1);
