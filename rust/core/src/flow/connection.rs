@@ -295,7 +295,7 @@ impl Connection {
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
                 life.pass(piece(state, timeout, peer, o.acked, o.rtt));
-                if let Some(ns_per_kib) = peer.learn_speed(&o) {
+                if let Some(ns_per_kib) = peer.learn_speed(o) {
                     life.settle_stall(ns_per_kib);
                 }
             }
