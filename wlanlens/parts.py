@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Rows of a Parquet row group: a reader's unit, and what a writer holds in memory for one table.
 GROUP_ROWS = 256 * 1024
-#: Size at which a table's next part begins.
-PART_BYTES = 512 * 2**20
+#: Size at which a table's next part begins: the writer keeps the metadata of every row group until its part is closed.
+PART_BYTES = 128 * 2**20
 
 #: Columns with statistics, by which a reader passes over row groups; those of all columns cost a fifth of the writing.
 _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
