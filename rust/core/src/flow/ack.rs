@@ -53,8 +53,6 @@ pub struct AckOutcome {
     pub unseen: bool,
     /// When the ACK was made, if the peer's timestamp clock tells.
     pub made: Option<i64>,
-    /// When the newest byte that it covers was sent.
-    pub newest_sent: Option<i64>,
     /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
     pub burst: i64,
 }
@@ -121,7 +119,6 @@ impl Half {
             }
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
-            o.newest_sent = c.newest.as_ref().map(|r| r.t_last);
             self.take_rtt(a, &c, o);
             edge_original = c.edge.as_ref().filter(|r| !r.unseen && !r.merged).and_then(|r| {
                 let quick = self.least_for(r.end - r.start).is_some_and(|least| a.t - r.t_last < least);

@@ -7,7 +7,7 @@ use super::kinds::{Kind, State, Transmission};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use super::tap::NEAR;
+use super::tap::{by_handshake, Tap};
 use super::waits::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
@@ -45,7 +45,6 @@ impl Connection {
         c.halves[1].reverse = true;
         for h in &mut c.halves {
             h.expired_at = -1;
-            h.end = 0;
         }
         c
     }
@@ -275,12 +274,9 @@ impl Connection {
             rtt_count: i64::from(rtt.is_some()),
             rtt_least: h.rtt_least.unwrap_or(i64::MAX),
         };
-        if me.life.is_some() {
-            let mut life = me.life.take();
-            if let Some(life) = &mut life {
-                life.pass(piece(before[0].0, before[0].1, me, 0, None));
-            }
-            me.life = life;
+        if let Some(mut life) = me.life.take() {
+            life.pass(piece(before[0].0, before[0].1, me, 0, None));
+            me.life = Some(life);
         }
         if let Some(mut life) = peer.life.take() {
             let o = &acked;
@@ -328,9 +324,7 @@ impl Connection {
                 row.dupacks = if o.kind == AckKind::Duplicate { subject.dupacks } else { 0 };
             }
             out.segments.push(&row, false);
-            if fin || rst {
-                self.reset |= rst;
-            }
+            self.reset |= rst;
             return;
         }
         if fin {
@@ -367,7 +361,6 @@ impl Connection {
             me.sack_permitted |= tcp.sack_permitted;
             self.handshake_done = false;
         }
-        let me = &mut self.halves[usize::from(reverse)];
         me.timestamps |= tcp.timestamps.is_some();
         if let Some(outgoing) = p.outgoing {
             // Votes are for a being local.
@@ -387,13 +380,8 @@ impl Connection {
                     for half in &mut self.halves {
                         half.rtt_whole = whole;
                     }
-                    let (near, far) = (h.synack.zip(h.syn).map(|(b, a)| b - a), h.synack.map(|b| t - b));
-                    if let (Some(to_server), Some(to_client)) = (near, far) {
-                        let (near_b, near_a) =
-                            (to_server.saturating_mul(NEAR) < to_client, to_client.saturating_mul(NEAR) < to_server);
-                        let [a, b] = &mut self.halves;
-                        (a.near_sender, a.near_receiver) = (near_a, near_b);
-                        (b.near_sender, b.near_receiver) = (near_b, near_a);
+                    for half in &mut self.halves {
+                        half.near_receiver = by_handshake(h, half.reverse) == Some(Tap::NearReceiver);
                     }
                 }
                 self.handshake_done = true;
@@ -446,7 +434,6 @@ impl Connection {
             let reverse = half.reverse;
             if let Some(mut life) = half.life.take() {
                 life.finish(out.intervals, self.id, reverse);
-                half.had_life = true;
             }
         }
     }
@@ -460,7 +447,6 @@ const NO_ACK: AckOutcome = AckOutcome {
     dsack: false,
     unseen: false,
     made: None,
-    newest_sent: None,
     burst: 0,
 };
 

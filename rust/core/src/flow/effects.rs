@@ -8,7 +8,7 @@ use super::send::{Sent, SentOutcome};
 use crate::limits;
 
 impl Half {
-    /// Nothing is waiting to be sent, as far as a tap can know: the last data was pushed and everything is acknowledged.
+    /// The sender has said that nothing more will come (FIN).
     pub fn drained(&self) -> bool {
         self.fin_end.is_some()
     }
@@ -53,16 +53,16 @@ impl Half {
             }
             self.probe = None;
             let backoff = row.backoff.unwrap_or(0);
-            timeout = Some(self.expire(s, o, backoff, o.waited, o.silent_from.unwrap_or(t), out));
+            timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
         }
         match trigger {
             Trigger::Rto | Trigger::TailLossProbe => {}
             Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => {
-                recovery = self.recover_fast(s, trigger, out)
+                recovery = self.recover_fast(s, out)
             }
             Trigger::Undecided if o.hole => {
                 trigger = Trigger::Fast;
-                recovery = self.recover_fast(s, trigger, out);
+                recovery = self.recover_fast(s, out);
             }
             _ => {}
         }
@@ -92,7 +92,7 @@ impl Half {
                 t.by = Some(By::Acked);
             }
         } else {
-            let pending = self.pending_of(s, &SentOutcome { trigger: Some(trigger), ..*o }, number, timeout, recovery);
+            let pending = self.pending_of(s, o, number, timeout, recovery);
             self.add_pending(pending, out);
         }
         if let Some(life) = &mut self.life {
@@ -136,15 +136,7 @@ impl Half {
     }
 
     /// The timer expired: a row in `timeouts`, and state Loss (RFC 6298 section 5).
-    fn expire(
-        &mut self,
-        s: &Sent,
-        o: &SentOutcome,
-        backoff: u16,
-        waited: i64,
-        silent_from: i64,
-        out: &mut Out<'_>,
-    ) -> u64 {
+    fn expire(&mut self, s: &Sent, backoff: u16, waited: i64, silent_from: i64, out: &mut Out<'_>) -> u64 {
         let cwnd = self.cwnd_segments();
         let (rto, fresh) = (self.rto(), self.timer.rto(0, cwnd));
         self.timer.observe_expiry(waited, self.backoff, cwnd);
@@ -179,7 +171,7 @@ impl Half {
         self.expired_at = s.start;
         self.backoff = self.backoff.saturating_add(1);
         self.last_timeout = Some(s.packet);
-        if s.start > 0 && (self.phase != Phase::Loss || o.backoff == Some(0)) {
+        if s.start > 0 {
             self.phase = Phase::Loss;
         }
         self.recover = self.end;
@@ -196,16 +188,14 @@ impl Half {
         self.tally.by_trigger[Trigger::Rto as usize] += 1;
         self.no_probes = true;
         let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
-        let o = SentOutcome { backoff: Some(0), ..SentOutcome::again() };
-        let id = self.expire(&earlier, &o, 0, p.waited, p.silent_from, out);
+        let id = self.expire(&earlier, 0, p.waited, p.silent_from, out);
         for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
             q.timeout = Some(id);
-            q.trigger = Trigger::Rto;
         }
     }
 
     /// A resend in fast recovery: the episode that it opens or belongs to.
-    fn recover_fast(&mut self, s: &Sent, _trigger: Trigger, out: &mut Out<'_>) -> u64 {
+    fn recover_fast(&mut self, s: &Sent, out: &mut Out<'_>) -> u64 {
         if self.phase != Phase::Recovery {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();

@@ -204,13 +204,11 @@ pub struct Half {
     pub previous_packet: Option<i64>,
     /// Bytes up to here were sent before, in packets that never came by.
     pub resent_until: i64,
-    pub near_sender: bool,
     /// The IP id also counts packets of other flows.
     pub ip_id_shared: bool,
     pub keepalive_open: bool,
 
     pub life: Option<Box<Life>>,
-    pub had_life: bool,
     /// The latest expiry, whose recovery is under way.
     pub last_timeout: Option<u64>,
     /// Slow start is over.

@@ -1,6 +1,6 @@
 //! Was a retransmission needed? Decided by evidence that comes after it: echoed timestamps, DSACK, the order and time of ACKs.
 
-use super::kinds::{By, TimeoutKind, Trigger};
+use super::kinds::{By, TimeoutKind};
 
 /// A retransmission whose need is open.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +12,6 @@ pub struct Pending {
     /// 1 for the first resend.
     pub copy: u16,
     pub row: u64,
-    pub trigger: Trigger,
     /// Number of the fast recovery (see `Half::recoveries`) that it belongs to, 0 for none.
     pub recovery: u64,
     /// Number of the timeout (see `Half::timeouts`) when a timer sent it.

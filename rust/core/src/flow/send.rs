@@ -46,11 +46,6 @@ pub struct SentOutcome {
 }
 
 impl SentOutcome {
-    /// A retransmission of which nothing else is known.
-    pub fn again() -> Self {
-        Self::new(Transmission::Retransmission, None)
-    }
-
     fn new(transmission: Transmission, evidence: Option<Evidence>) -> Self {
         SentOutcome {
             transmission,
@@ -370,7 +365,6 @@ impl Half {
             tsval: s.tsval,
             copy: o.copy,
             row,
-            trigger: o.trigger.unwrap_or(Trigger::Undecided),
             recovery,
             timeout,
             hole: o.hole || (o.lost_before_tap && self.near_receiver),

@@ -23,11 +23,7 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if !is_avs(first) {
         return d.damaged(Stop::BadHeader, Layer::Link);
     }
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if length < LEAST || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
-    }
-    dot11::dot11(d, v.skip(length))
+    dot11::behind(d, v, length, LEAST)
 }
 
 #[cfg(test)]

@@ -45,6 +45,15 @@ mod qos {
 
 const FCS_BYTES: usize = 4;
 
+/// The frame behind a capture header that states its own length, which is at least `least` bytes.
+pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize) -> Found {
+    let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
+    if header < least || header > v.wire() {
+        return d.damaged(Stop::LengthLies, Layer::Link);
+    }
+    dot11(d, v.skip(header))
+}
+
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     frame(d, v, Fcs::default(), false)
