@@ -2,13 +2,19 @@
 //!
 //! Rust establishes facts; every threshold and verdict is Python's. No I/O but reading the capture.
 
+pub mod airtime;
 pub mod container;
 pub mod error;
+pub mod exchange;
 pub mod flow;
+pub mod frame;
 pub mod limits;
 pub mod notes;
 pub mod packet;
+pub mod phy;
 pub mod reader;
 #[macro_use]
 pub mod table;
+pub mod urb;
+pub mod usb;
 pub mod wire;

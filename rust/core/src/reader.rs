@@ -2,13 +2,20 @@
 
 use arrow_array::RecordBatch;
 
+use crate::airtime::Timing;
 use crate::container::RecordSource;
 use crate::error::{Error, ErrorKind, Result};
+use crate::exchange;
 use crate::flow::Tracker;
+use crate::frame::Frame;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
+use crate::packet::Packet;
+use crate::table::frames::FrameTable;
 use crate::table::packets::PacketTable;
-use crate::wire;
+use crate::urb::UrbEvent;
+use crate::usb;
+use crate::wire::{self, Sink};
 
 /// What was read so far, for progress and the capture's description.
 #[derive(Debug, Clone, Default)]
@@ -25,11 +32,86 @@ pub struct Progress {
     pub link_types: Vec<(u16, u64)>,
 }
 
+/// What was found in the records, on its way into tables.
+struct Rows {
+    packets: PacketTable,
+    tracker: Option<Tracker>,
+    air: Option<Air>,
+    urbs: Option<usb::Tracker>,
+    /// Whether packets, frames and URBs are followed beyond their own row.
+    track: bool,
+    start_ns: i64,
+    /// Connection of the last packet of this record, and whether it goes from b to a.
+    flow: Option<(u32, bool)>,
+}
+
+/// The tables of 802.11 captures.
+#[derive(Default)]
+struct Air {
+    timing: Timing,
+    frames: FrameTable,
+    exchanges: exchange::Tracker,
+}
+
+impl Sink for Rows {
+    fn packet(&mut self, p: &Packet) {
+        self.flow = self.tracker.as_mut().and_then(|t| t.observe(p, self.start_ns));
+        self.packets.push(p, self.start_ns, self.flow);
+    }
+
+    fn frame(&mut self, frame: &Frame, body: &[u8]) {
+        let air = self.air.get_or_insert_default();
+        let mut frame = *frame;
+        air.timing.observe(&mut frame);
+        air.frames.push(&frame, self.start_ns);
+        if self.track {
+            air.exchanges.observe(&frame, body, self.flow, self.start_ns);
+        }
+    }
+
+    fn urb(&mut self, event: &UrbEvent) {
+        self.urbs.get_or_insert_default().observe(event, self.start_ns);
+    }
+}
+
+impl Rows {
+    /// Hand out what is ready; everything when the capture has `ended`.
+    fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) {
+        if !self.packets.is_empty() {
+            out.push(("packets", self.packets.finish()));
+        }
+        if let Some(tracker) = &mut self.tracker {
+            if ended {
+                tracker.finish(out);
+            } else {
+                tracker.drain(out);
+            }
+        }
+        if let Some(air) = &mut self.air {
+            if !air.frames.is_empty() {
+                out.push(("frames", air.frames.finish()));
+            }
+            if self.track && ended {
+                air.exchanges.finish(out);
+            } else if self.track {
+                air.exchanges.drain(out);
+            }
+        }
+        if let Some(urbs) = &mut self.urbs {
+            if ended {
+                urbs.finish(out);
+            } else {
+                urbs.drain(out);
+            }
+        }
+    }
+}
+
 /// Reads one capture to its end, a batch of tables at a time.
 pub struct Reader {
     source: Box<dyn RecordSource>,
-    packets: PacketTable,
-    tracker: Option<Tracker>,
+    rows: Rows,
+    wire: wire::State,
     notes: Notes,
     progress: Progress,
     batch_rows: usize,
@@ -41,8 +123,16 @@ impl Reader {
     pub fn new(source: Box<dyn RecordSource>, batch_rows: usize, track: bool) -> Self {
         Reader {
             source,
-            packets: PacketTable::default(),
-            tracker: track.then(Tracker::default),
+            rows: Rows {
+                packets: PacketTable::default(),
+                tracker: track.then(Tracker::default),
+                air: None,
+                urbs: None,
+                track,
+                start_ns: 0,
+                flow: None,
+            },
+            wire: wire::State::default(),
             notes: Notes::default(),
             progress: Progress::default(),
             batch_rows: batch_rows.clamp(1, limits::BATCH_ROWS),
@@ -53,8 +143,14 @@ impl Reader {
     /// Everything odd so far, of container, decoder and tracker together.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();
-        if let Some(tracker) = &self.tracker {
+        if let Some(tracker) = &self.rows.tracker {
             notes.merge(tracker.notes());
+        }
+        if let Some(air) = &self.rows.air {
+            notes.merge(air.exchanges.notes());
+        }
+        if let Some(urbs) = &self.rows.urbs {
+            notes.merge(urbs.notes());
         }
         notes
     }
@@ -72,25 +168,16 @@ impl Reader {
         let mut out = Vec::new();
         while out.is_empty() && !self.done {
             self.fill()?;
-            if !self.packets.is_empty() {
-                out.push(("packets", self.packets.finish()));
-            }
-            if let Some(tracker) = &mut self.tracker {
-                if self.done {
-                    tracker.finish(&mut out);
-                } else {
-                    tracker.drain(&mut out);
-                }
-            }
+            self.rows.drain(&mut out, self.done);
         }
         Ok(out)
     }
 
     /// Read records until a batch is full or the capture ends.
     fn fill(&mut self) -> Result<()> {
-        let Reader { source, packets, tracker, notes, progress, .. } = self;
+        let Reader { source, rows, wire, notes, progress, .. } = self;
         let mut seen = 0;
-        while packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
+        while rows.packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
             // Used where it was returned: copying a fresh record would stall on every packet.
             let next = source.next_record(notes);
             let record = match &next {
@@ -130,13 +217,11 @@ impl Reader {
                 }
                 progress.last_ns = Some(t);
             }
-            let start = progress.first_ns.unwrap_or(0);
-            let before = packets.len();
-            wire::decode(record, progress.records, notes, &mut |p| {
-                let flow = tracker.as_mut().and_then(|t| t.observe(p, start));
-                packets.push(p, start, flow);
-            });
-            if packets.len() == before {
+            rows.start_ns = progress.first_ns.unwrap_or(0);
+            rows.flow = None;
+            let before = rows.packets.len();
+            wire::decode(record, progress.records, wire, notes, rows);
+            if rows.packets.len() == before {
                 progress.other_records += 1;
             }
         }

@@ -223,3 +223,46 @@ impl RangesCol {
         Arc::new(ListArray::new(item, offsets, Arc::new(values), Some(NullBuffer::from(this.valid))))
     }
 }
+
+/// A column of lists of numbers, never null.
+#[derive(Debug)]
+pub struct ListCol<T> {
+    offsets: Vec<i32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for ListCol<T> {
+    fn default() -> Self {
+        ListCol { offsets: vec![0], values: Vec::new() }
+    }
+}
+
+impl<T: Copy> ListCol<T> {
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn reserve(&mut self, rows: usize) {
+        self.offsets.reserve(rows);
+    }
+
+    #[inline]
+    pub fn push(&mut self, list: &[T]) {
+        self.values.extend_from_slice(list);
+        // Lists are capped by `limits`, and so are the rows of a batch: far from i32's end.
+        self.offsets.push(self.values.len() as i32);
+    }
+}
+
+impl<T: ArrowNativeType> ListCol<T> {
+    pub fn finish<A: ArrowPrimitiveType<Native = T>>(&mut self) -> ArrayRef {
+        let this = std::mem::take(self);
+        let values: ArrayRef = Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::from(this.values), None));
+        let item = Arc::new(Field::new("item", A::DATA_TYPE, false));
+        Arc::new(ListArray::new(item, OffsetBuffer::new(ScalarBuffer::from(this.offsets)), values, None))
+    }
+}

@@ -7,6 +7,7 @@ macro_rules! column_buffer {
     (U16) => { $crate::table::column::Col<u16> };
     (U32) => { $crate::table::column::Col<u32> };
     (U64) => { $crate::table::column::Col<u64> };
+    (I8) => { $crate::table::column::Col<i8> };
     (I64) => { $crate::table::column::Col<i64> };
     (F64) => { $crate::table::column::Col<f64> };
     (Bool) => { $crate::table::column::Col<bool> };
@@ -14,6 +15,8 @@ macro_rules! column_buffer {
     (Enum) => { $crate::table::column::Col<i8> };
     (Dict) => { $crate::table::column::DictCol };
     (Ranges) => { $crate::table::column::RangesCol };
+    (Integers) => { $crate::table::column::ListCol<u64> };
+    (Numbers) => { $crate::table::column::ListCol<f64> };
 }
 
 /// The schema type of a column type.
@@ -42,6 +45,9 @@ macro_rules! column_finish {
     ($c:expr, U64) => {
         $c.finish::<arrow_array::types::UInt64Type>()
     };
+    ($c:expr, I8) => {
+        $c.finish::<arrow_array::types::Int8Type>()
+    };
     ($c:expr, I64) => {
         $c.finish::<arrow_array::types::Int64Type>()
     };
@@ -60,6 +66,12 @@ macro_rules! column_finish {
     ($c:expr, Ranges) => {
         $c.finish()
     };
+    ($c:expr, Integers) => {
+        $c.finish::<arrow_array::types::UInt64Type>()
+    };
+    ($c:expr, Numbers) => {
+        $c.finish::<arrow_array::types::Float64Type>()
+    };
     ($c:expr, Enum, $values:expr) => {
         $c.finish_dict(&$crate::table::schema::names($values))
     };
@@ -77,7 +89,7 @@ macro_rules! define_table {
             name: $name,
             doc: $doc,
             columns: &[$($crate::table::schema::Column {
-                name: stringify!($col),
+                name: $crate::table::schema::bare(stringify!($col)),
                 ty: $crate::column_ty!($ty $(, $values)?),
                 nullable: $crate::define_table!(@nullable $($null)?),
                 unit: $unit,

@@ -5,11 +5,14 @@
 pub mod column;
 #[macro_use]
 pub mod define;
+pub mod exchanges;
 pub mod flow_facts;
 pub mod flows;
+pub mod frames;
 pub mod packets;
 pub mod schema;
 pub mod tcp;
+pub mod urbs;
 
 /// Every table, in the order in which they are documented.
 pub fn all() -> Vec<(&'static str, arrow_schema::SchemaRef)> {
@@ -18,5 +21,6 @@ pub fn all() -> Vec<(&'static str, arrow_schema::SchemaRef)> {
         .map(|t| (t.name, t.schema()))
         .collect();
     all.push(("flows", crate::flow::flows_schema()));
+    all.extend([frames::FRAMES, exchanges::EXCHANGES, urbs::URBS].iter().map(|t| (t.name, t.schema())));
     all
 }

@@ -13,6 +13,7 @@ pub enum Ty {
     U16,
     U32,
     U64,
+    I8,
     I64,
     F64,
     Bool,
@@ -25,6 +26,10 @@ pub enum Ty {
     Dict,
     /// list<struct<left: uint32, right: uint32>>
     Ranges,
+    /// list<uint64>
+    Integers,
+    /// list<double>
+    Numbers,
 }
 
 /// One column.
@@ -52,6 +57,7 @@ pub fn data_type(ty: Ty) -> DataType {
         Ty::U16 => DataType::UInt16,
         Ty::U32 => DataType::UInt32,
         Ty::U64 => DataType::UInt64,
+        Ty::I8 => DataType::Int8,
         Ty::I64 => DataType::Int64,
         Ty::F64 => DataType::Float64,
         Ty::Bool => DataType::Boolean,
@@ -60,6 +66,8 @@ pub fn data_type(ty: Ty) -> DataType {
         Ty::Enum(_) => DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)),
         Ty::Dict => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         Ty::Ranges => DataType::List(Arc::new(Field::new("item", range_type(), false))),
+        Ty::Integers => DataType::List(Arc::new(Field::new("item", DataType::UInt64, false))),
+        Ty::Numbers => DataType::List(Arc::new(Field::new("item", DataType::Float64, false))),
     }
 }
 
@@ -68,6 +76,17 @@ pub fn range_type() -> DataType {
     DataType::Struct(
         vec![Field::new("left", DataType::UInt32, false), Field::new("right", DataType::UInt32, false)].into(),
     )
+}
+
+/// A column's name without the mark of a raw identifier: `type` is a keyword.
+pub const fn bare(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', rest @ ..] => match std::str::from_utf8(rest) {
+            Ok(rest) => rest,
+            Err(_) => name,
+        },
+        _ => name,
+    }
 }
 
 /// The dictionary of an enum column.

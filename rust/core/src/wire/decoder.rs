@@ -1,9 +1,12 @@
 //! What the decoders of one record share: the packet they fill, its notes, how deep they are.
 
 use crate::container::Record;
+use crate::frame::Carries;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
-use crate::packet::{Layer, Packet, Stop};
+use crate::packet::{flags, Layer, Packet, Stop};
+
+use super::{Sink, State};
 
 /// Whether the decoders ended with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,20 +21,30 @@ pub(super) enum Found {
 pub(super) struct Decoder<'a> {
     pub packet: Packet,
     notes: &'a mut Notes,
-    each: &'a mut dyn FnMut(&Packet),
+    pub sink: &'a mut dyn Sink,
+    pub state: &'a mut State,
     offset: u64,
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
     depth: u32,
     /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
     pub unproven: bool,
+    /// What the packets handed out so far were, and whether there were any.
+    pub carries: Carries,
+    pub ip_packet: bool,
     /// The IP headers so far, this one included.
     pub ip_headers: u32,
 }
 
 impl<'a> Decoder<'a> {
     #[inline]
-    pub fn new(record: &Record<'_>, number: u64, notes: &'a mut Notes, each: &'a mut dyn FnMut(&Packet)) -> Self {
+    pub fn new(
+        record: &Record<'_>,
+        number: u64,
+        state: &'a mut State,
+        notes: &'a mut Notes,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
         let packet = Packet {
             number,
             time_ns: record.time_ns,
@@ -43,11 +56,14 @@ impl<'a> Decoder<'a> {
         Decoder {
             packet,
             notes,
-            each,
+            sink,
+            state,
             offset: record.offset,
             fcs_bytes: record.fcs_bytes,
             depth: 0,
             unproven: false,
+            carries: Carries::Unknown,
+            ip_packet: false,
             ip_headers: 0,
         }
     }
@@ -105,7 +121,9 @@ impl<'a> Decoder<'a> {
         if self.ip_headers > 1 {
             self.note(NoteKind::Tunnel);
         }
-        (self.each)(&self.packet);
+        self.ip_packet = true;
+        self.carries = carries(&self.packet);
+        self.sink.packet(&self.packet);
     }
 
     fn note_stop(&mut self) {
@@ -120,5 +138,18 @@ impl<'a> Decoder<'a> {
             // Both are ordinary traffic that the row's own column tells of.
             Stop::None | Stop::UnknownType | Stop::Fragment => {}
         }
+    }
+}
+
+fn carries(p: &Packet) -> Carries {
+    const UDP: u8 = 17;
+    match (&p.tcp, p.protocol) {
+        (Some(t), _) if p.payload_bytes.unwrap_or(0) == 0 && t.flags & (flags::SYN | flags::FIN) == 0 => {
+            Carries::TcpAck
+        }
+        (Some(_), _) => Carries::TcpData,
+        (None, Some(UDP)) => Carries::Udp,
+        _ if p.ip_version != 0 => Carries::OtherIp,
+        _ => Carries::Unknown,
     }
 }

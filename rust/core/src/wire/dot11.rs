@@ -2,6 +2,7 @@
 
 use flate2::Crc;
 
+use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Mpdu, Stop};
@@ -17,30 +18,6 @@ pub(super) struct Fcs {
     pub at_end: Option<bool>,
     /// The receiver found it wrong.
     pub failed: bool,
-}
-
-/// Bits of the frame control field, read as little endian.
-mod control {
-    pub const VERSION: u16 = 0x0003;
-    pub const TYPE: u16 = 0x000c;
-    pub const DATA: u16 = 0x0008;
-    /// Subtypes without a body: Null, CF-Ack and the like.
-    pub const NO_DATA: u16 = 0x0040;
-    pub const QOS: u16 = 0x0080;
-    pub const TO_DS: u16 = 0x0100;
-    pub const FROM_DS: u16 = 0x0200;
-    pub const MORE_FRAGMENTS: u16 = 0x0400;
-    pub const RETRY: u16 = 0x0800;
-    pub const PROTECTED: u16 = 0x4000;
-    /// In QoS data: an HT Control field follows.
-    pub const ORDER: u16 = 0x8000;
-}
-
-/// Bits of the QoS control field.
-mod qos {
-    pub const TID: u16 = 0x000f;
-    pub const AMSDU: u16 = 0x0080;
-    pub const MESH: u16 = 0x0100;
 }
 
 const FCS_BYTES: usize = 4;
@@ -68,7 +45,9 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) ->
         d.unproven = true;
     }
     let before = d.packet;
+    let (frame, body) = header(d, v, at_end, failed);
     let found = checked(d, v, at_end, padded);
+    hand_out(d, frame, body);
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.
         d.packet = before;
@@ -78,6 +57,32 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) ->
         (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
     }
     found
+}
+
+/// The MAC header as a row of `frames`, and what was captured behind it.
+fn header<'a>(d: &Decoder<'_>, v: View<'a>, fcs_at_end: Option<bool>, failed: bool) -> (Frame, &'a [u8]) {
+    let body = if fcs_at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
+    let frame = Frame {
+        number: d.packet.number,
+        time_ns: d.packet.time_ns,
+        mpdu_bytes: u32::try_from(body.wire() + FCS_BYTES).unwrap_or(u32::MAX),
+        control: body.le16(0),
+        duration: body.le16(2),
+        address_1: body.array(4),
+        fcs_ok: (fcs_at_end == Some(true) || failed).then_some(!failed),
+        ..Frame::default()
+    };
+    (frame, body.data())
+}
+
+fn hand_out(d: &mut Decoder<'_>, mut frame: Frame, body: &[u8]) {
+    frame.carries = match frame.kind() {
+        Some(control::MANAGEMENT) => Carries::Management,
+        Some(control::CONTROL) => Carries::Control,
+        _ => d.carries,
+    };
+    frame.ip_packet = d.ip_packet;
+    d.sink.frame(&frame, body);
 }
 
 fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs_at_end: Option<bool>, padded: bool) -> Found {

@@ -61,7 +61,13 @@ mod tests {
         let mut notes = crate::notes::Notes::default();
         for n in 0..30 {
             let data = &ipv4(47, &[0xb0, 0, 8, 0, 1, 2, 3])[..n.min(27)];
-            super::super::decode(&super::super::testing::record(101, data, 27), 1, &mut notes, &mut |_| {});
+            super::super::decode(
+                &super::super::testing::record(101, data, 27),
+                1,
+                &mut Default::default(),
+                &mut notes,
+                &mut |_: &crate::packet::Packet| {},
+            );
         }
         cut_everywhere(101, &ipv4(47, &[0xb0, 0, 0x12, 0x34, 1, 2, 3]));
     }

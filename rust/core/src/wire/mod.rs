@@ -28,8 +28,10 @@ mod udp;
 mod view;
 
 use crate::container::Record;
+use crate::frame::Frame;
 use crate::notes::Notes;
 use crate::packet::{Layer, Packet, Stop};
+use crate::urb::UrbEvent;
 
 use decoder::{Decoder, Found};
 use view::View;
@@ -59,12 +61,36 @@ mod link_type {
     pub const LINUX_SLL2: u16 = 276;
 }
 
-/// Decode one record, calling `each` for every IP packet (A-MSDU: several) it holds.
+/// Who takes what is found in a record.
+pub trait Sink {
+    /// Every IP packet; an A-MSDU holds several.
+    fn packet(&mut self, packet: &Packet);
+
+    /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
+    /// without the FCS.
+    fn frame(&mut self, _frame: &Frame, _body: &[u8]) {}
+
+    /// The USB record, after its packets.
+    fn urb(&mut self, _event: &UrbEvent) {}
+}
+
+/// A closure takes the packets alone.
+impl<F: FnMut(&Packet)> Sink for F {
+    fn packet(&mut self, packet: &Packet) {
+        self(packet);
+    }
+}
+
+/// What decoding remembers from record to record.
+#[derive(Debug, Default)]
+pub struct State {}
+
+/// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
 ///
 /// A record that is damaged below IP gives one packet with `stop` set; a sound record of another
 /// protocol (ARP, a beacon) gives none and is counted by the caller.
-pub fn decode(record: &Record<'_>, number: u64, notes: &mut Notes, each: &mut dyn FnMut(&Packet)) {
-    let mut d = Decoder::new(record, number, notes, each);
+pub fn decode(record: &Record<'_>, number: u64, state: &mut State, notes: &mut Notes, sink: &mut dyn Sink) {
+    let mut d = Decoder::new(record, number, state, notes, sink);
     let wire = usize::try_from(record.wire_bytes).unwrap_or(usize::MAX);
     let mut view = View::new(record.data, wire);
     if let Some(fcs) = record.fcs_bytes.filter(|_| !has_own_fcs(record.link_type)) {

@@ -22,7 +22,7 @@ pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
 pub fn decode(record: &Record<'_>) -> (Vec<Packet>, Notes) {
     let mut notes = Notes::default();
     let mut packets = Vec::new();
-    super::decode(record, 1, &mut notes, &mut |p| packets.push(*p));
+    super::decode(record, 1, &mut super::State::default(), &mut notes, &mut |p: &Packet| packets.push(*p));
     (packets, notes)
 }
 
