@@ -88,7 +88,21 @@ notes! {
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "a TCP option whose length does not fit its kind was passed over";
     BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
-    WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
+    WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs that could not be put together: others are missing or cut";
+    Decrypted, "decrypted", Info, "frames decrypted with the keys given";
+    NothingDecrypted, "nothing_decrypted", Error, "no frame could be decrypted with the keys given; the notes beside this one say why";
+    HandshakeUnfit, "handshake_unfit", Loss, "stations whose 4-way handshake fits none of the keys given: check passphrase and network name (wpa-pwd:PASSPHRASE:SSID), letter case too";
+    WrongKey, "wrong_key", Loss, "encrypted frames of stations whose 4-way handshake fits none of the keys given: check passphrase and network name";
+    WrongWepKey, "wrong_wep_key", Loss, "WEP frames that none of the WEP keys given decrypts: check the digits (wep:HEX)";
+    BeforeHandshake, "before_handshake", Loss, "encrypted frames without the 4-way handshake of their station before them: no key can decrypt them; capture while the station joins the network";
+    NetworkUnnamed, "network_unnamed", Loss, "encrypted frames of a network whose name the capture does not tell, which a passphrase needs: give wpa-pwd:PASSPHRASE:SSID";
+    DecryptionFailed, "decryption_failed", Loss, "encrypted frames of stations with known keys whose integrity check fails: damaged, or under a key agreed on while the tap missed it";
+    MichaelFailed, "michael_failed", Error, "TKIP frames whose message integrity code is wrong, as receivers discard them; the packets inside are not in the tables";
+    Wpa3Unread, "wpa3_unread", Loss, "frames encrypted with WPA3 (SAE) or OWE, which cannot be read yet: a passphrase does not give their keys";
+    GcmpUnread, "gcmp_unread", Loss, "frames encrypted with GCMP, which cannot be read yet";
+    FastTransitionUnread, "fast_transition_unread", Loss, "frames encrypted under keys of fast BSS transition (802.11r), which cannot be read yet";
+    EnterpriseUnread, "enterprise_unread", Loss, "frames encrypted under keys of an authentication server (802.1X): only the PMK of the session (wpa-psk:HEX) and its 4-way handshake decrypt them";
+    KeysCapped, "keys_capped", Loss, "more networks, stations or handshakes than are followed or tried: some frames stay encrypted";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
 }

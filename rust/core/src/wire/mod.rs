@@ -6,6 +6,7 @@ mod avs;
 mod decoder;
 mod dot11;
 mod ethernet;
+mod fragments;
 mod gre;
 #[cfg(test)]
 mod hostile;
@@ -29,12 +30,15 @@ mod udp;
 mod view;
 
 use crate::container::Record;
+use crate::crypto::keys::Keys;
+use crate::crypto::Crypto;
 use crate::frame::Frame;
-use crate::notes::Notes;
+use crate::notes::{NoteKind, Notes};
 use crate::packet::{Layer, Packet, Stop};
 use crate::urb::UrbEvent;
 
 use decoder::{Decoder, Found};
+use fragments::Fragments;
 use view::View;
 
 /// LINKTYPE_ values (tcpdump.org/linktypes.html).
@@ -83,8 +87,28 @@ impl<F: FnMut(&Packet)> Sink for F {
 }
 
 /// What decoding remembers from record to record.
-#[derive(Debug, Default)]
-pub struct State {}
+#[derive(Default)]
+pub struct State {
+    crypto: Crypto,
+    fragments: Fragments,
+}
+
+impl State {
+    /// With keys for protected frames.
+    pub fn new(keys: Keys) -> State {
+        State { crypto: Crypto::new(keys), fragments: Fragments::default() }
+    }
+
+    /// What only the records together tell.
+    pub fn notes(&self) -> Notes {
+        let mut notes = self.crypto.notes();
+        match self.fragments.unfinished() {
+            0 => {}
+            n => notes.add_many(NoteKind::WlanFragment, n, 0, 0),
+        }
+        notes
+    }
+}
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
 ///
