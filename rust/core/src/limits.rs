@@ -125,3 +125,33 @@ pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 
 /// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
 pub const SKIPPED_PACKETS: u16 = 2000;
+
+/// An exchange that has been silent so long is over: twice the default lifetime of an MSDU (dot11EDCATableMSDULifetime,
+/// 500 TU), and far less than a counter of 4096 takes to come round where A-MPDUs do not move it along.
+pub const EXCHANGE_NS: i64 = 1_000_000_000;
+
+/// An exchange that goes on so long is handed out although it is repeated still, so that it holds nothing back.
+pub const EXCHANGE_LIFE_NS: i64 = 10_000_000_000;
+
+/// Exchanges waiting to be handed out: more than a second of the densest air has frames; about 150 bytes each.
+pub const OPEN_EXCHANGES: usize = 65_536;
+
+/// Attempts of one exchange: retry limits end at 255 (dot11ShortRetryLimit); what comes after is another exchange.
+pub const ATTEMPTS: u16 = 255;
+
+/// Senders with their receiver and TID, and stations, followed at once: about 400 bytes each; beyond, all start again.
+pub const AIR_STREAMS: usize = 32_768;
+pub const AIR_STATIONS: usize = 32_768;
+
+/// Largest step of a sequence number whose missing numbers become rows: the Block Ack window of 802.11n and ac. More is a
+/// sniffer that was away, or another counter.
+pub const SEQUENCE_GAP: u32 = 64;
+
+/// Rows made of frames that were never seen, a batch: an attacker's numbers that jump make no more.
+pub const INFERRED_ROWS: usize = 65_536;
+
+/// Signs of frames never seen (lone ACKs, RTS and CTS) of one station that wait for the number they belong to.
+pub const UNNUMBERED_SIGNS: usize = 16;
+
+/// Association identifiers remembered: an access point has up to 2007.
+pub const ASSOCIATIONS: usize = 8_192;

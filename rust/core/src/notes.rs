@@ -91,6 +91,12 @@ notes! {
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
+    MissingSequence, "missing_sequence", Loss, "802.11 sequence numbers that were used and never captured: the sniffer missed their frames";
+    SequenceSkipped, "sequence_skipped", Info, "802.11 sequence counters that jumped too far to say what is missing";
+    LoneAck, "lone_ack", Loss, "802.11 ACKs of frames that the sniffer did not capture, or captured damaged";
+    BlockAckMalformed, "block_ack_malformed", Info, "Block Acks of an unknown form or cut short; what could be read counts";
+    NoSequence, "no_sequence", Info, "802.11 data and management frames cut before their sequence number: they are in no exchange";
+    ExchangesEvicted, "exchanges_evicted", Info, "802.11 exchanges settled early, or not made of missing frames, to keep memory flat";
 }
 
 /// One counted note.
