@@ -155,3 +155,26 @@ pub const UNNUMBERED_SIGNS: usize = 16;
 
 /// Association identifiers remembered: an access point has up to 2007.
 pub const ASSOCIATIONS: usize = 8_192;
+/// URBs outstanding at once: the widest host controller queue in use is some hundreds an endpoint, times the endpoints of a
+/// few devices; each costs 200 bytes. Beyond, the oldest quarter becomes rows without a completion.
+pub const OPEN_URBS: usize = 8192;
+
+/// Endpoints whose queue is followed; when there are more, the idle ones are forgotten. Twice the URBs outstanding, so that
+/// forgetting always halves it.
+pub const USB_ENDPOINTS: usize = 2 * OPEN_URBS;
+
+/// Endpoints whose framing of IP packets is remembered: 128 devices of 32 endpoints on one bus are 4096.
+pub const USB_FRAMINGS: usize = 4096;
+
+/// Frames in one bulk transfer: a 64 KiB transfer block of TCP ACKs of 76 bytes each holds 860.
+pub const USB_DATAGRAMS: usize = 1024;
+
+/// NCM pointer blocks chained in one transfer block: devices write one, MBIM one a session.
+pub const NCM_POINTERS: usize = 16;
+
+/// How far into a bulk transfer of unknown framing, and behind each packet found in it, an IP header is searched for: the
+/// longest descriptor in use is Prism 2's with LLC, 68 bytes.
+pub const USB_SEARCH_BYTES: usize = 128;
+
+/// Longest line of usbmon text: an isochronous transfer with all its descriptors has 250 characters.
+pub const USBMON_LINE_BYTES: usize = 4096;

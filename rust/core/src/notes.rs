@@ -97,6 +97,16 @@ notes! {
     BlockAckMalformed, "block_ack_malformed", Info, "Block Acks of an unknown form or cut short; what could be read counts";
     NoSequence, "no_sequence", Info, "802.11 data and management frames cut before their sequence number: they are in no exchange";
     ExchangesEvicted, "exchanges_evicted", Info, "802.11 exchanges settled early, or not made of missing frames, to keep memory flat";
+    UsbHeaderCut, "usb_header_cut", Loss, "USB records too short for the header of their link type; what was there was read";
+    UsbLengthLies, "usb_length_lies", Error, "USB records whose header claims lengths that cannot be true; only the record's own bytes were believed";
+    UsbTimeImplausible, "usb_time_implausible", Error, "usbmon headers with an impossible time; the container's stamp was used";
+    UsbUnknownEvent, "usb_unknown_event", Info, "USB records of an unknown event or transfer type; the columns are null";
+    UsbFrameSplit, "usb_frame_split", Info, "IP packets that go on in the next USB transfer; their first part is the row";
+    UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission";
+    UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured";
+    UrbEvicted, "urb_evicted", Loss, "URBs given up early to keep memory flat: a later completion stands alone";
+    UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again every 4096 s; times count from an unknown day";
+    UsbmonLine, "usbmon_line", Loss, "lines that are no usbmon record were skipped";
 }
 
 /// One counted note.

@@ -11,11 +11,13 @@ mod compress;
 mod magic;
 mod pcap;
 mod pcapng;
+mod usbmon_text;
 
 use bytes::{Bytes, Plain};
 use compress::{Compression, Decompressed};
 use pcap::PcapSource;
 use pcapng::NgSource;
+use usbmon_text::UsbmonText;
 
 /// One captured record, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +88,9 @@ fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     if pcapng::is_section_header(head) {
         return Some(Sniffed { format: "pcapng", compression, readable: true });
     }
+    if usbmon_text::is_usbmon_text(head) {
+        return Some(Sniffed { format: "usbmon_text", compression, readable: true });
+    }
     magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
 
@@ -149,6 +154,8 @@ fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordS
         Ok(Box::new(PcapSource::open(bytes, compression)?))
     } else if pcapng::is_section_header(head) {
         Ok(Box::new(NgSource::open(bytes, compression)?))
+    } else if usbmon_text::is_usbmon_text(head) {
+        Ok(Box::new(UsbmonText::open(bytes, compression)))
     } else {
         magic::refuse(head, compression)
     }
