@@ -81,6 +81,16 @@ pub const RESYNC_BYTES: u64 = 64 << 20;
 /// How many times one capture may lose its framing: each time costs a search.
 pub const RESYNC_TIMES: u32 = 10_000;
 
+/// How far in time a record found after damage may lie from the last sound one: 30 days.
+pub const NEAR_SECONDS: u64 = 30 * 86_400;
+
+/// Bytes kept of a ring capture's newer half until the older one behind it was read: the Windows Sniffer's largest
+/// buffers were of this order.
+pub const RING_BYTES: usize = 64 << 20;
+
+/// Records about the capture itself at the front of a DOS Sniffer file: a handful.
+pub const HEADER_RECORDS: usize = 1024;
+
 /// Zero bytes skipped where a record should be: preallocated space; more is a bomb.
 pub const ZERO_BYTES: u64 = 64 << 20;
 

@@ -59,12 +59,12 @@ notes! {
     CompressedCut, "compressed_cut", Loss, "the compressed file ends too early; everything before was read";
     CompressedDamaged, "compressed_damaged", Loss, "the compressed data is damaged; everything before was read";
     ChecksumWrong, "checksum_wrong", Error, "the checksum of the compressed file is wrong: packets may be damaged";
-    TrailingBytes, "trailing_bytes", Info, "bytes behind the compressed data were ignored";
+    TrailingBytes, "trailing_bytes", Info, "bytes behind the end of the data were ignored";
     BlockDamaged, "block_damaged", Loss, "pcapng blocks whose length cannot be true were skipped up to the next sound block";
     BlockTrailer, "block_trailer", Error, "pcapng blocks whose two lengths differ; the first one was believed";
-    BlockShort, "block_short", Loss, "pcapng blocks too short for their fixed fields were lost";
-    BlockSkipped, "block_skipped", Info, "pcapng blocks that hold no packets (names, secrets, custom data) were skipped";
-    PacketOverBlock, "packet_over_block", Loss, "packets that claim more bytes than their block holds; the bytes of the block were kept";
+    BlockShort, "block_short", Loss, "blocks or records too short for their fixed fields were lost";
+    BlockSkipped, "block_skipped", Info, "blocks or records that hold no packets (names, secrets, custom data) were skipped";
+    PacketOverBlock, "packet_over_block", Loss, "packets that claim more bytes than their block or record holds; the bytes there were kept";
     UnknownInterface, "unknown_interface", Loss, "packets of an interface that the file does not describe were lost";
     TooManyInterfaces, "too_many_interfaces", Loss, "more interfaces than can be followed: packets of the later ones are lost";
     OptionsDamaged, "options_damaged", Loss, "options that run past their block were dropped";
@@ -73,6 +73,9 @@ notes! {
     SectionUnreadable, "section_unreadable", Loss, "a pcapng section of an unknown version was not read";
     TapDropped, "tap_dropped", Loss, "packets that the capturing system itself says it dropped";
     DropsImplausible, "drops_implausible", Error, "a count of dropped packets that cannot be true was ignored";
+    RecordsMissing, "records_missing", Loss, "the file header counts more packets than the file holds";
+    LocalTime, "local_time", Info, "the format gives local time without its zone; it was taken for UTC";
+    NoDate, "no_date", Error, "the capture's date is none: times count from 1970-01-01, their distances are right";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
     AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
     SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";

@@ -339,8 +339,7 @@ fn setup(words: &mut Words<'_>) -> Option<Option<[u8; 8]>> {
         }
     }
     let [request_type, request, value, index, length] = fields.map(u16::to_le_bytes);
-    let bytes =
-        [request_type[0], request[0], value[0], value[1], index[0], index[1], length[0], length[1]];
+    let bytes = [request_type[0], request[0], value[0], value[1], index[0], index[1], length[0], length[1]];
     Some(captured.then_some(bytes))
 }
 
