@@ -1,5 +1,7 @@
 //! How a PPDU was sent, as far as the capture tells: what a receiver's radio reports beside the frame.
 
+pub mod rates;
+
 /// The PHY, by its amendment's letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i8)]

@@ -15,6 +15,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod llc;
+mod mac_header;
 mod mpls;
 mod null;
 mod ppi;
