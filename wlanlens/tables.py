@@ -204,7 +204,7 @@ def _stations() -> pa.Schema:
             _field(
                 "role",
                 _enum(),
-                "What it is; unnamed: ACK, CTS and others without a transmitter; rest: the quietest of too many stations.",
+                "What it is; unnamed: ACK, CTS and others without a transmitter, and damaged frames; rest: the quietest of too many stations.",
                 values="access_point station unnamed rest",
             ),
             _field("bssid", text, "The network in which it last sent data; an access point's own.", null=True),

@@ -21,7 +21,7 @@ STATIONS = 2048
 RATES = 256
 #: Rates told of one station.
 RATES_TOLD = 16
-#: Rows before the first station: frames that name no transmitter (ACK, CTS), and the quietest of too many stations.
+#: Rows before the first station: frames that name no transmitter (ACK, CTS, damaged ones), and the quietest of too many stations.
 UNNAMED, REST = 0, 1
 
 _SIGNALS = 256
@@ -61,10 +61,16 @@ class Stations:
 
     def count(self, batch: pa.RecordBatch, rows: Mapping[str, Array]) -> Array:
         """Count a batch of `frames`; returns each row's station."""
-        known = [self._number(value) for value in values(batch.column("ta"))]
+        import pyarrow as pa
+
+        used = set(np.unique(integers(batch.column("ta").indices.filter(pa.array(~rows["damaged"]))).tolist()))
+        known = [
+            self._number(value) if i in used else REST for i, value in enumerate(values(batch.column("ta")))
+        ]
         self._grow()
         numbers = np.array([*known, UNNAMED], np.int64)
-        local = by_value(batch.column("ta"), range(len(known)), len(known))
+        # The addresses of a damaged frame are anyone's.
+        local = np.where(rows["damaged"], len(known), by_value(batch.column("ta"), range(len(known)), len(known)))
         station = numbers[local]
         group = rows["base"] == CODE["group"]
         data = (rows["base"] == CODE["delivered"]) | group

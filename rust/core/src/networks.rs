@@ -68,11 +68,13 @@ impl Networks {
     pub fn finish(&mut self) -> RecordBatch {
         const TIME_UNIT_US: u32 = 1024;
         let mut rows = NetworkRows::default();
+        let (mut bssids, mut names) = (FxHashMap::default(), FxHashMap::default());
         for n in std::mem::take(&mut self.heard) {
             let said = n.latest;
-            let key = rows.bssid.intern(text(said.bssid));
-            rows.bssid.push_key(Some(key));
-            let name = (!said.ssid.hidden()).then(|| rows.ssid.intern(said.ssid.text()));
+            let bssid = *bssids.entry(said.bssid).or_insert_with(|| rows.bssid.intern(text(said.bssid)));
+            rows.bssid.push_key(Some(bssid));
+            let mut name = || *names.entry(said.ssid.text()).or_insert_with_key(|t| rows.ssid.intern(t.clone()));
+            let name = (!said.ssid.hidden()).then(&mut name);
             rows.ssid.push_key(name);
             rows.channel.push_opt(said.channel);
             rows.beacon_interval_us.push_opt(said.interval_tu.map(|tu| u32::from(tu) * TIME_UNIT_US));
