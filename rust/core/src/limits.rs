@@ -146,7 +146,7 @@ pub const KEYS: usize = 256;
 pub const EAPOL_BYTES: usize = 1024;
 
 /// Networks whose names and ciphers are remembered, and names of each: 3 MiB. More BSSIDs are a flood of made-up ones.
-pub const NETWORKS: usize = 16_384;
+pub const KNOWN_NETWORKS: usize = 16_384;
 pub const NETWORK_NAMES: usize = 4;
 
 /// Pairs of access point and station whose handshakes are followed: at most 8 KiB each before the keys are proved.

@@ -296,7 +296,8 @@ mod tests {
             ("\"wpa-pwd\",\"S3cretS3cret", QUOTED_FORM),
             ("\"wpa-pwd\" S3cretS3cret", QUOTED_FORM),
         ] {
-            let bad = Keys::parse([&b"# a comment"[..], line.as_bytes()]).err().unwrap_or_else(|| panic!("{line} was taken"));
+            let bad =
+                Keys::parse([&b"# a comment"[..], line.as_bytes()]).err().unwrap_or_else(|| panic!("{line} was taken"));
             assert_eq!((bad.line, bad.form), (2, form), "{line}");
             assert!(!format!("{bad:?}").contains(secret));
         }

@@ -15,6 +15,8 @@ mod session;
 mod temporal;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod tkip;
 mod wep;
 
@@ -180,7 +182,7 @@ impl Crypto {
     }
 
     fn learn(&mut self, bssid: Mac, name: Option<&[u8]>, suites: Option<Suites>) {
-        if self.networks.len() >= limits::NETWORKS && !self.networks.contains_key(&bssid) {
+        if self.networks.len() >= limits::KNOWN_NETWORKS && !self.networks.contains_key(&bssid) {
             self.capped = true;
             return;
         }
@@ -247,7 +249,7 @@ impl Crypto {
         let Some(gtk) = self.pairs.get(&id).and_then(|p| p.sessions.iter().find_map(|s| s.group_key(key))) else {
             return;
         };
-        if self.groups.len() < limits::NETWORKS || self.groups.contains_key(&id.0) {
+        if self.groups.len() < limits::KNOWN_NETWORKS || self.groups.contains_key(&id.0) {
             self.groups.entry(id.0).or_default().add(gtk);
         } else {
             self.capped = true;
