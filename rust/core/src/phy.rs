@@ -78,6 +78,10 @@ pub struct Ppdu {
     pub ru_tones: Option<u16>,
     /// HE-SIG-B or EHT-SIG: OFDM symbols.
     pub sig_symbols: Option<u8>,
+    /// HE: dual carrier modulation, which halves the rate.
+    pub dcm: Option<bool>,
+    /// LENGTH of L-SIG in bytes, from which stations without the PHY know how long the PPDU is.
+    pub l_sig_bytes: Option<u16>,
     /// HE and EHT: duration of the packet extension.
     pub packet_extension_us: Option<u8>,
 }

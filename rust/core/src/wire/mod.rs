@@ -6,7 +6,9 @@ mod avs;
 mod decoder;
 mod dot11;
 mod ethernet;
+mod fcs;
 mod gre;
+mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
@@ -84,7 +86,9 @@ impl<F: FnMut(&Packet)> Sink for F {
 
 /// What decoding remembers from record to record.
 #[derive(Debug, Default)]
-pub struct State {}
+pub struct State {
+    unannounced_fcs: fcs::Unannounced,
+}
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
 ///
