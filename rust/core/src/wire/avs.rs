@@ -1,6 +1,6 @@
 //! AVS wireless capture header (LINKTYPE_IEEE802_11_AVS), versions 1 and 2 (linux-wlan-ng, doc/capturefrm.txt).
 
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
@@ -20,10 +20,10 @@ pub(super) fn is_avs(first: u32) -> bool {
 
 pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(first), Some(length)) = (v.be32(0), v.be32(4)) else {
-        return d.damaged(v.lack(LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(LEAST));
     };
     if !is_avs(first) {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     }
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
     dot11::behind(d, v, length, LEAST, &radio(header))

@@ -17,7 +17,7 @@ use super::view::View;
 pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, radio: &Radio) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
     frame(d, v.skip(header), &Heard { radio: *radio, ..Heard::default() })
 }
@@ -68,6 +68,18 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     frame.carries = carries(d, &frame);
     frame.ip_packet = d.ip_packet;
     d.sink.frame(&frame, body.data());
+    Found::Other
+}
+
+/// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
+pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
+    let before = d.packet;
+    let damage = d.damaged(stop, Layer::Link);
+    d.finish(damage);
+    d.packet = before;
+    let frame =
+        Frame { number: before.number, time_ns: before.time_ns, ip_packet: d.ip_packet, stop, ..Frame::default() };
+    d.sink.frame(&frame, &[]);
     Found::Other
 }
 

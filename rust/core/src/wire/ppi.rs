@@ -27,11 +27,15 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if version != 0 {
         return d.damaged(Stop::BadHeader, Layer::Link);
     }
+    let lost = |d: &mut Decoder<'_>, stop| match u16::try_from(inner) {
+        Ok(link_type::IEEE802_11) => dot11::lost(d, stop),
+        _ => d.damaged(stop, Layer::Link),
+    };
     if length < HEADER || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return lost(d, Stop::SnaplenCut);
     }
     if d.too_deep() {
         return d.damaged(Stop::TooDeep, Layer::Link);

@@ -1,7 +1,7 @@
 //! Prism header (LINKTYPE_IEEE802_11_PRISM) in the capturing host's byte order: a message of numbered items.
 
 use crate::limits;
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::Radio;
 
 use super::avs;
@@ -19,7 +19,7 @@ const SHORT: u32 = 0x41;
 
 pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(first), Some(second)) = (v.array(0), v.array(4)) else {
-        return d.damaged(v.lack(LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(LEAST));
     };
     if avs::is_avs(u32::from_be_bytes(first)) {
         return avs::avs(d, v);
@@ -27,7 +27,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let known = |order: Order| matches!(order(first), WLAN_NG | SHORT);
     let orders: [Order; 2] = [u32::from_le_bytes, u32::from_be_bytes];
     let Some(order) = orders.into_iter().find(|&o| known(o)) else {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     };
     let length = order(second);
     let shift = if order(first) == WLAN_NG { 16 } else { 12 };

@@ -6,7 +6,7 @@ mod ht;
 mod walk;
 
 use crate::notes::NoteKind;
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::{Phy, Ppdu, Radio, StampAt};
 
 use super::decoder::{Decoder, Found};
@@ -24,17 +24,17 @@ mod flag {
 
 pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(version), Some(length)) = (v.u8(0), v.le16(2)) else {
-        return d.damaged(v.lack(walk::LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(walk::LEAST));
     };
     let length = usize::from(length);
     if version != 0 {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     }
     if length < walk::LEAST || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return dot11::lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return dot11::lost(d, Stop::SnaplenCut);
     }
     let mut fields = Fields::default();
     if walk::walk(v.clip(length), |kind, value| fields.take(kind, value)).is_none() {
