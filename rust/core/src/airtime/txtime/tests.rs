@@ -296,8 +296,9 @@ fn eht() {
     // 490 bits, 25 symbols: 51.2 + 340.
     assert_eq!(us(Ppdu { mcs: Some(15), ..wide }, 1504), Some(228.0));
     assert_eq!(us(Ppdu { mcs: Some(14), ..wide }, 1504), Some(391.2));
-    // Its extension may be 20 us, and LENGTH is a multiple of 3: 44.8 + 20 behind the L-SIG, 17 * 3 - 3 = 48 bytes.
-    let told = Ppdu { l_sig_bytes: Some(48), pe_disambiguity: Some(false), ..wide };
+    // Its extension may be 20 us, and LENGTH is a multiple of 3: 44.8 + 20 behind the L-SIG, 17 * 3 - 3 = 48 bytes. A second
+    // symbol would fit into these 64.8 us, so PE Disambiguity is set.
+    let told = Ppdu { l_sig_bytes: Some(48), pe_disambiguity: Some(true), ..wide };
     assert_eq!(us(told, 1504), Some(84.8));
     // Triggered: 40 + 7.2.
     let tb = Ppdu { format: Some(Format::Tb), sig_symbols: None, l_sig_bytes: Some(48), ..wide };
