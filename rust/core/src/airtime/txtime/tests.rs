@@ -302,7 +302,9 @@ fn eht() {
     assert_eq!(us(told, 1504), Some(84.8));
     // Triggered: 40 + 7.2.
     let tb = Ppdu { format: Some(Format::Tb), sig_symbols: None, l_sig_bytes: Some(48), ..wide };
-    assert_eq!(times(&tb, 100).map(|t| t.preamble_ns), Some(47_200));
+    assert_eq!(us(tb, 100), None);
+    // 68 us behind the L-SIG, 40.8 of them behind the preamble: 3 symbols.
+    assert_eq!(us(Ppdu { pe_disambiguity: Some(false), ..tb }, 100), Some(88.0));
     assert_eq!(us(Ppdu { format: Some(Format::ErSu), ..wide }, 100), None);
 }
 
