@@ -162,6 +162,7 @@ impl RecordSource for UsbmonText {
                 interface: 0,
                 fcs_bytes: None,
                 outgoing: None,
+                radio: None,
                 offset,
             }));
         }
