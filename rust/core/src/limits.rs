@@ -63,6 +63,8 @@ pub const FCS_INTERFACES: usize = 64;
 
 /// Items of one Prism header: ten are defined.
 pub const PRISM_ITEMS: usize = 32;
+/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
+pub const NETWORKS: usize = 4096;
 
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;

@@ -9,6 +9,7 @@ use crate::exchange;
 use crate::flow::Tracker;
 use crate::frame::Frame;
 use crate::limits;
+use crate::networks::Networks;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
 use crate::table::frames::FrameTable;
@@ -51,6 +52,7 @@ struct Air {
     timing: Timing,
     frames: FrameTable,
     exchanges: exchange::Tracker,
+    networks: Networks,
 }
 
 impl Air {
@@ -75,6 +77,7 @@ impl Sink for Rows {
         air.settle();
         if self.track {
             air.exchanges.observe(frame, body, self.flow, self.start_ns);
+            air.networks.observe(frame, body, self.start_ns);
         }
     }
 
@@ -106,6 +109,7 @@ impl Rows {
             }
             if self.track && ended {
                 air.exchanges.finish(out);
+                out.push(("networks", air.networks.finish()));
             } else if self.track {
                 air.exchanges.drain(out);
             }
@@ -162,6 +166,7 @@ impl Reader {
         if let Some(air) = &self.rows.air {
             notes.merge(air.timing.notes());
             notes.merge(air.exchanges.notes());
+            notes.merge(air.networks.notes());
         }
         if let Some(urbs) = &self.rows.urbs {
             notes.merge(urbs.notes());
