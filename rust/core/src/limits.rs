@@ -200,3 +200,9 @@ pub const USB_SEARCH_BYTES: usize = 128;
 
 /// Longest line of usbmon text: an isochronous transfer with all its descriptors has 250 characters.
 pub const USBMON_LINE_BYTES: usize = 4096;
+
+/// MPDUs of one A-MPDU: the largest Block Ack window, of IEEE 802.11be.
+pub const AMPDU_MPDUS: u32 = 1024;
+
+/// Frames whose rows wait until responses have told which instant the capture's stamps name: a batch.
+pub const HELD_FRAMES: usize = 16_384;

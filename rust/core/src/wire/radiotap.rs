@@ -134,28 +134,26 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
     };
 }
 
-/// radiotap.org/fields/timestamp. The TSFT, where there is one, is the clock; this one may be another.
+/// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, with the instant that it names.
 fn timestamp(radio: &mut Radio, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
-    if radio.tsf_us.is_some() {
-        return;
-    }
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
-    radio.tsf_us = match unit & 0x0f {
-        0 => stamp.checked_mul(1000),
-        1 => Some(stamp),
+    radio.stamp_ns = match unit & 0x0f {
+        0 => stamp.checked_mul(1_000_000),
+        1 => stamp.checked_mul(1000),
         // radiotap.org numbers nanoseconds 2, Linux's header 3.
-        2 | 3 => Some(stamp / 1000),
+        2 | 3 => Some(stamp),
         _ => None,
     };
-    radio.tsf_us = radio.tsf_us.and_then(heard::plausible_tsf);
     radio.stamp_at = match unit >> 4 {
         0 => Some(StampAt::MpduStart),
         1 => Some(StampAt::PpduStart),
         2 => Some(StampAt::PpduEnd),
         _ => None,
     }
-    .filter(|_| radio.tsf_us.is_some());
+    .filter(|_| radio.stamp_ns.is_some());
+    // Without a TSFT it is the only clock.
+    radio.tsf_us = radio.tsf_us.or(radio.stamp_ns.map(|t| t / 1000)).and_then(heard::plausible_tsf);
 }
 
 /// radiotap.org/fields/L-SIG.
