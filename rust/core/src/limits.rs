@@ -54,6 +54,9 @@ pub const IPV6_EXTENSIONS: usize = 16;
 /// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
 pub const AMSDU_SUBFRAMES: usize = 256;
 
+/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
+pub const NETWORKS: usize = 4096;
+
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;
 /// One read of the input: a megabyte amortises the call and still fits into the second-level cache.
@@ -80,6 +83,16 @@ pub const RESYNC_BYTES: u64 = 64 << 20;
 
 /// How many times one capture may lose its framing: each time costs a search.
 pub const RESYNC_TIMES: u32 = 10_000;
+
+/// How far in time a record found after damage may lie from the last sound one: 30 days.
+pub const NEAR_SECONDS: u64 = 30 * 86_400;
+
+/// Bytes kept of a ring capture's newer half until the older one behind it was read: the Windows Sniffer's largest
+/// buffers were of this order.
+pub const RING_BYTES: usize = 64 << 20;
+
+/// Records about the capture itself at the front of a DOS Sniffer file: a handful.
+pub const HEADER_RECORDS: usize = 1024;
 
 /// Zero bytes skipped where a record should be: preallocated space; more is a bomb.
 pub const ZERO_BYTES: u64 = 64 << 20;
@@ -155,3 +168,26 @@ pub const UNNUMBERED_SIGNS: usize = 16;
 
 /// Association identifiers remembered: an access point has up to 2007.
 pub const ASSOCIATIONS: usize = 8_192;
+/// URBs outstanding at once: the widest host controller queue in use is some hundreds an endpoint, times the endpoints of a
+/// few devices; each costs 200 bytes. Beyond, the oldest quarter becomes rows without a completion.
+pub const OPEN_URBS: usize = 8192;
+
+/// Endpoints whose queue is followed; when there are more, the idle ones are forgotten. Twice the URBs outstanding, so that
+/// forgetting always halves it.
+pub const USB_ENDPOINTS: usize = 2 * OPEN_URBS;
+
+/// Endpoints whose framing of IP packets is remembered: 128 devices of 32 endpoints on one bus are 4096.
+pub const USB_FRAMINGS: usize = 4096;
+
+/// Frames in one bulk transfer: a 64 KiB transfer block of TCP ACKs of 76 bytes each holds 860.
+pub const USB_DATAGRAMS: usize = 1024;
+
+/// NCM pointer blocks chained in one transfer block: devices write one, MBIM one a session.
+pub const NCM_POINTERS: usize = 16;
+
+/// How far into a bulk transfer of unknown framing, and behind each packet found in it, an IP header is searched for: the
+/// longest descriptor in use is Prism 2's with LLC, 68 bytes.
+pub const USB_SEARCH_BYTES: usize = 128;
+
+/// Longest line of usbmon text: an isochronous transfer with all its descriptors has 250 characters.
+pub const USBMON_LINE_BYTES: usize = 4096;
