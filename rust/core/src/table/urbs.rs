@@ -29,7 +29,7 @@ define_table! {
     captured_bytes: U32, "bytes", "How much of the data the capture holds.";
     outcome: Enum(URB_ENDS) ? null, "", "completed, or refused: the submission failed; null when no end was captured.";
     status: I64 ? null, "", "0, or a negative errno (usbmon), or a USBD_STATUS (USBPcap); null without a completion.";
-    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included; those submitted before the capture began are not known.";
+    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included; those submitted before the capture began are not known; null where the capture shows no completion on the endpoint at all.";
     request_type: U8 ? null, "", "bmRequestType of a control transfer's setup packet (USB 2.0 section 9.3).";
     request: U8 ? null, "", "bRequest of the setup packet.";
     value: U16 ? null, "", "wValue of the setup packet.";
