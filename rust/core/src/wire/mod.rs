@@ -3,6 +3,8 @@
 //! One protocol a file. Each decoder takes what is left of the record and answers whether there is a row.
 
 mod avs;
+pub mod beacon;
+pub mod block_ack;
 mod decoder;
 mod dot11;
 mod ethernet;
@@ -14,6 +16,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod llc;
+mod mac_header;
 mod mpls;
 mod null;
 mod ppi;
