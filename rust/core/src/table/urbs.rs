@@ -11,6 +11,7 @@ define_table! {
     "One row a USB transfer: an URB's submission joined with its completion. Rows are in the order of completion; \
      submissions that never completed follow when they are given up.", {
     packet: U64, "", "The record that ended the row: the completion, or the submission where there is none.";
+    t_ns: I64 ? null, "ns", "When that record was stamped, since the trace's start.";
     interface: U32, "", "Interface of the capture file, from 0.";
     bus: U16, "", "USB bus number.";
     device: U16, "", "Device address on the bus.";

@@ -169,6 +169,7 @@ impl Tracker {
         let iso = end.and_then(|e| e.iso).or(e.iso);
         let r = &mut self.rows;
         r.packet.push(end.unwrap_or(e).number);
+        r.t_ns.push_opt(since_start(end.unwrap_or(e)));
         r.interface.push(e.interface);
         r.bus.push(e.bus);
         r.device.push(e.device);
