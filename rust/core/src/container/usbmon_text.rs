@@ -384,7 +384,10 @@ dd65f0e8 4128379809 C Zi:2:003:1 0:1:1600:1 2 0:0:3 -18:3:2 5 = 01020304 05
 dd65f0e8 4128379810 E Bi:2:003:1 -19 0
 ";
 
-    fn records(text: &str) -> (Vec<(Option<i64>, u32, Vec<u8>)>, Notes) {
+    /// Time, wire length and bytes.
+    type Got = (Option<i64>, u32, Vec<u8>);
+
+    fn records(text: &str) -> (Vec<Got>, Notes) {
         let mut notes = Notes::default();
         let mut source = open(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).expect("text");
         let mut out = Vec::new();
