@@ -94,6 +94,22 @@ notes! {
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
+    MissingSequence, "missing_sequence", Loss, "802.11 sequence numbers that were used and never captured: the sniffer missed their frames";
+    SequenceSkipped, "sequence_skipped", Info, "802.11 sequence counters that jumped too far to say what is missing";
+    LoneAck, "lone_ack", Loss, "802.11 ACKs of frames that the sniffer did not capture, or captured damaged";
+    BlockAckMalformed, "block_ack_malformed", Info, "Block Acks of an unknown form or cut short; what could be read counts";
+    NoSequence, "no_sequence", Info, "802.11 data and management frames cut before their sequence number: they are in no exchange";
+    ExchangesEvicted, "exchanges_evicted", Info, "802.11 exchanges settled early, or not made of missing frames, to keep memory flat";
+    UsbHeaderCut, "usb_header_cut", Loss, "USB records too short for the header of their link type; what was there was read";
+    UsbLengthLies, "usb_length_lies", Error, "USB records whose header claims lengths that cannot be true; only the record's own bytes were believed";
+    UsbTimeImplausible, "usb_time_implausible", Error, "usbmon headers with an impossible time; the container's stamp was used";
+    UsbUnknownEvent, "usb_unknown_event", Info, "USB records of an unknown event or transfer type; the columns are null";
+    UsbFrameSplit, "usb_frame_split", Info, "IP packets that go on in the next USB transfer; their first part is the row";
+    UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission";
+    UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured";
+    UrbEvicted, "urb_evicted", Loss, "URBs given up early to keep memory flat: a later completion stands alone";
+    UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again every 4096 s; times count from an unknown day";
+    UsbmonLine, "usbmon_line", Loss, "lines that are no usbmon record were skipped";
 }
 
 /// One counted note.

@@ -16,6 +16,7 @@ mod pcap;
 mod pcapng;
 mod resync;
 mod sniffer;
+mod usbmon_text;
 
 use bytes::{Bytes, Plain};
 use compress::{Compression, Decompressed};
@@ -23,6 +24,7 @@ use netxray::NetXRaySource;
 use pcap::PcapSource;
 use pcapng::NgSource;
 use sniffer::SnifferSource;
+use usbmon_text::UsbmonText;
 
 /// One captured record, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +103,9 @@ fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     if sniffer::is_sniffer(head) {
         return Some(Sniffed { format: "sniffer", compression, readable: sniffer::is_readable(head) });
     }
+    if usbmon_text::is_usbmon_text(head) {
+        return Some(Sniffed { format: "usbmon_text", compression, readable: true });
+    }
     magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
 
@@ -168,6 +173,8 @@ fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordS
         Ok(Box::new(NetXRaySource::open(bytes, compression)?))
     } else if sniffer::is_sniffer(head) {
         Ok(Box::new(SnifferSource::open(bytes, compression)?))
+    } else if usbmon_text::is_usbmon_text(head) {
+        Ok(Box::new(UsbmonText::open(bytes, compression)))
     } else {
         magic::refuse(head, compression)
     }
