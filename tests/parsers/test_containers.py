@@ -35,7 +35,10 @@ MORE_THAN_TSHARK = {
         "tshark stops at the first record, too short; two packets name an interface that is not there",
     ),
     "malformed/shb-option-too-long.pcapng": (1, "tshark stops at the options of the section header"),
-    "sniffer/003transf.cap": (5000, "tshark goes back to the front at the end, as if it were a ring, and reads it twice"),
+    "sniffer/003transf.cap": (
+        5000,
+        "tshark goes back to the front at the end, as if it were a ring, and reads it twice",
+    ),
     "tcp/test202.pcapng": (8, "tshark numbers three custom blocks, capinfos does not"),
 }
 

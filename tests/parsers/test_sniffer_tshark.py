@@ -316,9 +316,7 @@ def patched(path: Path, at: dict[int, bytes]) -> None:
 
 
 @pytest.mark.parametrize(("version", "unit", "capture_type", "real_tick"), CLOCKS)
-def test_clocks_of_cards_and_pods(
-    tmp_path: Path, version: bytes, unit: int, capture_type: int, real_tick: int
-) -> None:
+def test_clocks_of_cards_and_pods(tmp_path: Path, version: bytes, unit: int, capture_type: int, real_tick: int) -> None:
     source = tmp_path / "a.pcap"
     source.write_bytes(ethernet(50, 61_000_000))
     path = write(tmp_path, "ngwsniffer_2_0", source)

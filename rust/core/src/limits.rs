@@ -54,6 +54,9 @@ pub const IPV6_EXTENSIONS: usize = 16;
 /// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
 pub const AMSDU_SUBFRAMES: usize = 256;
 
+/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
+pub const NETWORKS: usize = 4096;
+
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;
 /// One read of the input: a megabyte amortises the call and still fits into the second-level cache.

@@ -80,6 +80,7 @@ notes! {
     AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
     SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";
     LateEvidence, "late_evidence", Info, "retransmissions whose need was proved only after their rows had been written stay undecided";
+    TooManyNetworks, "too_many_networks", Info, "announcements of more networks than are told apart; their frames are counted all the same";
     FlowEvicted, "flow_evicted", Info, "connections closed early to keep memory flat";
     SnaplenCut, "snaplen_cut", Info, "headers cut short by the snap length";
     LengthLies, "length_lies", Info, "a header whose length contradicts the packet; decoding stopped there";

@@ -97,14 +97,14 @@ fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     if pcapng::is_section_header(head) {
         return Some(Sniffed { format: "pcapng", compression, readable: true });
     }
+    if usbmon_text::is_usbmon_text(head) {
+        return Some(Sniffed { format: "usbmon_text", compression, readable: true });
+    }
     if netxray::is_netxray(head) {
         return Some(Sniffed { format: "netxray", compression, readable: netxray::is_readable(head) });
     }
     if sniffer::is_sniffer(head) {
         return Some(Sniffed { format: "sniffer", compression, readable: sniffer::is_readable(head) });
-    }
-    if usbmon_text::is_usbmon_text(head) {
-        return Some(Sniffed { format: "usbmon_text", compression, readable: true });
     }
     magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
@@ -169,12 +169,12 @@ fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordS
         Ok(Box::new(PcapSource::open(bytes, compression)?))
     } else if pcapng::is_section_header(head) {
         Ok(Box::new(NgSource::open(bytes, compression)?))
+    } else if usbmon_text::is_usbmon_text(head) {
+        Ok(Box::new(UsbmonText::open(bytes, compression)))
     } else if netxray::is_netxray(head) {
         Ok(Box::new(NetXRaySource::open(bytes, compression)?))
     } else if sniffer::is_sniffer(head) {
         Ok(Box::new(SnifferSource::open(bytes, compression)?))
-    } else if usbmon_text::is_usbmon_text(head) {
-        Ok(Box::new(UsbmonText::open(bytes, compression)))
     } else {
         magic::refuse(head, compression)
     }

@@ -3,6 +3,7 @@
 //! One protocol a file. Each decoder takes what is left of the record and answers whether there is a row.
 
 mod avs;
+pub mod beacon;
 pub mod block_ack;
 mod decoder;
 mod dot11;
