@@ -97,7 +97,18 @@ fn usage() -> ! {
 pub fn run(
     name: &'static str,
     options: &Options,
+    seeds: Vec<Vec<u8>>,
+    target: impl Fn(&[u8], &mut Rng),
+) {
+    run_made(name, options, seeds, mutate::next, target);
+}
+
+/// The same with inputs that `make` makes of the seeds.
+pub fn run_made(
+    name: &'static str,
+    options: &Options,
     mut seeds: Vec<Vec<u8>>,
+    make: impl Fn(&[Vec<u8>], &mut Rng) -> Vec<u8>,
     target: impl Fn(&[u8], &mut Rng),
 ) {
     println!("{name}: --seed {}", options.seed);
@@ -117,7 +128,7 @@ pub fn run(
         None => begin.elapsed() < Duration::from_secs(options.seconds),
     };
     while more(runs) {
-        let input = mutate::next(&seeds, &mut rng);
+        let input = make(&seeds, &mut rng);
         attempt(&input, &mut rng, &target);
         runs += 1;
     }
@@ -226,6 +237,11 @@ fn describe(source: &dyn RecordSource) {
 
 /// The whole path, tracking included.
 pub fn read_whole(input: &[u8], batch_rows: usize) {
+    read_with_keys(input, batch_rows, &[]);
+}
+
+/// The whole path, with keys for encrypted frames.
+pub fn read_with_keys(input: &[u8], batch_rows: usize, keys: &[&str]) {
     let Ok(source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;
     };

@@ -2,6 +2,11 @@
 
 use std::io::Write;
 
+pub mod air;
+pub mod crypto;
+pub mod sniffer;
+pub mod usb;
+
 type Pack = fn(&[u8]) -> Vec<u8>;
 pub const PACKERS: [Pack; 3] = [gzip, zstd, lz4];
 
@@ -343,4 +348,15 @@ pub fn frames() -> Vec<(u16, Vec<Vec<u8>>)> {
             before(b"\x08\0\0\0\0\0\0\x01\0\x01\0\x06\x02\0\0\0\0\x01\0\0"),
         ),
     ]
+}
+
+/// A pcap in microseconds of records with their times in microseconds and their lengths on the wire.
+pub fn pcap_at(link_type: u16, records: &[(u64, u32, Vec<u8>)]) -> Vec<u8> {
+    let mut out = pcap_of(0xa1b2_c3d4, false, 4, link_type.into(), &[]);
+    for (us, wire, data) in records {
+        let (s, us) = (u64::from(T0) + us / 1_000_000, us % 1_000_000);
+        out.extend(words(false, &[s as u32, us as u32, data.len() as u32, *wire]));
+        out.extend_from_slice(data);
+    }
+    out
 }
