@@ -5,24 +5,8 @@ use crate::seeds;
 use crate::INPUT_BYTES;
 
 /// Numbers at which lengths and counts go wrong.
-const EDGES: [u32; 16] = [
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    12,
-    0xff,
-    0x7fff,
-    0xffff,
-    262_144,
-    262_145,
-    0x7fff_ffff,
-    0x8000_0000,
-    0xffff_ffff,
-];
+const EDGES: [u32; 16] =
+    [0, 1, 2, 3, 4, 7, 8, 12, 0xff, 0x7fff, 0xffff, 262_144, 262_145, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
 /// A seed, mutated a few times.
 pub fn next(seeds: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
@@ -100,11 +84,7 @@ fn once(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], rng: &mut Rng) {
         }
         3..=5 => {
             let edge = EDGES[rng.below(EDGES.len())];
-            let word = if rng.below(2) == 0 {
-                edge.to_le_bytes()
-            } else {
-                edge.to_be_bytes()
-            };
+            let word = if rng.below(2) == 0 { edge.to_le_bytes() } else { edge.to_be_bytes() };
             let width = [1, 2, 4][rng.below(3)];
             let from = if word[0] == 0 { 4 - width } else { 0 };
             // Most fields are aligned to four bytes; half of the time so is the damage.

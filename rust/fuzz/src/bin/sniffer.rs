@@ -3,11 +3,6 @@
 use wlanlens_fuzz::{read_container, run, seeds, Options};
 
 fn main() {
-    let all = [
-        seeds::sniffer::netxrays(),
-        seeds::sniffer::dos_files(),
-        seeds::sniffer::usbmon_text(),
-    ]
-    .concat();
+    let all = [seeds::sniffer::netxrays(), seeds::sniffer::dos_files(), seeds::sniffer::usbmon_text()].concat();
     run("sniffer", &Options::parse(), all, |input, _| read_container(input));
 }

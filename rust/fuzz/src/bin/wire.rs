@@ -45,8 +45,5 @@ fn decode(link_type: u16, data: &[u8], rng: &mut Rng) {
     let mut notes = Notes::default();
     let mut packets = 0;
     wire::decode(&record, 1, &mut wire::State::default(), &mut notes, &mut |_: &Packet| packets += 1);
-    assert!(
-        packets <= data.len().max(1),
-        "every packet has a header in the record"
-    );
+    assert!(packets <= data.len().max(1), "every packet has a header in the record");
 }

@@ -1,7 +1,7 @@
 //! 802.11 frames of every type, and every capture header before them.
 
-use super::{connection, halves, words};
 use super::crypto;
+use super::{connection, halves, words};
 
 const AP: [u8; 6] = [2, 0xaa, 0, 0, 0, 1];
 const STATION: [u8; 6] = [2, 0xbb, 0, 0, 0, 2];
@@ -109,7 +109,9 @@ pub fn mpdus() -> Vec<Vec<u8>> {
         out.push(crypto::ccmp(AP, STATION, 200 + seq, u64::from(seq), &body));
         out.push(crypto::wep(&header(0x4108, AP, STATION, 300 + seq), &body));
         // TKIP: the extended IV, then noise.
-        out.push([&header(0x4108, AP, STATION, 400 + seq)[..], &[0, 0x20, 1, 0x20, 0, 0, 0, 0], &body, &[9; 12]].concat());
+        out.push(
+            [&header(0x4108, AP, STATION, 400 + seq)[..], &[0, 0x20, 1, 0x20, 0, 0, 0, 0], &body, &[9; 12]].concat(),
+        );
         let (front, back) = body.split_at(body.len() / 2);
         out.push([&header(0x0508, AP, STATION, 500 + seq)[..], front].concat());
         let mut last = [&header(0x0108, AP, STATION, 500 + seq)[..], back].concat();
@@ -117,9 +119,17 @@ pub fn mpdus() -> Vec<Vec<u8>> {
         out.push(last);
     }
     let four = [&header(0x0388, AP, STATION, 700)[..], &STATION, &[0, 0], SNAP_IP, &connection()[3]].concat();
-    let mesh = [&header(0x0388, AP, STATION, 701)[..], &STATION, &[0, 1], &[0, 31, 1, 0, 0, 0], SNAP_IP, &connection()[3]].concat();
+    let mesh =
+        [&header(0x0388, AP, STATION, 701)[..], &STATION, &[0, 1], &[0, 31, 1, 0, 0, 0], SNAP_IP, &connection()[3]]
+            .concat();
     let ht = [&header(0x8188, AP, STATION, 702)[..], &[0, 0], &[3, 0, 0, 0], SNAP_IP, &connection()[3]].concat();
-    out.extend([four, mesh, ht, header(0x0148, AP, STATION, 703), [&header(0x01c8, AP, STATION, 704)[..], &[0, 0]].concat()]);
+    out.extend([
+        four,
+        mesh,
+        ht,
+        header(0x0148, AP, STATION, 703),
+        [&header(0x01c8, AP, STATION, 704)[..], &[0, 0]].concat(),
+    ]);
     out.extend(controls());
     out
 }
@@ -157,7 +167,10 @@ const PHYS: [&Fields; 9] = [
     &[(19, 1, &[0x7f, 0x04, 7])],
     &[(19, 1, &[0x7f, 0x05, 15]), (20, 4, &[1, 0, 0, 0, 0x0c, 0, 0, 0])],
     &[(20, 4, &[2, 0, 0, 0, 0, 0, 0, 0]), (21, 2, &[0xff, 1, 4, 4, 0x92, 0x93, 0, 0, 1, 0, 0, 0])],
-    &[(22, 8, &[1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0x22, 3]), (23, 2, &[0xff, 0xff, 0xff, 0xff, 0, 0, 0xb2, 0x40, 4, 0x20, 2, 0])],
+    &[
+        (22, 8, &[1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0x22, 3]),
+        (23, 2, &[0xff, 0xff, 0xff, 0xff, 0, 0, 0xb2, 0x40, 4, 0x20, 2, 0]),
+    ],
     &[
         (23, 2, &[0xfe, 0xff, 0xff, 0xff, 0, 0, 0xb2, 0x40, 4, 0x20, 2, 0]),
         (24, 2, &[0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8]),
@@ -165,8 +178,15 @@ const PHYS: [&Fields; 9] = [
         (27, 2, &[3, 0, 0x9b, 0x12]),
     ],
     &[(26, 1, &[0]), (27, 2, &[3, 0, 0x9b, 0x12])],
-    &[(28, 4, &[33, 0, 12, 0, 0xff, 0xff, 0xff, 0xff, 7, 1, 2, 3, 9, 9, 9, 9, 34, 0, 44, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 1, 2, 3])],
+    &[(
+        28,
+        4,
+        &[
+            33, 0, 12, 0, 0xff, 0xff, 0xff, 0xff, 7, 1, 2, 3, 9, 9, 9, 9, 34, 0, 44, 0, 0xff, 0xff, 0xff, 0xff, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7f,
+            1, 2, 3,
+        ],
+    )],
 ];
 
 /// One radiotap header of each PHY, then two present words, a vendor's namespace, and transmitted.
@@ -179,8 +199,12 @@ fn radiotaps() -> Vec<Vec<u8>> {
             radiotap(&fields)
         })
         .collect();
-    out.push([&[0, 0, 24, 0][..], &words(false, &[0xa000_0021, 0x20]), &[0; 4], &[7; 8], &[0xce, 0xcd, 0, 0][..0]].concat());
-    let vendor = [&words(false, &[0xc000_0002, 0x2000_0007, 0x20])[..], &[0x10, 0, 0x50, 0x43, 0, 0, 4, 0], &[9; 4], &[0xce]].concat();
+    out.push(
+        [&[0, 0, 24, 0][..], &words(false, &[0xa000_0021, 0x20]), &[0; 4], &[7; 8], &[0xce, 0xcd, 0, 0][..0]].concat(),
+    );
+    let vendor =
+        [&words(false, &[0xc000_0002, 0x2000_0007, 0x20])[..], &[0x10, 0, 0x50, 0x43, 0, 0, 4, 0], &[9; 4], &[0xce]]
+            .concat();
     out.push([&[0, 0][..], &halves(false, &[4 + vendor.len() as u16]), &vendor].concat());
     out.push(radiotap(&[(2, 1, &[2]), (15, 2, &[1, 0]), (17, 1, &[4])]));
     out
@@ -189,7 +213,18 @@ fn radiotaps() -> Vec<Vec<u8>> {
 fn prism() -> Vec<u8> {
     let mut out = words(false, &[0x44, 144]);
     out.extend(b"wlan0\0\0\0\0\0\0\0\0\0\0\0");
-    for (did, value) in [(0x10044, 5), (0x20044, 6), (0x30044, 6), (0x40044, 40), (0x50044, 1), (0x60044, 0xd0), (0x70044, 0xa0), (0x80044, 22), (0x90044, 0), (0xa0044, 100)] {
+    for (did, value) in [
+        (0x10044, 5),
+        (0x20044, 6),
+        (0x30044, 6),
+        (0x40044, 40),
+        (0x50044, 1),
+        (0x60044, 0xd0),
+        (0x70044, 0xa0),
+        (0x80044, 22),
+        (0x90044, 0),
+        (0xa0044, 100),
+    ] {
         out.extend(words(false, &[did]));
         out.extend(halves(false, &[0, 4]));
         out.extend(words(false, &[value]));
@@ -207,7 +242,15 @@ fn avs() -> Vec<u8> {
 fn ppi() -> Vec<u8> {
     let common = [&[1, 2, 3, 4, 5, 6, 7, 0][..], &halves(false, &[1, 22, 2412, 0xa0]), &[0, 0, 0xce, 0xa0]].concat();
     let mac = [&words(false, &[0x3e, 1])[..], &[2, 0, 0, 0]].concat();
-    let phy = [&words(false, &[0x3e, 1])[..], &[2, 7, 1, 40], &[0xce; 8], &halves(false, &[5180, 0x140]), &[0xce, 0xa0].repeat(4), &[0; 16]].concat();
+    let phy = [
+        &words(false, &[0x3e, 1])[..],
+        &[2, 7, 1, 40],
+        &[0xce; 8],
+        &halves(false, &[5180, 0x140]),
+        &[0xce, 0xa0].repeat(4),
+        &[0; 16],
+    ]
+    .concat();
     let fields: Vec<u8> = [(2_u16, common), (3, mac), (4, phy)]
         .iter()
         .flat_map(|(kind, body)| [&halves(false, &[*kind, body.len() as u16])[..], body].concat())

@@ -2,8 +2,8 @@
 
 use aes::cipher::{BlockCipherEncrypt, KeyInit as _};
 use aes::Aes128;
-use hmac::{Hmac, KeyInit as _, Mac};
-use rc4::{KeyInit as _, Rc4, StreamCipher};
+use hmac::{Hmac, Mac};
+use rc4::{Rc4, StreamCipher};
 use sha1::Sha1;
 
 use super::air::header;

@@ -7,7 +7,14 @@ fn ethernet() -> Vec<Vec<u8>> {
 }
 
 /// A file of `frames`; `record` is the length of a record header, `behind` what stands behind its lengths.
-fn netxray(version: &[u8; 8], network: u8, capture_type: u8, record: usize, behind: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
+fn netxray(
+    version: &[u8; 8],
+    network: u8,
+    capture_type: u8,
+    record: usize,
+    behind: &[u8],
+    frames: &[Vec<u8>],
+) -> Vec<u8> {
     let mut out = vec![0; 128];
     let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, if record == 16 { b"VL\0\0" } else { b"XCP\0" });

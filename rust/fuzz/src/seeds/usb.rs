@@ -24,7 +24,10 @@ fn usbmon(u: Urb<'_>, long: bool, big_endian: bool) -> Vec<u8> {
     out.extend([u8::from(u.setup.is_none()) * b'-', if u.data.is_empty() { b'<' } else { 0 }]);
     let seconds = u64::from(T0);
     out.extend(if e { seconds.to_be_bytes() } else { seconds.to_le_bytes() });
-    out.extend(words(e, &[(u.id & 0xffff) as u32, u.status as u32, u.asked.max(u.data.len() as u32), u.data.len() as u32]));
+    out.extend(words(
+        e,
+        &[(u.id & 0xffff) as u32, u.status as u32, u.asked.max(u.data.len() as u32), u.data.len() as u32],
+    ));
     out.extend(u.setup.unwrap_or([0; 8]));
     if long {
         out.extend(words(e, &[1, 0, 0, u32::from(u.transfer == 0)]));
@@ -88,9 +91,8 @@ fn urbs() -> Vec<(Urb<'static>, Vec<u8>)> {
         }
     }
     let setup = Some([0x80, 6, 0, 2, 0, 0, 64, 0]);
-    let ncm = vec![
-        9, 2, 32, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 2, 10, 0, 1, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 2, 2, 0, 2, 0,
-    ];
+    let ncm =
+        vec![9, 2, 32, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 2, 10, 0, 1, 0, 7, 5, 0x81, 2, 0, 2, 0, 7, 5, 2, 2, 0, 2, 0];
     let iso = [words(false, &[0, 0, 192, 0]), vec![7; 192]].concat();
     out.push((Urb { id: 9001, transfer: 2, endpoint: 0x80, setup, ..none }, Vec::new()));
     out.push((Urb { id: 9001, transfer: 2, endpoint: 0x80, event: b'C', status: 0, ..none }, ncm));
