@@ -110,7 +110,9 @@ impl Rows {
             }
             if self.track && ended {
                 air.exchanges.finish(out);
-                out.push(("networks", air.networks.finish()));
+                if !air.networks.is_empty() {
+                    out.push(("networks", air.networks.finish()));
+                }
             } else if self.track {
                 air.exchanges.drain(out);
             }

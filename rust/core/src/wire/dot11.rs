@@ -26,7 +26,8 @@ pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least:
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    frame(d, v, &Heard::default())
+    let radio = d.radio.copied().unwrap_or_default();
+    frame(d, v, &Heard { radio, ..Heard::default() })
 }
 
 /// The record's one frame: its packets are handed out, then itself.
