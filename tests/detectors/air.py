@@ -5,6 +5,9 @@ Station A sends TCP data (or UDP), station B its TCP ACKs, one for every `delack
 and doubled as in IEEE 802.11-2020 10.3; whoever's counters end in the same slot collide.
 """
 
+# Rate controls and channels are asked with more than each of them needs.
+# ruff: noqa: ARG002, ARG005
+
 from __future__ import annotations
 
 from collections import deque

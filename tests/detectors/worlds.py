@@ -1,5 +1,8 @@
 """Worlds of the air by name: each with one fault or one look-alike; `made(name, seed)` runs it."""
 
+# Worlds and channels are asked with more than each of them needs.
+# ruff: noqa: ARG001, ARG005
+
 from __future__ import annotations
 
 import math

@@ -309,20 +309,23 @@ class Air:
         trace, e = self._facts.trace, self.exchanges
         if not len(which) or not trace.has("segments"):
             return 0, []
-        rows = self._facts.rows("segments", ["packet", "rel_seq", "t_ns"], where={"kind": ("data",)})
+        rows = self._facts.rows("segments", ["packet", "rel_seq"], where={"kind": ("data",)})
         again = self._facts.rows("segments", ["packet", "rel_seq"], where={"transmission": ("retransmission",)})
         if not len(again):
             return 0, []
         lost = rows.take(np.isin(rows["packet"], e.first_packet[which]))
-        # A retransmission counts for the latest lost copy before it.
-        at = np.lexsort((again["packet"], again["rel_seq"], again.key))
-        again = again.take(at)
-        name = np.rec.fromarrays([again.key, again["rel_seq"], again["packet"]], names="key,seq,packet")
-        wanted = np.rec.fromarrays([lost.key, lost["rel_seq"], lost["packet"] + 1], names="key,seq,packet")
-        found = np.searchsorted(name, wanted)
-        inside = np.minimum(found, len(again) - 1)
-        same = (found < len(again)) & (again.key[inside] == lost.key) & (again["rel_seq"][inside] == lost["rel_seq"])
-        packets = np.unique(again["packet"][inside[same]])
+        # The next retransmission of the same bytes behind each lost copy, by one sort of both.
+        key = np.concatenate((again.key, lost.key))
+        seq, packet = (np.concatenate((again[name], lost[name])) for name in ("rel_seq", "packet"))
+        resent = np.arange(len(key)) < len(again)
+        order = np.lexsort((packet, seq, key))
+        key, seq, packet, resent = key[order], seq[order], packet[order], resent[order]
+        following = np.where(resent, np.arange(len(key)), len(key))
+        following = np.minimum.accumulate(following[::-1])[::-1]
+        here = np.flatnonzero(~resent & (following < len(key)))
+        there = following[here]
+        same = (key[there] == key[here]) & (seq[there] == seq[here])
+        packets = np.unique(packet[there[same]])
         return len(packets), [int(p) for p in packets]
 
     # Saying.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import INFERRED_MOST, Air, Array, chance, normal_tail, poisson_tail
-from wlanlens.detectors._common import NULL, Facts, count, groups, most, time
+from wlanlens.detectors._air import INFERRED_MOST, Air, chance, normal_tail, poisson_tail
+from wlanlens.detectors._common import NULL, Array, Facts, count, groups, most, time
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 

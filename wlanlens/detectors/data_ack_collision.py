@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air, Array, Exchanges, binomial_tail, chance, poisson_tail
-from wlanlens.detectors._common import NULL, Facts, count, time
+from wlanlens.detectors._air import Air, Exchanges, binomial_tail, chance, poisson_tail
+from wlanlens.detectors._common import NULL, Array, Facts, count, time
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 

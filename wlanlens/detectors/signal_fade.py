@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air, Array, binomial_tail, chance
-from wlanlens.detectors._common import NULL, Facts, at, groups, most, time
+from wlanlens.detectors._air import Air, binomial_tail, chance
+from wlanlens.detectors._common import NULL, Array, Facts, at, groups, most, time
 from wlanlens.finding import Finding
 from wlanlens.registry import detector
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air, Array
-from wlanlens.detectors._common import Facts, count, time
+from wlanlens.detectors._air import Air
+from wlanlens.detectors._common import Array, Facts, count, time
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 
