@@ -19,7 +19,7 @@ __all__ = ["Note", "Trace", "align"]
 
 
 #: Tables of a trace in memory that are made from the captures' when first asked for.
-_DERIVED = ("ledger", "quality")
+_DERIVED = ("ledger", "quality", "airtime", "stations")
 
 
 class Trace:
@@ -74,10 +74,14 @@ class Trace:
 
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
-        from wlanlens import ledger, quality
+        from wlanlens import air, ledger, quality
 
         if name == "ledger":
             return ledger.build(self)
+        if name in ("airtime", "stations"):
+            sums = air.of_tables(self.table("frames"), self.table("exchanges"))
+            self._made.update(sums.tables(self.captures[0].name))
+            return self._made[name]
         return quality.of(self.captures)
 
     def has(self, name: str) -> bool:
@@ -105,10 +109,8 @@ class Trace:
     def _last_t_ns(self) -> int:
         import pyarrow.compute as pc
 
-        for name in ("packets", "segments"):
-            if self.has(name):
-                return int(pc.max(self.table(name).column("t_ns")).as_py() or 0)
-        return 0
+        held = [name for name in ("packets", "frames") if self.has(name)] or [n for n in ("segments",) if self.has(n)]
+        return max((int(pc.max(self.table(name).column("t_ns")).as_py() or 0) for name in held), default=0)
 
     @property
     def notes(self) -> list[Note]:

@@ -28,6 +28,9 @@ EVIDENCE_SHOWN = 50
 #: 60 000 connections that all time out must not become 60 000 findings.
 FINDINGS_MOST = 1000
 
+#: Keys up to here are looked up in a table of so many bytes.
+_SMALL_KEYS = 1 << 22
+
 #: A finding is `info` below both of these ...
 INFO_SHARE, INFO_S = 0.01, 0.1
 #: ... and `serious` above either of these.
@@ -99,6 +102,7 @@ class Facts:
         self._trace = weakref.ref(trace)
         self._captures: dict[str, int] = {}
         self._table_keys: dict[str, Array] = {}
+        self._columns: dict[tuple[str, str], _Column] = {}
         self._flow_rows: tuple[Array, Array] | None = None
         self._flow_columns: dict[str, Array] = {}
         self._kept: dict[Callable[[Facts], Any], Any] = {}
@@ -139,32 +143,35 @@ class Facts:
 
         The rows of one key stand together, in the table's order. Null becomes `NULL` in whole numbers, NaN in others.
         """
-        import pyarrow as pa
-
         table, key = self.trace.table(name), self.keys(name)
         mask: Array | None = None
         for column, values in (where or {}).items():
-            mask = _and(mask, enum_mask(table.column(column), values))
+            mask = _and(mask, self._column(name, column).among(values))
         for column in valid:
             if table.column(column).null_count:
-                mask = _and(mask, np.asarray(table.column(column).is_valid().to_numpy(), dtype=bool))
+                mask = _and(mask, self._column(name, column).known())
         if keys is not None:
-            mask = _and(mask, np.isin(key, keys))
-        table = table.select(list(dict.fromkeys(columns)))
-        if mask is not None and not mask.all():
-            table, key = table.filter(pa.array(mask)), key[mask]
-        out = {column: vector(table.column(column)) for column in columns}
-        if len(key) and (key[1:] < key[:-1]).any():
-            order = np.argsort(key, kind="stable")
-            key, out = key[order], {column: values[order] for column, values in out.items()}
-        return Rows(key, out)
+            mask = _and(mask, _member(key, keys))
+        which = None if mask is None or mask.all() else np.flatnonzero(mask)
+        key = key if which is None else key[which]
+        order = _by_key(key)
+        if order is not None:
+            key, which = key[order], order if which is None else which[order]
+        return Rows(key, {column: self._column(name, column).take(which) for column in columns})
+
+    def _column(self, name: str, column: str) -> _Column:
+        """A column as vectors, made once: most detectors ask for the same few."""
+        found = self._columns.get((name, column))
+        if found is None:
+            found = self._columns[name, column] = _Column(self.trace.table(name).column(column))
+        return found
 
     def keys(self, name: str) -> Array:
         """One number a row of a table: capture, connection and direction."""
         if name not in self._table_keys:
             table = self.trace.table(name)
             flow = table.column("flow").to_numpy().astype(np.int64)
-            back = enum_mask(table.column("direction"), ("b2a",))
+            back = self._column(name, "direction").among(("b2a",))
             capture = self._capture_numbers(table.column("capture"))
             self._table_keys[name] = np.asarray((capture << 34) + (flow << 1) + back)
         return self._table_keys[name]
@@ -398,15 +405,74 @@ def _dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
+def _member(key: Array, keys: Array) -> Array:
+    """Where `key` is one of `keys`. Keys of one capture are small numbers: a table answers faster than a search."""
+    top = int(key.max(initial=0))
+    if top > _SMALL_KEYS:
+        return np.isin(key, keys)
+    table = np.zeros(top + 1, bool)
+    table[keys[(keys >= 0) & (keys <= top)]] = True
+    return np.asarray(table[key])
+
+
+def _by_key(key: Array) -> Array | None:
+    """Positions that put the keys in order, those alike as they stand; None when they are."""
+    if not len(key) or not (key[1:] < key[:-1]).any():
+        return None
+    # NumPy sorts numbers of two bytes by counting, in one pass.
+    small = key.astype(np.uint16) if key.max() <= np.iinfo(np.uint16).max else key
+    return np.argsort(small, kind="stable")
+
+
+class _Column:
+    """A column of a table as a vector: enums and text as codes, whole numbers as int64 with `NULL`."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        import pyarrow as pa
+
+        text = pa.types.is_dictionary(column.type) or pa.types.is_string(column.type)
+        self._words = np.array([None], object)
+        if text:
+            self._values, self._words = _codes(column)
+        else:
+            self._values = vector(column)
+        self._text = text
+
+    def take(self, which: Array | None) -> Array:
+        """The values at these positions, or all."""
+        values = self._values if which is None else self._values[which]
+        return np.asarray(self._words[values]) if self._text else values
+
+    def among(self, values: Iterable[str]) -> Array:
+        """Where it has one of these values; null is none of them."""
+        wanted = set(values)
+        return np.asarray(np.array([word in wanted for word in self._words], bool)[self._values])
+
+    def known(self) -> Array:
+        """Where it is not null."""
+        if self._text:
+            return np.asarray(self._values != len(self._words) - 1)
+        return ~np.isnan(self._values) if self._values.dtype.kind == "f" else self._values != NULL
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Array, Array]:
+    """Codes of a text column, and the words that they stand for; the last word is None, for null."""
+    numbers: dict[str, int] = {}
+    parts = [np.zeros(0, np.int32)]
+    chunks = _dictionary(column).chunks
+    for chunk in chunks:
+        for word in chunk.dictionary.to_pylist():
+            numbers.setdefault(word, len(numbers))
+    for chunk in chunks:
+        table = np.array([*(numbers[w] for w in chunk.dictionary.to_pylist()), len(numbers)], np.int32)
+        codes = chunk.indices.fill_null(len(table) - 1) if chunk.indices.null_count else chunk.indices
+        parts.append(table[codes.to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts), np.array([*numbers, None], object)
+
+
 def enum_mask(column: pa.ChunkedArray, values: Iterable[str]) -> Array:
     """Where an enum column has one of the values. Looks at codes, never at strings; null is none of them."""
-    wanted = set(values)
-    parts = [np.zeros(0, bool)]
-    for chunk in _dictionary(column).chunks:
-        hit = np.array([value in wanted for value in chunk.dictionary.to_pylist()] + [False], bool)
-        codes = chunk.indices.fill_null(len(hit) - 1) if chunk.indices.null_count else chunk.indices
-        parts.append(hit[codes.to_numpy(zero_copy_only=False)])
-    return np.concatenate(parts)
+    return _Column(column).among(values)
 
 
 def vector(column: pa.ChunkedArray) -> Array:
@@ -415,19 +481,21 @@ def vector(column: pa.ChunkedArray) -> Array:
 
     kind = column.type
     if pa.types.is_integer(kind):
-        if column.null_count:
-            column = column.cast(pa.int64(), safe=False).fill_null(NULL)
-        return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
+        if not column.null_count:
+            return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
+        parts = [np.zeros(0, np.int64)]
+        for chunk in column.chunks:
+            values = np.array(chunk.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+            if chunk.null_count:
+                values[np.asarray(chunk.is_null().to_numpy(zero_copy_only=False), bool)] = NULL
+            parts.append(values)
+        return np.concatenate(parts)
     if pa.types.is_floating(kind):
         return np.asarray(column.to_numpy(), np.float64)
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
-    parts = [np.zeros(0, object)]
-    for chunk in _dictionary(column).chunks:
-        words = np.array([*chunk.dictionary.to_pylist(), None], object)
-        codes = chunk.indices.fill_null(len(words) - 1) if chunk.indices.null_count else chunk.indices
-        parts.append(words[np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)])
-    return np.concatenate(parts)
+    codes, words = _codes(column)
+    return np.asarray(words[codes])
 
 
 def most(cost: Array) -> tuple[Array, Array]:

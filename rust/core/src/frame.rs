@@ -25,6 +25,24 @@ pub mod control {
     pub const PROTECTED: u16 = 0x4000;
     /// In QoS data and management: an HT Control field follows.
     pub const ORDER: u16 = 0x8000;
+    /// The subtype of a control frame extension, in the place of the flags (Table 9-2).
+    pub const EXTENSION_SUBTYPE: u16 = 0x0f00;
+    pub const DMG_DTS: u16 = 0x0600;
+}
+
+/// Subtypes of control frames (Table 9-1).
+pub mod subtype {
+    pub const TRIGGER: u8 = 2;
+    pub const CONTROL_EXTENSION: u8 = 6;
+    pub const CONTROL_WRAPPER: u8 = 7;
+    pub const BLOCK_ACK_REQUEST: u8 = 8;
+    pub const BLOCK_ACK: u8 = 9;
+    pub const PS_POLL: u8 = 10;
+    pub const RTS: u8 = 11;
+    pub const CTS: u8 = 12;
+    pub const ACK: u8 = 13;
+    pub const CF_END: u8 = 14;
+    pub const CF_END_CF_ACK: u8 = 15;
 }
 
 /// Bits of the QoS control field.
@@ -36,7 +54,7 @@ pub mod qos {
 }
 
 /// What a frame carries, as far as it can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(i8)]
 pub enum Carries {
     /// Not known: damaged or cut off.
@@ -126,14 +144,17 @@ impl Frame {
         self.has(control::RETRY)
     }
 
-    /// Receiver address.
+    /// Receiver address; beacons of the extension type have none.
     pub fn ra(&self) -> Option<Mac> {
-        self.address_1
+        self.address_1.filter(|_| self.kind() != Some(control::EXTENSION))
     }
 
-    /// Transmitter address; the bandwidth signalling bit of control frames is the decoder's to clear.
+    /// Transmitter address, the bandwidth signalling bit of control frames cleared.
     pub fn ta(&self) -> Option<Mac> {
-        self.address_2
+        match self.kind()? {
+            control::EXTENSION => self.address_1,
+            _ => self.address_2,
+        }
     }
 
     /// Destination (Table 9-30).
@@ -164,6 +185,11 @@ impl Frame {
                 (false, true) => self.address_2,
                 (true, false) => self.address_1,
                 (true, true) => None,
+            },
+            control::CONTROL => match self.subtype()? {
+                subtype::PS_POLL => self.address_1,
+                subtype::CF_END | subtype::CF_END_CF_ACK => self.address_2,
+                _ => None,
             },
             _ => None,
         }

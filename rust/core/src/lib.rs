@@ -9,6 +9,7 @@ pub mod exchange;
 pub mod flow;
 pub mod frame;
 pub mod limits;
+pub mod networks;
 pub mod notes;
 pub mod packet;
 pub mod phy;

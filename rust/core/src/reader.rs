@@ -9,6 +9,7 @@ use crate::exchange;
 use crate::flow::Tracker;
 use crate::frame::Frame;
 use crate::limits;
+use crate::networks::Networks;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
 use crate::table::frames::FrameTable;
@@ -51,6 +52,7 @@ struct Air {
     timing: Timing,
     frames: FrameTable,
     exchanges: exchange::Tracker,
+    networks: Networks,
 }
 
 impl Sink for Rows {
@@ -66,6 +68,7 @@ impl Sink for Rows {
         air.frames.push(&frame, self.start_ns);
         if self.track {
             air.exchanges.observe(&frame, body, self.flow, self.start_ns);
+            air.networks.observe(&frame, body, self.start_ns);
         }
     }
 
@@ -93,6 +96,7 @@ impl Rows {
             }
             if self.track && ended {
                 air.exchanges.finish(out);
+                out.push(("networks", air.networks.finish()));
             } else if self.track {
                 air.exchanges.drain(out);
             }
@@ -148,6 +152,7 @@ impl Reader {
         }
         if let Some(air) = &self.rows.air {
             notes.merge(air.exchanges.notes());
+            notes.merge(air.networks.notes());
         }
         if let Some(urbs) = &self.rows.urbs {
             notes.merge(urbs.notes());

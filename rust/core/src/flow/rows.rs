@@ -40,12 +40,54 @@ pub struct SegmentRow {
     pub phase: Option<Phase>,
 }
 
+/// Rows that wait to be turned into columns: few enough to stay in the first-level cache.
+const FRESH: usize = 64;
+
 #[derive(Debug, Default)]
 struct Block {
-    rows: SegmentRows,
+    columns: SegmentRows,
+    /// The latest rows, not in `columns` yet.
+    fresh: Vec<SegmentRow>,
     len: usize,
     /// Rows whose need is still open.
     open: usize,
+}
+
+impl Block {
+    fn write_fresh(&mut self) {
+        let (c, rows) = (&mut self.columns, &self.fresh[..]);
+        c.packet.fill(rows, |r| r.packet);
+        c.time.fill_opt(rows, |r| r.time_ns);
+        c.t_ns.fill_opt(rows, |r| r.t_ns);
+        c.flow.fill(rows, |r| r.flow);
+        c.direction.fill(rows, |r| i8::from(r.reverse));
+        c.kind.fill(rows, |r| r.kind as i8);
+        c.rel_seq.fill_opt(rows, |r| r.rel_seq);
+        c.rel_ack.fill_opt(rows, |r| r.rel_ack);
+        c.len.fill(rows, |r| r.len);
+        c.tsval.fill_opt(rows, |r| r.timestamps.map(|t| t.0));
+        c.tsecr.fill_opt(rows, |r| r.timestamps.map(|t| t.1));
+        c.transmission.fill(rows, |r| r.transmission as i8);
+        c.lost_before_tap.fill(rows, |r| r.lost_before_tap);
+        c.trigger.fill_opt(rows, |r| r.trigger.map(|t| t as i8));
+        c.trigger_evidence.fill_opt(rows, |r| r.evidence.map(|e| e as i8));
+        c.backoff.fill_opt(rows, |r| r.backoff);
+        c.copy.fill(rows, |r| r.copy);
+        c.since_first_ns.fill_opt(rows, |r| r.since_first_ns);
+        c.since_previous_ns.fill_opt(rows, |r| r.since_previous_ns);
+        c.needless.fill_opt(rows, |_| None);
+        c.needless_by.fill_opt(rows, |_| None);
+        c.rtt_ns.fill_opt(rows, |r| r.rtt_ns);
+        c.rtt_ambiguous.fill_opt(rows, |r| r.rtt_ambiguous);
+        c.flight_bytes.fill_opt(rows, |r| r.flight);
+        c.peer_window_bytes.fill_opt(rows, |r| r.window);
+        c.dupacks.fill(rows, |r| r.dupacks);
+        c.srtt_ns.fill_opt(rows, |r| r.srtt_ns);
+        c.rttvar_ns.fill_opt(rows, |r| r.rttvar_ns);
+        c.rto_ns.fill_opt(rows, |r| r.rto_ns);
+        c.phase.fill_opt(rows, |r| r.phase.map(|p| p as i8));
+        self.fresh.clear();
+    }
 }
 
 /// The segment rows of a capture, handed out in order, a block at a time.
@@ -63,7 +105,8 @@ impl SegmentBlocks {
     pub fn push(&mut self, r: &SegmentRow, open: bool) -> u64 {
         if self.blocks.back().is_none_or(|b| b.len >= limits::BATCH_ROWS) {
             let mut block = Block::default();
-            block.rows.reserve(limits::BATCH_ROWS);
+            block.columns.reserve(limits::BATCH_ROWS);
+            block.fresh.reserve(FRESH);
             self.blocks.push_back(block);
         }
         let before: u64 = self.first + (self.blocks.len() as u64 - 1) * limits::BATCH_ROWS as u64;
@@ -71,37 +114,10 @@ impl SegmentBlocks {
         let row = before + block.len as u64;
         block.len += 1;
         block.open += usize::from(open);
-        let c = &mut block.rows;
-        c.packet.push(r.packet);
-        c.time.push_opt(r.time_ns);
-        c.t_ns.push_opt(r.t_ns);
-        c.flow.push(r.flow);
-        c.direction.push(i8::from(r.reverse));
-        c.kind.push(r.kind as i8);
-        c.rel_seq.push_opt(r.rel_seq);
-        c.rel_ack.push_opt(r.rel_ack);
-        c.len.push(r.len);
-        c.tsval.push_opt(r.timestamps.map(|t| t.0));
-        c.tsecr.push_opt(r.timestamps.map(|t| t.1));
-        c.transmission.push(r.transmission as i8);
-        c.lost_before_tap.push(r.lost_before_tap);
-        c.trigger.push_opt(r.trigger.map(|t| t as i8));
-        c.trigger_evidence.push_opt(r.evidence.map(|e| e as i8));
-        c.backoff.push_opt(r.backoff);
-        c.copy.push(r.copy);
-        c.since_first_ns.push_opt(r.since_first_ns);
-        c.since_previous_ns.push_opt(r.since_previous_ns);
-        c.needless.push_opt(None);
-        c.needless_by.push_opt(None);
-        c.rtt_ns.push_opt(r.rtt_ns);
-        c.rtt_ambiguous.push_opt(r.rtt_ambiguous);
-        c.flight_bytes.push_opt(r.flight);
-        c.peer_window_bytes.push_opt(r.window);
-        c.dupacks.push(r.dupacks);
-        c.srtt_ns.push_opt(r.srtt_ns);
-        c.rttvar_ns.push_opt(r.rttvar_ns);
-        c.rto_ns.push_opt(r.rto_ns);
-        c.phase.push_opt(r.phase.map(|p| p as i8));
+        block.fresh.push(*r);
+        if block.fresh.len() >= FRESH {
+            block.write_fresh();
+        }
         row
     }
 
@@ -111,24 +127,26 @@ impl SegmentBlocks {
             return None;
         };
         let at = at as usize;
-        self.blocks.get_mut(at / limits::BATCH_ROWS).map(|b| (b, at % limits::BATCH_ROWS))
+        let block = self.blocks.get_mut(at / limits::BATCH_ROWS)?;
+        block.write_fresh();
+        Some((block, at % limits::BATCH_ROWS))
     }
 
     /// Decide whether an open row was needless, and close it.
     pub fn decide(&mut self, row: u64, needless: Option<bool>, by: Option<By>) {
         if let Some((block, i)) = self.find(row) {
             block.open = block.open.saturating_sub(1);
-            block.rows.needless.set(i, needless);
-            block.rows.needless_by.set(i, by.map(|b| b as i8));
+            block.columns.needless.set(i, needless);
+            block.columns.needless_by.set(i, by.map(|b| b as i8));
         }
     }
 
     /// Later evidence named another cause.
     pub fn retrigger(&mut self, row: u64, trigger: Trigger, evidence: Evidence, backoff: Option<u16>) {
         if let Some((block, i)) = self.find(row) {
-            block.rows.trigger.set(i, Some(trigger as i8));
-            block.rows.trigger_evidence.set(i, Some(evidence as i8));
-            block.rows.backoff.set(i, backoff);
+            block.columns.trigger.set(i, Some(trigger as i8));
+            block.columns.trigger_evidence.set(i, Some(evidence as i8));
+            block.columns.backoff.set(i, backoff);
         }
     }
 
@@ -138,7 +156,7 @@ impl SegmentBlocks {
             return false;
         }
         self.find(row).is_some_and(|(block, i)| {
-            block.rows.transmission.set(i, Some(Transmission::NetworkDuplicate as i8));
+            block.columns.transmission.set(i, Some(Transmission::NetworkDuplicate as i8));
             true
         })
     }
@@ -152,7 +170,8 @@ impl SegmentBlocks {
             }
             if let Some(mut b) = self.blocks.pop_front() {
                 self.first += b.len as u64;
-                out.push(("segments", b.rows.finish()));
+                b.write_fresh();
+                out.push(("segments", b.columns.finish()));
             }
         }
     }

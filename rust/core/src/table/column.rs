@@ -52,6 +52,40 @@ impl<T: Copy + Default> Col<T> {
         }
     }
 
+    /// A value of each row: a column at a time costs far less than a row at a time.
+    #[inline]
+    pub fn fill<R>(&mut self, rows: &[R], value: impl Fn(&R) -> T) {
+        if self.nulls > 0 {
+            self.write_nulls();
+        }
+        self.values.extend(rows.iter().map(value));
+        if !self.valid.is_empty() {
+            self.valid.resize(self.values.len(), true);
+        }
+    }
+
+    /// A value of each row, or null.
+    #[inline]
+    pub fn fill_opt<R>(&mut self, rows: &[R], value: impl Fn(&R) -> Option<T>) {
+        let some = rows.iter().filter(|r| value(r).is_some()).count();
+        if some == rows.len() {
+            return self.fill(rows, |r| value(r).unwrap_or_default());
+        }
+        if some == 0 {
+            self.nulls += rows.len();
+            return;
+        }
+        if self.nulls > 0 {
+            self.write_nulls();
+        }
+        if self.valid.is_empty() {
+            self.valid.reserve(self.values.capacity());
+            self.valid.resize(self.values.len(), true);
+        }
+        self.values.extend(rows.iter().map(|r| value(r).unwrap_or_default()));
+        self.valid.extend(rows.iter().map(|r| value(r).is_some()));
+    }
+
     fn write_nulls(&mut self) {
         let rows = self.values.len() + self.nulls;
         if self.valid.is_empty() {
@@ -114,6 +148,12 @@ impl Col<i8> {
         Arc::new(DictionaryArray::new(keys, names.clone()))
     }
 
+    /// An enum value of each row, whose null is a negative number.
+    #[inline]
+    pub fn fill_enum<R>(&mut self, rows: &[R], key: impl Fn(&R) -> i8) {
+        self.fill_opt(rows, |r| Some(key(r)).filter(|k| *k >= 0));
+    }
+
     /// Push an enum value whose null is a negative number.
     #[inline]
     pub fn push_enum(&mut self, key: i8) {
@@ -156,6 +196,12 @@ impl DictCol {
     #[inline]
     pub fn push_key(&mut self, key: Option<i32>) {
         self.keys.push_opt(key);
+    }
+
+    /// A key of each row.
+    #[inline]
+    pub fn fill_keys<R>(&mut self, rows: &[R], key: impl Fn(&R) -> Option<i32>) {
+        self.keys.fill_opt(rows, key);
     }
 
     pub fn finish(&mut self) -> ArrayRef {

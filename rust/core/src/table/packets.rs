@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::column::DictCol;
 use crate::packet::{Addr, Packet};
 
 pub const STOPS: &[&str] =
@@ -47,12 +48,27 @@ define_table! {
     stop_layer: Enum(LAYERS) ? null, "", "The layer at which decoding ended.";
 } }
 
+/// Packets that wait to be turned into columns: few enough to stay in the first-level cache.
+const BLOCK: usize = 64;
+
+/// A packet with what the table adds to it.
+#[derive(Debug)]
+struct Row {
+    packet: Packet,
+    t_ns: Option<i64>,
+    flow: Option<(u32, bool)>,
+    /// Keys of its addresses in the batch's dictionaries.
+    src: Option<i32>,
+    dst: Option<i32>,
+}
+
 /// Pushes packets into rows, remembering each address's key in the batch's dictionary.
 #[derive(Debug, Default)]
 pub struct PacketTable {
-    pub rows: PacketRows,
-    src_keys: FxHashMap<Addr, i32>,
-    dst_keys: FxHashMap<Addr, i32>,
+    columns: PacketRows,
+    block: Vec<Row>,
+    src_keys: AddrKeys,
+    dst_keys: AddrKeys,
     len: usize,
 }
 
@@ -68,53 +84,100 @@ impl PacketTable {
     /// Append one packet; `start_ns` is the trace's start, `flow` its connection and whether it goes from b to a.
     pub fn push(&mut self, p: &Packet, start_ns: i64, flow: Option<(u32, bool)>) {
         if self.len == 0 {
-            self.rows.reserve(crate::limits::BATCH_ROWS);
+            self.columns.reserve(crate::limits::BATCH_ROWS);
+            self.block.reserve(BLOCK);
         }
         self.len += 1;
-        let r = &mut self.rows;
         let has_ip = p.ip_version != 0;
-        r.packet.push(p.number);
-        r.time.push_opt(p.time_ns);
-        r.t_ns.push_opt(p.time_ns.and_then(|t| t.checked_sub(start_ns)));
-        r.wire_bytes.push(p.wire_bytes);
-        r.captured_bytes.push(p.captured_bytes);
-        r.ip_version.push_opt(has_ip.then_some(p.ip_version));
-        let src = has_ip.then(|| *self.src_keys.entry(p.src).or_insert_with(|| r.ip_src.intern(p.src.to_string())));
-        let dst = has_ip.then(|| *self.dst_keys.entry(p.dst).or_insert_with(|| r.ip_dst.intern(p.dst.to_string())));
-        r.ip_src.push_key(src);
-        r.ip_dst.push_key(dst);
-        r.ip_id.push_opt(p.ip_id);
-        r.ip_ttl.push_opt(p.ip_ttl);
-        r.ip_dscp.push_opt(p.ip_dscp);
-        r.ip_ecn.push_opt(p.ip_ecn);
-        r.ip_fragment.push_opt(has_ip.then_some(p.ip_fragment));
-        r.protocol.push_opt(p.protocol);
-        r.src_port.push_opt(p.src_port);
-        r.dst_port.push_opt(p.dst_port);
-        r.payload_bytes.push_opt(p.payload_bytes);
-        let t = p.tcp.as_ref();
-        r.tcp_seq.push_opt(t.map(|t| t.seq));
-        r.tcp_ack.push_opt(t.filter(|t| t.flags & crate::packet::flags::ACK != 0).map(|t| t.ack));
-        r.tcp_flags.push_opt(t.map(|t| t.flags));
-        r.tcp_window.push_opt(t.map(|t| t.window));
-        r.tcp_mss.push_opt(t.and_then(|t| t.mss));
-        r.tcp_wscale.push_opt(t.and_then(|t| t.wscale));
-        r.tcp_sack_permitted.push_opt(t.map(|t| t.sack_permitted));
-        r.tcp_sack.push(t.filter(|t| t.sack_blocks > 0).map(|t| &t.sack[..usize::from(t.sack_blocks)]));
-        r.tcp_tsval.push_opt(t.and_then(|t| t.timestamps).map(|t| t.0));
-        r.tcp_tsecr.push_opt(t.and_then(|t| t.timestamps).map(|t| t.1));
-        r.vlan.push_opt(p.vlan);
-        r.flow.push_opt(flow.map(|f| f.0));
-        r.direction.push_enum(flow.map_or(-1, |f| i8::from(f.1)));
-        r.stop.push_enum(p.stop as i8);
-        r.stop_layer.push_enum(p.stop_layer as i8);
+        self.block.push(Row {
+            packet: *p,
+            t_ns: p.time_ns.and_then(|t| t.checked_sub(start_ns)),
+            flow,
+            src: has_ip.then(|| self.src_keys.get(p.src, &mut self.columns.ip_src)),
+            dst: has_ip.then(|| self.dst_keys.get(p.dst, &mut self.columns.ip_dst)),
+        });
+        if self.block.len() >= BLOCK {
+            self.write_block();
+        }
+    }
+
+    fn write_block(&mut self) {
+        let (c, rows) = (&mut self.columns, &self.block[..]);
+        c.packet.fill(rows, |r| r.packet.number);
+        c.time.fill_opt(rows, |r| r.packet.time_ns);
+        c.t_ns.fill_opt(rows, |r| r.t_ns);
+        c.wire_bytes.fill(rows, |r| r.packet.wire_bytes);
+        c.captured_bytes.fill(rows, |r| r.packet.captured_bytes);
+        c.ip_version.fill_opt(rows, |r| Some(r.packet.ip_version).filter(|v| *v != 0));
+        c.ip_src.fill_keys(rows, |r| r.src);
+        c.ip_dst.fill_keys(rows, |r| r.dst);
+        c.ip_id.fill_opt(rows, |r| r.packet.ip_id);
+        c.ip_ttl.fill_opt(rows, |r| r.packet.ip_ttl);
+        c.ip_dscp.fill_opt(rows, |r| r.packet.ip_dscp);
+        c.ip_ecn.fill_opt(rows, |r| r.packet.ip_ecn);
+        c.ip_fragment.fill_opt(rows, |r| (r.packet.ip_version != 0).then_some(r.packet.ip_fragment));
+        c.protocol.fill_opt(rows, |r| r.packet.protocol);
+        c.src_port.fill_opt(rows, |r| r.packet.src_port);
+        c.dst_port.fill_opt(rows, |r| r.packet.dst_port);
+        c.payload_bytes.fill_opt(rows, |r| r.packet.payload_bytes);
+        c.tcp_seq.fill_opt(rows, |r| r.packet.tcp.as_ref().map(|t| t.seq));
+        c.tcp_ack.fill_opt(rows, |r| {
+            r.packet.tcp.as_ref().filter(|t| t.flags & crate::packet::flags::ACK != 0).map(|t| t.ack)
+        });
+        c.tcp_flags.fill_opt(rows, |r| r.packet.tcp.as_ref().map(|t| t.flags));
+        c.tcp_window.fill_opt(rows, |r| r.packet.tcp.as_ref().map(|t| t.window));
+        c.tcp_mss.fill_opt(rows, |r| r.packet.tcp.as_ref().and_then(|t| t.mss));
+        c.tcp_wscale.fill_opt(rows, |r| r.packet.tcp.as_ref().and_then(|t| t.wscale));
+        c.tcp_sack_permitted.fill_opt(rows, |r| r.packet.tcp.as_ref().map(|t| t.sack_permitted));
+        for r in rows {
+            c.tcp_sack.push(
+                r.packet.tcp.as_ref().filter(|t| t.sack_blocks > 0).map(|t| &t.sack[..usize::from(t.sack_blocks)]),
+            );
+        }
+        c.tcp_tsval.fill_opt(rows, |r| r.packet.tcp.as_ref().and_then(|t| t.timestamps).map(|t| t.0));
+        c.tcp_tsecr.fill_opt(rows, |r| r.packet.tcp.as_ref().and_then(|t| t.timestamps).map(|t| t.1));
+        c.vlan.fill_opt(rows, |r| r.packet.vlan);
+        c.flow.fill_opt(rows, |r| r.flow.map(|f| f.0));
+        c.direction.fill_enum(rows, |r| r.flow.map_or(-1, |f| i8::from(f.1)));
+        c.stop.fill_enum(rows, |r| r.packet.stop as i8);
+        c.stop_layer.fill_enum(rows, |r| r.packet.stop_layer as i8);
+        self.block.clear();
     }
 
     /// The rows as one batch; the table is empty afterwards.
     pub fn finish(&mut self) -> arrow_array::RecordBatch {
+        self.write_block();
         self.src_keys.clear();
         self.dst_keys.clear();
         self.len = 0;
-        self.rows.finish()
+        self.columns.finish()
+    }
+}
+
+/// The addresses' keys in one batch's dictionary; those met lately are found without hashing.
+#[derive(Debug, Default)]
+struct AddrKeys {
+    all: FxHashMap<Addr, i32>,
+    recent: [Option<(Addr, i32)>; 16],
+}
+
+impl AddrKeys {
+    #[inline]
+    fn get(&mut self, addr: Addr, column: &mut DictCol) -> i32 {
+        // The last bits of an address tell hosts of one network apart.
+        let recent = &mut self.recent[addr.bits as usize % 16];
+        match recent {
+            Some((a, key)) if *a == addr => *key,
+            _ => {
+                let key = *self.all.entry(addr).or_insert_with(|| column.intern(addr.to_string()));
+                *recent = Some((addr, key));
+                key
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.recent = [None; 16];
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Decoder<'a> {
     pub sink: &'a mut dyn Sink,
     pub state: &'a mut State,
     offset: u64,
+    /// Interface of the capture file, over the whole file.
+    pub interface: u32,
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
     depth: u32,
@@ -59,6 +61,7 @@ impl<'a> Decoder<'a> {
             sink,
             state,
             offset: record.offset,
+            interface: record.interface,
             fcs_bytes: record.fcs_bytes,
             depth: 0,
             unproven: false,
@@ -122,12 +125,17 @@ impl<'a> Decoder<'a> {
             self.note(NoteKind::Tunnel);
         }
         self.ip_packet = true;
-        self.carries = carries(&self.packet);
+        self.carries = most_telling(self.carries, carries(&self.packet));
         self.sink.packet(&self.packet);
     }
 
     fn note_stop(&mut self) {
-        match self.packet.stop {
+        self.note_of(self.packet.stop);
+    }
+
+    /// Count why decoding ended early.
+    pub fn note_of(&mut self, stop: Stop) {
+        match stop {
             Stop::SnaplenCut => self.note(NoteKind::SnaplenCut),
             Stop::LengthLies => self.note(NoteKind::LengthLies),
             Stop::BadHeader => self.note(NoteKind::BadHeader),
@@ -138,6 +146,15 @@ impl<'a> Decoder<'a> {
             // Both are ordinary traffic that the row's own column tells of.
             Stop::None | Stop::UnknownType | Stop::Fragment => {}
         }
+    }
+}
+
+/// Of the packets in an A-MSDU, TCP data comes before TCP ACKs, and these before the rest.
+fn most_telling(a: Carries, b: Carries) -> Carries {
+    match (a, b) {
+        (Carries::Unknown, b) => b,
+        (a, Carries::Unknown) => a,
+        (a, b) => a.min(b),
     }
 }
 

@@ -6,9 +6,11 @@ use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Mpdu, Stop};
+use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
 use super::llc;
+use super::mac_header;
 use super::view::View;
 
 /// What the capture says of the frame check sequence.
@@ -22,6 +24,15 @@ pub(super) struct Fcs {
 
 const FCS_BYTES: usize = 4;
 
+/// What a capture header says of the frame behind it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heard {
+    pub fcs: Fcs,
+    /// The body starts at a multiple of four bytes (radiotap's data pad).
+    pub padded: bool,
+    pub radio: Radio,
+}
+
 /// The frame behind a capture header that states its own length, which is at least `least` bytes.
 pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
@@ -33,70 +44,59 @@ pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least:
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    frame(d, v, Fcs::default(), false)
+    frame(d, v, &Heard::default())
 }
 
-/// `padded`: the body starts at a multiple of four bytes (radiotap's data pad).
-pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, fcs: Fcs, padded: bool) -> Found {
-    let at_end = fcs.at_end.or(d.fcs_bytes.map(|n| n > 0));
-    let failed = fcs.failed || (at_end == Some(true) && !check(v));
+/// The record's one frame: its packets are handed out, then itself.
+pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
+    let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0));
+    let failed = heard.fcs.failed || (at_end == Some(true) && !check(v));
     if failed {
         d.note(NoteKind::BadFcs);
         d.unproven = true;
     }
     let before = d.packet;
-    let (frame, body) = header(d, v, at_end, failed);
-    let found = checked(d, v, at_end, padded);
-    hand_out(d, frame, body);
+    let v = if at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
+    let mut frame = Frame {
+        number: d.packet.number,
+        time_ns: d.packet.time_ns,
+        mpdu_bytes: u32::try_from(v.wire() + FCS_BYTES).unwrap_or(u32::MAX),
+        fcs_ok: (at_end == Some(true) || failed).then_some(!failed),
+        radio: heard.radio,
+        ..Frame::default()
+    };
+    let mut header = mac_header::read(&mut frame, v);
+    if heard.padded {
+        let pad = header.next_multiple_of(4) - header;
+        header += pad;
+        frame.mpdu_bytes = frame.mpdu_bytes.saturating_sub(pad as u32);
+    }
+    let body = v.skip(header);
+    let found = inside(d, &frame, body, at_end.is_some());
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.
         d.packet = before;
-        return Found::Other;
+    } else {
+        if failed {
+            (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
+        }
+        d.finish(found);
+        d.packet = before;
     }
-    if failed {
-        (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
-    }
-    found
+    frame.carries = carries(d, &frame);
+    frame.ip_packet = d.ip_packet;
+    d.sink.frame(&frame, body.data());
+    Found::Other
 }
 
-/// The MAC header as a row of `frames`, and what was captured behind it.
-fn header<'a>(d: &Decoder<'_>, v: View<'a>, fcs_at_end: Option<bool>, failed: bool) -> (Frame, &'a [u8]) {
-    let body = if fcs_at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
-    let frame = Frame {
-        number: d.packet.number,
-        time_ns: d.packet.time_ns,
-        mpdu_bytes: u32::try_from(body.wire() + FCS_BYTES).unwrap_or(u32::MAX),
-        control: body.le16(0),
-        duration: body.le16(2),
-        address_1: body.array(4),
-        fcs_ok: (fcs_at_end == Some(true) || failed).then_some(!failed),
-        ..Frame::default()
-    };
-    (frame, body.data())
-}
-
-fn hand_out(d: &mut Decoder<'_>, mut frame: Frame, body: &[u8]) {
-    frame.carries = match frame.kind() {
+fn carries(d: &Decoder<'_>, frame: &Frame) -> Carries {
+    match frame.kind() {
         Some(control::MANAGEMENT) => Carries::Management,
         Some(control::CONTROL) => Carries::Control,
+        Some(control::DATA) if frame.has(control::NO_DATA) => Carries::Null,
+        Some(control::DATA) if frame.has(control::PROTECTED) && d.carries == Carries::Unknown => Carries::Protected,
         _ => d.carries,
-    };
-    frame.ip_packet = d.ip_packet;
-    d.sink.frame(&frame, body);
-}
-
-fn checked(d: &mut Decoder<'_>, v: View<'_>, fcs_at_end: Option<bool>, padded: bool) -> Found {
-    let v = if fcs_at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
-    let Some(fc) = v.le16(0) else {
-        return d.damaged(v.lack(2), Layer::Link);
-    };
-    if fc & control::VERSION != 0 {
-        return d.damaged(Stop::BadHeader, Layer::Link);
     }
-    if fc & control::TYPE != control::DATA || fc & control::NO_DATA != 0 {
-        return Found::Other;
-    }
-    data(d, fc, v, padded, fcs_at_end.is_some())
 }
 
 /// Whether the FCS is right; true when it was not captured.
@@ -112,48 +112,45 @@ fn check(v: View<'_>) -> bool {
     crc.sum() == u32::from_le_bytes(fcs)
 }
 
-fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool) -> Found {
-    const ADDRESSES_3: usize = 24;
-    let four = fc & control::TO_DS != 0 && fc & control::FROM_DS != 0;
-    let mut header = if four { ADDRESSES_3 + 6 } else { ADDRESSES_3 };
-    let (Some(ra), Some(ta), Some(seq_ctl)) = (v.array::<6>(4), v.array::<6>(10), v.le16(22)) else {
-        return d.damaged(v.lack(ADDRESSES_3), Layer::Link);
-    };
-    let mut qos = 0;
-    if fc & control::QOS != 0 {
-        let Some(field) = v.le16(header) else {
-            return d.damaged(v.lack(header + 2), Layer::Link);
-        };
-        qos = field;
-        header += if fc & control::ORDER != 0 { 6 } else { 2 };
+/// The packets inside a frame.
+fn inside(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -> Found {
+    if frame.stop != Stop::None && frame.control.is_none() {
+        return d.damaged(frame.stop, Layer::Link);
     }
-    if padded {
-        header = header.next_multiple_of(4);
-    }
-    let tid = (qos & qos::TID) as u8;
-    d.packet.mpdu = Some(Mpdu { ta, ra, seq_ctl, tid, retry: fc & control::RETRY != 0 });
-    if fc & control::PROTECTED != 0 {
-        d.note(NoteKind::Encrypted);
+    if !frame.is_data() || frame.has(control::NO_DATA) {
+        d.note_of(frame.stop);
         return Found::Other;
     }
-    if seq_ctl & 0x000f != 0 && !d.unproven {
+    data(d, frame, body, fcs_known)
+}
+
+fn data(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -> Found {
+    if let (Some(ra), Some(ta), Some(seq_ctl)) = (frame.address_1, frame.address_2, frame.seq_ctl) {
+        d.packet.mpdu = Some(Mpdu { ta, ra, seq_ctl, tid: frame.tid().unwrap_or(0), retry: frame.retry() });
+    }
+    if frame.has(control::PROTECTED) {
+        d.note(NoteKind::Encrypted);
+        d.note_of(frame.stop);
+        return Found::Other;
+    }
+    if frame.fragment().is_some_and(|n| n != 0) && !d.unproven {
         // The LLC header was in the first fragment. (In a damaged frame the number itself may be the damage.)
         d.note(NoteKind::WlanFragment);
         return Found::Other;
     }
-    if v.data().len() < header {
-        return d.damaged(v.lack(header), Layer::Link);
+    if frame.stop != Stop::None {
+        return d.damaged(frame.stop, Layer::Link);
     }
-    let mesh = qos & qos::MESH != 0 && fc & control::FROM_DS != 0;
-    if fc & control::MORE_FRAGMENTS != 0 {
+    let qos = frame.qos.unwrap_or(0);
+    let mesh = qos & qos::MESH != 0 && frame.has(control::FROM_DS);
+    if frame.has(control::MORE_FRAGMENTS) {
         d.note(NoteKind::WlanFragment);
         d.stop(Stop::Fragment, Layer::Link);
-        return match msdu(d, v.skip(header), mesh) {
+        return match msdu(d, body, mesh) {
             Found::Row => Found::Row,
             Found::Other => d.other(),
         };
     }
-    let body = v.skip(header);
     if qos & qos::AMSDU != 0 && !d.unproven {
         amsdu(d, body, mesh, fcs_known)
     } else {
@@ -166,7 +163,11 @@ fn data(d: &mut Decoder<'_>, fc: u16, v: View<'_>, padded: bool, fcs_known: bool
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
     let length = v.u8(0).map_or(0, mesh_control);
     let behind = v.skip(length);
-    llc::llc(d, if mesh || behind.array(0) == Some(llc::SNAP_HEADER) { behind } else { v })
+    let found = llc::llc(d, if mesh || behind.array(0) == Some(llc::SNAP_HEADER) { behind } else { v });
+    if found == Found::Other && d.carries == Carries::Unknown && !d.unproven {
+        d.carries = Carries::Other;
+    }
+    found
 }
 
 /// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set

@@ -5,7 +5,7 @@ use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
-use super::dot11::{self, Fcs};
+use super::dot11::{self, Fcs, Heard};
 use super::view::View;
 use super::{link, link_type};
 
@@ -40,7 +40,7 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     match u16::try_from(inner) {
         Ok(link_type::IEEE802_11) => {
             let fcs = fcs(d, fields, flags & ALIGNED != 0);
-            dot11::frame(d, frame, fcs, false)
+            dot11::frame(d, frame, &Heard { fcs, ..Heard::default() })
         }
         Ok(inner) => link(d, inner, frame),
         Err(_) => d.damaged(Stop::UnknownType, Layer::Link),

@@ -2,9 +2,10 @@
 
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop};
+use crate::phy::{rates, Phy, Ppdu, Radio};
 
 use super::decoder::{Decoder, Found};
-use super::dot11::{self, Fcs};
+use super::dot11::{self, Fcs, Heard};
 use super::view::View;
 
 /// Version, pad, length, first present word.
@@ -52,9 +53,16 @@ const FIELD_BITS: u32 = RADIOTAP_NAMESPACE - 1;
 
 /// Bits of the flags field.
 mod flag {
+    pub const SHORT_PREAMBLE: u8 = 0x02;
     pub const FCS_AT_END: u8 = 0x10;
     pub const DATA_PAD: u8 = 0x20;
     pub const BAD_FCS: u8 = 0x40;
+}
+
+/// Bits of the channel field's flags.
+mod channel_flag {
+    pub const HALF: u16 = 0x4000;
+    pub const QUARTER: u16 = 0x8000;
 }
 
 pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
@@ -72,20 +80,114 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(Stop::SnaplenCut, Layer::Link);
     }
     let header = v.clip(length);
-    let mut flags = None;
+    let mut heard = Heard::default();
     let whole = walk(header, |bit, at| {
-        if bit == FLAGS {
-            flags = header.u8(at);
-        }
-        bit < FLAGS
+        take(&mut heard, bit, header.skip(at));
+        true
     });
     if whole.is_none() {
         d.note(NoteKind::RadiotapMalformed);
     }
-    let fcs = flags
-        .map_or(Fcs::default(), |f| Fcs { at_end: Some(f & flag::FCS_AT_END != 0), failed: f & flag::BAD_FCS != 0 });
-    let padded = flags.is_some_and(|f| f & flag::DATA_PAD != 0);
-    dot11::frame(d, v.skip(length), fcs, padded)
+    settle(&mut heard.radio.ppdu);
+    dot11::frame(d, v.skip(length), &heard)
+}
+
+/// One field, `v` beginning with it. Of fields that come again, once an antenna, the first counts.
+fn take(heard: &mut Heard, bit: usize, v: View<'_>) {
+    let radio = &mut heard.radio;
+    let ppdu = &mut radio.ppdu;
+    let signed = || v.u8(0).map(|b| b as i8);
+    match bit {
+        0 => radio.tsf_us = radio.tsf_us.or(v.array(0).map(u64::from_le_bytes)),
+        FLAGS => {
+            let Some(flags) = v.u8(0) else { return };
+            heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
+            heard.padded = flags & flag::DATA_PAD != 0;
+            ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+        }
+        2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
+        3 => channel(ppdu, v),
+        5 => radio.signal_dbm = radio.signal_dbm.or(signed()),
+        6 => radio.noise_dbm = radio.noise_dbm.or(signed()),
+        11 => radio.antenna = radio.antenna.or(v.u8(0)),
+        15 => radio.transmitted = true,
+        19 => ht(ppdu, v),
+        20 => ampdu(radio, v),
+        21 => vht(ppdu, v),
+        _ => {}
+    }
+}
+
+fn channel(ppdu: &mut Ppdu, v: View<'_>) {
+    let (Some(mhz), Some(flags)) = (v.le16(0), v.le16(2)) else { return };
+    ppdu.channel_mhz = Some(mhz).filter(|&f| f != 0);
+    if flags & channel_flag::HALF != 0 {
+        ppdu.width_mhz = Some(10);
+    } else if flags & channel_flag::QUARTER != 0 {
+        ppdu.width_mhz = Some(5);
+    }
+}
+
+/// radiotap.org/fields/MCS.
+fn ht(ppdu: &mut Ppdu, v: View<'_>) {
+    let Some([known, flags, mcs]) = v.array(0) else { return };
+    ppdu.phy = Some(Phy::N);
+    let knows = |bit: u8| known & bit != 0;
+    ppdu.width_mhz = knows(0x01).then_some(if flags & 3 == 1 { 40 } else { 20 });
+    ppdu.mcs = knows(0x02).then_some(mcs);
+    ppdu.streams = ppdu.mcs.and_then(rates::ht_streams);
+    ppdu.guard_ns = knows(0x04).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
+    ppdu.greenfield = knows(0x08).then_some(flags & 0x08 != 0);
+    ppdu.ldpc = knows(0x10).then_some(flags & 0x10 != 0);
+    ppdu.stbc = knows(0x20).then_some(flags >> 5 & 3);
+    ppdu.extension_streams = knows(0x40).then_some((known >> 6 & 2) | flags >> 7);
+    ppdu.rate_mbps = match (ppdu.mcs, ppdu.width_mhz, ppdu.guard_ns) {
+        (Some(mcs), Some(width), Some(guard)) => rates::ht(mcs, width, guard),
+        _ => None,
+    };
+}
+
+/// radiotap.org/fields/A-MPDU status.
+fn ampdu(radio: &mut Radio, v: View<'_>) {
+    radio.ampdu = v.le32(0);
+    radio.ampdu_last = v.le16(4).filter(|f| f & 0x0004 != 0).map(|f| f & 0x0008 != 0);
+}
+
+/// radiotap.org/fields/VHT.
+fn vht(ppdu: &mut Ppdu, v: View<'_>) {
+    let (Some(known), Some([flags, bandwidth, first])) = (v.le16(0), v.array(2)) else { return };
+    ppdu.phy = Some(Phy::Ac);
+    let knows = |bit: u16| known & bit != 0;
+    ppdu.stbc = knows(0x0001).then_some(flags & 1);
+    ppdu.guard_ns = knows(0x0004).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
+    ppdu.width_mhz = match bandwidth & 0x1f {
+        _ if !knows(0x0040) => None,
+        0 | 2 | 3 | 7..=10 | 18..=25 => Some(20),
+        1 | 5 | 6 | 14..=17 => Some(40),
+        4 | 12 | 13 => Some(80),
+        11 => Some(160),
+        _ => None,
+    };
+    ppdu.streams = Some(first & 0xf).filter(|&n| n != 0);
+    ppdu.mcs = ppdu.streams.map(|_| first >> 4);
+    ppdu.ldpc = v.u8(8).filter(|_| ppdu.streams.is_some()).map(|c| c & 1 != 0);
+    ppdu.rate_mbps = match (ppdu.mcs, ppdu.streams, ppdu.width_mhz, ppdu.guard_ns) {
+        (Some(mcs), Some(streams), Some(width), Some(guard)) => rates::vht(mcs, streams, width, guard),
+        _ => None,
+    };
+}
+
+/// The PHY of a frame without an MCS, by its rate and band.
+fn settle(ppdu: &mut Ppdu) {
+    if ppdu.phy.is_some() {
+        return;
+    }
+    let five = ppdu.channel_mhz.map(|f| f > 4000);
+    ppdu.phy = match ppdu.rate_mbps {
+        Some(1.0 | 2.0 | 5.5 | 11.0) => Some(Phy::B),
+        Some(_) => five.map(|five| if five { Phy::A } else { Phy::G }),
+        None => None,
+    };
 }
 
 /// Call `field` with the bit and offset of each field until it returns false; None when the fields do not fit.
