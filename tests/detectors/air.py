@@ -169,6 +169,8 @@ class World:
     back: Channel | None = None
     data_bytes: int = DATA_BYTES
     noise_db: float = 1.5
+    #: Share of all frames, MAC ACKs too, that the sniffer misses.
+    deaf: float = 0.0
     #: No two frames ever tie: for worlds that show channel errors only.
     ties: bool = True
 
@@ -314,7 +316,7 @@ class Air:
         m.attempts += 1
         m.size = size
         heard = w.collided if tie else (ok or self.rng.random() < w.seen)
-        if heard:
+        if heard and self.rng.random() >= w.deaf:
             m.packets.append(len(self.frames) + 1)
             m.rates.append(rate)
             m.times.append(t)
@@ -326,7 +328,7 @@ class Air:
                     m.number,
                 )
             )  # fmt: skip
-        if ok:
+        if ok and self.rng.random() >= w.deaf:
             t_ack = t + length + SIFS_US
             m.ack = (len(self.frames) + 1, t_ack)
             self.frames.append(
@@ -360,9 +362,14 @@ class Air:
     def _exchanges(self) -> pa.Table:
         m = sorted((x for x in self.msdus if x.packets), key=lambda x: x.packets[0])
         retry = {x.packet: x.retry for x in self.frames}
-        # As a tracker would: a retry heard first tells of one attempt before it.
+        # As a tracker would: a retry heard first tells of one attempt before it, an ACK of the delivery, four attempts
+        # without one of a drop.
         inferred = [int(retry[x.packets[0]]) for x in m]
-        wasted = [sum(x.airtimes[: -1 if x.outcome == "delivered" else None]) for x in m]
+        told = [
+            "delivered" if x.ack else "dropped" if x.outcome == "dropped" and len(x.packets) >= 4 else "unknown"
+            for x in m
+        ]
+        wasted = [sum(x.airtimes[: None if t == "dropped" else -1]) for x, t in zip(m, told, strict=True)]
         return columns("exchanges", {
             "capture": ["test.pcap"] * len(m), "ta": [B if x.kind == "ack" else A for x in m],
             "ra": [A if x.kind == "ack" else B for x in m], "seq": [x.seq for x in m],
@@ -374,7 +381,7 @@ class Air:
             "attempts": [len(x.packets) + i for x, i in zip(m, inferred, strict=True)], "attempts_inferred": inferred,
             "inferred_by": ["retry_bit" if i else None for i in inferred],
             "rates_mbps": pa.array([x.rates for x in m], pa.list_(pa.float64())),
-            "acked": [x.outcome == "delivered" for x in m], "outcome": [x.outcome for x in m],
+            "acked": [{"delivered": True, "dropped": False, "unknown": None}[t] for t in told], "outcome": told,
             "airtime_us": [sum(x.airtimes) for x in m], "wasted_us": wasted, "mpdu_bytes": [x.size for x in m],
             "carries": [{"data": "tcp_data", "ack": "tcp_ack", "udp": "udp"}[x.kind] for x in m],
             "tcp_kind": [{"data": "data", "ack": "ack", "udp": None}[x.kind] for x in m],
@@ -399,7 +406,7 @@ class Air:
 
     def pcap(self, path: Path) -> None:
         """The same as a radiotap capture, stamped at the start of each frame."""
-        from scapy.layers.dot11 import Dot11, Dot11FCS, RadioTap
+        from scapy.layers.dot11 import Dot11FCS, RadioTap
         from scapy.layers.inet import IP, TCP, UDP
         from scapy.layers.l2 import LLC, SNAP
         from scapy.utils import PcapWriter
@@ -439,5 +446,3 @@ class Air:
                 packet = RadioTap(raw)
                 packet.time = 1_700_000_000 + f.t_us / 1e6
                 out.write(packet)
-        if Dot11 is None:
-            raise AssertionError

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, enum_mask, groups, make_finding, vector
+from wlanlens.detectors._common import (
+    EVIDENCE_SHOWN,
+    NULL,
+    Array,
+    Facts,
+    count,
+    enum_mask,
+    groups,
+    make_finding,
+    most,
+    time,
+    vector,
+)
 from wlanlens.finding import Finding, Undecided, Value
 
 if TYPE_CHECKING:
@@ -366,6 +378,33 @@ class Air:
             evidence={"frames": numbers, "segments": segments},
             sentence=sentence,
             display_filter=f"{who} && frame.number >= {numbers[0]} && frame.number <= {numbers[-1]}",
+        )
+
+    def rest(self, code: str, found: Sequence[Finding]) -> Iterator[Finding]:
+        """The costliest findings, and one that sums up those beyond `FINDINGS_MOST`."""
+        listed, others = most(np.array([f.cost_s for f in found]))
+        yield from (found[i] for i in listed.tolist())
+        if not len(others):
+            return
+        more = [found[i] for i in others.tolist()]
+        cost_s = sum(f.cost_s for f in more)
+        shown = [row for f in more[:EVIDENCE_SHOWN] for row in f.rows("frames")[:1]]
+        pairs = len({f.subject for f in more})
+        yield make_finding(
+            code=code,
+            t_start_ns=min(f.t_start_ns for f in more),
+            t_end_ns=max(f.t_end_ns for f in more),
+            capture=more[0].capture,
+            subject=count(pairs, "more station pair"),
+            cost_s=min(cost_s, self._facts.trace.duration_ns / 1e9),
+            life_s=self._facts.trace.duration_ns / 1e9,
+            confidence=0.9,
+            values={"cases_count": len(more), "pairs_count": pairs},
+            evidence={"frames": shown},
+            sentence=(
+                f"{count(len(more), 'more case')} of {count(pairs, 'station pair')}, each cheaper than those listed, cost "
+                f"{time(cost_s)} in all."
+            ),
         )
 
     def undecided(self, code: str, pairs: list[int], sentence: str) -> Undecided:

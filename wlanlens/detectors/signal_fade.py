@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._air import Air, binomial_tail, chance
-from wlanlens.detectors._common import NULL, Array, Facts, at, groups, most, time
+from wlanlens.detectors._common import NULL, Array, Facts, at, groups, time
 from wlanlens.finding import Finding
 from wlanlens.registry import detector
 
@@ -69,9 +69,7 @@ def signal_fade(
     fades: list[_Fade] = []
     for station, low in _drops(air, drop_db_ratio, int(bin_ms * 1e6), least_frames_count):
         fades += _hurting(air, station, low, failed_factor, chance_share)
-    listed, _ = most(np.array([f.cost_s for f in fades]))
-    for i in listed.tolist():
-        yield _finding(air, fades[i])
+    yield from air.rest("signal_fade", [_finding(air, fade) for fade in fades])
 
 
 @dataclass
