@@ -234,6 +234,7 @@ class Air:
         self.rng = np.random.default_rng(seed)
         self.frames: list[Frame] = []
         self.msdus: list[Msdu] = []
+        self.ties = 0
         self.retransmissions: list[tuple[int, float, int]] = []
         self._run()
 
@@ -271,6 +272,7 @@ class Air:
             senders = [s for s in ready if s.backoff == slots]
             for s in ready:
                 s.backoff -= slots
+            self.ties += len(senders) > 1
             busy = 0.0
             for s in senders:
                 ok, length = self._attempt(s, t, len(senders) > 1)

@@ -88,11 +88,13 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "independent, very deaf": lambda seed: fast(even(0.9), ties=False, deaf=0.4),
     "collisions, deaf": lambda seed: fast(FLOOR, deaf=0.1),
     "UDP": lambda seed: fast(even(0.993), udp=True),
+    "UDP, poor": lambda seed: fast(even(0.93), udp=True),
     # Rate control.
     "thrashing a": lambda seed: World(30, Thrashing(10, 5), Thrashing(10, 5), WEAK, limit=8),
     "thrashing a, 10": lambda seed: World(30, Thrashing(10, 7), Thrashing(10, 7), WEAK, limit=10),
     "thrashing b": lambda seed: World(30, Thrashing(3, 4), Fixed(1.0), POOR, limit=8),
     "thrashing c": lambda seed: World(30, Thrashing(6, 7), Fixed(1.0), POOR, limit=10),
+    "thrashing b, fixed": lambda seed: World(30, Fixed(1.0), Fixed(1.0), POOR, limit=8),
     "ARF": lambda seed: World(30, Arf(), Arf(), WEAK),
     "AARF": lambda seed: World(30, Arf(True), Arf(True), WEAK),
     "ARF, poor": lambda seed: World(30, Arf(), Arf(), POOR),

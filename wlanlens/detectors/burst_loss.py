@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import INFERRED_MOST, Air, chance, normal_tail, poisson_tail
+from wlanlens.detectors._air import INFERRED_MOST, Air, attempt_us, chance, normal_tail, poisson_tail
 from wlanlens.detectors._common import NULL, Array, Facts, count, groups, time
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
@@ -37,9 +37,9 @@ def burst_loss(
     -------------
     Links on which bad frames follow each other more often than independent errors do: frame error rate (FER), mean and
     longest burst of bad frames, packet loss, mean and longest burst of lost packets, and the two-state channel (Gilbert,
-    Elliott) that fits: p from good to bad, r back. The cost is the airtime of the bad frames that independent errors,
-    beginning as often, would not have made, or of the packets lost behind the first of each burst, if that is more.
-    What TCP then waits is a cost of its own findings.
+    Elliott) that fits: p from good to bad, r back. The cost is the time of the bad frames (airtime, spaces, backoff that
+    doubles) that independent errors, beginning as often, would not have made, or of the packets lost behind the first of
+    each burst, if that is more. What TCP then waits is a cost of its own findings.
 
     Why it happens
     --------------
@@ -114,7 +114,7 @@ class _Trials:
     exchange: Array
     packet: Array
     stratum: Array
-    airtime_us: Array
+    took_us: Array
 
 
 @dataclass
@@ -183,9 +183,11 @@ def _trials(air: Air) -> _Trials:
     size = np.diff(np.append(start, len(at)))
     known = np.add.reduceat((bad >= 0).astype(np.int64), start) if len(start) else size
     failed = np.add.reduceat((bad == 1).astype(np.int64), start) if len(start) else size
+    # An A-MPDU costs its airtime, and one backoff.
     airtime = np.add.reduceat(np.nan_to_num(a.airtime_us[source]), start) if len(start) else np.zeros(0)
-    kind = np.nan_to_num(a.rate_mbps[source[start]], nan=0.0) * 64
-    length = np.log2(np.maximum(a.mpdu_bytes[source[start]], 1)).astype(np.int64)
+    first = source[start]
+    kind = np.nan_to_num(a.rate_mbps[first], nan=0.0) * 64
+    length = np.log2(np.maximum(a.mpdu_bytes[first], 1)).astype(np.int64)
     return _Trials(
         pair=pair[start],
         bad=np.where(known == 0, -1, (2 * failed >= known).astype(np.int64)),
@@ -193,7 +195,7 @@ def _trials(air: Air) -> _Trials:
         exchange=exchange[start],
         packet=packet[start],
         stratum=kind.astype(np.int64) * 32 + np.where(size > 1, 31, length),
-        airtime_us=airtime,
+        took_us=attempt_us(airtime, a.rate_mbps[first], a.nth[first]),
     )
 
 
@@ -212,7 +214,7 @@ def _bursts(trials: _Trials, part: slice) -> _Bursts:
     total, bursts = int(bad.sum()), int(runs.sum())
     by_chance = total / max(1.0, total - expected)
     excess = max(0.0, total - bursts * by_chance)
-    wasted = trials.airtime_us[known][bad]
+    wasted = trials.took_us[known][bad]
     order = np.argsort(np.where(runs, -length, 0), kind="stable")[:20]
     return _Bursts(
         pair=int(trials.pair[part.start]),
@@ -251,14 +253,15 @@ def _losses(air: Air, pair: int) -> _Losses:
     share, longest = float(dropped.mean()), int(runs.max())
     # So many runs of that length or more would begin among independent losses.
     by_chance = len(settled) * (1 - share) * share**longest if share < 1 else math.inf
-    inner = dropped & np.concatenate(([False], dropped[:-1]))
+    a, inner = air.attempts, dropped & np.concatenate(([False], dropped[:-1]))
+    lost = air.attempts_of(settled[inner])
     return _Losses(
         dropped=settled[dropped],
         share=share,
         mean=float(runs.mean()),
         longest=longest,
         p_value=min(1.0, by_chance) if longest >= _LONG else 1.0,
-        cost_s=float(np.nansum(e.airtime_us[settled[inner]])) / 1e6,
+        cost_s=float(attempt_us(np.nan_to_num(a.airtime_us[lost]), a.rate_mbps[lost], a.nth[lost]).sum()) / 1e6,
     )
 
 
@@ -311,5 +314,5 @@ def _finding(air: Air, trials: _Trials, b: _Bursts, losses: _Losses, runs: bool)
         values=values,
         evidence=b.evidence,
         segments=packets,
-        sentence=f"{air.subject(b.pair)}: {what}; the frames too many took {time(cost_s)} of air.",
+        sentence=f"{air.subject(b.pair)}: {what}; the frames too many cost {time(cost_s)}.",
     )
