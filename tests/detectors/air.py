@@ -10,6 +10,8 @@ and doubled as in IEEE 802.11-2020 10.3; whoever's counters end in the same slot
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -407,44 +409,46 @@ class Air:
         })  # fmt: skip
 
     def pcap(self, path: Path) -> None:
-        """The same as a radiotap capture, stamped at the start of each frame."""
-        from scapy.layers.dot11 import Dot11FCS, RadioTap
+        """The same as a radiotap capture: TSFT at the start of each frame, the record's stamp at its end."""
+        mpdus = {(kind, ta): self._mpdu(kind, ta) for kind, ta in {(f.kind, f.ta or "") for f in self.frames}}
+        with path.open("wb") as out:
+            out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 127))
+            for f in self.frames:
+                # TSFT, Flags (FCS at the end, bad FCS), Rate, Channel (CCK, 2 GHz), antenna signal.
+                tap = struct.pack(
+                    "<BxHIQBBHHb", 0, 23, 0b101111, 1_000_000 + int(f.t_us), 0x10 if f.fcs_ok else 0x50, round(f.rate * 2),
+                    2412, 0x00A0, round(f.signal),
+                )  # fmt: skip
+                mpdu = bytearray(mpdus[f.kind, f.ta or ""])
+                if f.ta is None:
+                    mpdu[4:10] = bytes.fromhex(f.ra.replace(":", ""))
+                else:
+                    mpdu[1] |= 8 * f.retry
+                    mpdu[22:24] = struct.pack("<H", f.seq << 4)
+                    if f.kind != "udp":
+                        at, number = (56, f.number) if f.kind == "data" else (60, f.number + 1)
+                        mpdu[at : at + 4] = struct.pack(">I", 1 + 1448 * number)
+                mpdu += struct.pack("<I", zlib.crc32(mpdu) ^ (0 if f.fcs_ok else 1))
+                raw = tap + bytes(mpdu)
+                s, ns = divmod(round((f.t_us + f.airtime) * 1e3), 10**9)
+                out.write(struct.pack("<IIII", 1_700_000_000 + s, ns, len(raw), len(raw)) + raw)
+
+    @staticmethod
+    def _mpdu(kind: str, ta: str) -> bytes:
+        """An MPDU of a kind, without its FCS; numbers are filled in later."""
+        from scapy.layers.dot11 import Dot11
         from scapy.layers.inet import IP, TCP, UDP
         from scapy.layers.l2 import LLC, SNAP
-        from scapy.utils import PcapWriter
 
-        with PcapWriter(str(path), linktype=127, sync=False, nano=True) as out:
-            for f in self.frames:
-                tap = RadioTap(
-                    present="TSFT+Flags+Rate+Channel+dBm_AntSignal",
-                    mac_timestamp=1_000_000 + int(f.t_us),
-                    Flags="FCS" if f.fcs_ok else "FCS+badFCS",
-                    Rate=f.rate,
-                    ChannelFrequency=2412,
-                    ChannelFlags="CCK+2GHz",
-                    dBm_AntSignal=round(f.signal),
-                )
-                if f.kind == "mac_ack":
-                    frame = Dot11FCS(type=1, subtype=13, addr1=f.ra)
-                else:
-                    way = {"FCfield": "to-DS" if f.ta == A else "from-DS"}
-                    if f.retry:
-                        way["FCfield"] += "+retry"
-                    src, dst = ("10.0.0.1", "10.0.0.2") if f.ta == A else ("10.0.0.2", "10.0.0.1")
-                    addresses = {"addr1": f.ra, "addr2": f.ta, "addr3": f.ra if f.ta == A else f.ta}
-                    if f.kind == "udp":
-                        inner = UDP(sport=40000, dport=5001) / bytes(1472)
-                    elif f.kind == "ack":
-                        inner = TCP(sport=5001, dport=40000, flags="A", seq=1, ack=1 + 1448 * (f.number + 1))
-                    else:
-                        inner = TCP(sport=40000, dport=5001, flags="A", seq=1 + 1448 * f.number, ack=1) / bytes(1448)
-                    inner = (
-                        LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst, id=f.number & 0xFFFF) / inner
-                    )
-                    frame = Dot11FCS(type=2, subtype=0, SC=f.seq << 4, **addresses, **way) / inner
-                raw = bytes(tap / frame)
-                if not f.fcs_ok:
-                    raw = raw[:-1] + bytes([raw[-1] ^ 0xFF])
-                packet = RadioTap(raw)
-                packet.time = 1_700_000_000 + f.t_us / 1e6
-                out.write(packet)
+        if kind == "mac_ack":
+            return bytes(Dot11(type=1, subtype=13, addr1=A))
+        src, dst = ("10.0.0.1", "10.0.0.2") if ta == A else ("10.0.0.2", "10.0.0.1")
+        stamps = [("NOP", None), ("NOP", None), ("Timestamp", (1, 1))]
+        inner = {
+            "udp": UDP(sport=40000, dport=5001) / bytes(1472),
+            "data": TCP(sport=40000, dport=5001, flags="A", seq=1, ack=1, options=stamps) / bytes(1448),
+            "ack": TCP(sport=5001, dport=40000, flags="A", seq=1, ack=1, options=stamps),
+        }[kind]
+        # To DS from the station, From DS to it: the access point is B.
+        mac = Dot11(type=2, subtype=0, FCfield=1 if ta == A else 2, addr1=B if ta == A else A, addr2=ta, addr3=B)
+        return bytes(mac / LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst) / inner)

@@ -36,6 +36,8 @@ _DSSS = (1.0, 2.0, 5.5, 11.0)
 #: What an attempt costs beside its own airtime, us. DSSS with long preamble: DIFS 50, SIFS 10, an ACK at 2 Mbit/s 248.
 #: OFDM: DIFS 34, SIFS 16, an ACK at 24 Mbit/s 28.
 DSSS_OVERHEAD_US, OFDM_OVERHEAD_US = 308.0, 78.0
+#: Preambles, us, for an estimate of the airtime where the table has none.
+_DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US = 192.0, 20.0
 #: Slot and smallest contention window of both (IEEE 802.11-2020 Tables 15-7, 16-4 and 17-21); the largest is 1023.
 DSSS_SLOT_US, OFDM_SLOT_US, DSSS_CW, OFDM_CW, CW_MOST = 20.0, 9.0, 32, 16, 1024
 
@@ -204,17 +206,23 @@ class Air:
         def of_frame(values: Array, empty: float) -> Array:
             return np.where(known, values[row], empty) if len(values) else np.full(len(row), empty)
 
+        size = of_frame(f.mpdu_bytes, 0).astype(np.int64)
+        airtime = of_frame(f.airtime_us, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            about = np.where(is_dsss(rates), _DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US) + size * 8 / rates
+        airtime = np.where(np.isnan(airtime), about, airtime)
+        bad = np.where(last, settled[exchange], 1)
         made = Attempts(
             exchange=exchange,
             packet=packet,
             t_ns=of_frame(f.t_ns, NULL).astype(np.int64),
             nth=nth,
-            bad=np.where(last, settled[exchange], 1),
+            bad=bad,
             rate_mbps=rates,
             streams=of_frame(f.streams, np.nan),
             width_mhz=of_frame(f.width_mhz, np.nan),
-            airtime_us=of_frame(f.airtime_us, np.nan),
-            mpdu_bytes=of_frame(f.mpdu_bytes, 0).astype(np.int64),
+            airtime_us=airtime,
+            mpdu_bytes=size,
             signal_dbm=of_frame(f.signal_dbm, np.nan),
             ampdu=of_frame(f.ampdu, NULL).astype(np.int64),
         )
@@ -240,8 +248,10 @@ class Air:
             failed=(attempts > 1) | dropped,
             first_seen=of_frame(f.retry, -1)[first] == 0,
             lead=lead,
-            airtime_us=vector(table.column("airtime_us")),
-            wasted_us=vector(table.column("wasted_us")),
+            airtime_us=_or(vector(table.column("airtime_us")), np.bincount(exchange, airtime, len(first))),
+            wasted_us=_or(
+                vector(table.column("wasted_us")), np.bincount(exchange, np.where(bad == 1, airtime, 0.0), len(first))
+            ),
             mpdu_bytes=vector(table.column("mpdu_bytes")),
             tcp=np.where(kind == "data", 1, np.where(kind == "ack", 2, 0)).astype(np.int8),
             udp=enum_mask(table.column("carries"), ("udp",)),
@@ -414,6 +424,10 @@ class Air:
 
 def _pair(capture: Any, ta: Any, ra: Any) -> Any:
     return (capture << 48) + (ta << 24) + ra
+
+
+def _or(values: Array, others: Array) -> Array:
+    return np.where(np.isnan(values), others, values)
 
 
 def _floats(column: pa.ChunkedArray) -> Array:

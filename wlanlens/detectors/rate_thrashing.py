@@ -126,7 +126,6 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int) -> _Climbs |
     which = which[big >= 0.5 * np.quantile(big, 0.9)]
     mine = air.attempts_of(which)
     rate, bad, airtime = a.rate_mbps[mine], a.bad[mine], a.airtime_us[mine]
-    airtime = np.where(np.isnan(airtime), a.mpdu_bytes[mine] * 8 / rate, airtime)
     limit = int(np.minimum(e.attempts[which].max(), 32))
     best = _best(rate, bad, airtime, limit)
     if best is None:
