@@ -25,7 +25,7 @@ _LONG = 3
 def burst_loss(
     trace: Trace,
     *,
-    least_frames_count: int = 300,
+    least_frames_count: int = 200,
     least_fer_share: float = 0.01,
     burst_factor: float = 1.25,
     chance_share: float = 0.001,
@@ -55,8 +55,8 @@ def burst_loss(
     MSDUs. The null is errors that are independent, each rate, length class and stretch of 256 frames with its own
     chance: so rate probing, long frames and a drifting link are no bursts. Two bad frames in a row are counted against
     that (the worse of a normal and a Poisson p-value). A link that is dead for longer than such a stretch shows in its lost
-    packets: at least three in a row, more than independent losses of that share make.
-    `least_frames_count`: as many trials; `least_fer_share`: FER below 1 % costs too little to matter.
+    packets: at least three in a row (of one A-MPDU: one), more than independent losses of that share make.
+    `least_frames_count`: as many trials, in which 1 % makes two bad frames; `least_fer_share`: FER below 1 % costs too little to matter.
     `burst_factor`: the mean burst is so many times that of independent errors; 802.11b links that TCP got on well with
     had 1.04, those it did not 1.5 to 2.
     `chance_share`: the largest p-value, of 1000 healthy links one.
@@ -139,6 +139,8 @@ class _Bursts:
     bad: int
     bursts: int
     longest: int
+    longest_first: int
+    longest_last: int
     neighbours: int
     expected: float
     p_value: float
@@ -223,6 +225,8 @@ def _bursts(trials: _Trials, part: slice) -> _Bursts:
         bad=total,
         bursts=bursts,
         longest=int(length[longest]),
+        longest_first=int(trials.packet[known[first[longest]]]),
+        longest_last=int(trials.packet[known[first[longest] + length[longest] - 1]]),
         neighbours=neighbours,
         expected=expected,
         p_value=max(normal_tail(z), poisson_tail(neighbours, expected)),
@@ -250,16 +254,19 @@ def _losses(air: Air, pair: int) -> _Losses:
     runs = length[dropped[first]] if len(first) else length
     if not len(runs):
         return _Losses(settled[dropped], 0.0, 0.0, 0, 1.0, 0.0)
-    share, longest = float(dropped.mean()), int(runs.max())
+    # MPDUs that were first sent in one A-MPDU are lost together: one of them counts against chance.
+    alone = dropped[e.lead[settled]]
+    begin, size = groups(alone)
+    share, longest = float(alone.mean()), int(size[alone[begin]].max(initial=0))
     # So many runs of that length or more would begin among independent losses.
-    by_chance = len(settled) * (1 - share) * share**longest if share < 1 else math.inf
+    by_chance = len(alone) * (1 - share) * share**longest if share < 1 else math.inf
     a, inner = air.attempts, dropped & np.concatenate(([False], dropped[:-1]))
     lost = air.attempts_of(settled[inner])
     return _Losses(
         dropped=settled[dropped],
-        share=share,
+        share=float(dropped.mean()),
         mean=float(runs.mean()),
-        longest=longest,
+        longest=int(runs.max()),
         p_value=min(1.0, by_chance) if longest >= _LONG else 1.0,
         cost_s=float(attempt_us(np.nan_to_num(a.airtime_us[lost]), a.rate_mbps[lost], a.nth[lost]).sum()) / 1e6,
     )
@@ -274,6 +281,8 @@ def _finding(air: Air, trials: _Trials, b: _Bursts, losses: _Losses, runs: bool)
     resends, packets = air.tcp_resends(losses.dropped)
     cost_s = max(b.cost_s if runs else 0.0, losses.cost_s)
     lost = len(losses.dropped)
+    rows = air.frame_at(np.full(2, b.pair >> 48), np.array([b.longest_first, b.longest_last]))
+    at_s = [max(0, int(t)) / 1e9 for t in air.frames.t_ns[rows]] if (rows >= 0).all() else [0.0, 0.0]
     values: dict[str, float | int | str] = {
         "fer_share": b.fer,
         "frames_count": b.trials,
@@ -282,6 +291,8 @@ def _finding(air: Air, trials: _Trials, b: _Bursts, losses: _Losses, runs: bool)
         "mean_burst_packets": b.mean,
         "mean_burst_by_chance_packets": b.mean_by_chance,
         "longest_burst_count": b.longest,
+        "longest_burst_from_s": at_s[0],
+        "longest_burst_to_s": at_s[1],
         "longest_burst_of_two_states_packets": tail,
         "packet_loss_share": losses.share,
         "lost_packets_count": lost,
