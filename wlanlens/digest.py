@@ -178,7 +178,8 @@ def _dropped(stored: StoredTables) -> pa.Table:
     import pyarrow.compute as pc
 
     given_up = (
-        batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped")) for batch in stored.scan("exchanges")
+        batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
+        for batch in stored.scan("exchanges")
     )
     return pa.Table.from_batches(_at_most(given_up), tables.schema("exchanges")).unify_dictionaries()
 
