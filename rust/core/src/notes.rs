@@ -59,12 +59,12 @@ notes! {
     CompressedCut, "compressed_cut", Loss, "the compressed file ends too early; everything before was read";
     CompressedDamaged, "compressed_damaged", Loss, "the compressed data is damaged; everything before was read";
     ChecksumWrong, "checksum_wrong", Error, "the checksum of the compressed file is wrong: packets may be damaged";
-    TrailingBytes, "trailing_bytes", Info, "bytes behind the compressed data were ignored";
+    TrailingBytes, "trailing_bytes", Info, "bytes behind the end of the data were ignored";
     BlockDamaged, "block_damaged", Loss, "pcapng blocks whose length cannot be true were skipped up to the next sound block";
     BlockTrailer, "block_trailer", Error, "pcapng blocks whose two lengths differ; the first one was believed";
-    BlockShort, "block_short", Loss, "pcapng blocks too short for their fixed fields were lost";
-    BlockSkipped, "block_skipped", Info, "pcapng blocks that hold no packets (names, secrets, custom data) were skipped";
-    PacketOverBlock, "packet_over_block", Loss, "packets that claim more bytes than their block holds; the bytes of the block were kept";
+    BlockShort, "block_short", Loss, "blocks or records too short for their fixed fields were lost";
+    BlockSkipped, "block_skipped", Info, "blocks or records that hold no packets (names, secrets, custom data) were skipped";
+    PacketOverBlock, "packet_over_block", Loss, "packets that claim more bytes than their block or record holds; the bytes there were kept";
     UnknownInterface, "unknown_interface", Loss, "packets of an interface that the file does not describe were lost";
     TooManyInterfaces, "too_many_interfaces", Loss, "more interfaces than can be followed: packets of the later ones are lost";
     OptionsDamaged, "options_damaged", Loss, "options that run past their block were dropped";
@@ -73,6 +73,9 @@ notes! {
     SectionUnreadable, "section_unreadable", Loss, "a pcapng section of an unknown version was not read";
     TapDropped, "tap_dropped", Loss, "packets that the capturing system itself says it dropped";
     DropsImplausible, "drops_implausible", Error, "a count of dropped packets that cannot be true was ignored";
+    RecordsMissing, "records_missing", Loss, "the file header counts more packets than the file holds";
+    LocalTime, "local_time", Info, "the format gives local time without its zone; it was taken for UTC";
+    NoDate, "no_date", Error, "the capture's date is none: times count from 1970-01-01, their distances are right";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
     AckedUnseen, "acked_unseen", Loss, "ACKs of data that the capture never held: the tap missed packets";
     SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window: the segment is kept, but not followed";
@@ -92,6 +95,22 @@ notes! {
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
+    MissingSequence, "missing_sequence", Loss, "802.11 sequence numbers that were used and never captured: the sniffer missed their frames";
+    SequenceSkipped, "sequence_skipped", Info, "802.11 sequence counters that jumped too far to say what is missing";
+    LoneAck, "lone_ack", Loss, "802.11 ACKs of frames that the sniffer did not capture, or captured damaged";
+    BlockAckMalformed, "block_ack_malformed", Info, "Block Acks of an unknown form or cut short; what could be read counts";
+    NoSequence, "no_sequence", Info, "802.11 data and management frames cut before their sequence number: they are in no exchange";
+    ExchangesEvicted, "exchanges_evicted", Info, "802.11 exchanges settled early, or not made of missing frames, to keep memory flat";
+    UsbHeaderCut, "usb_header_cut", Loss, "USB records too short for the header of their link type; what was there was read";
+    UsbLengthLies, "usb_length_lies", Error, "USB records whose header claims lengths that cannot be true; only the record's own bytes were believed";
+    UsbTimeImplausible, "usb_time_implausible", Error, "usbmon headers with an impossible time; the container's stamp was used";
+    UsbUnknownEvent, "usb_unknown_event", Info, "USB records of an unknown event or transfer type; the columns are null";
+    UsbFrameSplit, "usb_frame_split", Info, "IP packets that go on in the next USB transfer; their first part is the row";
+    UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission";
+    UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured";
+    UrbEvicted, "urb_evicted", Loss, "URBs given up early to keep memory flat: a later completion stands alone";
+    UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again every 4096 s; times count from an unknown day";
+    UsbmonLine, "usbmon_line", Loss, "lines that are no usbmon record were skipped";
 }
 
 /// One counted note.

@@ -24,6 +24,8 @@ pub(super) struct Decoder<'a> {
     pub sink: &'a mut dyn Sink,
     pub state: &'a mut State,
     offset: u64,
+    /// Interface of the capture file, over the whole file.
+    pub interface: u32,
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
     depth: u32,
@@ -59,6 +61,7 @@ impl<'a> Decoder<'a> {
             sink,
             state,
             offset: record.offset,
+            interface: record.interface,
             fcs_bytes: record.fcs_bytes,
             depth: 0,
             unproven: false,

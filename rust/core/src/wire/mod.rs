@@ -4,6 +4,7 @@
 
 mod avs;
 pub mod beacon;
+pub mod block_ack;
 mod decoder;
 mod dot11;
 mod ethernet;
@@ -27,6 +28,10 @@ mod tcp;
 #[cfg(test)]
 mod testing;
 mod udp;
+mod usb;
+mod usb_net;
+mod usbmon;
+mod usbpcap;
 mod view;
 
 use crate::container::Record;
@@ -56,10 +61,13 @@ mod link_type {
     pub const IEEE802_11_PRISM: u16 = 119;
     pub const IEEE802_11_RADIOTAP: u16 = 127;
     pub const IEEE802_11_AVS: u16 = 163;
+    pub const USB_LINUX: u16 = 189;
     pub const PPI: u16 = 192;
     pub const PPP_WITH_DIR: u16 = 204;
+    pub const USB_LINUX_MMAPPED: u16 = 220;
     pub const IPV4: u16 = 228;
     pub const IPV6: u16 = 229;
+    pub const USBPCAP: u16 = 249;
     pub const LINUX_SLL2: u16 = 276;
 }
 
@@ -85,7 +93,9 @@ impl<F: FnMut(&Packet)> Sink for F {
 
 /// What decoding remembers from record to record.
 #[derive(Debug, Default)]
-pub struct State {}
+pub struct State {
+    usb: usb_net::State,
+}
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
 ///
@@ -132,6 +142,9 @@ fn decoder_of(link_type: u16) -> Option<LinkDecoder> {
         link_type::IEEE802_11_PRISM => prism::prism,
         link_type::IEEE802_11_AVS => avs::avs,
         link_type::PPI => ppi::ppi,
+        link_type::USB_LINUX => usbmon::short,
+        link_type::USB_LINUX_MMAPPED => usbmon::long,
+        link_type::USBPCAP => usbpcap::usbpcap,
         _ => return None,
     })
 }

@@ -15,6 +15,7 @@ pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
         fcs_bytes: None,
         outgoing: None,
         offset: 24,
+        radio: None,
     }
 }
 

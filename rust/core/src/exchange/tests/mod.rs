@@ -1,0 +1,1 @@
+//! Rules, each by hand-made frames.
