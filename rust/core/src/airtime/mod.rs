@@ -1,5 +1,7 @@
 //! Time on the air (TXTIME of every PHY) and the idle time between frames.
 
+pub mod txtime;
+
 use crate::frame::Frame;
 
 /// Fills `airtime_ns` and `ifs_ns` of the frames of one capture, in order.
