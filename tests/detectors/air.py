@@ -5,6 +5,9 @@ Station A sends TCP data (or UDP), station B its TCP ACKs, one for every `delack
 and doubled as in IEEE 802.11-2020 10.3; whoever's counters end in the same slot collide.
 """
 
+# Rate controls and channels are asked with more than each of them needs.
+# ruff: noqa: ARG002, ARG005
+
 from __future__ import annotations
 
 from collections import deque
@@ -426,7 +429,9 @@ class Air:
                         inner = TCP(sport=5001, dport=40000, flags="A", seq=1, ack=1 + 1448 * (f.number + 1))
                     else:
                         inner = TCP(sport=40000, dport=5001, flags="A", seq=1 + 1448 * f.number, ack=1) / bytes(1448)
-                    inner = LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst, id=f.number & 0xFFFF) / inner
+                    inner = (
+                        LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst, id=f.number & 0xFFFF) / inner
+                    )
                     frame = Dot11FCS(type=2, subtype=0, SC=f.seq << 4, **addresses, **way) / inner
                 raw = bytes(tap / frame)
                 if not f.fcs_ok:

@@ -57,10 +57,11 @@ class Frames(_Columns):
     fcs_ok: Array
     ampdu: Array
     rate_mbps: Array
+    streams: Array
+    width_mhz: Array
     signal_dbm: Array
     airtime_us: Array
     mpdu_bytes: Array
-    data: Array
 
 
 @dataclass
@@ -104,6 +105,8 @@ class Attempts(_Columns):
     nth: Array
     bad: Array
     rate_mbps: Array
+    streams: Array
+    width_mhz: Array
     airtime_us: Array
     mpdu_bytes: Array
     signal_dbm: Array
@@ -136,7 +139,6 @@ class Air:
         signal = _floats(table.column("signal_dbm"))[order]
         self._frame_key = key[order]
         t_ns, retry, fcs_ok, ampdu = whole
-        data = enum_mask(table.column("type"), ("data",)) & ~enum_mask(table.column("carries"), _NO_DATA)
         return Frames(
             capture=capture[order],
             packet=packet[order],
@@ -147,10 +149,11 @@ class Air:
             fcs_ok=fcs_ok,
             ampdu=ampdu,
             rate_mbps=vector(table.column("rate_mbps"))[order],
+            streams=_floats(table.column("streams"))[order],
+            width_mhz=_floats(table.column("width_mhz"))[order],
             signal_dbm=signal,
             airtime_us=vector(table.column("airtime_us"))[order],
             mpdu_bytes=vector(table.column("mpdu_bytes"))[order],
-            data=data[order],
         )
 
     def _read_exchanges(self) -> tuple[Exchanges, Attempts]:
@@ -196,6 +199,8 @@ class Air:
             nth=nth,
             bad=np.where(last, settled[exchange], 1),
             rate_mbps=rates,
+            streams=of_frame(f.streams, np.nan),
+            width_mhz=of_frame(f.width_mhz, np.nan),
             airtime_us=of_frame(f.airtime_us, np.nan),
             mpdu_bytes=of_frame(f.mpdu_bytes, 0).astype(np.int64),
             signal_dbm=of_frame(f.signal_dbm, np.nan),
@@ -304,20 +309,23 @@ class Air:
         trace, e = self._facts.trace, self.exchanges
         if not len(which) or not trace.has("segments"):
             return 0, []
-        rows = self._facts.rows("segments", ["packet", "rel_seq", "t_ns"], where={"kind": ("data",)})
+        rows = self._facts.rows("segments", ["packet", "rel_seq"], where={"kind": ("data",)})
         again = self._facts.rows("segments", ["packet", "rel_seq"], where={"transmission": ("retransmission",)})
         if not len(again):
             return 0, []
         lost = rows.take(np.isin(rows["packet"], e.first_packet[which]))
-        # A retransmission counts for the latest lost copy before it.
-        at = np.lexsort((again["packet"], again["rel_seq"], again.key))
-        again = again.take(at)
-        name = np.rec.fromarrays([again.key, again["rel_seq"], again["packet"]], names="key,seq,packet")
-        wanted = np.rec.fromarrays([lost.key, lost["rel_seq"], lost["packet"] + 1], names="key,seq,packet")
-        found = np.searchsorted(name, wanted)
-        inside = np.minimum(found, len(again) - 1)
-        same = (found < len(again)) & (again.key[inside] == lost.key) & (again["rel_seq"][inside] == lost["rel_seq"])
-        packets = np.unique(again["packet"][inside[same]])
+        # The next retransmission of the same bytes behind each lost copy, by one sort of both.
+        key = np.concatenate((again.key, lost.key))
+        seq, packet = (np.concatenate((again[name], lost[name])) for name in ("rel_seq", "packet"))
+        resent = np.arange(len(key)) < len(again)
+        order = np.lexsort((packet, seq, key))
+        key, seq, packet, resent = key[order], seq[order], packet[order], resent[order]
+        following = np.where(resent, np.arange(len(key)), len(key))
+        following = np.minimum.accumulate(following[::-1])[::-1]
+        here = np.flatnonzero(~resent & (following < len(key)))
+        there = following[here]
+        same = (key[there] == key[here]) & (seq[there] == seq[here])
+        packets = np.unique(packet[there[same]])
         return len(packets), [int(p) for p in packets]
 
     # Saying.
