@@ -19,7 +19,8 @@ __all__ = ["Note", "Trace", "align"]
 
 
 #: Tables of a trace in memory that are made from the captures' when first asked for.
-_DERIVED = ("ledger", "quality", "airtime", "stations")
+_AIR = ("airtime", "stations")
+_DERIVED = ("ledger", "quality", *_AIR)
 
 
 class Trace:
@@ -63,12 +64,12 @@ class Trace:
             found = self._held.get(name)
             if found is not None:
                 return found
+        elif self.captures and name in tables.core_schemas():
+            return self.captures[0].table(name)
         elif name in _DERIVED and self.captures:
             if name not in self._made:
                 self._made[name] = self._make(name)
             return self._made[name]
-        elif self.has(name):
-            return self.captures[0].table(name)
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
@@ -78,7 +79,7 @@ class Trace:
 
         if name == "ledger":
             return ledger.build(self)
-        if name in ("airtime", "stations"):
+        if name in _AIR:
             sums = air.of_tables(self.table("frames"), self.table("exchanges"))
             self._made.update(sums.tables(self.captures[0].name))
             return self._made[name]
@@ -88,6 +89,8 @@ class Trace:
         """Whether the trace has a table, were it empty."""
         if self._held is not None:
             return name in self._held
+        if name in _AIR:
+            return self.has("frames")
         if name in _DERIVED:
             return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
