@@ -100,8 +100,8 @@ impl Tracker {
             if step > 0 || step < -window_span(&s.window) {
                 (station.shared_head, station.shared_stream) = (Some(seq), stream);
             }
-            s.to_ds = to_ds;
         }
+        s.to_ds = to_ds;
         let Some(head) = s.head else { return (s.anchor(seq), 0) };
         let d = ahead(seq, head);
         if !own_counter && countable {
