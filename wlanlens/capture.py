@@ -203,7 +203,7 @@ class Capture:
     def has(self, name: str) -> bool:
         """Whether the capture has a table, were it empty; those of the air and of the bus only where it has such records."""
         if name in _OF_LINK:
-            return self._load()[_OF_LINK[name]].num_rows > 0
+            return bool(self._load()[_OF_LINK[name]].num_rows)
         return name in tables.core_schemas()
 
     @property

@@ -13,6 +13,7 @@ from wlanlens.clock import ClockMap
 from wlanlens.errors import AlignmentError, MissingTable
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 __all__ = ["Note", "Trace", "align"]
@@ -94,6 +95,13 @@ class Trace:
         if name in _DERIVED:
             return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
+
+    def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
+        """A table for people, as a pandas DataFrame: of wide tables the main columns, or `all` of them."""
+        table = self.table(name)
+        brief = [] if all else [column for column in tables.brief_columns(name) if column in table.column_names]
+        view: pd.DataFrame = table.select(brief or table.column_names).to_pandas()
+        return view
 
     @property
     def start_ns(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def names(trace: Trace) -> dict[str, str]:
     return {row["bssid"]: row["ssid"] for row in rows if row["ssid"] is not None}
 
 
-def station_name(row: dict[str, Any], named: dict[str, str]) -> str:
+def station_name(row: Mapping[str, Any], named: Mapping[str, str]) -> str:
     """Who a row of `stations` is."""
     if row["role"] == "unnamed":
         return "no sender named"

@@ -14,8 +14,14 @@ from wlanlens.report.grids import Column
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
-MOST_STATIONS = 40
-"""Stations listed: two screens. The table `stations` has all."""
+MOST_STATIONS = 100
+"""Stations listed; the table `stations` has all."""
+
+FEW_STATIONS = 12
+"""Of these, how many are shown before the reader asks for all: the rest of the page is not a long way down."""
+
+MOST_FLOWS = 10
+"""TCP flows listed."""
 
 MOST_NETWORKS = 60
 """Networks listed."""
@@ -28,25 +34,62 @@ def section(trace: Trace, air: Summary | None) -> dict[str, Any] | None:
     """What the template shows; None for a capture without 802.11 frames."""
     if air is None or not air.frames:
         return None
-    rows = trace.table("stations").sort_by([("airtime_ns", "descending"), ("frames", "descending")])
+    rows = sorted(trace.table("stations").to_pylist(), key=_rank)
     named = names(trace)
     columns = _columns(named, air)
-    networks = trace.table("networks").sort_by([("beacons", "descending")]) if trace.has("networks") else None
-    heard = networks.num_rows if networks is not None else 0
+    networks = trace.table("networks").sort_by([("beacons", "descending")]).to_pylist() if trace.has("networks") else []
     return {
         "sentence": words.use(air),
         "tcp": words.retransmissions(air),
         "caveats": words.caveats(air),
         "bar": _bar(air),
+        "few": FEW_STATIONS,
         "columns": columns,
-        "stations": [[(c, c.cell(row)) for c in columns] for row in rows.slice(0, MOST_STATIONS).to_pylist()],
-        "stations_left": max(0, rows.num_rows - MOST_STATIONS),
+        "stations": [[(c, c.cell(row)) for c in columns] for row in rows[:MOST_STATIONS]],
+        "stations_left": max(0, len(rows) - MOST_STATIONS),
+        "flow_columns": _FLOWS,
+        "flows": _flows(trace, air),
         "network_columns": _NETWORKS,
         "networks": [
-            [c.cell(row) for c in _NETWORKS] for row in (networks.slice(0, MOST_NETWORKS).to_pylist() if heard else [])
+            [c.cell(row) for c in _NETWORKS] for row in networks[:MOST_NETWORKS]
         ],
-        "networks_left": max(0, heard - MOST_NETWORKS),
+        "networks_left": max(0, len(networks) - MOST_NETWORKS),
     }
+
+
+def _rank(row: Mapping[str, Any]) -> tuple[bool, int, int, int]:
+    """Stations with data first, by its time on the air; what has no name last."""
+    nameless = row["role"] in ("unnamed", "rest")
+    return nameless, -(row["data_ns"] + row["retries_ns"]), -row["data_frames"], -row["airtime_ns"]
+
+
+def _flows(trace: Trace, air: Summary) -> list[list[str]]:
+    """The TCP flows that were longest on the air, a row of cells each."""
+    names = ("flow", "direction", "ns", "wasted_ns", "exchanges", "attempts", "dropped")
+    rows = [dict(zip(names, values, strict=True)) for values in air.flows[:MOST_FLOWS]]
+    return [
+        [trace.subject(row["flow"], row["direction"]), *(column.cell(row) for column in _FLOWS[1:])]
+        for row in rows
+        if trace.endpoints(row["flow"]) is not None
+    ]
+
+
+def _seconds(row: Mapping[str, Any], name: str) -> str:
+    return units.seconds(row[name] / 1e9) if row["ns"] else units.LACKING
+
+
+_FLOWS = [
+    Column("TCP on the air", "sender > receiver", lambda _: ""),
+    Column("segments", "segments sent over the air", lambda row: units.count(row["exchanges"])),
+    Column(
+        "attempts each",
+        "attempts of the radio that a segment took",
+        lambda row: units.three(row["attempts"] / row["exchanges"]) if row["exchanges"] else units.LACKING,
+    ),
+    Column("given up", "segments that the radio gave up", lambda row: units.count(row["dropped"])),
+    Column("on the air", "time on the air of all attempts", lambda row: _seconds(row, "ns")),
+    Column("in vain", "of this, attempts that failed", lambda row: _seconds(row, "wasted_ns")),
+]
 
 
 def _bar(air: Summary) -> dict[str, Any] | None:
