@@ -56,6 +56,15 @@ pub const AMSDU_SUBFRAMES: usize = 256;
 
 /// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
 pub const NETWORKS: usize = 4096;
+/// Whole frames tried for a frame check sequence that nobody announces. One that fits by chance is one in 2^32; that all of
+/// these are damaged where one in two is, one in 2^64.
+pub const FCS_TRIALS: u8 = 64;
+
+/// Interfaces of a capture whose frames are tried apart; the later ones share the last place.
+pub const FCS_INTERFACES: usize = 64;
+
+/// Items of one Prism header: ten are defined.
+pub const PRISM_ITEMS: usize = 32;
 
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;

@@ -92,6 +92,9 @@ notes! {
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "a TCP option whose length does not fit its kind was passed over";
     BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
+    FcsFound, "fcs_found", Info, "frames end with a frame check sequence that the capture does not announce: it was found by its value, and checked from there on";
+    NoFrame, "no_frame", Info, "PPDUs whose frame was not captured, or that held none (sounding)";
+    S1g, "s1g", Info, "sub-gigahertz frames (802.11ah), whose PHY is not decoded: phy and rate_mbps are null";
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";

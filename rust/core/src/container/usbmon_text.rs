@@ -163,6 +163,7 @@ impl RecordSource for UsbmonText {
                 interface: 0,
                 fcs_bytes: None,
                 outgoing: None,
+                radio: None,
                 offset,
             }));
         }

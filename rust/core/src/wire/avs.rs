@@ -1,9 +1,11 @@
-//! AVS wireless capture header (LINKTYPE_IEEE802_11_AVS), versions 1 and 2, of which only the length matters here.
+//! AVS wireless capture header (LINKTYPE_IEEE802_11_AVS), versions 1 and 2 (linux-wlan-ng, doc/capturefrm.txt).
 
 use crate::packet::{Layer, Stop};
+use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
+use super::heard;
 use super::view::View;
 
 /// The top 28 bits of the first word; the version is in the rest.
@@ -23,7 +25,50 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if !is_avs(first) {
         return d.damaged(Stop::BadHeader, Layer::Link);
     }
-    dot11::behind(d, v, length, LEAST)
+    let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
+    dot11::behind(d, v, length, LEAST, &radio(header))
+}
+
+/// The header's fields, all in network byte order; what it does not reach is not known.
+fn radio(header: View<'_>) -> Radio {
+    const INFRARED_OR_HOPPING: [u32; 2] = [1, 3];
+    const DBM: u32 = 2;
+    const NO_NOISE: u32 = u32::MAX;
+    let field = |at: usize| header.be32(at);
+    let mut radio = Radio {
+        tsf_us: header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(heard::plausible_tsf),
+        antenna: field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok()),
+        ..Radio::default()
+    };
+    if field(44) == Some(DBM) {
+        radio.signal_dbm = field(48).and_then(dbm);
+        radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(dbm);
+    }
+    let ppdu = &mut radio.ppdu;
+    if field(24).is_some_and(|phy| INFRARED_OR_HOPPING.contains(&phy)) {
+        return radio;
+    }
+    ppdu.channel_mhz = field(28).and_then(|frequency| match frequency {
+        0..=255 => heard::channel_mhz(frequency),
+        256..=9_999 => u16::try_from(frequency).ok(),
+        _ => u16::try_from(frequency / 1000).ok(),
+    });
+    ppdu.rate_mbps = field(32).filter(|&r| r != 0 && r <= MAX_RATE).map(|r| f64::from(r) / 10.0);
+    ppdu.short_preamble = field(56).and_then(|preamble| match preamble {
+        1 => Some(true),
+        2 => Some(false),
+        _ => None,
+    });
+    heard::legacy(ppdu);
+    radio
+}
+
+/// The header knows no PHY beyond OFDM: 54 Mbit/s, and 108 of the vendors that doubled it, in 100 kbit/s.
+const MAX_RATE: u32 = 1080;
+
+/// A power as a signed number of 32 bits.
+fn dbm(field: u32) -> Option<i8> {
+    i8::try_from(field as i32).ok()
 }
 
 #[cfg(test)]

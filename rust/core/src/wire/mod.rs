@@ -8,7 +8,9 @@ pub mod block_ack;
 mod decoder;
 mod dot11;
 mod ethernet;
+mod fcs;
 mod gre;
+mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
@@ -95,6 +97,7 @@ impl<F: FnMut(&Packet)> Sink for F {
 #[derive(Debug, Default)]
 pub struct State {
     usb: usb_net::State,
+    unannounced_fcs: fcs::Unannounced,
 }
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.

@@ -3,20 +3,21 @@
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop};
+use crate::phy::{rates, Phy, Radio};
 
 use super::decoder::{Decoder, Found};
-use super::dot11::{self, Fcs, Heard};
+use super::dot11;
+use super::heard::{legacy, plausible_tsf, Fcs, Heard};
 use super::view::View;
 use super::{link, link_type};
 
 /// Version, flags, length, link type.
 const HEADER: usize = 8;
 const ALIGNED: u8 = 0x01;
-/// The field 802.11-Common: TSF timer, then flags.
+/// Field types.
 const COMMON: u16 = 2;
-const COMMON_FLAGS: usize = 8;
-const FCS_PRESENT: u16 = 0x0001;
-const FCS_FAILED: u16 = 0x0004;
+const MAC: u16 = 3;
+const MAC_PHY: u16 = 4;
 
 pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(version), Some(flags), Some(length), Some(inner)) = (v.u8(0), v.u8(1), v.le16(2), v.le32(4)) else {
@@ -39,16 +40,17 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let frame = v.skip(length);
     match u16::try_from(inner) {
         Ok(link_type::IEEE802_11) => {
-            let fcs = fcs(d, fields, flags & ALIGNED != 0);
-            dot11::frame(d, frame, &Heard { fcs, ..Heard::default() })
+            let heard = heard(d, fields, flags & ALIGNED != 0);
+            dot11::frame(d, frame, &heard)
         }
         Ok(inner) => link(d, inner, frame),
         Err(_) => d.damaged(Stop::UnknownType, Layer::Link),
     }
 }
 
-/// What the 802.11-Common field, if there is one, says of the FCS.
-fn fcs(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Fcs {
+/// What the 802.11 fields say (PPI specification 1.0.10, sections 4.1.2 to 4.1.4).
+fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
+    let mut heard = Heard::default();
     for _ in 0..limits::PPI_FIELDS {
         let (Some(kind), Some(length)) = (v.le16(0), v.le16(2)) else {
             break;
@@ -59,16 +61,70 @@ fn fcs(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Fcs {
             d.note(NoteKind::PpiMalformed);
             break;
         }
-        if kind == COMMON {
-            let flags = field.clip(length).le16(COMMON_FLAGS);
-            return flags.map_or(Fcs::default(), |flags| Fcs {
-                at_end: Some(flags & FCS_PRESENT != 0),
-                failed: flags & FCS_FAILED != 0,
-            });
+        match kind {
+            COMMON => common(&mut heard, field.clip(length)),
+            MAC => mac(&mut heard.radio, field.clip(length)),
+            MAC_PHY => mac_phy(&mut heard.radio, field.clip(length)),
+            _ => {}
         }
         v = field.skip(if aligned { length.next_multiple_of(4) } else { length });
     }
-    Fcs::default()
+    if heard.radio.ppdu.phy.is_none() {
+        legacy(&mut heard.radio.ppdu);
+    } else {
+        heard.radio.ppdu.short_preamble = None;
+    }
+    heard
+}
+
+/// 802.11-Common: TSF timer, flags, rate, channel and its flags, hopping, signal and noise.
+fn common(heard: &mut Heard, v: View<'_>) {
+    const FCS_PRESENT: u16 = 0x0001;
+    const TSF_IN_MS: u16 = 0x0002;
+    const FCS_FAILED: u16 = 0x0004;
+    let (Some(tsf), Some(flags)) = (v.array(0).map(u64::from_le_bytes), v.le16(8)) else { return };
+    heard.fcs = Fcs { at_end: Some(flags & FCS_PRESENT != 0), failed: flags & FCS_FAILED != 0 };
+    let radio = &mut heard.radio;
+    let us = if flags & TSF_IN_MS != 0 { tsf.checked_mul(1000) } else { Some(tsf) };
+    radio.tsf_us = us.filter(|&t| t != 0).and_then(plausible_tsf);
+    if radio.ppdu.phy.is_none() {
+        radio.ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
+    }
+    radio.ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
+    // Both are -128 where they were not measured.
+    radio.signal_dbm = v.u8(18).map(|b| b as i8).filter(|&s| s != i8::MIN);
+    radio.noise_dbm = v.u8(19).map(|b| b as i8).filter(|&s| s != i8::MIN);
+}
+
+/// 802.11n MAC Extensions: flags, A-MPDU id.
+fn mac(radio: &mut Radio, v: View<'_>) {
+    const GREENFIELD: u32 = 0x01;
+    const HT40: u32 = 0x02;
+    const SHORT_GUARD: u32 = 0x04;
+    const AGGREGATE: u32 = 0x10;
+    const MORE_AGGREGATES: u32 = 0x20;
+    let (Some(flags), Some(ampdu)) = (v.le32(0), v.le32(4)) else { return };
+    let ppdu = &mut radio.ppdu;
+    ppdu.greenfield = Some(flags & GREENFIELD != 0);
+    ppdu.width_mhz = Some(if flags & HT40 != 0 { 40 } else { 20 });
+    ppdu.guard_ns = Some(if flags & SHORT_GUARD != 0 { 400 } else { 800 });
+    if flags & AGGREGATE != 0 {
+        radio.ampdu = Some(ampdu);
+        radio.ampdu_last = Some(flags & MORE_AGGREGATES == 0);
+    }
+}
+
+/// 802.11n MAC+PHY Extensions: as above, then MCS and streams.
+fn mac_phy(radio: &mut Radio, v: View<'_>) {
+    mac(radio, v);
+    let ppdu = &mut radio.ppdu;
+    ppdu.mcs = v.u8(9);
+    ppdu.streams = ppdu.mcs.and_then(rates::ht_streams);
+    ppdu.phy = Some(Phy::N);
+    ppdu.rate_mbps = match (ppdu.mcs, ppdu.width_mhz, ppdu.guard_ns) {
+        (Some(mcs), Some(width), Some(guard)) => rates::ht(mcs, width, guard),
+        _ => None,
+    };
 }
 
 #[cfg(test)]

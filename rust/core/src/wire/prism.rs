@@ -1,32 +1,79 @@
-//! Prism header (LINKTYPE_IEEE802_11_PRISM) in the capturing host's byte order, of which only the length matters here.
+//! Prism header (LINKTYPE_IEEE802_11_PRISM) in the capturing host's byte order: a message of numbered items.
 
+use crate::limits;
 use crate::packet::{Layer, Stop};
+use crate::phy::Radio;
 
 use super::avs;
 use super::decoder::{Decoder, Found};
 use super::dot11;
+use super::heard;
 use super::view::View;
 
 /// Message code, message length, device name.
 const LEAST: usize = 24;
-/// Message codes of linux-wlan-ng (rx_sniff) and of the drivers that copied it.
-const CODES: [u32; 2] = [0x44, 0x41];
+/// Message code of linux-wlan-ng (rx_sniff), whose items are numbered 1 << 16 | code and on.
+const WLAN_NG: u32 = 0x44;
+/// Message code of drivers that number them 1 << 12 | code and on.
+const SHORT: u32 = 0x41;
 
 pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    let (Some(code), Some(length)) = (v.be32(0), v.be32(4)) else {
+    let (Some(first), Some(second)) = (v.array(0), v.array(4)) else {
         return d.damaged(v.lack(LEAST), Layer::Link);
     };
-    if avs::is_avs(code) {
+    if avs::is_avs(u32::from_be_bytes(first)) {
         return avs::avs(d, v);
     }
-    let length = if CODES.contains(&code) {
-        length
-    } else if CODES.contains(&code.swap_bytes()) {
-        length.swap_bytes()
-    } else {
+    let known = |order: Order| matches!(order(first), WLAN_NG | SHORT);
+    let orders: [Order; 2] = [u32::from_le_bytes, u32::from_be_bytes];
+    let Some(order) = orders.into_iter().find(|&o| known(o)) else {
         return d.damaged(Stop::BadHeader, Layer::Link);
     };
-    dot11::behind(d, v, length, LEAST)
+    let length = order(second);
+    let shift = if order(first) == WLAN_NG { 16 } else { 12 };
+    let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
+    let radio = radio(header.skip(LEAST), order, shift);
+    dot11::behind(d, v, length, LEAST, &radio)
+}
+
+/// How this host wrote its numbers.
+type Order = fn([u8; 4]) -> u32;
+
+/// The items: number, status (0: supplied), length, value.
+fn radio(items: View<'_>, order: Order, shift: u32) -> Radio {
+    const ITEM: usize = 12;
+    let mut radio = Radio::default();
+    let [mut rssi, mut signal] = [None, None];
+    for item in items.data().chunks_exact(ITEM).take(limits::PRISM_ITEMS) {
+        let item = View::new(item, ITEM);
+        let (Some(number), Some(status), Some(value)) = (item.array(0), item.array::<2>(4), item.array(8)) else {
+            break;
+        };
+        let supplied = status == [0, 0] && order(number) != 0;
+        let value = order(value);
+        match order(number) >> shift {
+            _ if !supplied => {}
+            2 => radio.tsf_us = Some(u64::from(value)),
+            3 => radio.ppdu.channel_mhz = heard::channel_mhz(value),
+            4 => rssi = dbm(value),
+            6 => signal = dbm(value),
+            7 => radio.noise_dbm = dbm(value),
+            8 => radio.ppdu.rate_mbps = Some(value).filter(|r| (1..=MAX_RATE).contains(r)).map(|r| f64::from(r) / 2.0),
+            9 => radio.transmitted = value != 0,
+            _ => {}
+        }
+    }
+    radio.signal_dbm = signal.or(rssi);
+    heard::legacy(&mut radio.ppdu);
+    radio
+}
+
+/// 54 Mbit/s, and 108 of the vendors that doubled it, in 500 kbit/s.
+const MAX_RATE: u32 = 216;
+
+/// A power, where the driver gives dBm: then it is negative. Other drivers count from a floor of their own.
+fn dbm(value: u32) -> Option<i8> {
+    i8::try_from(value as i32).ok().filter(|&n| n < 0)
 }
 
 #[cfg(test)]
