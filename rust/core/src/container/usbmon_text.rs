@@ -163,7 +163,6 @@ impl RecordSource for UsbmonText {
                 interface: 0,
                 fcs_bytes: None,
                 outgoing: None,
-                radio: None,
                 offset,
             }));
         }
