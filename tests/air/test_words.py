@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wlanlens.air import Summary, words
-from wlanlens.verdict import judge
 from wlanlens import tables
+from wlanlens.air import Summary, words
 from wlanlens.trace import Trace
+from wlanlens.verdict import judge
 
 S = 10**9
 

@@ -73,7 +73,7 @@ def test_shares_stack_to_the_time_on_the_air():
     assert summed.sum() == pytest.approx(1000 * sum(row["airtime_us"] for row in known))
     assert {t.name for t in over_time} == {"data", "retries", "control", "management", "damaged or unknown"}
     bars = [t for t in figure.data if t.type == "bar"]
-    assert list(bars[0].y)[0] == f"{AP} (access point of home)"
+    assert next(iter(bars[0].y)) == f"{AP} (access point of home)"
     assert sum(sum(t.x) for t in bars) == pytest.approx(summed.sum() / 1e9)
 
 
