@@ -13,8 +13,8 @@
 //!   missing number explains it.
 
 use super::air::Kind;
-use super::open::{inference, Exchange, Id, NONE};
-use super::station::{bits, Station};
+use super::open::{inference, Exchange, Id, NEVER, NONE};
+use super::station::bits;
 use super::stream::past;
 use super::Tracker;
 use crate::frame::{control, subtype, Frame, Mac};
@@ -103,17 +103,17 @@ impl Tracker {
         e.withdrawn = true;
         e.closed = true;
         let (packet, time) = (e.ack_packet, e.ack_ns);
-        if let (Some(packet), Some(number)) = (packet, of) {
+        if let Some(number) = of {
             self.deliver_number(stream, number, packet, time);
         }
     }
 
     /// The exchange of this number was acknowledged.
-    pub(super) fn deliver_number(&mut self, stream: u32, number: u32, packet: u64, time_ns: Option<i64>) {
+    pub(super) fn deliver_number(&mut self, stream: u32, number: u32, packet: u64, time_ns: i64) {
         let Some(s) = self.streams.get_mut(stream) else { return };
         let id = s.window.at(number);
         if let Some(e) = self.queue.get_mut(id).filter(|e| e.stream == stream && e.number == Some(number)) {
-            e.acknowledge(packet, time_ns);
+            e.acknowledge(packet, Some(time_ns).filter(|t| *t != NEVER));
             s.window.answered(number, id);
         }
     }
@@ -153,7 +153,7 @@ impl Tracker {
         }
         let id = self.queue.push(e);
         if let Some(station) = self.stations.get_mut(from) {
-            Station::add_unnumbered(station, id);
+            station.add_unnumbered(id);
         }
     }
 

@@ -45,12 +45,11 @@ pub enum End {
 pub struct Outcome {
     pub end: End,
     pub acked: Option<bool>,
-    pub wasted_ns: u64,
+    pub wasted_ns: u32,
 }
 
 /// Judge an exchange that is over.
-pub fn judge(e: &mut Exchange, stream: &mut Stream) -> Outcome {
-    let number = e.number.unwrap_or_default();
+pub fn judge(e: &Exchange, number: u32, stream: &mut Stream) -> Outcome {
     let beyond = stream.head.map_or(0, |head| past(head, number));
     let went_on = beyond > 0;
     let attempts = e.seen.saturating_add(e.inferred);
@@ -88,7 +87,7 @@ pub fn of_unnumbered(e: &Exchange) -> Outcome {
 
 /// Airtime of the attempts that were repeated or came to nothing: all but the acknowledged one; where nothing tells, all
 /// but the last; none where no answer is expected, since each copy is meant.
-fn wasted(e: &Exchange, dropped: bool) -> u64 {
+fn wasted(e: &Exchange, dropped: bool) -> u32 {
     if dropped {
         e.airtime_ns
     } else if !e.expects {
