@@ -120,7 +120,9 @@ class Trace:
     def _last_t_ns(self) -> int:
         import pyarrow.compute as pc
 
-        held = [name for name in ("packets", "frames") if self.has(name)] or [n for n in ("segments",) if self.has(n)]
+        held = [name for name in ("packets", "frames", "urbs") if self.has(name)] or [
+            n for n in ("segments",) if self.has(n)
+        ]
         return max((int(pc.max(self.table(name).column("t_ns")).as_py() or 0) for name in held), default=0)
 
     @property

@@ -109,9 +109,9 @@ notes! {
     UsbTimeImplausible, "usb_time_implausible", Error, "usbmon headers with an impossible time; the container's stamp was used";
     UsbUnknownEvent, "usb_unknown_event", Info, "USB records of an unknown event or transfer type; the columns are null";
     UsbFrameSplit, "usb_frame_split", Info, "IP packets that go on in the next USB transfer; their first part is the row";
-    UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission";
-    UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured";
-    UrbEvicted, "urb_evicted", Loss, "URBs given up early to keep memory flat: a later completion stands alone";
+    UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission (USBPcap of old leaves out records without data)";
+    UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured (USBPcap of old leaves out records without data)";
+    UrbEvicted, "urb_evicted", Info, "URBs given up early to keep memory flat: a later completion stands alone";
     UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again every 4096 s; times count from an unknown day";
     UsbmonLine, "usbmon_line", Loss, "lines that are no usbmon record were skipped";
 }
