@@ -50,9 +50,7 @@ def section(trace: Trace, air: Summary | None) -> dict[str, Any] | None:
         "flow_columns": _FLOWS,
         "flows": _flows(trace, air),
         "network_columns": _NETWORKS,
-        "networks": [
-            [c.cell(row) for c in _NETWORKS] for row in networks[:MOST_NETWORKS]
-        ],
+        "networks": [[c.cell(row) for c in _NETWORKS] for row in networks[:MOST_NETWORKS]],
         "networks_left": max(0, len(networks) - MOST_NETWORKS),
     }
 

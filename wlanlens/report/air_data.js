@@ -39,8 +39,8 @@ function airEnds(air) {
   return ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 1];
 }
 
-function legendOfAir(air, list) {
-  const entries = air.names.map((name, k) => (name === undefined ? null : entry(name, PAGE.air.colours[k])));
+function fillLegend(names, colours, list) {
+  const entries = names.map((name, k) => (name === undefined ? null : entry(name, colours[k])));
   list.replaceChildren(...entries.filter(Boolean));
 
   function entry(name, [light, dark]) {

@@ -25,6 +25,7 @@ OURS = (
     "flow_sheet",
     "air_data",
     "air_sheet",
+    "bus_sheet",
     "stage",
     "findings",
     "copy",

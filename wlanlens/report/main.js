@@ -9,7 +9,8 @@ let shownFlow = -1;
 const stages = [];
 const flowStage = PAGE.flows.length ? new Stage("figure", FLOW_SHEET, () => showFlow(Math.max(0, shownFlow))) : null;
 const airStage = PAGE.air ? new Stage("air-figure", AIR_SHEET, showAir) : null;
-for (const stage of [flowStage, airStage]) if (stage) stages.push(stage);
+const busStage = PAGE.bus ? new Stage("bus-figure", BUS_SHEET, showBus) : null;
+for (const stage of [flowStage, airStage, busStage]) if (stage) stages.push(stage);
 const noStage = document.getElementById("status");
 const say = (text) => { if (active) active.say(text); else if (noStage) noStage.textContent = text; };
 active = stages[0] ?? null;
@@ -23,7 +24,7 @@ async function showFlow(number) {
   flow.data ??= readFlow(await stored(`flow-${number}`, flow.file));
   if (shownFlow !== number) return;
   for (const legend of document.querySelectorAll("[data-legend]")) legend.hidden = Number(legend.dataset.legend) !== number;
-  const ours = list.items.filter((f) => !f.air && (f.view === number || f.view === null));
+  const ours = list.items.filter((f) => f.on === "flow" && (f.view === number || f.view === null));
   await figure.setData(flow.data, ours, flowEnds(flow.data));
   figure.box.dataset.flow = number;
   flowStage.say(`${flow.subject}: ${grouped(flow.rows, 0)} rows`);
@@ -35,18 +36,25 @@ async function showAir() {
   const number = Number(viewChooser?.value ?? 0), before = airStage.figure.x;
   const chosen = chooseFrames(air.data, air.views[number]);
   const again = airStage.figure.data !== null;
-  await airStage.figure.setData(chosen, list.items.filter((f) => f.air), airEnds(chosen));
+  await airStage.figure.setData(chosen, list.items.filter((f) => f.on === "air"), airEnds(chosen));
   if (again) await airStage.figure.show(...before);
   airStage.box.dataset.view = number;
-  legendOfAir(chosen, document.getElementById("air-legend"));
+  fillLegend(chosen.names, air.colours, document.getElementById("air-legend"));
   airStage.say(`${air.views[number].name}: ${grouped(chosen.rows.length, 0)} frames drawn`);
 }
 
+async function showBus() {
+  const { bus } = PAGE;
+  bus.data ??= readBus(await stored("transfers", bus.file));
+  await busStage.figure.setData(bus.data, list.items.filter((f) => f.on === "bus"), busEnds(bus.data));
+  fillLegend(bus.endpoints, bus.colours, document.getElementById("bus-legend"));
+}
+
 async function showFinding(finding, move) {
-  const stage = finding.air ? airStage : flowStage;
+  const stage = { air: airStage, bus: busStage }[finding.on] ?? flowStage;
   await stage.opened();
   active = stage;
-  if (finding.view !== null && !finding.air) await showFlow(finding.view);
+  if (finding.view !== null && finding.on === "flow") await showFlow(finding.view);
   await stage.show(finding);
   if (move && !stage.inView()) stage.box.scrollIntoView({ block: "center", behavior: "auto" });
 }
@@ -81,7 +89,7 @@ const actions = {
 watchKeys(actions);
 watchCopies(say);
 for (const button of document.querySelectorAll("[data-act]")) {
-  const stage = button.closest("#air") ? airStage : flowStage;
+  const stage = button.closest("#air") ? airStage : button.closest("#bus") ? busStage : flowStage;
   button.addEventListener("click", () => {
     if (stage) active = stage;
     actions[button.dataset.act]();

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS, USES
 from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, encode, grids, units
+from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
 from wlanlens.report.inert import embedded, shown
@@ -76,12 +77,17 @@ def write(
     views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
     on_air = air_section.section(trace, air)
     frames = air_view(trace) if on_air else None
-    packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)] + ([("frames", frames.packed)] if frames else [])
+    transfers = bus_section.bus_view(trace)
+    packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)]
+    packed += [("frames", frames.packed)] if frames else []
+    packed += [("transfers", transfers.packed)] if transfers else []
     inside, files = _stow(packed, beside or _next_to(out_path))
 
     shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
-    rows = context.finding_rows(findings, views, str(analysis_dir), on_air=frames is not None)
+    rows = context.finding_rows(
+        findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
+    )
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
     plotly = bundle.plotly()
@@ -94,12 +100,14 @@ def write(
         script=Markup(script),  # noqa: S704  our own files
         plotly=Markup(encode.packed(plotly)) if packed else "",  # noqa: S704  base64
         inside=[Markup(text) for text in inside[: len(views)]],  # noqa: S704  base64
-        air_inside=Markup(inside[-1]) if frames else "",  # noqa: S704  base64
+        inside_other=[(name, Markup(text)) for (name, _), text in zip(packed, inside, strict=True)][len(views) :],  # noqa: S704
+        bus=bus_section.section(trace),
+        bus_view=transfers,
         air=on_air,
         air_view=frames,
         air_thinned=_thinned(frames, air),
         uses=USES,
-        page=embedded(context.page_data(views, rows, files, frames)),
+        page=embedded(context.page_data(views, rows, files, frames, transfers)),
         owners=OWNERS,
         triggers=TRIGGERS,
         lines=LINES,
