@@ -67,15 +67,16 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     }
     frame.carries = carries(d, &frame);
     frame.ip_packet = d.ip_packet;
-    d.sink.frame(&frame, body.data());
+    d.sink.frame(&mut frame, body.data());
     Found::Other
 }
 
 /// A row for the PPDU alone.
 fn no_frame(d: &mut Decoder<'_>, heard: &Heard) -> Found {
     d.note(NoteKind::NoFrame);
-    let frame = Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
-    d.sink.frame(&frame, &[]);
+    let mut frame =
+        Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 

@@ -79,8 +79,8 @@ pub trait Sink {
     fn packet(&mut self, packet: &Packet);
 
     /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
-    /// without the FCS.
-    fn frame(&mut self, _frame: &Frame, _body: &[u8]) {}
+    /// without the FCS. The sink fills in what it knows of the frame's time.
+    fn frame(&mut self, _frame: &mut Frame, _body: &[u8]) {}
 
     /// The USB record, after its packets.
     fn urb(&mut self, _event: &UrbEvent) {}

@@ -77,11 +77,12 @@ pub(super) fn he_mu(ppdu: &mut Ppdu, v: View<'_>) {
     let count = (flags2 >> 4 & 0xf) as u8;
     match compression {
         Some(false) if flags1 & 0x8000 != 0 && count < 15 => ppdu.sig_symbols = Some(count + 1),
-        Some(true) => {
+        Some(true) if flags1 & 0x8000 != 0 => {
             ppdu.users = Some(count + 1);
             let mcs = (flags1 & 0x0010 != 0).then_some(flags1 & 0x000f);
             let dcm = (flags1 & 0x0040 != 0).then_some(flags1 & 0x0020 != 0);
-            ppdu.sig_symbols = mcs.zip(dcm).and_then(|(mcs, dcm)| compressed_sig_b(count + 1, mcs, dcm, ppdu.width_mhz?));
+            ppdu.sig_symbols =
+                mcs.zip(dcm).and_then(|(mcs, dcm)| compressed_sig_b(count + 1, mcs, dcm, ppdu.width_mhz?));
         }
         _ => {}
     }
