@@ -17,9 +17,6 @@ from wlanlens.text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Tables that only some links fill, and the one of them that has a row a record.
-_OF_LINK = {"frames": "frames", "exchanges": "frames", "networks": "frames", "urbs": "urbs"}
-
 VANTAGES = ("sender", "usb", "air", "receiver", "ap", "unknown")
 
 
@@ -201,9 +198,7 @@ class Capture:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether the capture has a table, were it empty; those of the air and of the bus only where it has such records."""
-        if name in _OF_LINK:
-            return bool(self._load()[_OF_LINK[name]].num_rows)
+        """Whether the capture has a table, were it empty."""
         return name in tables.core_schemas()
 
     @property

@@ -97,6 +97,10 @@ PURPOSES = (
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
 
+#: Tables of a link: every capture has them, without a row where it is of another kind.
+LINK = ("frames", "exchanges", "urbs")
+
+
 class SchemaError(WlanlensError):
     """A table that is not what its name promises."""
 

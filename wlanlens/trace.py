@@ -65,12 +65,12 @@ class Trace:
             found = self._held.get(name)
             if found is not None:
                 return found
-        elif self.captures and name in tables.core_schemas():
-            return self.captures[0].table(name)
         elif name in _DERIVED and self.captures:
             if name not in self._made:
                 self._made[name] = self._make(name)
             return self._made[name]
+        elif self.has(name):
+            return self.captures[0].table(name)
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
@@ -90,8 +90,6 @@ class Trace:
         """Whether the trace has a table, were it empty."""
         if self._held is not None:
             return name in self._held
-        if name in _AIR:
-            return self.has("frames")
         if name in _DERIVED:
             return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)

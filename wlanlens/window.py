@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 #: Rows held before a window is judged: segments at 200 bytes make 100 MiB, and detectors need as much again.
 ROWS = 512 * 1024
 
-#: Facts of connections that a window holds. `packets` go to disk only.
+#: Facts a window holds. `packets` go to disk only.
 HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
 
-#: Facts of the air and of the bus that it holds too; they belong to no connection and leave with every window. A capture
-#: that has none of them lacks the table, so that a detector that needs it is not run rather than content.
-HELD_APART = ("frames", "exchanges", "urbs")
+#: The same with those of a link, which belong to no connection and leave a window whole.
+ALL = (*HELD, *tables.LINK)
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -88,8 +87,7 @@ class Window:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in HELD}
-        self._apart: dict[str, list[pa.RecordBatch]] = {}
+        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in ALL}
         self._rows = 0
         self._endpoints = Endpoints()
         self._ended: np.ndarray[Any, Any] = np.zeros(0, np.uint32)
@@ -111,12 +109,10 @@ class Window:
         elif name in self._held:
             self._held[name].append(batch)
             self._rows += batch.num_rows
-        elif name in HELD_APART:
-            self._apart.setdefault(name, []).append(batch)
-            self._rows += batch.num_rows
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
-        """Take out the rows to judge now: those of ended connections, or all if that frees less than half."""
+        """Take out the rows to judge now: those of ended connections, or all if that frees less than half; the link's
+        always."""
         import pyarrow as pa
 
         held = {
@@ -126,16 +122,13 @@ class Window:
         ended = np.unique(held["flows"].column("flow").to_numpy())
         rest: dict[str, pa.Table] = {}
         if not last:
-            open_rows = {name: ~np.isin(table.column("flow").to_numpy(), ended) for name, table in held.items()}
+            open_rows = {name: ~np.isin(held[name].column("flow").to_numpy(), ended) for name in HELD}
             if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
                 rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
-                held = {name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()}
-        self._held = {name: rest[name].to_batches() if name in rest else [] for name in HELD}
+                held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
+        self._held = {name: rest[name].to_batches() if name in rest else [] for name in ALL}
         self._rows = sum(table.num_rows for table in rest.values())
         self._ended = ended
-        for name, batches in self._apart.items():
-            held[name] = pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
-            self._apart[name] = []
         return held
 
     def trace(self, held: Mapping[str, pa.Table], *, start_ns: int, duration_ns: int) -> Trace:

@@ -254,8 +254,8 @@ def _silent(air: Air, a: Array, b: Array) -> Array:
     gap = frames.t_ns[row] - frames.t_ns[before]
     tie_us = np.fmax(_attempt_us(e, a), _attempt_us(e, b))
     # Stamps are those of starts or of ends: the frame at either end of the gap may be part of it.
-    ends_us = np.fmax(frames.airtime_us[row], frames.airtime_us[before])
-    longest = _SILENCE_NS + np.nan_to_num(tie_us + ends_us) * 1e3
+    ends_us = np.fmax(np.fmax(frames.airtime_us[row], frames.airtime_us[before]), tie_us)
+    longest = _SILENCE_NS + np.nan_to_num(tie_us + ends_us, nan=np.inf) * 1e3
     known = (row > 0) & (frames.t_ns[before] != NULL) & ~e.first_seen[sooner]
     return np.asarray(known & (gap > longest))
 

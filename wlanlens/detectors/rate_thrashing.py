@@ -48,18 +48,19 @@ def rate_thrashing(
     delivered packet would take if all went at that rate (airtime, spaces, ACK, backoff that doubles, up to the highest
     number of attempts seen). The rate with the most bytes a second is the best steady rate. A climb is an exchange that
     starts above it, after the exchange before had ended at it or below, and fails there.
-    `failures_count`: so many failures above the best steady rate; ARF and AARF step down after one failed probe or two
+    `failures_count`: so many failures above the best steady rate, and most of the exchange's; ARF and AARF step down after one failed probe or two
     failures, minstrel samples a rate with single frames: only careless probing reaches three.
     `least_cycles_count`: so many climbs; fewer are no pattern.
     `dropped_share`: so many of the climbs end at the retry limit; healthy ones fall back in time to deliver.
-    `waste_share`: the climbs waste so much of all the time that the pair spends sending; ARF and AARF lose 4 to 11 %
+    `waste_share`: the climbs waste so much of all the time that the pair spends sending, and the best steady rate would
+    have saved as much of the time a delivered packet takes; ARF and AARF lose 4 to 11 %
     against the best steady rate, the algorithm that was studied 60 %.
     `missed_share`: where the sniffer missed more of the attempts it is undecided, for the missed ones are the failed.
 
     What fools it
     -------------
     A station that moves away falls once and does not climb. Healthy probing is cheap and loses little. A rate that is
-    too high all the time is no cycle. Where all rates fail there is no best one: silent. Without rates in the capture:
+    too high all the time is no cycle. Where all rates fail no steady one would help: silent. Without rates in the capture:
     undecided.
 
     References
@@ -84,7 +85,10 @@ def rate_thrashing(
             continue
         if air.missed_share(which) > missed_share:
             blind.append(pair)
-        elif climbs.dropped.mean() >= dropped_share and climbs.waste_share >= waste_share:
+        elif (
+            climbs.dropped.mean() >= dropped_share
+            and min(climbs.waste_share, 1 - 1 / climbs.gain_factor) >= waste_share
+        ):
             yield _finding(air, climbs)
     if blind:
         yield air.undecided(
@@ -126,7 +130,6 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int) -> _Climbs |
     which = which[big >= 0.5 * np.quantile(big, 0.9)]
     mine = air.attempts_of(which)
     rate, bad, airtime = a.rate_mbps[mine], a.bad[mine], a.airtime_us[mine]
-    airtime = np.where(np.isnan(airtime), a.mpdu_bytes[mine] * 8 / rate, airtime)
     limit = int(np.minimum(e.attempts[which].max(), 32))
     best = _best(rate, bad, airtime, limit)
     if best is None:
@@ -139,7 +142,8 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int) -> _Climbs |
     np.maximum.at(top, owner, np.nan_to_num(rate))
     first, last = a.rate_mbps[e.first[which]], a.rate_mbps[e.first[which] + e.seen[which] - 1]
     came_from = np.concatenate(([np.inf], np.fmin(last, first)[:-1]))
-    climb = (failures >= failures_count) & (top > best_mbps) & (came_from <= best_mbps)
+    failed = np.bincount(owner, bad == 1, len(which))
+    climb = (failures >= failures_count) & (2 * failures >= failed) & (top > best_mbps) & (came_from <= best_mbps)
     if not climb.any():
         return None
     us = np.bincount(owner, np.nan_to_num(attempt_us(airtime, rate, a.nth[mine])), len(which))
@@ -218,7 +222,7 @@ def _finding(air: Air, c: _Climbs) -> Finding:
         evidence=a.packet[air.attempts_of(c.which)],
         segments=packets,
         sentence=(
-            f"{air.subject(c.pair)}: {count(len(c.which), 'time')}, every {period:.0f} packets ({time(period_s)}), rate "
+            f"{air.subject(c.pair)}: {count(len(c.which), 'time')}, every {count(round(period), 'packet')} ({time(period_s)}), rate "
             f"control climbed up to {c.top_mbps:g} Mbit/s and failed {c.failures.mean():.1f} times there; "
             f"{count(dropped, 'packet')} were dropped{tied}; it took {time(cost_s)} more than {c.best_mbps:g} Mbit/s all "
             f"the time."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._air import Air, binomial_tail, chance
-from wlanlens.detectors._common import NULL, Array, Facts, at, groups, most, time
+from wlanlens.detectors._common import NULL, Array, Facts, at, groups, time
 from wlanlens.finding import Finding
 from wlanlens.registry import detector
 
@@ -69,9 +69,7 @@ def signal_fade(
     fades: list[_Fade] = []
     for station, low in _drops(air, drop_db_ratio, int(bin_ms * 1e6), least_frames_count):
         fades += _hurting(air, station, low, failed_factor, chance_share)
-    listed, _ = most(np.array([f.cost_s for f in fades]))
-    for i in listed.tolist():
-        yield _finding(air, fades[i])
+    yield from air.rest("signal_fade", [_finding(air, fade) for fade in fades])
 
 
 @dataclass
@@ -80,7 +78,7 @@ class _Drop:
 
     t_start_ns: int
     t_end_ns: int
-    frames: Array
+    frames: int
     depth_db: float
     baseline_dbm: float
 
@@ -106,19 +104,24 @@ def _drops(air: Air, drop_db: float, bin_ns: int, least: int) -> Iterator[tuple[
     f = air.frames
     rows = np.flatnonzero((f.ta >= 0) & ~np.isnan(f.signal_dbm) & (f.t_ns != NULL))
     station = (f.capture[rows] << 24) + f.ta[rows]
-    rows = rows[np.lexsort((f.t_ns[rows], station))]
-    station = (f.capture[rows] << 24) + f.ta[rows]
+    # Records stand in order of time but for a few; small numbers sort by counting.
+    small = station.astype(np.uint16) if len(station) and station.max() < 1 << 16 else station
+    order = np.argsort(small, kind="stable")
+    rows, station = rows[order], station[order]
     first, length = groups(station)
     for start, n in zip(first.tolist(), length.tolist(), strict=True):
         if n < 4 * least:
             continue
         mine = rows[start : start + n]
-        low = _low(f.t_ns[mine], f.signal_dbm[mine], drop_db, bin_ns)
+        t = f.t_ns[mine]
+        if (t[1:] < t[:-1]).any():
+            again = np.argsort(t, kind="stable")
+            mine, t = mine[again], t[again]
         found = []
-        for a, b, depth, base in low:
-            inside = mine[np.searchsorted(f.t_ns[mine], a) : np.searchsorted(f.t_ns[mine], b)]
-            if len(inside) >= least:
-                found.append(_Drop(a, b, f.packet[inside], depth, base))
+        for a, b, depth, base in _low(t, f.signal_dbm[mine], drop_db, bin_ns):
+            lo, hi = np.searchsorted(t, [a, b])
+            if hi - lo >= least:
+                found.append(_Drop(a, b, int(hi - lo), depth, base))
         if found:
             yield int(station[start]), found
 
@@ -188,8 +191,8 @@ def _hurting(air: Air, station: int, drops: list[_Drop], factor: float, chance_s
 
     begin, stop = int(t[0]), int(t[-1])
     out = []
-    for i, drop in enumerate(drops):
-        which = np.flatnonzero(inside & (at_ == i))
+    for drop in drops:
+        which = np.arange(*np.searchsorted(t, [drop.t_start_ns, drop.t_end_ns]))
         failed = int(bad[which].sum())
         if len(which) < 3 or failed < max(3.0, factor * outside * len(which)):
             continue
@@ -237,7 +240,7 @@ def _finding(air: Air, fade: _Fade) -> Finding:
         "depth_db_ratio": d.depth_db,
         "baseline_dbm": d.baseline_dbm,
         "duration_s": (d.t_end_ns - d.t_start_ns) / 1e9,
-        "frames_count": len(d.frames),
+        "frames_count": d.frames,
         "attempts_count": fade.attempts,
         "failed_count": fade.failed,
         "failed_share": fade.failed / fade.attempts,

@@ -69,7 +69,8 @@ def stuck_rate(
     e, a = air.exchanges, air.attempts
     spans = dict(air.pairs())
     used = [_rates(air, span) for span in spans.values()]
-    highest = max((float(u.rate.max()) for u in used if len(u.rate)), default=0.0)
+    each = a.rate_mbps / np.fmax(1.0, a.streams) / np.fmax(1.0, a.width_mhz / 20)
+    highest = float(np.nanmax(each)) if (~np.isnan(each)).any() else 0.0
     unknown: list[int] = []
     for (pair, span), own in zip(spans.items(), used, strict=True):
         total = int(own.tried.sum())
@@ -90,8 +91,9 @@ def stuck_rate(
         back = spans.get(air.reverse(pair))
         other = _works(_rates(air, back, own.streams, own.width_mhz), retry_share) if back is not None else None
         if other is None or other[0] < rate_factor * rate:
-            # The pair shows no higher rate, or one that does not work: unknown only where nobody tells.
-            if other is None and highest >= rate_factor * rate:
+            # Nothing higher is heard between the two: unknown where others on the channel show more, a stream and 20 MHz.
+            plain = rate / own.streams / max(1.0, own.width_mhz / 20)
+            if (other is None or other[0] > 0) and highest >= rate_factor * plain:
                 unknown.append(pair)
             continue
         better, success = other
