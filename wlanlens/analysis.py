@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wlanlens.keys import Keys
 
 #: Tables whose rows have a time: the last of them ends the trace.
-TIMED = ("packets", "frames")
+TIMED = ("packets", "frames", "urbs")
 
 #: Findings kept of one analysis, costliest first: more are counted, not listed. A flood of 60 000 one-packet
 #: connections must not become a report of 60 000 entries.

@@ -5,6 +5,7 @@ use crate::frame::Carries;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::{flags, Layer, Packet, Stop};
+use crate::phy::Radio;
 
 use super::{Sink, State};
 
@@ -28,6 +29,8 @@ pub(super) struct Decoder<'a> {
     pub interface: u32,
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
+    /// What the container tells of an 802.11 frame's reception.
+    pub radio: Option<&'a Radio>,
     depth: u32,
     /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
     pub unproven: bool,
@@ -43,7 +46,7 @@ pub(super) struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     #[inline]
     pub fn new(
-        record: &Record<'_>,
+        record: &Record<'a>,
         number: u64,
         state: &'a mut State,
         notes: &'a mut Notes,
@@ -65,6 +68,7 @@ impl<'a> Decoder<'a> {
             offset: record.offset,
             interface: record.interface,
             fcs_bytes: record.fcs_bytes,
+            radio: record.radio,
             depth: 0,
             unproven: false,
             carries: Carries::Unknown,
