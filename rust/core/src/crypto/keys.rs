@@ -156,7 +156,7 @@ fn one_off(a: &str, b: &str) -> bool {
 }
 
 /// 8 to 63 characters (clause J.4.1); those beyond ASCII as their UTF-8 bytes, which is what devices hash.
-fn passphrase(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, Bad> {
+fn passphrase(text: &[u8]) -> Result<Bytes, Bad> {
     match text.len() {
         8..=63 => Ok(Zeroizing::new(text.to_vec())),
         _ => Err(("a passphrase of an impossible length", PASSPHRASE_FORM)),
@@ -168,7 +168,7 @@ fn pmk(key: &[u8]) -> Option<Pmk> {
 }
 
 /// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are passed over.
-fn hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+fn hex(text: &[u8]) -> Option<Bytes> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 2));
     let mut high = None;
     for c in text.iter().filter(|c| !b":-. \t".contains(c)) {
@@ -182,7 +182,7 @@ fn hex(text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
 }
 
 /// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else stands for itself.
-fn percent(text: &[u8]) -> Zeroizing<Vec<u8>> {
+fn percent(text: &[u8]) -> Bytes {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut rest = text;
     while let Some((&first, behind)) = rest.split_first() {
@@ -198,8 +198,11 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
     Some((digit(digits[0])? << 4 | digit(digits[1])?) as u8)
 }
 
+/// Bytes that are erased when dropped.
+type Bytes = Zeroizing<Vec<u8>>;
+
 /// The two fields of `"type","key"`; \xNN, \" and \\ inside the quotes as Wireshark's preference files write them.
-fn quoted(line: &[u8]) -> Option<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>)> {
+fn quoted(line: &[u8]) -> Option<(Bytes, Bytes)> {
     let (kind, rest) = field(line)?;
     let rest = rest.trim_ascii_start().strip_prefix(b",")?.trim_ascii_start();
     let (value, rest) = field(rest)?;
@@ -209,7 +212,7 @@ fn quoted(line: &[u8]) -> Option<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>)> {
     Some((kind, value))
 }
 
-fn field(text: &[u8]) -> Option<(Zeroizing<Vec<u8>>, &[u8])> {
+fn field(text: &[u8]) -> Option<(Bytes, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     loop {

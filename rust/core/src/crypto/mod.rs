@@ -134,6 +134,8 @@ pub struct Crypto {
     opened: u64,
     closed: u64,
     capped: bool,
+    /// Most pairs have keys: no further one is followed.
+    full: bool,
     /// Room for one payload, kept between frames.
     room: Vec<u8>,
 }
@@ -210,13 +212,13 @@ impl Crypto {
     /// What is known of two stations; None when too many are known.
     fn pair(&mut self, id: PairId) -> Option<&mut Pair> {
         if self.pairs.len() >= limits::PAIRS && !self.pairs.contains_key(&id) {
-            if !self.capped {
-                self.pairs.retain(|_, p| !p.sessions.is_empty());
-            }
             self.capped = true;
-            if self.pairs.len() >= limits::PAIRS {
+            if self.full {
                 return None;
             }
+            // Those without keys go; when few went, looking again would cost more than it brings.
+            self.pairs.retain(|_, p| !p.sessions.is_empty());
+            self.full = self.pairs.len() > limits::PAIRS / 2;
         }
         Some(self.pairs.entry(id).or_default())
     }
@@ -232,7 +234,7 @@ impl Crypto {
         if frame.fcs_ok == Some(false) || key.request() {
             return;
         }
-        if key.from_authenticator() {
+        if key.is_from_authenticator() {
             self.from_authenticator((ta, ra), &key);
         } else if key.pairwise() && key.has_mic() && key.nonce != [0; 32] {
             self.from_supplicant((ra, ta), &key);
@@ -378,11 +380,11 @@ impl Crypto {
     /// What only the end of the capture can tell.
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::default();
-        if self.capped || self.pmks.capped {
-            notes.add(NoteKind::KeysCapped, 0, 0);
-        }
         if self.keys.is_empty() {
             return notes;
+        }
+        if self.capped || self.pmks.capped {
+            notes.add(NoteKind::KeysCapped, 0, 0);
         }
         let unfit = self.pairs.values().filter(|p| p.tried == Tried::Unfit).count() as u64;
         if unfit > 0 {

@@ -16,7 +16,7 @@ pub(super) struct Pair {
     /// Messages of the supplicant, newest first.
     seconds: VecDeque<Second>,
     /// Newest first; frames still under an older key follow a rekeying.
-    pub sessions: Vec<Box<Session>>,
+    pub sessions: Vec<Session>,
     /// As the station chose.
     pub suites: Option<Suites>,
     /// What became of the last whole handshake.
@@ -86,6 +86,8 @@ impl Pair {
         *tried = match candidates {
             _ if found.is_some() || !sessions.is_empty() => Tried::Fits,
             c if c.pmks.is_empty() && c.nameless => Tried::Nameless,
+            // Too many networks: none was derived.
+            c if c.pmks.is_empty() && c.meant => Tried::Not,
             c if c.meant => Tried::Unfit,
             _ => Tried::NotMeant,
         };
@@ -93,7 +95,7 @@ impl Pair {
             seconds.remove(i);
             // A message sent again proves the same keys again.
             if !sessions.iter().any(|s| s.anonce == session.anonce && s.snonce == session.snonce) {
-                sessions.insert(0, Box::new(session));
+                sessions.insert(0, session);
                 sessions.truncate(limits::SESSIONS);
             }
         }

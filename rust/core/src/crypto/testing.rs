@@ -56,6 +56,8 @@ pub fn named() -> Air {
 
 /// One 4-way handshake's keys.
 pub struct Handshake {
+    /// 2 for PSK, 6 for PSK with SHA-256, 8 for SAE.
+    akm: u8,
     pub anonce: [u8; 32],
     pub snonce: [u8; 32],
     pub ptk: Vec<u8>,
@@ -66,19 +68,37 @@ pub fn handshake(passphrase: &str, anonce: u8, snonce: u8) -> Handshake {
     let (anonce, snonce) = ([anonce; 32], [snonce; 32]);
     let data = [&AP[..], &STATION, &anonce.min(snonce), &anonce.max(snonce)].concat();
     let ptk = kdf::prf(pmk.as_slice(), b"Pairwise key expansion", &data)[..48].to_vec();
-    Handshake { anonce, snonce, ptk }
+    Handshake { akm: 2, anonce, snonce, ptk }
+}
+
+/// A handshake of an AKM that uses SHA-256.
+pub fn handshake_sha256(pmk: &[u8; 32], akm: u8) -> Handshake {
+    let (anonce, snonce) = ([9; 32], [8; 32]);
+    let data = [&AP[..], &STATION, &snonce, &anonce].concat();
+    let ptk = kdf::kdf(pmk, b"Pairwise key expansion", &data, 384)[..48].to_vec();
+    Handshake { akm, anonce, snonce, ptk }
 }
 
 impl Handshake {
     /// Message 1 to 4 of the handshake, or the group key's message as number 5.
     pub fn message(&self, number: u8) -> Air {
-        let (info, nonce, data) = match number {
-            1 => (0x008a, self.anonce, Vec::new()),
-            2 => (0x010a, self.snonce, hex(RSN)),
-            3 => (0x13ca, self.anonce, self.wrapped(GTK)),
-            4 => (0x030a, [0; 32], Vec::new()),
-            _ => (0x1382, [0; 32], self.wrapped([0x78; 16])),
+        let mut rsn = hex(RSN);
+        if let Some(akm) = rsn.get_mut(19) {
+            *akm = self.akm;
+        }
+        let (version, integrity) = match self.akm {
+            6 => (3, Integrity::AesCmac),
+            8 => (0, Integrity::AesCmac),
+            _ => (2, Integrity::HmacSha1),
         };
+        let (info, nonce, data) = match number {
+            1 => (0x0088, self.anonce, Vec::new()),
+            2 => (0x0108, self.snonce, rsn),
+            3 => (0x13c8, self.anonce, self.wrapped(GTK)),
+            4 => (0x0308, [0; 32], Vec::new()),
+            _ => (0x1380, [0; 32], self.wrapped([0x78; 16])),
+        };
+        let info = info | version;
         let mut pdu = vec![2, 3, 0, 0, 2];
         pdu.extend((info as u16).to_be_bytes());
         pdu.extend([0, 16, 0, 0, 0, 0, 0, 0, 0, number]);
@@ -89,7 +109,7 @@ impl Handshake {
         let length = pdu.len() as u16 - 4;
         pdu[2..4].copy_from_slice(&length.to_be_bytes());
         if number > 1 {
-            let mic = kdf::mic(Integrity::HmacSha1, self.ptk[..16].try_into().unwrap(), &pdu);
+            let mic = kdf::mic(integrity, self.ptk[..16].try_into().unwrap(), &pdu);
             pdu[81..97].copy_from_slice(&mic);
         }
         let frame = if number % 2 == 1 { down(STATION) } else { up() };

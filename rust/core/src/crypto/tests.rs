@@ -85,6 +85,18 @@ fn the_name_may_come_late_or_with_the_key() {
 }
 
 #[test]
+fn key_managements_with_sha_256() {
+    let pmk = [0x0a; 32];
+    for akm in [6, 8] {
+        let h = handshake_sha256(&pmk, akm);
+        let mut c = keyed(&["wpa-psk:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"]);
+        (1..=4).for_each(|n| hear(&mut c, h.message(n)));
+        opens(&mut c, &h.sealed(down(STATION), 1, PLAIN));
+        opens(&mut c, &sealed(&GTK, down(EVERYBODY), 0x60, 1, PLAIN));
+    }
+}
+
+#[test]
 fn a_station_that_comes_again_and_rekeys() {
     let (first, second) = (handshake(PASSPHRASE, 1, 2), handshake(PASSPHRASE, 3, 4));
     let mut c = keyed(&[KEY]);
