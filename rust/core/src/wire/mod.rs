@@ -5,6 +5,7 @@
 mod avs;
 mod decoder;
 mod dot11;
+mod elements;
 mod ethernet;
 mod fcs;
 mod gre;
@@ -12,6 +13,7 @@ mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
+mod interfaces;
 mod ip;
 mod ipv4;
 mod ipv6;
@@ -87,7 +89,7 @@ impl<F: FnMut(&Packet)> Sink for F {
 /// What decoding remembers from record to record.
 #[derive(Debug, Default)]
 pub struct State {
-    unannounced_fcs: fcs::Unannounced,
+    interfaces: interfaces::Interfaces,
 }
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
