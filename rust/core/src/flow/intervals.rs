@@ -70,7 +70,15 @@ pub const ACCESS_NS: i64 = 30_000_000;
 
 impl Life {
     pub fn new(start: i64, rest_ns: i64) -> Self {
-        Life { now: start, rest_ns, open: Vec::new(), since: Counts::default(), flight: 0, acked_until: start, doubt: None }
+        Life {
+            now: start,
+            rest_ns,
+            open: Vec::new(),
+            since: Counts::default(),
+            flight: 0,
+            acked_until: start,
+            doubt: None,
+        }
     }
 
     pub fn now(&self) -> i64 {
