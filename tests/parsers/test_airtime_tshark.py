@@ -179,17 +179,17 @@ def test_what_stamps_name(name: str, clock: str, at: list[str]) -> None:
 
 def test_responses_come_after_sifs() -> None:
     """An ACK, a CTS and a Block Ack begin SIFS (10 us) after what they answer, give or take their turnaround."""
+    answers = {("rts", "cts"), ("data", "ack"), ("qos_data", "ack"), ("qos_data", "block_ack")}
     for name in ("wlp2s0_ch11.pcap", "testing_mix1.pcap"):
         rows = frames(shared(name))
         gaps = [
             now["ifs_us"]
             for before, now in itertools.pairwise(rows)
-            if now["subtype"] in ("ack", "cts")
+            if (before["subtype"], now["subtype"]) in answers
             and now["fcs_ok"]
             and before["fcs_ok"]
             and before["ta"] == now["ra"]
             and now["ifs_us"] is not None
-            and before["subtype"] in ("qos_data", "rts", "data")
         ]
         near = [gap for gap in gaps if 6 <= gap <= 16]
         assert len(gaps) > 100
