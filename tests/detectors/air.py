@@ -426,7 +426,9 @@ class Air:
                         inner = TCP(sport=5001, dport=40000, flags="A", seq=1, ack=1 + 1448 * (f.number + 1))
                     else:
                         inner = TCP(sport=40000, dport=5001, flags="A", seq=1 + 1448 * f.number, ack=1) / bytes(1448)
-                    inner = LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst, id=f.number & 0xFFFF) / inner
+                    inner = (
+                        LLC(dsap=0xAA, ssap=0xAA, ctrl=3) / SNAP() / IP(src=src, dst=dst, id=f.number & 0xFFFF) / inner
+                    )
                     frame = Dot11FCS(type=2, subtype=0, SC=f.seq << 4, **addresses, **way) / inner
                 raw = bytes(tap / frame)
                 if not f.fcs_ok:

@@ -103,9 +103,7 @@ WORLDS: dict[str, Callable[[int], World]] = {
     ),
     # Stations and their rates.
     "stuck": lambda seed: World(20, Fixed(2.0), Fixed(11.0), FLOOR, signal=lambda t: -48),
-    "far": lambda seed: World(
-        20, Fixed(1.0), Arf(), snr(lambda t: 4.5), back=snr(lambda t: 5.5), signal=lambda t: -86
-    ),
+    "far": lambda seed: World(20, Fixed(1.0), Arf(), snr(lambda t: 4.5), back=snr(lambda t: 5.5), signal=lambda t: -86),
     "single rate": lambda seed: World(20, Fixed(2.0), Fixed(2.0), FLOOR, signal=lambda t: -48),
     # Signal.
     "fades": fade_world,
