@@ -1,9 +1,9 @@
-"""Write the USB capture that the benchmarks read: bulk transfers of a network adapter, four outstanding each way.
+"""Write the usbmon capture that the benchmarks read: a wireless adapter's bulk transfers, the same bytes every time.
 
-    python benches/make_usb.py OUT.pcap [--records 1000000] [--snaplen 160]
+    python benches/make_usb.py OUT.pcap [--records 1000000]
 
-usbmon with 64-byte headers. OUT transfers carry TCP segments of 1448 bytes in bare Ethernet frames (CDC-ECM), IN transfers
-the ACK of every second one: the same bytes every time. No model of TCP.
+Four URBs are queued on the IN endpoint and four on the OUT endpoint; each completes in turn and is submitted again. They hold
+Ethernet frames of a TCP download and of its ACKs, cut at 96 bytes. Link type 220, headers of 64 bytes.
 """
 
 from __future__ import annotations
@@ -11,69 +11,83 @@ from __future__ import annotations
 import argparse
 import struct
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 RECORDS = 1_000_000
-SNAPLEN = 160
-SEGMENT = 1448
-DEPTH = 4
+QUEUED = 4
+KEPT = 96
 EPOCH_S = 1_700_000_000
-IN, OUT = 0x81, 0x02
-ETHERNET = b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x08\x00"
-CLIENT, SERVER = b"\x0a\0\0\1", b"\x0a\0\0\2"
+SUBMIT, COMPLETE, BULK, IN = ord("S"), ord("C"), 3, 0x80
+IN_PROGRESS = -115
+
+RECORD = np.dtype(
+    [
+        ("ts_s", "<u4"), ("ts_us", "<u4"), ("captured", "<u4"), ("wire", "<u4"),
+        ("id", "<u8"), ("event", "u1"), ("transfer", "u1"), ("endpoint", "u1"), ("device", "u1"), ("bus", "<u2"),
+        ("no_setup", "u1"), ("no_data", "u1"), ("s", "<i8"), ("us", "<i4"), ("status", "<i4"), ("length", "<u4"),
+        ("kept", "<u4"), ("setup", "u1", 8), ("interval", "<i4"), ("start", "<i4"), ("flags", "<u4"), ("packets", "<u4"),
+    ]
+)  # fmt: skip
 
 
-def packet(n: int, seq: int, ack: int, payload: int, *, back: bool) -> bytes:
-    """The headers of one TCP segment with timestamps in an Ethernet frame."""
-    source, target = (SERVER, CLIENT) if back else (CLIENT, SERVER)
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 52 + payload, n & 0xFFFF, 0x4000, 64, 6, 0, source, target)
+def ethernet(payload: int, down: bool) -> bytes:
+    """A frame with a TCP segment, as long as is kept."""
+    tcp = struct.pack(">HHIIBBHHH", 80 if down else 40_000, 40_000 if down else 80, 1, 1, 0x50, 0x10, 4096, 0, 0)
+    near, far = bytes([10, 0, 0, 10]), bytes([192, 0, 2, 1])
+    ip = struct.pack(
+        ">BBHHHBBH4s4s", 0x45, 0, 40 + payload, 1, 0x4000, 64, 6, 0, *((far, near) if down else (near, far))
+    )
     total = sum(struct.unpack(">10H", ip))
     total = (total & 0xFFFF) + (total >> 16)
-    ip = ip[:10] + struct.pack(">H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + ip[12:]
-    ports = (5001, 40000) if back else (40000, 5001)
-    tcp = struct.pack(">HHIIBBHHHBBBBII", *ports, seq, ack, 0x80, 0x10, 65000, 0, 0, 1, 1, 8, 10, n >> 4, n >> 5)
-    return ETHERNET + ip + tcp
+    ip = ip[:10] + struct.pack(">H", ~total & 0xFFFF) + ip[12:]
+    ends = (b"\2\0\0\0\0\1", b"\2\0\0\0\0\2")
+    return (ends[not down] + ends[down] + b"\x08\0" + ip + tcp).ljust(KEPT, b"\0")[: min(KEPT, 54 + payload)]
 
 
-def record(urb: int, kind: bytes, endpoint: int, us: int, data: bytes, length: int, snaplen: int) -> bytes:
-    """A pcap record of one usbmon event; `length` bytes were to go or went."""
-    head = struct.pack("<QcBBBHcc", urb, kind, 3, endpoint, 7, 1, b"-", b"\0" if data else b"<")
-    status = -115 if kind == b"S" else 0
-    seconds, micros = EPOCH_S + us // 1_000_000, us % 1_000_000
-    head += struct.pack("<qiiII24x", seconds, micros, status, length, length if data else 0)
-    kept = (head + data + bytes(length))[:snaplen] if data else head
-    return struct.pack("<IIII", seconds, micros, len(kept), 64 + length if data else 64) + kept
-
-
-def write(path: Path, records: int, snaplen: int) -> None:
-    """Write a capture of so many records."""
-    with path.open("wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, 220))
-        written = n = 0
-        while written < records:
-            us, seq = 400 * n, 1 + SEGMENT * n & 0xFFFFFFFF
-            data = packet(n, seq, 1, SEGMENT, back=False)
-            events = [record(n, b"S", OUT, us, data, len(data) + SEGMENT, snaplen)]
-            if n >= DEPTH:
-                events.append(record(n - DEPTH, b"C", OUT, us + 50, b"", 66 + SEGMENT, snaplen))
-            if n % 2:
-                ack = packet(n, 1, seq + SEGMENT & 0xFFFFFFFF, 0, back=True)
-                if n > 2 * DEPTH:
-                    events.append(record(1 << 40 | n - 2 * DEPTH, b"C", IN, us + 90, ack, len(ack), snaplen))
-                events.append(record(1 << 40 | n, b"S", IN, us + 95, b"", 2048, snaplen))
-            events = events[: records - written]
-            out.write(b"".join(events))
-            written += len(events)
-            n += 1
+def write(path: Path, records: int = RECORDS) -> None:
+    """Completions with their data, each followed by the submission that takes its place."""
+    pairs = records // 2
+    n = np.arange(pairs)
+    # Two downloads, then an ACK: the URB of either endpoint's ring that is next.
+    up = n % 3 == 2
+    ring = np.where(up, n // 3, n - n // 3)
+    rows: Any = np.zeros(2 * pairs, RECORD)
+    done, again = rows[0::2], rows[1::2]
+    for half, event, later in ((done, COMPLETE, 0), (again, SUBMIT, 7)):
+        us = n * 125 + later
+        half["ts_s"], half["ts_us"] = EPOCH_S + us // 1_000_000, us % 1_000_000
+        half["s"], half["us"] = half["ts_s"], half["ts_us"]
+        half["id"] = np.uint64(0xFFFF_8880_0000_0000) + (np.where(up, 0x10000, 0) + 256 * (ring % QUEUED)).astype("u8")
+        half["event"], half["transfer"], half["device"], half["bus"], half["no_setup"] = event, BULK, 5, 1, ord("-")
+        half["endpoint"] = np.where(up, 2, 1 | IN)
+    frame, ack = ethernet(1448, True), ethernet(0, False)
+    done["length"] = np.where(up, len(ack), 1502)
+    done["kept"] = np.where(up, 0, len(frame))
+    done["no_data"] = np.where(up, ord(">"), 0)
+    again["status"] = IN_PROGRESS
+    again["length"] = np.where(up, len(ack), 2048)
+    again["kept"] = np.where(up, len(ack), 0)
+    again["no_data"] = np.where(up, 0, ord("<"))
+    rows["captured"] = 64 + rows["kept"]
+    rows["wire"] = 64 + np.where((rows["event"] == SUBMIT) == (rows["endpoint"] == 2), rows["length"], 0)
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 64 + KEPT, 220))
+        data = {len(frame): frame, len(ack): ack, 0: b""}
+        heads = rows.tobytes()
+        kept = rows["kept"].tolist()
+        size = RECORD.itemsize
+        file.writelines(heads[i * size : (i + 1) * size] + data[kept[i]] for i in range(len(kept)))
 
 
 def main() -> None:
-    """Write the file."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    """Read the arguments and write the file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--records", type=int, default=RECORDS)
-    parser.add_argument("--snaplen", type=int, default=SNAPLEN)
-    args = parser.parse_args()
-    write(args.out, args.records, args.snaplen)
+    given = parser.parse_args()
+    write(given.out, given.records)
 
 
 if __name__ == "__main__":
