@@ -1,11 +1,12 @@
 """Write the 802.11n capture that the benchmarks read: TCP downloads under A-MPDUs as an open network shows them, the same
 bytes every time.
 
-    python benches/make_air.py OUT.pcap [--frames 400000] [--snaplen 160] [--seed 1]
+    python benches/make_air.py OUT.pcap [--frames 400000] [--snaplen 160] [--seed 1] [--protected]
 
 An access point sends A-MPDUs of 4 to 24 TCP segments to four stations in turn, each answered by a Block Ack; one MPDU in 25
 is missing in its bitmap and goes out again with the Retry bit. The TCP ACKs come back the same way. Beacons every 102.4 ms,
-now and then a frame with RTS, CTS and ACK at 24 Mb/s. Header and stamps are radiotap as Linux drivers write it.
+now and then a frame with RTS, CTS and ACK at 24 Mb/s. Header and stamps are radiotap as Linux drivers write it. With
+--protected the bodies are encrypted, as nobody without the key sees them: frames without packets.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STATIONS = [bytes.fromhex(f"0200000000{i:02x}") for i in range(0x10, 0x14)]
 BEACON_US = 102_400
 SEGMENT, LOSS, WINDOW = 1448, 1 / 25, 4096
 #: Frame control: QoS data from and to the distribution system, Retry, and the control frames.
-DOWN, UP, RETRY = 0x0288, 0x0188, 0x0800
+DOWN, UP, RETRY, PROTECTED = 0x0288, 0x0188, 0x0800, 0x4000
 RTS, CTS, ACK, BLOCK_ACK, BEACON = 0x00B4, 0x00C4, 0x00D4, 0x0094, 0x0080
 MCS, MCS_BITS = 7, 260
 
@@ -167,17 +168,22 @@ def frames(count: int, seed: int) -> Iterator[tuple[int, bytes, bytes, int]]:
             made += len(mpdus) + 1
 
 
-def write(path: Path, count: int, snaplen: int = SNAPLEN, seed: int = 1) -> None:
+def write(path: Path, count: int, snaplen: int = SNAPLEN, seed: int = 1, *, protected: bool = False) -> None:
     """The capture, cut at `snaplen`."""
     with path.open("wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, 127))
         for n, (tsf, header, body, length) in enumerate(frames(count, seed)):
             if n == count:
                 break
+            hidden = body
+            if protected and body[0] & 0x0F == DOWN & 0x0F:
+                # An extended IV in the place of LLC's first bytes; the length is left as it is.
+                control = struct.unpack_from("<H", body)[0] | PROTECTED
+                hidden = struct.pack("<H", control) + body[2:26] + struct.pack("<IHH", n, 0x2000, 0) + body[34:]
             s, us = divmod(EPOCH_US + tsf + 40, 1_000_000)
             # Without its FCS; what the snap length leaves of the payload is zeros.
             wire = len(header) + length - 4
-            data = (header + body)[:snaplen].ljust(min(snaplen, wire), b"\0")
+            data = (header + hidden)[:snaplen].ljust(min(snaplen, wire), b"\0")
             file.write(struct.pack("<IIII", s, us, len(data), wire) + data)
 
 
@@ -188,8 +194,9 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=FRAMES)
     parser.add_argument("--snaplen", type=int, default=SNAPLEN)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--protected", action="store_true")
     given = parser.parse_args()
-    write(given.out, given.frames, given.snaplen, given.seed)
+    write(given.out, given.frames, given.snaplen, given.seed, protected=given.protected)
 
 
 if __name__ == "__main__":

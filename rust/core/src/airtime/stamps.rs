@@ -133,7 +133,9 @@ impl Fit {
             self.plausible /= 2;
             self.histogram.iter_mut().chain(&mut self.tried).for_each(|c| *c /= 2);
         }
-        if self.pairs % ENOUGH == 0 {
+        // Once there is a verdict it is looked at again now and then.
+        let every = if self.decided() { 8 * ENOUGH } else { ENOUGH };
+        if self.pairs % every == 0 {
             self.judge();
         }
     }
