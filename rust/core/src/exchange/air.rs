@@ -12,10 +12,10 @@ const LONGEST_ACK_NS: i64 = 304_000;
 const LONGEST_PPDU_NS: i64 = 5_484_000;
 /// Long preamble of DSSS.
 const PREAMBLE_NS: i64 = 192_000;
-/// A MAC clock counts microseconds; receivers stamp within a slot or two of each other.
-const TSF_SLACK_NS: i64 = 50_000;
+/// MAC clocks count microseconds, but some stamp HT frames up to 180 us early.
+const TSF_SLACK_NS: i64 = 250_000;
 /// Stamps of the host come when its driver gets round to it.
-const HOST_SLACK_NS: i64 = 1_000_000;
+const HOST_SLACK_NS: i64 = 2_000_000;
 /// A MAC clock that is so far from the host's has jumped (some do, by 32 768 us), or the host slept.
 const TSF_STRAY_NS: i64 = 10_000_000;
 
