@@ -56,6 +56,15 @@ pub const AMSDU_SUBFRAMES: usize = 256;
 
 /// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
 pub const NETWORKS: usize = 4096;
+/// Whole frames tried for a frame check sequence that nobody announces. One that fits by chance is one in 2^32; that all of
+/// these are damaged where one in two is, one in 2^64.
+pub const FCS_TRIALS: u8 = 64;
+
+/// Interfaces of a capture whose frames are tried apart; the later ones share the last place.
+pub const FCS_INTERFACES: usize = 64;
+
+/// Items of one Prism header: ten are defined.
+pub const PRISM_ITEMS: usize = 32;
 
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;
@@ -191,3 +200,9 @@ pub const USB_SEARCH_BYTES: usize = 128;
 
 /// Longest line of usbmon text: an isochronous transfer with all its descriptors has 250 characters.
 pub const USBMON_LINE_BYTES: usize = 4096;
+
+/// MPDUs of one A-MPDU: the largest Block Ack window, of IEEE 802.11be.
+pub const AMPDU_MPDUS: u32 = 1024;
+
+/// Frames whose rows wait until responses have told which instant the capture's stamps name: a batch.
+pub const HELD_FRAMES: usize = 16_384;

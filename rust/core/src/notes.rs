@@ -92,8 +92,16 @@ notes! {
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "a TCP option whose length does not fit its kind was passed over";
     BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
+    FcsFound, "fcs_found", Info, "frames end with a frame check sequence that the capture does not announce: it was found by its value, and checked from there on";
+    NoFrame, "no_frame", Info, "PPDUs whose frame was not captured, or that held none (sounding)";
+    S1g, "s1g", Info, "sub-gigahertz frames (802.11ah), whose PHY is not decoded: phy and rate_mbps are null";
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
+    AirtimeUnknown, "airtime_unknown", Info, "802.11 frames of which the capture does not say enough to know their time on the air; airtime_us is null";
+    AirtimeAssumes, "airtime_assumes", Info, "802.11 frames whose capture header leaves options of the transmitter out (STBC, greenfield, extension streams, LDPC, DCM, Doppler); airtime_us takes them for not used";
+    PacketExtensionUntold, "packet_extension_untold", Info, "HE or EHT frames whose packet extension (0 to 16 us, EHT 20 us) the capture does not tell; airtime_us is without it";
+    StampUndecided, "stamp_undecided", Info, "802.11 frames whose idle time before them is null: responses do not tell which instant the stamps name";
+    FramesOverlap, "frames_overlap", Info, "802.11 frames whose stamp lies before the end of the frame before them; ifs_us is null";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit in it; the frame behind it was read";
     MissingSequence, "missing_sequence", Loss, "802.11 sequence numbers that were used and never captured: the sniffer missed their frames";
     SequenceSkipped, "sequence_skipped", Info, "802.11 sequence counters that jumped too far to say what is missing";

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 
-use crate::airtime::Timing;
+use crate::airtime::{Stamps, Timing};
 use crate::container::RecordSource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange;
@@ -55,20 +55,29 @@ struct Air {
     networks: Networks,
 }
 
+impl Air {
+    /// Fill in what became known of rows that were pushed before.
+    fn settle(&mut self) {
+        for (row, ifs_ns) in self.timing.settled() {
+            self.frames.set_ifs(row, ifs_ns);
+        }
+    }
+}
+
 impl Sink for Rows {
     fn packet(&mut self, p: &Packet) {
         self.flow = self.tracker.as_mut().and_then(|t| t.observe(p, self.start_ns));
         self.packets.push(p, self.start_ns, self.flow);
     }
 
-    fn frame(&mut self, frame: &Frame, body: &[u8]) {
+    fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
         let air = self.air.get_or_insert_default();
-        let mut frame = *frame;
-        air.timing.observe(&mut frame);
-        air.frames.push(&frame, self.start_ns);
+        air.timing.observe(frame, air.frames.len());
+        air.frames.push(frame, self.start_ns);
+        air.settle();
         if self.track {
-            air.exchanges.observe(&frame, body, self.flow, self.start_ns);
-            air.networks.observe(&frame, body, self.start_ns);
+            air.exchanges.observe(frame, body, self.flow, self.start_ns);
+            air.networks.observe(frame, body, self.start_ns);
         }
     }
 
@@ -91,7 +100,11 @@ impl Rows {
             }
         }
         if let Some(air) = &mut self.air {
-            if !air.frames.is_empty() {
+            if ended {
+                air.timing.finish();
+                air.settle();
+            }
+            if !air.frames.is_empty() && !air.timing.waiting() {
                 out.push(("frames", air.frames.finish()));
             }
             if self.track && ended {
@@ -151,6 +164,7 @@ impl Reader {
             notes.merge(tracker.notes());
         }
         if let Some(air) = &self.rows.air {
+            notes.merge(air.timing.notes());
             notes.merge(air.exchanges.notes());
             notes.merge(air.networks.notes());
         }
@@ -162,6 +176,11 @@ impl Reader {
 
     pub fn source(&self) -> &dyn RecordSource {
         self.source.as_ref()
+    }
+
+    /// Which instant of a PPDU the time stamps of an 802.11 capture name.
+    pub fn stamps(&self) -> Option<Stamps> {
+        self.rows.air.as_ref().and_then(|air| air.timing.stamps())
     }
 
     pub fn progress(&self) -> &Progress {

@@ -9,6 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
+use wlanlens_core::airtime::Stamps;
 use wlanlens_core::error::Error;
 use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
@@ -139,7 +140,7 @@ impl Reader {
         })
     }
 
-    /// Format, compression, counts, times, link types, interfaces and texts of the file so far.
+    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 stamps so far.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (sniffed, interfaces, texts, progress) =
             self.with(|r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
@@ -157,8 +158,22 @@ impl Reader {
             interfaces.into_iter().map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped)).collect();
         out.set_item("interfaces", rows)?;
         out.set_item("texts", texts)?;
+        let stamps = self.with(|r| r.stamps())?;
+        out.set_item("stamps", stamps.map(|s| stamps_dict(py, s)).transpose()?)?;
         Ok(out)
     }
+}
+
+/// How the stamps of an 802.11 capture are read.
+fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("clock", s.clock)?;
+    out.set_item("stamp_at", s.at)?;
+    out.set_item("announced", s.announced)?;
+    out.set_item("pairs", s.pairs)?;
+    out.set_item("fitting", s.fitting)?;
+    out.set_item("residual_us", s.residual_us)?;
+    Ok(out)
 }
 
 #[pymodule]

@@ -1,7 +1,5 @@
 //! 802.11 frames as far as IP inside open data frames (IEEE 802.11-2020 clause 9.2 and 9.3.2).
 
-use flate2::Crc;
-
 use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
@@ -9,37 +7,19 @@ use crate::packet::{Layer, Mpdu, Stop};
 use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
+use super::fcs;
+use super::heard::Heard;
 use super::llc;
 use super::mac_header;
 use super::view::View;
 
-/// What the capture says of the frame check sequence.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Fcs {
-    /// Whether the captured bytes end with it; None when nobody says.
-    pub at_end: Option<bool>,
-    /// The receiver found it wrong.
-    pub failed: bool,
-}
-
-const FCS_BYTES: usize = 4;
-
-/// What a capture header says of the frame behind it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Heard {
-    pub fcs: Fcs,
-    /// The body starts at a multiple of four bytes (radiotap's data pad).
-    pub padded: bool,
-    pub radio: Radio,
-}
-
 /// The frame behind a capture header that states its own length, which is at least `least` bytes.
-pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize) -> Found {
+pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, radio: &Radio) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
-    dot11(d, v.skip(header))
+    frame(d, v.skip(header), &Heard { radio: *radio, ..Heard::default() })
 }
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
@@ -49,19 +29,21 @@ pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 
 /// The record's one frame: its packets are handed out, then itself.
 pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
-    let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0));
-    let failed = heard.fcs.failed || (at_end == Some(true) && !check(v));
-    if failed {
+    if heard.empty {
+        return no_frame(d, heard);
+    }
+    let fcs = fcs::settle(d, v, heard);
+    if fcs.ok == Some(false) {
         d.note(NoteKind::BadFcs);
         d.unproven = true;
     }
     let before = d.packet;
-    let v = if at_end == Some(true) { v.clip(v.wire().saturating_sub(FCS_BYTES)) } else { v };
+    let v = if fcs.at_end == Some(true) { v.clip(v.wire().saturating_sub(fcs::BYTES)) } else { v };
     let mut frame = Frame {
         number: d.packet.number,
         time_ns: d.packet.time_ns,
-        mpdu_bytes: u32::try_from(v.wire() + FCS_BYTES).unwrap_or(u32::MAX),
-        fcs_ok: (at_end == Some(true) || failed).then_some(!failed),
+        mpdu_bytes: u32::try_from(v.wire() + fcs::BYTES).unwrap_or(u32::MAX),
+        fcs_ok: fcs.ok,
         radio: heard.radio,
         ..Frame::default()
     };
@@ -72,12 +54,12 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
         frame.mpdu_bytes = frame.mpdu_bytes.saturating_sub(pad as u32);
     }
     let body = v.skip(header);
-    let found = inside(d, &frame, body, at_end.is_some());
+    let found = inside(d, &frame, body, fcs.at_end.is_some());
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.
         d.packet = before;
     } else {
-        if failed {
+        if fcs.ok == Some(false) {
             (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
         }
         d.finish(found);
@@ -85,7 +67,28 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     }
     frame.carries = carries(d, &frame);
     frame.ip_packet = d.ip_packet;
-    d.sink.frame(&frame, body.data());
+    d.sink.frame(&mut frame, body.data());
+    Found::Other
+}
+
+/// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
+pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
+    let before = d.packet;
+    let damage = d.damaged(stop, Layer::Link);
+    d.finish(damage);
+    d.packet = before;
+    let frame =
+        Frame { number: before.number, time_ns: before.time_ns, ip_packet: d.ip_packet, stop, ..Frame::default() };
+    d.sink.frame(&frame, &[]);
+    Found::Other
+}
+
+/// A row for the PPDU alone.
+fn no_frame(d: &mut Decoder<'_>, heard: &Heard) -> Found {
+    d.note(NoteKind::NoFrame);
+    let mut frame =
+        Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 
@@ -97,19 +100,6 @@ fn carries(d: &Decoder<'_>, frame: &Frame) -> Carries {
         Some(control::DATA) if frame.has(control::PROTECTED) && d.carries == Carries::Unknown => Carries::Protected,
         _ => d.carries,
     }
-}
-
-/// Whether the FCS is right; true when it was not captured.
-fn check(v: View<'_>) -> bool {
-    let Some((body, &fcs)) = v.data().split_last_chunk::<FCS_BYTES>() else {
-        return true;
-    };
-    if !v.whole() {
-        return true;
-    }
-    let mut crc = Crc::new();
-    crc.update(body);
-    crc.sum() == u32::from_le_bytes(fcs)
 }
 
 /// The packets inside a frame.
@@ -184,7 +174,7 @@ fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> F
     const HEADER: usize = 14;
     let start = d.packet;
     // Without knowing better, the last bytes may be the FCS.
-    let trailer = if fcs_known { 0 } else { FCS_BYTES };
+    let trailer = if fcs_known { 0 } else { fcs::BYTES };
     for _ in 0..limits::AMSDU_SUBFRAMES {
         if v.wire() == 0 || v.wire() == trailer {
             return Found::Other;
@@ -212,7 +202,10 @@ fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> F
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, decode, dot11, ipv4, noted, one, packets, record, snap, tcp};
+    use super::super::testing::{
+        cut_everywhere, decode, dot11, found, frame, ipv4, noted, one, packets, record, snap, tcp,
+    };
+    use crate::frame::Carries;
     use crate::notes::NoteKind;
     use crate::packet::{Layer, Stop};
 
@@ -329,5 +322,45 @@ mod tests {
         assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
         frame[42..44].fill(0);
         assert_eq!(with(&frame[..60], frame.len()), (1, 0));
+    }
+
+    #[test]
+    fn what_a_frame_carries() {
+        let carries = |control: u16, rest: &[u8], body: &[u8]| {
+            let f = frame(AIR, &dot11(control, rest, body)).0;
+            (f.carries, f.ip_packet)
+        };
+        let arp = [0xaa, 0xaa, 3, 0, 0, 0, 8, 6, 0, 1];
+        let eapol = [0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0x8e, 1, 3];
+        assert_eq!(carries(0x0108, &[], &body()), (Carries::TcpData, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(6, &tcp(&[], &[])))), (Carries::TcpAck, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(17, &[0; 8]))), (Carries::Udp, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(1, &[8; 8]))), (Carries::OtherIp, true));
+        assert_eq!(carries(0x0188, &[0, 0], &arp), (Carries::Other, false));
+        assert_eq!(carries(0x0108, &[], &eapol), (Carries::Other, false));
+        assert_eq!(carries(0x4108, &[], &body()), (Carries::Protected, false));
+        assert_eq!(carries(0x01c8, &[0, 0], &[]), (Carries::Null, false));
+        assert_eq!(carries(0x0080, &[], &[0; 12]), (Carries::Management, false));
+        assert_eq!(carries(0x00d4, &[], &[]), (Carries::Control, false));
+        assert_eq!(carries(0x0108, &[], &[]), (Carries::Unknown, true));
+        // TCP data beside an ACK in one A-MSDU.
+        let subframe = |packet: &[u8]| [&[2; 12][..], &[0, packet.len() as u8], packet, &[0; 3]].concat();
+        let mut two = subframe(&snap(&ipv4(6, &tcp(&[], &[]))));
+        two.truncate(two.len().next_multiple_of(4) - 4);
+        two.extend(subframe(&body()));
+        assert_eq!(carries(0x0188, &[0x80, 0], &two).0, Carries::TcpData);
+    }
+
+    #[test]
+    fn the_body_is_what_follows_the_header() {
+        let mut data = dot11(0x8188, &[5, 0, 1, 2, 3, 4], b"body");
+        let mut r = record(AIR, &data, data.len());
+        r.fcs_bytes = Some(0);
+        assert_eq!(found(&r).0.frames[0].1, b"body");
+        data.extend([9; 4]);
+        let mut r = record(AIR, &data, data.len());
+        r.fcs_bytes = Some(4);
+        let (f, body) = &found(&r).0.frames[0];
+        assert_eq!((&body[..], f.fcs_ok, f.mpdu_bytes as usize), (&b"body"[..], Some(false), data.len()));
     }
 }

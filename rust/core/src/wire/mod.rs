@@ -8,7 +8,9 @@ pub mod block_ack;
 mod decoder;
 mod dot11;
 mod ethernet;
+mod fcs;
 mod gre;
+mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
@@ -77,8 +79,8 @@ pub trait Sink {
     fn packet(&mut self, packet: &Packet);
 
     /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
-    /// without the FCS.
-    fn frame(&mut self, _frame: &Frame, _body: &[u8]) {}
+    /// without the FCS. The sink fills in what it knows of the frame's time.
+    fn frame(&mut self, _frame: &mut Frame, _body: &[u8]) {}
 
     /// The USB record, after its packets.
     fn urb(&mut self, _event: &UrbEvent) {}
@@ -95,6 +97,7 @@ impl<F: FnMut(&Packet)> Sink for F {
 #[derive(Debug, Default)]
 pub struct State {
     usb: usb_net::State,
+    unannounced_fcs: fcs::Unannounced,
 }
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
