@@ -92,14 +92,10 @@ impl Air {
         &mut self.before[self.at]
     }
 
-    /// The PPDU in which `f` comes: that of the frame before if both are of one A-MPDU, else a new one.
+    /// The PPDU in which `f` comes: that of the frame before, or a new one.
     pub fn ppdu(&mut self, f: &Frame, ta: u64) -> u32 {
         let before = *self.before(f);
-        let one = match (before.ampdu, f.radio.ampdu) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => before.tsf_us.is_some() && before.tsf_us == f.radio.tsf_us,
-            _ => false,
-        };
+        let one = before.shares_ppdu(f);
         if !(one && before.kind == Kind::Sent && before.ta == ta) {
             self.ppdus = self.ppdus.wrapping_add(1);
         }
@@ -156,8 +152,10 @@ impl Before {
         }
     }
 
-    /// A damaged frame of the same A-MPDU changes nothing: its PPDU is told by the radio, not by its bytes.
-    pub fn shares_ampdu(&self, f: &Frame) -> bool {
-        self.ampdu.is_some() && self.ampdu == f.radio.ampdu
+    /// Whether the radio says that `f` came in the PPDU of this frame: one A-MPDU's number, or, since some drivers number
+    /// MPDUs, one time to the microsecond.
+    pub fn shares_ppdu(&self, f: &Frame) -> bool {
+        let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
+        same(self.ampdu.map(u64::from), f.radio.ampdu.map(u64::from)) || same(self.tsf_us, f.radio.tsf_us)
     }
 }
