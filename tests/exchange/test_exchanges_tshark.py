@@ -66,7 +66,11 @@ class Frame(NamedTuple):
 
 def _frame(values: list[str]) -> Frame:
     v = dict(zip(FIELDS, (value.split("+")[0] for value in values), strict=True))
-    number = lambda name: int(v[name], 0) if v[name] else None
+
+    def number(field: str) -> int | None:
+        return int(v[field], 0) if v[field] else None
+
+    kind = number("wlan.fc.type_subtype")
     bitmap = None
     if v["wlan.ba.bm"] and number("wlan.ba.control.ba_type") == 2:
         first, octets = number("wlan.fixed.ssc.sequence") or 0, bytes.fromhex(v["wlan.ba.bm"].replace(":", ""))
@@ -74,7 +78,7 @@ def _frame(values: list[str]) -> Frame:
     return Frame(
         number=int(v["frame.number"]),
         time_s=float(v["frame.time_relative"]),
-        kind=number("wlan.fc.type_subtype") if v["wlan.fc.type_subtype"] else -1,
+        kind=-1 if kind is None else kind,
         ta=v["wlan.ta"],
         ra=v["wlan.ra"],
         seq=number("wlan.seq"),
@@ -148,16 +152,19 @@ def test_rows_agree_with_their_frames(name: str) -> None:
         assert (row["acked"] is True) == (row["outcome"] == "delivered")
         assert row["acked"] is False or row["outcome"] != "dropped"
         if not mine:
-            assert row["inferred_by"] is not None and row["attempts"] >= 1
+            assert row["inferred_by"] is not None
+            assert row["attempts"] >= 1
             assert row["first_packet"] is None
             continue
         assert (row["first_packet"], row["last_packet"]) == (mine[0].number, mine[-1].number)
         keys = {(f.ta, f.ra, f.seq, f.fragment, f.tid) for f in mine}
         assert keys == {(row["ta"], row["ra"], row["seq"], row["fragment"], row["tid"])}
         if row["inferred_by"] == "retry_bit" or mine[0].retry:
-            assert mine[0].retry and row["attempts_inferred"] > 0
+            assert mine[0].retry
+            assert row["attempts_inferred"] > 0
         if group(row["ra"]):
-            assert row["acked"] is None and row["wasted_us"] in (None, 0.0)
+            assert row["acked"] is None
+            assert row["wasted_us"] in (None, 0.0)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -228,7 +235,8 @@ def test_block_acks(name: str) -> None:
         by_key.setdefault((row["ta"], row["ra"], row["tid"], row["seq"]), []).append(row)
         ba = maps.get(row["ack_packet"])
         if ba is not None:
-            assert row["seq"] in (ba.bitmap or ()) and (row["ta"], row["ra"], row["tid"]) == (ba.ra, ba.ta, ba.ba_tid)
+            assert row["seq"] in (ba.bitmap or ())
+            assert (row["ta"], row["ra"], row["tid"]) == (ba.ra, ba.ta, ba.ba_tid)
             by_bits += 1
         elif row["inferred_by"] == "block_ack" and not row["packets"]:
             raise AssertionError(row)
@@ -250,7 +258,7 @@ def unseen(name: str) -> dict[tuple[str, str, int], int]:
     for f in frames(name):
         if not f.good:
             continue
-        if f.kind in (0, 2, 10, 11, 12) and not f.retry or f.kind in (1, 3):
+        if (f.kind in (0, 2, 10, 11, 12) and not f.retry) or f.kind in (1, 3):
             for key in [k for k in head if {k[0], k[1]} == {f.ta, f.ra}]:
                 del head[key]
         if f.kind >> 4 == 2 and f.tid is not None and f.seq is not None and f.kind not in NULLS and not group(f.ra):
