@@ -104,6 +104,7 @@ notes! {
     NothingDecrypted, "nothing_decrypted", Error, "no frame could be decrypted with the keys given; the notes beside this one say why";
     HandshakeUnfit, "handshake_unfit", Loss, "stations whose 4-way handshake fits none of the keys given: check passphrase and network name (wpa-pwd:PASSPHRASE:SSID), letter case too";
     WrongKey, "wrong_key", Loss, "encrypted frames of stations whose 4-way handshake fits none of the keys given: check passphrase and network name";
+    OtherNetwork, "other_network", Loss, "encrypted frames of networks that no key given names; if one was meant, check the network name in its key";
     WrongWepKey, "wrong_wep_key", Loss, "WEP frames that none of the WEP keys given decrypts: check the digits (wep:HEX)";
     BeforeHandshake, "before_handshake", Loss, "encrypted frames without the 4-way handshake of their station before them: no key can decrypt them; capture while the station joins the network";
     NetworkUnnamed, "network_unnamed", Loss, "encrypted frames of a network whose name the capture does not tell, which a passphrase needs: give wpa-pwd:PASSPHRASE:SSID";
