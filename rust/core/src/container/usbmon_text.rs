@@ -163,7 +163,6 @@ impl RecordSource for UsbmonText {
             }
             let transferred = write(&line, time_ns.unwrap_or(0), &mut self.record);
             return Ok(Some(Record {
-                radio: None,
                 time_ns,
                 wire_bytes: u32::try_from(transferred).unwrap_or(u32::MAX),
                 data: &self.record,
@@ -172,6 +171,7 @@ impl RecordSource for UsbmonText {
                 fcs_bytes: None,
                 outgoing: None,
                 offset,
+                radio: None,
             }));
         }
         Ok(None)
