@@ -78,9 +78,9 @@ pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
     let damage = d.damaged(stop, Layer::Link);
     d.finish(damage);
     d.packet = before;
-    let frame =
+    let mut frame =
         Frame { number: before.number, time_ns: before.time_ns, ip_packet: d.ip_packet, stop, ..Frame::default() };
-    d.sink.frame(&frame, &[]);
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 

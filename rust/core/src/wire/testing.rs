@@ -20,7 +20,7 @@ impl Sink for Found {
         self.packets.push(*packet);
     }
 
-    fn frame(&mut self, frame: &Frame, body: &[u8]) {
+    fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
         self.frames.push((*frame, body.to_vec()));
     }
 }
