@@ -37,7 +37,6 @@ REFUSED = {
     "malformed/ns3tcp-loss-NewReno0-response-vectors.pcap": "link type 46522869",
     "malformed/pcap-invalid-version-1.pcap": "version 1.4",
     "malformed/pcapng-invalid-vers-1.pcapng": "version 0.1",
-    **{f"usb/{path.name}": "link type" for path in FILES if path.parent.name == "usb"},
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the shared captures are not beside the repository")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import keys as key_lines
 from wlanlens import tables
 from wlanlens.capture import VANTAGES, Capture, Note
 from wlanlens.capture import open as open_capture
@@ -13,13 +14,17 @@ from wlanlens.clock import ClockMap
 from wlanlens.errors import AlignmentError, MissingTable
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
 
 __all__ = ["Note", "Trace", "align"]
 
 
 #: Tables of a trace in memory that are made from the captures' when first asked for.
-_DERIVED = ("ledger", "quality", "airtime", "stations")
+_AIR = ("airtime", "stations")
+_DERIVED = ("ledger", "quality", *_AIR)
 
 
 class Trace:
@@ -78,7 +83,7 @@ class Trace:
 
         if name == "ledger":
             return ledger.build(self)
-        if name in ("airtime", "stations"):
+        if name in _AIR:
             sums = air.of_tables(self.table("frames"), self.table("exchanges"))
             self._made.update(sums.tables(self.captures[0].name))
             return self._made[name]
@@ -91,6 +96,13 @@ class Trace:
         if name in _DERIVED:
             return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
+
+    def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
+        """A table for people, as a pandas DataFrame: of wide tables the main columns, or `all` of them."""
+        table = self.table(name)
+        brief = [] if all else [column for column in tables.brief_columns(name) if column in table.column_names]
+        view: pd.DataFrame = table.select(brief or table.column_names).to_pandas()
+        return view
 
     @property
     def start_ns(self) -> int:
@@ -109,7 +121,9 @@ class Trace:
     def _last_t_ns(self) -> int:
         import pyarrow.compute as pc
 
-        held = [name for name in ("packets", "frames") if self.has(name)] or [n for n in ("segments",) if self.has(n)]
+        held = [name for name in ("packets", "frames", "urbs") if self.has(name)] or [
+            n for n in ("segments",) if self.has(n)
+        ]
         return max((int(pc.max(self.table(name).column("t_ns")).as_py() or 0) for name in held), default=0)
 
     @property
@@ -175,14 +189,20 @@ def endpoint(address: str | None, port: int | None) -> str:
 Path = str | bytes | os.PathLike[Any]
 
 
-def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path] | None = None) -> Trace:
-    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}.
+def align(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> Trace:
+    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}; `keys` is as in `open`.
 
     One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
     is refused rather than pretended.
     """
     chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
-    opened = [c if isinstance(c, Capture) else open_capture(c) for c in chosen]
+    given = key_lines.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
         if role not in VANTAGES:
             raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
@@ -190,7 +210,7 @@ def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path
         if same:
             same[0].vantage = role
         else:
-            opened.append(open_capture(path, vantage=role))
+            opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
     if len(opened) > 1:

@@ -1,13 +1,18 @@
 """Worlds of the air by name: each with one fault or one look-alike; `made(name, seed)` runs it."""
 
+# Worlds and channels are asked with more than each of them needs.
+# ruff: noqa: ARG001, ARG005
+
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
 from tests.detectors.air import Air, Arf, Channel, Fixed, Gilbert, Minstrel, Thrashing, World
+from wlanlens.trace import Trace
 
 
 def steps(chances: dict[float, float]) -> Channel:
@@ -78,12 +83,18 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "Gilbert 15": lambda seed: fast(Gilbert(0.005, 0.067, rng(seed)), ties=False, limit=4),
     "Gilbert 2.4 unheard": lambda seed: fast(Gilbert(0.078, 0.417, rng(seed)), ties=False, limit=4, seen=0.0),
     "Gilbert 15 unheard": lambda seed: fast(Gilbert(0.005, 0.067, rng(seed)), ties=False, limit=4, seen=0.0),
+    "Gilbert 2.4, deaf": lambda seed: fast(Gilbert(0.078, 0.417, rng(seed)), ties=False, limit=4, deaf=0.1),
+    "independent, deaf": lambda seed: fast(even(0.93), ties=False, deaf=0.1),
+    "independent, very deaf": lambda seed: fast(even(0.9), ties=False, deaf=0.4),
+    "collisions, deaf": lambda seed: fast(FLOOR, deaf=0.1),
     "UDP": lambda seed: fast(even(0.993), udp=True),
+    "UDP, poor": lambda seed: fast(even(0.93), udp=True),
     # Rate control.
     "thrashing a": lambda seed: World(30, Thrashing(10, 5), Thrashing(10, 5), WEAK, limit=8),
     "thrashing a, 10": lambda seed: World(30, Thrashing(10, 7), Thrashing(10, 7), WEAK, limit=10),
     "thrashing b": lambda seed: World(30, Thrashing(3, 4), Fixed(1.0), POOR, limit=8),
     "thrashing c": lambda seed: World(30, Thrashing(6, 7), Fixed(1.0), POOR, limit=10),
+    "thrashing b, fixed": lambda seed: World(30, Fixed(1.0), Fixed(1.0), POOR, limit=8),
     "ARF": lambda seed: World(30, Arf(), Arf(), WEAK),
     "AARF": lambda seed: World(30, Arf(True), Arf(True), WEAK),
     "ARF, poor": lambda seed: World(30, Arf(), Arf(), POOR),
@@ -101,6 +112,9 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "fading, ARF": lambda seed: World(
         30, Arf(), Arf(), snr(lambda t: 12 + 5 * math.sin(t * 2.1)), signal=lambda t: -60 + 5 * math.sin(t * 2.1)
     ),
+    "thrashing a, deaf": lambda seed: World(30, Thrashing(10, 5), Thrashing(10, 5), WEAK, limit=8, deaf=0.1),
+    "ARF, deaf": lambda seed: World(30, Arf(), Arf(), WEAK, deaf=0.1),
+    "Minstrel, deaf": lambda seed: World(30, Minstrel(rng(seed)), Minstrel(rng(seed + 1)), WEAK, deaf=0.1),
     # Stations and their rates.
     "stuck": lambda seed: World(20, Fixed(2.0), Fixed(11.0), FLOOR, signal=lambda t: -48),
     "far": lambda seed: World(20, Fixed(1.0), Arf(), snr(lambda t: 4.5), back=snr(lambda t: 5.5), signal=lambda t: -86),
@@ -109,6 +123,13 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "fades": fade_world,
     "interference": lambda seed: fast(bursts(seed)),
     "dips": lambda seed: fast(even(0.97), signal=lambda t: -50 - fading(t, 15)),
+    "dips beside interference": lambda seed: fast(bursts(seed), signal=lambda t: -50 - fading(t + 2.0, 15)),
+    "walk with fades": lambda seed: fast(
+        lambda rate, t, n: 0.2 if fading(t, 15) else 0.99,
+        signal=lambda t: -45 - 1.5 * t - fading(t, 15),
+        back=even(0.99),
+    ),
+    "fades, deaf": lambda seed: World(**{**vars(fade_world(seed)), "deaf": 0.1}),
     "noisy signal": lambda seed: fast(even(0.9), noise_db=4.0),
 }
 
@@ -116,3 +137,32 @@ WORLDS: dict[str, Callable[[int], World]] = {
 def made(name: str, seed: int) -> Air:
     """A world's run with a seed."""
     return Air(WORLDS[name](seed), seed)
+
+
+@cache
+def trace(name: str, seed: int) -> Trace:
+    """A world's tables, made once."""
+    return made(name, seed).trace()
+
+
+#: Worlds in which a code must be found, and those in which it may be, since what it tells of happens there too.
+FIRES: dict[str, tuple[str, ...]] = {
+    "data_ack_collision": (
+        "collisions", "collisions heard", "collisions, ACK each", "collisions and errors", "collisions, deaf", "stuck",
+    ),
+    "burst_loss": (
+        "Gilbert 1.8", "Gilbert 2.4", "Gilbert 15", "Gilbert 2.4, deaf", "fades", "interference", "walk with fades",
+    ),
+    "rate_thrashing": ("thrashing a", "thrashing a, 10", "thrashing b", "thrashing c", "thrashing a, deaf"),
+    "stuck_rate": ("stuck",),
+    "signal_fade": ("fades", "walk with fades", "fades, deaf"),
+}  # fmt: skip
+MAY: dict[str, Callable[[str], bool]] = {
+    # Wherever data and ACKs can tie.
+    "data_ack_collision": lambda name: WORLDS[name](0).ties and not WORLDS[name](0).udp,
+    # Where the sniffer hears no failure, nothing is to be told; the other worlds with fades have bursts as well.
+    "burst_loss": lambda name: name in ("fades, deaf", "dips beside interference", "Gilbert 15 unheard"),
+    "rate_thrashing": lambda name: False,
+    "stuck_rate": lambda name: False,
+    "signal_fade": lambda name: False,
+}

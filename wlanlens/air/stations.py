@@ -64,9 +64,7 @@ class Stations:
         import pyarrow as pa
 
         used = set(np.unique(integers(batch.column("ta").indices.filter(pa.array(~rows["damaged"]))).tolist()))
-        known = [
-            self._number(value) if i in used else REST for i, value in enumerate(values(batch.column("ta")))
-        ]
+        known = [self._number(value) if i in used else REST for i, value in enumerate(values(batch.column("ta")))]
         self._grow()
         numbers = np.array([*known, UNNAMED], np.int64)
         # The addresses of a damaged frame are anyone's.
@@ -109,7 +107,8 @@ class Stations:
 
     def exchanges(self, batch: pa.RecordBatch) -> None:
         """Count a batch of `exchanges` by its transmitter."""
-        known = [self._numbers.get(value, REST) for value in values(batch.column("ta"))]
+        known = [self._number(value) for value in values(batch.column("ta"))]
+        self._grow()
         numbers = np.array([*known, UNNAMED], np.int64)
         local = by_value(batch.column("ta"), range(len(known)), len(known))
         outcome = codes(batch.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)
@@ -122,7 +121,9 @@ class Stations:
         """Add frames whose purpose is known."""
         shape = self._sums["ns"].shape
         cell = station * len(PURPOSES) + purpose
-        self._sums["ns"] += np.bincount(cell, np.maximum(airtime_ns, 0), shape[0] * shape[1]).astype(np.int64).reshape(shape)
+        self._sums["ns"] += (
+            np.bincount(cell, np.maximum(airtime_ns, 0), shape[0] * shape[1]).astype(np.int64).reshape(shape)
+        )
         self._sums["uses"] += np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
 
     def _number(self, address: str) -> int:
@@ -202,5 +203,7 @@ class Stations:
             "rates_mbps": rates,
             "rate_frames": [int(by_rate[self._rates[rate]]) for rate in rates],
             "airtime_ns": int(self._sums["ns"][i].sum()),
-            **{f"{g}_ns": int(self._sums["ns"][i][[CODE[name] for name in names]].sum()) for g, names in GROUPS.items()},
+            **{
+                f"{g}_ns": int(self._sums["ns"][i][[CODE[name] for name in names]].sum()) for g, names in GROUPS.items()
+            },
         }

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, enum_mask, groups, make_finding, vector
+from wlanlens.detectors._common import (
+    EVIDENCE_SHOWN,
+    NULL,
+    Array,
+    Facts,
+    count,
+    enum_mask,
+    groups,
+    make_finding,
+    most,
+    time,
+    vector,
+)
 from wlanlens.finding import Finding, Undecided, Value
 
 if TYPE_CHECKING:
@@ -24,6 +36,8 @@ _DSSS = (1.0, 2.0, 5.5, 11.0)
 #: What an attempt costs beside its own airtime, us. DSSS with long preamble: DIFS 50, SIFS 10, an ACK at 2 Mbit/s 248.
 #: OFDM: DIFS 34, SIFS 16, an ACK at 24 Mbit/s 28.
 DSSS_OVERHEAD_US, OFDM_OVERHEAD_US = 308.0, 78.0
+#: Preambles, us, for an estimate of the airtime where the table has none.
+_DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US = 192.0, 20.0
 #: Slot and smallest contention window of both (IEEE 802.11-2020 Tables 15-7, 16-4 and 17-21); the largest is 1023.
 DSSS_SLOT_US, OFDM_SLOT_US, DSSS_CW, OFDM_CW, CW_MOST = 20.0, 9.0, 32, 16, 1024
 
@@ -56,11 +70,11 @@ class Frames(_Columns):
     retry: Array
     fcs_ok: Array
     ampdu: Array
-    rate_mbps: Array
+    streams: Array
+    width_mhz: Array
     signal_dbm: Array
     airtime_us: Array
     mpdu_bytes: Array
-    data: Array
 
 
 @dataclass
@@ -91,7 +105,6 @@ class Exchanges(_Columns):
     udp: Array
     protected: Array
     first_packet: Array
-    last_packet: Array
 
 
 @dataclass
@@ -104,6 +117,8 @@ class Attempts(_Columns):
     nth: Array
     bad: Array
     rate_mbps: Array
+    streams: Array
+    width_mhz: Array
     airtime_us: Array
     mpdu_bytes: Array
     signal_dbm: Array
@@ -128,109 +143,117 @@ class Air:
 
     def _read_frames(self) -> Frames:
         table = self._facts.trace.table("frames")
-        capture = self._number(table.column("capture"), self._captures)
-        packet = vector(table.column("packet"))
-        key = (capture << 40) + packet
-        order = np.argsort(key, kind="stable") if len(key) and (key[1:] < key[:-1]).any() else np.arange(len(key))
-        whole = [vector(table.column(name))[order] for name in ("t_ns", "retry", "fcs_ok", "ampdu")]
-        signal = _floats(table.column("signal_dbm"))[order]
-        self._frame_key = key[order]
-        t_ns, retry, fcs_ok, ampdu = whole
-        data = enum_mask(table.column("type"), ("data",)) & ~enum_mask(table.column("carries"), _NO_DATA)
-        return Frames(
-            capture=capture[order],
-            packet=packet[order],
-            t_ns=t_ns,
-            ta=self._addresses(table.column("ta"))[order],
-            ra=self._addresses(table.column("ra"))[order],
-            retry=retry,
-            fcs_ok=fcs_ok,
-            ampdu=ampdu,
-            rate_mbps=vector(table.column("rate_mbps"))[order],
-            signal_dbm=signal,
-            airtime_us=vector(table.column("airtime_us"))[order],
-            mpdu_bytes=vector(table.column("mpdu_bytes"))[order],
-            data=data[order],
+        capture, packet = self._number(table.column("capture"), self._captures), vector(table.column("packet"))
+        self._frame_key = (capture << 40) + packet
+        made = Frames(
+            capture=capture,
+            packet=packet,
+            t_ns=vector(table.column("t_ns")),
+            ta=self._addresses(table.column("ta")),
+            ra=self._addresses(table.column("ra")),
+            retry=vector(table.column("retry")),
+            fcs_ok=vector(table.column("fcs_ok")),
+            ampdu=vector(table.column("ampdu")),
+            streams=_positive(_floats(table.column("streams"))),
+            width_mhz=_positive(_floats(table.column("width_mhz"))),
+            signal_dbm=_floats(table.column("signal_dbm")),
+            airtime_us=vector(table.column("airtime_us")),
+            mpdu_bytes=vector(table.column("mpdu_bytes")),
         )
+        if (self._frame_key[1:] < self._frame_key[:-1]).any():
+            order = np.argsort(self._frame_key, kind="stable")
+            self._frame_key, made = self._frame_key[order], made.take(order)
+        return made
 
     def _read_exchanges(self) -> tuple[Exchanges, Attempts]:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         table = self._facts.trace.table("exchanges")
-        seen = np.asarray(pc.list_value_length(table.column("packets")).to_numpy(), np.int64)
-        rated = np.asarray(pc.list_value_length(table.column("rates_mbps")).to_numpy(), np.int64)
         ta, ra = self._addresses(table.column("ta")), self._addresses(table.column("ra"))
         group = np.array([int(name[1], 16) % 2 == 1 for name in self._names] + [False], bool)
-        keep = (seen > 0) & (seen == rated) & (ta >= 0) & (ra >= 0) & ~group[ra]
+        seen, rated = (np.asarray(pc.list_value_length(table.column(c)), np.int64) for c in ("packets", "rates_mbps"))
+        t_first, first_packet = vector(table.column("t_first_ns")), vector(table.column("first_packet"))
+        keep = (seen > 0) & (seen == rated) & (ta >= 0) & (ra >= 0) & ~group[ra] & (t_first != NULL)
         keep &= ~enum_mask(table.column("carries"), _NO_DATA)
-        keep &= np.asarray(table.column("t_first_ns").is_valid().to_numpy(), bool)
         capture = self._number(table.column("capture"), self._captures)
-        pair = _pair(capture, ta, ra)
-        first_packet = vector(table.column("first_packet"))
         where = np.flatnonzero(keep)
-        where = where[np.lexsort((first_packet[where], pair[where]))]
-        table = table.take(pa.array(where))
-        packet = np.asarray(pc.list_flatten(table.column("packets")).to_numpy(), np.uint64).astype(np.int64)
-        rates = np.asarray(pc.list_flatten(table.column("rates_mbps")).to_numpy(), np.float64)
-        seen, pair = seen[where], pair[where]
+        pair = _pair(capture[where], ta[where], ra[where])
+        order = np.lexsort((first_packet[where], pair))
+        where, pair = where[order], pair[order]
+        # Attempts seen, in the order of the exchanges.
+        stands = (np.cumsum(seen) - seen)[where]
+        seen = seen[where]
         first = np.cumsum(seen) - seen
-        nth = np.arange(len(packet)) - np.repeat(first, seen)
         exchange = np.repeat(np.arange(len(seen)), seen)
+        nth = np.arange(len(exchange)) - first[exchange]
+        flat = stands[exchange] + nth
+        packet = np.asarray(pc.list_flatten(table.column("packets")), np.uint64).astype(np.int64)[flat]
+        starts = np.cumsum(rated) - rated
+        rates = np.asarray(pc.list_flatten(table.column("rates_mbps")), np.float64)[starts[where][exchange] + nth]
+        rates = _positive(rates)
+
         outcome = table.column("outcome")
-        delivered, dropped = enum_mask(outcome, ("delivered",)), enum_mask(outcome, ("dropped",))
-        attempts = vector(table.column("attempts"))
-        last = nth == np.repeat(seen, seen) - 1
+        delivered, dropped = (enum_mask(outcome, (word,))[where] for word in ("delivered", "dropped"))
+        last = nth == seen[exchange] - 1
         settled = np.where(delivered, 0, np.where(dropped, 1, -1))
-        row = self.frame_at(np.repeat(capture[where], seen), packet)
+        bad = np.where(last, settled[exchange], 1)
+        row = self.frame_at(capture[where][exchange], packet)
         known = row >= 0
-        f = self.frames
+        lacking, f = not known.all(), self.frames
 
         def of_frame(values: Array, empty: float) -> Array:
-            return np.where(known, values[row], empty) if len(values) else np.full(len(row), empty)
+            if not len(values):
+                return np.full(len(row), empty)
+            return np.where(known, values[row], empty) if lacking else values[row]
 
+        size = of_frame(f.mpdu_bytes, 0).astype(np.int64)
+        airtime = of_frame(f.airtime_us, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            about = np.where(is_dsss(rates), _DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US) + size * 8 / rates
+        airtime = np.where(np.isnan(airtime), about, airtime)
         made = Attempts(
             exchange=exchange,
             packet=packet,
             t_ns=of_frame(f.t_ns, NULL).astype(np.int64),
             nth=nth,
-            bad=np.where(last, settled[exchange], 1),
+            bad=bad,
             rate_mbps=rates,
-            airtime_us=of_frame(f.airtime_us, np.nan),
-            mpdu_bytes=of_frame(f.mpdu_bytes, 0).astype(np.int64),
+            streams=of_frame(f.streams, np.nan),
+            width_mhz=of_frame(f.width_mhz, np.nan),
+            airtime_us=airtime,
+            mpdu_bytes=size,
             signal_dbm=of_frame(f.signal_dbm, np.nan),
             ampdu=of_frame(f.ampdu, NULL).astype(np.int64),
         )
-        ampdu = made.ampdu[first]
-        lead = np.ones(len(first), bool)
-        together = np.lexsort((ampdu, pair))
-        same = (ampdu[together][1:] == ampdu[together][:-1]) & (pair[together][1:] == pair[together][:-1])
-        lead[together[1:][same & (ampdu[together][1:] != NULL)]] = False
-        t_first = vector(table.column("t_first_ns"))
-        t_last = vector(table.column("t_last_ns"))
-        kind = vector(table.column("tcp_kind"))
+
+        def column(name: str) -> Array:
+            return vector(table.column(name))[where]
+
+        t_last, attempts = column("t_last_ns"), column("attempts")
+        carries, kind = table.column("carries"), table.column("tcp_kind")
+        data, ack = (enum_mask(kind, (word,))[where] for word in ("data", "ack"))
+        wasted = np.bincount(exchange, np.where(bad == 1, airtime, 0.0), len(first))
         return Exchanges(
             pair=pair,
-            t_first_ns=t_first,
-            t_last_ns=np.where(t_last == NULL, t_first, t_last),
-            t_ack_ns=vector(table.column("t_ack_ns")),
+            t_first_ns=t_first[where],
+            t_last_ns=np.where(t_last == NULL, t_first[where], t_last),
+            t_ack_ns=column("t_ack_ns"),
             first=first,
             seen=seen,
             attempts=attempts,
-            inferred=vector(table.column("attempts_inferred")),
+            inferred=column("attempts_inferred"),
             delivered=delivered,
             dropped=dropped,
             failed=(attempts > 1) | dropped,
             first_seen=of_frame(f.retry, -1)[first] == 0,
-            lead=lead,
-            airtime_us=vector(table.column("airtime_us")),
-            wasted_us=vector(table.column("wasted_us")),
-            mpdu_bytes=vector(table.column("mpdu_bytes")),
-            tcp=np.where(kind == "data", 1, np.where(kind == "ack", 2, 0)).astype(np.int8),
-            udp=enum_mask(table.column("carries"), ("udp",)),
-            protected=enum_mask(table.column("carries"), ("protected",)),
-            first_packet=vector(table.column("first_packet")),
-            last_packet=vector(table.column("last_packet")),
+            lead=_leads(pair, made.ampdu[first]),
+            airtime_us=_or(column("airtime_us"), np.bincount(exchange, airtime, len(first))),
+            wasted_us=_or(column("wasted_us"), wasted),
+            mpdu_bytes=column("mpdu_bytes"),
+            tcp=np.where(data, 1, np.where(ack, 2, 0)).astype(np.int8),
+            udp=enum_mask(carries, ("udp",))[where],
+            protected=enum_mask(carries, ("protected",))[where],
+            first_packet=first_packet[where],
         ), made
 
     def _number(self, column: pa.ChunkedArray, book: dict[str, int]) -> Array:
@@ -304,20 +327,23 @@ class Air:
         trace, e = self._facts.trace, self.exchanges
         if not len(which) or not trace.has("segments"):
             return 0, []
-        rows = self._facts.rows("segments", ["packet", "rel_seq", "t_ns"], where={"kind": ("data",)})
+        rows = self._facts.rows("segments", ["packet", "rel_seq"], where={"kind": ("data",)})
         again = self._facts.rows("segments", ["packet", "rel_seq"], where={"transmission": ("retransmission",)})
         if not len(again):
             return 0, []
         lost = rows.take(np.isin(rows["packet"], e.first_packet[which]))
-        # A retransmission counts for the latest lost copy before it.
-        at = np.lexsort((again["packet"], again["rel_seq"], again.key))
-        again = again.take(at)
-        name = np.rec.fromarrays([again.key, again["rel_seq"], again["packet"]], names="key,seq,packet")
-        wanted = np.rec.fromarrays([lost.key, lost["rel_seq"], lost["packet"] + 1], names="key,seq,packet")
-        found = np.searchsorted(name, wanted)
-        inside = np.minimum(found, len(again) - 1)
-        same = (found < len(again)) & (again.key[inside] == lost.key) & (again["rel_seq"][inside] == lost["rel_seq"])
-        packets = np.unique(again["packet"][inside[same]])
+        # The next retransmission of the same bytes behind each lost copy, by one sort of both.
+        key = np.concatenate((again.key, lost.key))
+        seq, packet = (np.concatenate((again[name], lost[name])) for name in ("rel_seq", "packet"))
+        resent = np.arange(len(key)) < len(again)
+        order = np.lexsort((packet, seq, key))
+        key, seq, packet, resent = key[order], seq[order], packet[order], resent[order]
+        following = np.where(resent, np.arange(len(key)), len(key))
+        following = np.minimum.accumulate(following[::-1])[::-1]
+        here = np.flatnonzero(~resent & (following < len(key)))
+        there = following[here]
+        same = (key[there] == key[here]) & (seq[there] == seq[here])
+        packets = np.unique(packet[there[same]])
         return len(packets), [int(p) for p in packets]
 
     # Saying.
@@ -360,6 +386,33 @@ class Air:
             display_filter=f"{who} && frame.number >= {numbers[0]} && frame.number <= {numbers[-1]}",
         )
 
+    def rest(self, code: str, found: Sequence[Finding]) -> Iterator[Finding]:
+        """The costliest findings, and one that sums up those beyond `FINDINGS_MOST`."""
+        listed, others = most(np.array([f.cost_s for f in found]))
+        yield from (found[i] for i in listed.tolist())
+        if not len(others):
+            return
+        more = [found[i] for i in others.tolist()]
+        cost_s = sum(f.cost_s for f in more)
+        shown = [row for f in more[:EVIDENCE_SHOWN] for row in f.rows("frames")[:1]]
+        pairs = len({f.subject for f in more})
+        yield make_finding(
+            code=code,
+            t_start_ns=min(f.t_start_ns for f in more),
+            t_end_ns=max(f.t_end_ns for f in more),
+            capture=more[0].capture,
+            subject=count(pairs, "more station pair"),
+            cost_s=min(cost_s, self._facts.trace.duration_ns / 1e9),
+            life_s=self._facts.trace.duration_ns / 1e9,
+            confidence=0.9,
+            values={"cases_count": len(more), "pairs_count": pairs},
+            evidence={"frames": shown},
+            sentence=(
+                f"{count(len(more), 'more case')} of {count(pairs, 'station pair')}, each cheaper than those listed, cost "
+                f"{time(cost_s)} in all."
+            ),
+        )
+
     def undecided(self, code: str, pairs: list[int], sentence: str) -> Undecided:
         """Pairs of which this capture cannot tell."""
         return Undecided(code, sentence, count=len(pairs), subject=self.subject(pairs[0]) if len(pairs) == 1 else "")
@@ -367,6 +420,25 @@ class Air:
 
 def _pair(capture: Any, ta: Any, ra: Any) -> Any:
     return (capture << 48) + (ta << 24) + ra
+
+
+def _leads(pair: Array, ampdu: Array) -> Array:
+    """All but the later MPDUs of each A-MPDU of a pair."""
+    inside = np.flatnonzero(ampdu != NULL)
+    order = inside[np.lexsort((ampdu[inside], pair[inside]))]
+    same = (ampdu[order][1:] == ampdu[order][:-1]) & (pair[order][1:] == pair[order][:-1])
+    out = np.ones(len(pair), bool)
+    out[order[1:][same]] = False
+    return out
+
+
+def _positive(values: Array) -> Array:
+    """NaN for what no radio does: nothing, less, or without end."""
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def _or(values: Array, others: Array) -> Array:
+    return np.where(np.isnan(values), others, values)
 
 
 def _floats(column: pa.ChunkedArray) -> Array:

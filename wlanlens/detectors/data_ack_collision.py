@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air, Array, Exchanges, binomial_tail, chance, poisson_tail
-from wlanlens.detectors._common import NULL, Facts, count, time
+from wlanlens.detectors._air import Air, Exchanges, binomial_tail, chance, poisson_tail
+from wlanlens.detectors._common import NULL, Array, Facts, count, time
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 
@@ -141,7 +141,9 @@ def _judge(
     # Heard ties overlapped; only those that were not can be errors that followed each other.
     unheard = int((~heard).sum())
     again = _continues(air, np.concatenate((hit_data, hit_acks)))
-    p_burst = binomial_tail(unheard, max(unheard, len(hit_acks) - paired + unheard), again) if unheard > paired / 2 else 0.0
+    p_burst = (
+        binomial_tail(unheard, max(unheard, len(hit_acks) - paired + unheard), again) if unheard > paired / 2 else 0.0
+    )
     rate = (len(hit_data) + len(hit_acks)) / len(both)
     udp = np.concatenate([np.flatnonzero(e.udp[s] & e.lead[s]) + s.start for s in (span, back)])
     udp_rate = float(e.failed[udp].mean()) if len(udp) >= 100 else None
@@ -240,9 +242,7 @@ def _same_slot(air: Air, a: Array, b: Array) -> Array:
     first, t_ns = air.exchanges.first, air.attempts.t_ns
     apart = t_ns[first[a]] - t_ns[first[b]]
     length = air.attempts.airtime_us * 1e3
-    return np.asarray(
-        (np.abs(apart) <= _TIE_NS) | (np.abs(apart - (length[first[a]] - length[first[b]])) <= _TIE_NS)
-    )
+    return np.asarray((np.abs(apart) <= _TIE_NS) | (np.abs(apart - (length[first[a]] - length[first[b]])) <= _TIE_NS))
 
 
 def _silent(air: Air, a: Array, b: Array) -> Array:
@@ -254,8 +254,8 @@ def _silent(air: Air, a: Array, b: Array) -> Array:
     gap = frames.t_ns[row] - frames.t_ns[before]
     tie_us = np.fmax(_attempt_us(e, a), _attempt_us(e, b))
     # Stamps are those of starts or of ends: the frame at either end of the gap may be part of it.
-    ends_us = np.fmax(frames.airtime_us[row], frames.airtime_us[before])
-    longest = _SILENCE_NS + np.nan_to_num(tie_us + ends_us) * 1e3
+    ends_us = np.fmax(np.fmax(frames.airtime_us[row], frames.airtime_us[before]), tie_us)
+    longest = _SILENCE_NS + np.nan_to_num(tie_us + ends_us, nan=np.inf) * 1e3
     known = (row > 0) & (frames.t_ns[before] != NULL) & ~e.first_seen[sooner]
     return np.asarray(known & (gap > longest))
 

@@ -36,6 +36,8 @@ pub(super) struct Decoder<'a> {
     pub unproven: bool,
     /// What the packets handed out so far were, and whether there were any.
     pub carries: Carries,
+    /// The payload of an encrypted frame was read.
+    pub opened: bool,
     pub ip_packet: bool,
     /// The IP headers so far, this one included.
     pub ip_headers: u32,
@@ -70,6 +72,7 @@ impl<'a> Decoder<'a> {
             depth: 0,
             unproven: false,
             carries: Carries::Unknown,
+            opened: false,
             ip_packet: false,
             ip_headers: 0,
         }
