@@ -360,15 +360,13 @@ class Air:
         values: Mapping[str, Value],
         evidence: Iterable[int],
         sentence: str,
-        both_ways: bool = False,
+        of: str = "",
         segments: Iterable[int] = (),
     ) -> Finding:
-        """A finding about a station pair. The filter shows the pair's frames over the span of the evidence."""
+        """A finding about a station pair. The filter shows the pair's frames, or those `of`, over the evidence's span."""
         numbers = sorted({int(p) for p in evidence})
         ta, ra = self.address(self.ta(pair)), self.address(self.ra(pair))
-        who = f"wlan.ta == {ta} && wlan.ra == {ra}"
-        if both_ways:
-            who = f"(({who}) || (wlan.ta == {ra} && wlan.ra == {ta}))"
+        who = of or f"wlan.ta == {ta} && wlan.ra == {ra}"
         duration_ns = self._facts.trace.duration_ns
         end_ns = min(int(t_end_ns), duration_ns) if duration_ns else int(t_end_ns)
         return make_finding(
