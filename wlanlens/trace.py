@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import keys as key_lines
 from wlanlens import tables
 from wlanlens.capture import VANTAGES, Capture, Note
 from wlanlens.capture import open as open_capture
@@ -14,6 +15,8 @@ from wlanlens.errors import AlignmentError, MissingTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
 
 __all__ = ["Note", "Trace", "align"]
 
@@ -109,7 +112,9 @@ class Trace:
     def _last_t_ns(self) -> int:
         import pyarrow.compute as pc
 
-        held = [name for name in ("packets", "frames") if self.has(name)] or [n for n in ("segments",) if self.has(n)]
+        held = [name for name in ("packets", "frames", "urbs") if self.has(name)] or [
+            n for n in ("segments",) if self.has(n)
+        ]
         return max((int(pc.max(self.table(name).column("t_ns")).as_py() or 0) for name in held), default=0)
 
     @property
@@ -175,14 +180,20 @@ def endpoint(address: str | None, port: int | None) -> str:
 Path = str | bytes | os.PathLike[Any]
 
 
-def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path] | None = None) -> Trace:
-    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}.
+def align(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> Trace:
+    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}; `keys` is as in `open`.
 
     One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
     is refused rather than pretended.
     """
     chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
-    opened = [c if isinstance(c, Capture) else open_capture(c) for c in chosen]
+    given = key_lines.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
         if role not in VANTAGES:
             raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
@@ -190,7 +201,7 @@ def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path
         if same:
             same[0].vantage = role
         else:
-            opened.append(open_capture(path, vantage=role))
+            opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
     if len(opened) > 1:

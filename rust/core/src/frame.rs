@@ -30,7 +30,7 @@ pub mod control {
     pub const DMG_DTS: u16 = 0x0600;
 }
 
-/// Subtypes of control frames (Table 9-1).
+/// Subtypes of control frames, and of two others (Table 9-1).
 pub mod subtype {
     pub const TRIGGER: u8 = 2;
     pub const CONTROL_EXTENSION: u8 = 6;
@@ -43,6 +43,9 @@ pub mod subtype {
     pub const ACK: u8 = 13;
     pub const CF_END: u8 = 14;
     pub const CF_END_CF_ACK: u8 = 15;
+    /// Of the extension type.
+    pub const DMG_BEACON: u8 = 0;
+    pub const S1G_BEACON: u8 = 1;
 }
 
 /// Bits of the QoS control field.
@@ -141,7 +144,18 @@ impl Frame {
     }
 
     pub fn retry(&self) -> bool {
-        self.has(control::RETRY)
+        self.flag(control::RETRY) == Some(true)
+    }
+
+    /// A flag of the frame control field; None in the frames that use its upper byte for something else: control frame
+    /// extensions and S1G beacons (Figures 9-4 and 9-6).
+    pub fn flag(&self, bit: u16) -> Option<bool> {
+        let other = match self.kind()? {
+            control::CONTROL => self.subtype() == Some(subtype::CONTROL_EXTENSION),
+            control::EXTENSION => self.subtype() == Some(subtype::S1G_BEACON),
+            _ => false,
+        };
+        (!other).then(|| self.has(bit))
     }
 
     /// Receiver address; beacons of the extension type have none.
@@ -152,15 +166,21 @@ impl Frame {
     /// Transmitter address, the bandwidth signalling bit of control frames cleared.
     pub fn ta(&self) -> Option<Mac> {
         match self.kind()? {
-            control::EXTENSION => self.address_1,
+            // A S1G beacon begins with its source (clause 9.3.4.3).
+            control::EXTENSION => self.address_1.filter(|_| self.subtype() == Some(subtype::S1G_BEACON)),
             _ => self.address_2,
         }
     }
 
-    /// Destination (Table 9-30).
+    /// Whether the body is an A-MSDU; None without a QoS field, and in frames without a body, where the bit is reserved.
+    pub fn amsdu(&self) -> Option<bool> {
+        self.qos.filter(|_| !self.has(control::NO_DATA)).map(|q| q & qos::AMSDU != 0)
+    }
+
+    /// Destination (Table 9-30): an A-MSDU's are in its subframes.
     pub fn da(&self) -> Option<Mac> {
         match self.kind()? {
-            control::DATA if self.has(control::TO_DS) => self.address_3,
+            control::DATA if self.has(control::TO_DS) => self.address_3.filter(|_| self.amsdu() != Some(true)),
             control::DATA | control::MANAGEMENT => self.address_1,
             _ => None,
         }
@@ -168,15 +188,17 @@ impl Frame {
 
     /// Source (Table 9-30).
     pub fn sa(&self) -> Option<Mac> {
+        let single = self.amsdu() != Some(true);
         match self.kind()? {
-            control::DATA if self.has(control::TO_DS | control::FROM_DS) => self.address_4,
-            control::DATA if self.has(control::FROM_DS) => self.address_3,
+            control::DATA if self.has(control::TO_DS | control::FROM_DS) => self.address_4.filter(|_| single),
+            control::DATA if self.has(control::FROM_DS) => self.address_3.filter(|_| single),
             control::DATA | control::MANAGEMENT => self.address_2,
+            control::EXTENSION => self.ta(),
             _ => None,
         }
     }
 
-    /// Basic service set (Table 9-30); none between access points.
+    /// Basic service set (Table 9-30); none between access points, but in an A-MSDU.
     pub fn bssid(&self) -> Option<Mac> {
         match self.kind()? {
             control::MANAGEMENT => self.address_3,
@@ -184,8 +206,9 @@ impl Frame {
                 (false, false) => self.address_3,
                 (false, true) => self.address_2,
                 (true, false) => self.address_1,
-                (true, true) => None,
+                (true, true) => self.address_3.filter(|_| self.amsdu() == Some(true)),
             },
+            control::EXTENSION => self.address_1.filter(|_| self.subtype() == Some(subtype::DMG_BEACON)),
             control::CONTROL => match self.subtype()? {
                 subtype::PS_POLL => self.address_1,
                 subtype::CF_END | subtype::CF_END_CF_ACK => self.address_2,

@@ -1,7 +1,7 @@
 //! usbmon's text (/sys/kernel/debug/usb/usbmon/1u, and the older 1t): a line an event.
 //!
 //! Each line becomes a record of LINKTYPE_USB_LINUX_MMAPPED. Source: Documentation/usb/usbmon.rst of Linux. The kernel
-//! writes at most 32 bytes of a transfer, and microseconds modulo 4096 s.
+//! writes at most 32 bytes of a transfer, and microseconds that begin again after little more than an hour.
 
 use super::bytes::Bytes;
 use super::{Interface, Record, RecordSource, Sniffed};
@@ -11,8 +11,9 @@ use crate::notes::{NoteKind, Notes};
 
 const LINKTYPE_USB_LINUX_MMAPPED: u16 = 220;
 const ISO_DESCRIPTOR: usize = 16;
-/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`.
+/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
 const WRAP_US: u64 = 4096 * 1_000_000;
+const OLD_WRAP_US: u64 = 1 << 32;
 /// Descriptors that a line shows.
 const ISO_SHOWN: u32 = 5;
 
@@ -49,6 +50,8 @@ pub struct UsbmonText {
     /// The latest stamp, and the wraps before it.
     last_us: Option<u64>,
     wrapped_us: u64,
+    /// Where the clock begins again: a stamp may show that it is the older kernels'.
+    wrap_us: u64,
     /// Lines of nothing in a row.
     skipped_run: u64,
     records: u64,
@@ -72,6 +75,7 @@ impl UsbmonText {
             record: Vec::new(),
             last_us: None,
             wrapped_us: 0,
+            wrap_us: WRAP_US,
             skipped_run: 0,
             records: 0,
             done: false,
@@ -96,14 +100,18 @@ impl UsbmonText {
 
     /// Nanoseconds since the clock was last at zero before the capture.
     fn time_ns(&mut self, stamp_us: u64) -> Option<i64> {
-        if stamp_us >= WRAP_US {
+        if stamp_us >= OLD_WRAP_US {
             return None;
         }
+        if stamp_us >= WRAP_US {
+            self.wrap_us = OLD_WRAP_US;
+        }
+        let half = self.wrap_us / 2;
         match self.last_us {
-            Some(last) if stamp_us + WRAP_US / 2 < last => self.wrapped_us += WRAP_US,
+            Some(last) if stamp_us + half < last => self.wrapped_us += self.wrap_us,
             // A line that is late across the wrap.
-            Some(last) if stamp_us > last + WRAP_US / 2 && self.wrapped_us > 0 => {
-                return to_ns(self.wrapped_us - WRAP_US + stamp_us);
+            Some(last) if stamp_us > last + half && self.wrapped_us > 0 => {
+                return to_ns((self.wrapped_us + stamp_us).saturating_sub(self.wrap_us));
             }
             _ => {}
         }
@@ -155,7 +163,6 @@ impl RecordSource for UsbmonText {
             }
             let transferred = write(&line, time_ns.unwrap_or(0), &mut self.record);
             return Ok(Some(Record {
-                radio: None,
                 time_ns,
                 wire_bytes: u32::try_from(transferred).unwrap_or(u32::MAX),
                 data: &self.record,
@@ -164,6 +171,7 @@ impl RecordSource for UsbmonText {
                 fcs_bytes: None,
                 outgoing: None,
                 offset,
+                radio: None,
             }));
         }
         Ok(None)
@@ -368,4 +376,100 @@ fn data(word: &[u8], out: &mut Line) -> Option<()> {
         out.data_bytes += 1;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{open, sniff};
+    use super::*;
+
+    const NEW: &str = "ffff88003a1c2b40 3575914555 S Ci:1:001:0 s a3 00 0000 0003 0004 4 <
+ffff88003a1c2b40 3575914560 C Ci:1:001:0 0 4 = 01050000
+dd65f0e8 4128379752 S Bo:1:008:2 -115 31 = 55534243 ad000000 00800000 80010a28 20000000 20000040 00000000 000000
+dd65f0e8 4128379808 C Bo:1:008:2 0 31 >
+dd65f0e8 4128379808 S Ii:2:003:1 -115:8 2 <
+dd65f0e8 4128379809 C Zi:2:003:1 0:1:1600:1 2 0:0:3 -18:3:2 5 = 01020304 05
+dd65f0e8 4128379810 E Bi:2:003:1 -19 0
+";
+
+    /// Time, wire length and bytes.
+    type Got = (Option<i64>, u32, Vec<u8>);
+
+    fn records(text: &str) -> (Vec<Got>, Notes) {
+        let mut notes = Notes::default();
+        let mut source = open(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).expect("text");
+        let mut out = Vec::new();
+        while let Some(r) = source.next_record(&mut notes).expect("no failure") {
+            assert_eq!(r.link_type, LINKTYPE_USB_LINUX_MMAPPED);
+            out.push((r.time_ns, r.wire_bytes, r.data.to_vec()));
+        }
+        (out, notes)
+    }
+
+    #[test]
+    fn lines_are_records() {
+        let (got, notes) = records(NEW);
+        assert_eq!(sniff(NEW.as_bytes()).map(|s| (s.format, s.readable)), Some(("usbmon_text", true)));
+        assert_eq!(got.len(), 7);
+        assert_eq!(got[0].0, Some(3_575_914_555_000));
+        let [.., control, _, sent, _, interrupt, iso, refused] = &got[..] else { unreachable!() };
+        assert_eq!(control.2[8..16], [b'S', 2, 0x80, 1, 1, 0, 0, b'<']);
+        assert_eq!(control.2[40..48], [0xa3, 0, 0, 0, 3, 0, 4, 0]);
+        assert_eq!((sent.1, &sent.2[64..68], sent.2[15]), (95, &b"USBC"[..], 0));
+        assert_eq!(interrupt.2[28..32], (-115i32).to_le_bytes());
+        assert_eq!(iso.2[60], 2);
+        assert_eq!(iso.2[64 + 16..64 + 20], (-18i32).to_le_bytes());
+        assert_eq!(&iso.2[64 + 32..], [1, 2, 3, 4, 5]);
+        assert_eq!((refused.2[8], refused.2.len()), (b'E', 64));
+        assert_eq!((notes.get(NoteKind::UsbmonText).count, notes.get(NoteKind::UsbmonLine).count), (1, 0));
+    }
+
+    #[test]
+    fn the_older_form() {
+        let (got, _) =
+            records("d5ea89a0 3575914555 S Ci:001:00 s a3 00 0000 0003 0004 4 <\nd5ea89a0 9 C Ii:003:02 0 4 D\n");
+        assert_eq!(got[0].2[8..15], [b'S', 2, 0x80, 1, 0, 0, 0]);
+        assert_eq!(got[1].2[8..16], [b'C', 1, 0x82, 3, 0, 0, b'-', b'D']);
+    }
+
+    #[test]
+    fn a_clock_that_wraps() {
+        let line = |us: u64| format!("d5ea89a0 {us} S Bi:1:001:1 -115 4 <\n");
+        let (got, _) = records(&[line(4_095_999_999), line(1), line(4_095_999_998), line(2), line(1 << 32)].concat());
+        let times: Vec<_> = got.iter().map(|r| r.0.map(|t| t / 1000)).collect();
+        let wrap = WRAP_US as i64;
+        assert_eq!(times, [Some(wrap - 1), Some(wrap + 1), Some(wrap - 2), Some(wrap + 2), None]);
+        let (got, _) = records(&[line(4_294_967_000), line(1)].concat());
+        assert_eq!(got[1].0, Some(((1 << 32) + 1) * 1000));
+    }
+
+    #[test]
+    fn lines_that_are_none() {
+        let text = format!("half a line\n{NEW}noise\n\n{}\n{}", "x".repeat(100_000), &NEW[..40]);
+        let (got, notes) = records(&text);
+        assert_eq!((got.len(), notes.get(NoteKind::CutFile).count), (7, 1));
+        assert!(notes.get(NoteKind::UsbmonLine).count >= 4);
+        for bad in [
+            "d5ea89a0 1 S Xi:1:001:1 0 4 <",
+            "d5ea89a0 1 S Bi:1:001:16 0 4 <",
+            "d5ea89a0 1 S Bi:1:001:1 0 -4 <",
+            "d5ea89a0 1 S Bi:1:001:1 0 4 = 012",
+            "d5ea89a01234567890 1 S Bi:1:001:1 0 4 <",
+            "d5ea89a0 1 S Ci:1:001:1 s 00 00 0000",
+            "d5ea89a0 1 C Zi:1:001:1 0:1:1:1 1 0:x 4 <",
+        ] {
+            assert_eq!(parse(bad.as_bytes()), None, "{bad}");
+        }
+        assert!(!is_usbmon_text(b"a plain text\nof two lines\n"));
+    }
+
+    #[test]
+    fn cut_at_every_byte() {
+        for n in 0..NEW.len() {
+            if let Ok(mut source) = open(Box::new(std::io::Cursor::new(NEW.as_bytes()[..n].to_vec()))) {
+                let mut notes = Notes::default();
+                while source.next_record(&mut notes).expect("no failure").is_some() {}
+            }
+        }
+    }
 }

@@ -16,8 +16,8 @@ const PREAMBLE_NS: i64 = 192_000;
 const TSF_SLACK_NS: i64 = 50_000;
 /// Stamps of the host come when its driver gets round to it.
 const HOST_SLACK_NS: i64 = 1_000_000;
-/// Clocks that count differently over so long count something else.
-const TSF_STRAY_NS: i64 = 100_000_000;
+/// A MAC clock that is so far from the host's has jumped (some do, by 32 768 us), or the host slept.
+const TSF_STRAY_NS: i64 = 10_000_000;
 
 /// What the frame before was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -142,12 +142,15 @@ impl Before {
     pub fn answered_by(&self, f: &Frame) -> bool {
         let host = self.time_ns.zip(f.time_ns).map(|(a, b)| b.saturating_sub(a));
         let tsf = self.tsf_us.zip(f.radio.tsf_us).map(|(a, b)| (b.wrapping_sub(a) as i64).saturating_mul(1000));
-        let tsf = tsf.filter(|t| host.is_none_or(|h| t.saturating_sub(h).saturating_abs() < TSF_STRAY_NS));
         let answer = f.airtime_ns.map_or(LONGEST_ACK_NS, i64::from);
         let longest = self.longest_ns.max(answer).saturating_add(SIFS_NS);
+        let fits = |t: i64, slack: i64| (-slack..=longest.saturating_add(slack)).contains(&t);
         match (tsf, host) {
-            (Some(t), _) => (-TSF_SLACK_NS..=longest.saturating_add(TSF_SLACK_NS)).contains(&t),
-            (None, Some(t)) => (-HOST_SLACK_NS..=longest.saturating_add(HOST_SLACK_NS)).contains(&t),
+            (Some(t), Some(h)) if t.saturating_sub(h).saturating_abs() > TSF_STRAY_NS => {
+                fits(t, TSF_SLACK_NS) || fits(h, HOST_SLACK_NS)
+            }
+            (Some(t), _) => fits(t, TSF_SLACK_NS),
+            (None, Some(h)) => fits(h, HOST_SLACK_NS),
             // Order alone.
             (None, None) => true,
         }

@@ -5,15 +5,16 @@
 //!   numbers tell of a receiver only where both neighbours go from a station to its access point. A station whose QoS
 //!   numbers follow the shared counter is treated the same.
 //! * A Block Ack bit for a number that was never seen (`block_ack`).
-//! * An ACK that answers no frame seen (`lone_ack`): if the next numbers of the station show as many missing as there are
-//!   such ACKs, it is theirs; if none is missing and its last exchange lacks an answer, it was a repeat of that; else it
-//!   is an exchange of its own, without a number.
+//! * An ACK that answers no frame seen (`lone_ack`) and whose sender is known, because its receiver sends to its access
+//!   point alone or an RTS named both: if the receiver's next number shows as many missing as there are such ACKs, it is
+//!   theirs; if none is missing and its last exchange lacks an answer, that was repeated. Any other is an exchange of
+//!   its own, without a number.
 //! * RTS and CTS, and nothing heard until their reservation is over (`nav`): one attempt at least was made, unless a
 //!   missing number explains it.
 
 use super::air::Kind;
-use super::open::{inference, Exchange, Id, NONE};
-use super::station::{bits, Station};
+use super::open::{inference, Exchange, Id, NEVER, NONE};
+use super::station::bits;
 use super::stream::past;
 use super::Tracker;
 use crate::frame::{control, subtype, Frame, Mac};
@@ -58,14 +59,14 @@ impl Tracker {
     /// its last exchange. `missing` numbers come right before `number`.
     pub(super) fn number_the_unnumbered(&mut self, stream: u32, number: u32, missing: u32) {
         let Some(s) = self.streams.get(stream) else { return };
-        let (ta, ra) = (s.ta, s.ra);
+        let (ta, ra, to_ds) = (s.ta, s.ra, s.to_ds);
         let Some(station) = self.stations.get_mut(ta).filter(|s| !s.unnumbered.is_empty()) else { return };
         let signs = std::mem::take(&mut station.unnumbered);
         let last = station.last;
         let (mine, mut others): (Vec<Id>, Vec<Id>) = signs
             .into_iter()
             .filter(|id| self.queue.get(*id).is_some_and(|e| e.inferred > 0 && !e.withdrawn))
-            .partition(|id| self.queue.get(*id).is_some_and(|e| e.ra == NONE || e.ra == ra));
+            .partition(|id| self.queue.get(*id).is_some_and(|e| e.ra == ra || e.ra == NONE && to_ds));
         if missing > 0 {
             let acks = mine.iter().filter(|id| self.queue.get(**id).is_some_and(|e| e.acked)).count();
             let each = acks == missing as usize && acks == mine.len();
@@ -102,17 +103,17 @@ impl Tracker {
         e.withdrawn = true;
         e.closed = true;
         let (packet, time) = (e.ack_packet, e.ack_ns);
-        if let (Some(packet), Some(number)) = (packet, of) {
+        if let Some(number) = of {
             self.deliver_number(stream, number, packet, time);
         }
     }
 
     /// The exchange of this number was acknowledged.
-    pub(super) fn deliver_number(&mut self, stream: u32, number: u32, packet: u64, time_ns: Option<i64>) {
+    pub(super) fn deliver_number(&mut self, stream: u32, number: u32, packet: u64, time_ns: i64) {
         let Some(s) = self.streams.get_mut(stream) else { return };
         let id = s.window.at(number);
         if let Some(e) = self.queue.get_mut(id).filter(|e| e.stream == stream && e.number == Some(number)) {
-            e.acknowledge(packet, time_ns);
+            e.acknowledge(packet, Some(time_ns).filter(|t| *t != NEVER));
             s.window.answered(number, id);
         }
     }
@@ -152,7 +153,7 @@ impl Tracker {
         }
         let id = self.queue.push(e);
         if let Some(station) = self.stations.get_mut(from) {
-            Station::add_unnumbered(station, id);
+            station.add_unnumbered(id);
         }
     }
 

@@ -100,7 +100,7 @@ impl Tracker {
 
     /// Write the exchanges that are over, the oldest first.
     fn settle(&mut self) {
-        while let Some(e) = self.queue.front() {
+        while let Some((_, e)) = self.queue.oldest() {
             let over = e.closed
                 || self.now_ns.saturating_sub(e.heard_ns) > limits::EXCHANGE_NS
                 || self.now_ns.saturating_sub(e.opened_ns) > limits::EXCHANGE_LIFE_NS;
@@ -115,19 +115,18 @@ impl Tracker {
     }
 
     fn write_oldest(&mut self) {
-        let Some((id, mut e)) = self.queue.pop() else { return };
-        let stream = self.streams.get_mut(e.stream);
-        if let (Some(stream), Some(number)) = (stream, e.number) {
+        let Some((id, e)) = self.queue.oldest() else { return };
+        if let (Some(stream), Some(number)) = (self.streams.get_mut(e.stream), e.number) {
             stream.window.remove(number, id);
-            let outcome = outcome::judge(&mut e, stream);
-            self.rows.push(&e, outcome, &self.queue, &mut self.stations);
+            let outcome = outcome::judge(e, number, stream);
+            self.rows.push(e, outcome, &self.queue, &mut self.stations);
+            if e.seen == 0 {
+                self.notes.add(NoteKind::MissingSequence, e.first_packet, 0);
+            }
         } else if !e.withdrawn {
-            self.rows.push(&e, outcome::of_unnumbered(&e), &self.queue, &mut self.stations);
+            self.rows.push(e, outcome::of_unnumbered(e), &self.queue, &mut self.stations);
         }
-        if e.seen == 0 && e.number.is_some() {
-            self.notes.add(NoteKind::MissingSequence, e.first_packet, 0);
-        }
-        self.queue.forget_attempts(&e);
+        self.queue.drop_oldest();
     }
 
     /// Too many stations to follow: settle everything and start again.

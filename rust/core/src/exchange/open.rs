@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 /// Names an exchange until it is handed out.
 pub type Id = u32;
-/// No exchange, no stream, no station.
+/// No exchange, no stream, no station, no flow.
 pub const NONE: u32 = u32::MAX;
+/// No time.
+pub const NEVER: i64 = i64::MIN;
 
 /// Positions in `table::exchanges::INFERENCES`.
 pub mod inference {
@@ -17,45 +19,47 @@ pub mod inference {
     pub const NAV: i8 = 4;
 }
 
-/// One exchange.
+/// One exchange: small, since all of a second are kept. Times are `NEVER` where there is none.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {
+    /// Record of the first attempt seen; before one is, of the sign that it was made.
+    pub first_packet: u64,
+    pub last_packet: u64,
+    /// 0: none.
+    pub ack_packet: u64,
+    pub first_rate_mbps: f64,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub ack_ns: i64,
+    /// When the last sign of it was seen, by the tracker's clock.
+    pub heard_ns: i64,
+    pub opened_ns: i64,
     /// Stations that send and receive.
     pub ta: u32,
     pub ra: u32,
     pub stream: u32,
-    /// Sequence number, counted on beyond 4095 within its stream; None where only an ACK or an RTS tells of it.
+    /// Sequence number, counted on beyond 4095 within its stream; null where only an ACK or an RTS tells of it.
     pub number: Option<u32>,
-    pub fragment: u8,
-    pub tid: Option<u8>,
-    /// Record of the first attempt seen; before one is, of the sign that it was made.
-    pub first_packet: u64,
-    pub last_packet: u64,
-    pub first_rate_mbps: f64,
     /// The other attempts: head and tail of a list in the queue.
     pub more: u32,
     pub more_last: u32,
-    pub seen: u16,
-    pub inferred: u16,
-    pub inferred_by: i8,
-    pub first_ns: Option<i64>,
-    pub last_ns: Option<i64>,
-    /// When the last sign of it was seen, by the tracker's clock.
-    pub heard_ns: i64,
-    pub opened_ns: i64,
-    pub ack_ns: Option<i64>,
-    pub ack_packet: Option<u64>,
-    pub airtime_ns: u64,
-    pub last_airtime_ns: u64,
+    pub airtime_ns: u32,
+    pub last_airtime_ns: u32,
     /// Of the attempt that was acknowledged.
-    pub useful_ns: u64,
-    /// Every attempt's airtime is known.
-    pub timed: bool,
+    pub useful_ns: u32,
     /// The PPDU of the last attempt.
     pub ppdu: u32,
     pub mpdu_bytes: u32,
+    pub flow: u32,
+    pub seen: u16,
+    pub inferred: u16,
+    pub fragment: u8,
+    pub tid: Option<u8>,
+    pub inferred_by: i8,
     pub carries: i8,
-    pub flow: Option<(u32, bool)>,
+    pub b_to_a: bool,
+    /// Every attempt's airtime is known.
+    pub timed: bool,
     /// An acknowledgment is due: addressed to one station, and not under the No Ack policy.
     pub expects: bool,
     pub acked: bool,
@@ -71,34 +75,35 @@ impl Exchange {
     /// One of which nothing was seen yet.
     pub fn new(ta: u32, ra: u32, packet: u64, now: i64) -> Self {
         Exchange {
+            first_packet: packet,
+            last_packet: packet,
+            ack_packet: 0,
+            first_rate_mbps: f64::NAN,
+            first_ns: NEVER,
+            last_ns: NEVER,
+            ack_ns: NEVER,
+            heard_ns: now,
+            opened_ns: now,
             ta,
             ra,
             stream: NONE,
             number: None,
-            fragment: 0,
-            tid: None,
-            first_packet: packet,
-            last_packet: packet,
-            first_rate_mbps: f64::NAN,
             more: NONE,
             more_last: NONE,
-            seen: 0,
-            inferred: 0,
-            inferred_by: inference::NOTHING,
-            first_ns: None,
-            last_ns: None,
-            heard_ns: now,
-            opened_ns: now,
-            ack_ns: None,
-            ack_packet: None,
             airtime_ns: 0,
             last_airtime_ns: 0,
             useful_ns: 0,
-            timed: true,
             ppdu: 0,
             mpdu_bytes: 0,
+            flow: NONE,
+            seen: 0,
+            inferred: 0,
+            fragment: 0,
+            tid: None,
+            inferred_by: inference::NOTHING,
             carries: -1,
-            flow: None,
+            b_to_a: false,
+            timed: true,
             expects: true,
             acked: false,
             refused: false,
@@ -113,13 +118,22 @@ impl Exchange {
         self.inferred_by = by;
     }
 
+    /// One more attempt took so long.
+    pub fn add_airtime(&mut self, ns: Option<u32>) {
+        match ns.and_then(|ns| self.airtime_ns.checked_add(ns)) {
+            Some(sum) => self.airtime_ns = sum,
+            None => self.timed = false,
+        }
+        self.last_airtime_ns = ns.unwrap_or(0);
+    }
+
     /// An ACK or a Block Ack bit for it was seen.
     pub fn acknowledge(&mut self, packet: u64, time_ns: Option<i64>) {
         if !self.acked {
             self.acked = true;
             self.refused = false;
-            self.ack_packet = Some(packet);
-            self.ack_ns = time_ns;
+            self.ack_packet = packet;
+            self.ack_ns = time_ns.unwrap_or(NEVER);
             self.useful_ns = self.last_airtime_ns;
         }
     }
@@ -161,16 +175,20 @@ impl Queue {
         self.exchanges.get_mut(id.wrapping_sub(self.base) as usize)
     }
 
-    pub fn front(&self) -> Option<&Exchange> {
-        self.exchanges.front()
+    /// The oldest exchange and its id.
+    pub fn oldest(&self) -> Option<(Id, &Exchange)> {
+        Some((self.base, self.exchanges.front()?))
     }
 
-    /// The oldest exchange and its id; its list of attempts stays until `forget_attempts`.
-    pub fn pop(&mut self) -> Option<(Id, Exchange)> {
-        let exchange = self.exchanges.pop_front()?;
-        let id = self.base;
+    /// Forget the oldest exchange and its attempts.
+    pub fn drop_oldest(&mut self) {
+        let Some(e) = self.exchanges.front() else { return };
+        if e.more != NONE {
+            self.more[e.more_last as usize].next = self.free.unwrap_or(NONE);
+            self.free = Some(e.more);
+        }
+        self.exchanges.pop_front();
         self.base = self.base.wrapping_add(1);
-        Some((id, exchange))
     }
 
     /// Note one more attempt of an exchange that is in the queue.
@@ -195,29 +213,16 @@ impl Queue {
         }
     }
 
-    /// The records and rates of all attempts seen, in order.
-    pub fn attempts(&self, e: &Exchange, packets: &mut Vec<u64>, rates: &mut Vec<f64>) {
-        packets.clear();
-        rates.clear();
-        if e.seen == 0 {
-            return;
+    /// Hand the records and rates of all attempts seen to `each`, in order.
+    pub fn attempts(&self, e: &Exchange, mut each: impl FnMut(u64, f64)) {
+        if e.seen > 0 {
+            each(e.first_packet, e.first_rate_mbps);
         }
-        packets.push(e.first_packet);
-        rates.push(e.first_rate_mbps);
         let mut at = e.more;
         while at != NONE {
-            let attempt = self.more[at as usize];
-            packets.push(attempt.packet);
-            rates.push(attempt.rate_mbps);
+            let attempt = &self.more[at as usize];
+            each(attempt.packet, attempt.rate_mbps);
             at = attempt.next;
-        }
-    }
-
-    /// Give the list of an exchange's attempts back.
-    pub fn forget_attempts(&mut self, e: &Exchange) {
-        if e.more != NONE {
-            self.more[e.more_last as usize].next = self.free.unwrap_or(NONE);
-            self.free = Some(e.more);
         }
     }
 }

@@ -3,15 +3,20 @@
 //! *Delivered*: an ACK or a Block Ack bit for it was seen, or its next fragment was sent (clause 10.4: only after the
 //! ACK of the one before). Certain, but for an ACK that answers a frame not seen within the same few microseconds.
 //!
-//! *Dropped*, by one of two rules:
+//! *Dropped*, by one of three rules:
 //! * The Block Ack to its last attempt lacks it, no later Block Ack has it, and the sender moved its window past it:
 //!   numbers a whole window further, or a BlockAckReq that starts behind it. Wrong only if a repeat and its Block Ack
 //!   were both missed.
 //! * At least `RETRY_LIMIT` attempts without an answer, and the sender went on to later numbers, in a stream in which the
-//!   sniffer hears the answers: of the last exchanges at most one in `HEARD_ONE_IN` ended without one. Fewer attempts
-//!   are no drop, since every default limit is higher: there the answer or the last attempt was missed. Wrong if of all
-//!   attempts just the last one's ACK was missed: at most one in ten by that measure, and rarer the better the sniffer
-//!   hears.
+//!   sniffer hears the answers. All attempts but the last failed for certain, since they were repeated; for a delivery,
+//!   the last must have arrived, which after n failures in a row has a chance of about 1 in n, and its ACK must have been
+//!   missed, which happened to a share m of the exchanges that ended before the limit without an answer (they were
+//!   delivered, for no default limit is lower). The rule wants m / n to be at most 1 in `WRONG_ONE_IN`, and m itself
+//!   at most 1 in `MISSED_ONE_IN`, because a last attempt at a lower rate may have better chances.
+//!
+//! * The same, if the sniffer hears at least one answer in two, but the sender's limit shows: `LIMIT_LEAST` exchanges
+//!   before ended without an answer after as many attempts (an eighth is allowed for), and at most one in
+//!   `LIMIT_ACKED_ONE_IN` of those with as many was acknowledged. Were the last attempts delivered, half would be.
 //!
 //! *Unknown*: everything else.
 
@@ -22,7 +27,10 @@ use super::stream::{past, window_span, Stream};
 const RETRY_LIMIT: u16 = 4;
 /// Exchanges that must be known before the sniffer's hearing is believed.
 const HEARD_LEAST: u8 = 8;
-const HEARD_ONE_IN: u32 = 10;
+const MISSED_ONE_IN: u32 = 4;
+const WRONG_ONE_IN: u32 = 40;
+const LIMIT_LEAST: u16 = 3;
+const LIMIT_ACKED_ONE_IN: u16 = 4;
 
 /// In the order of `table::exchanges::OUTCOMES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +45,11 @@ pub enum End {
 pub struct Outcome {
     pub end: End,
     pub acked: Option<bool>,
-    pub wasted_ns: u64,
+    pub wasted_ns: u32,
 }
 
 /// Judge an exchange that is over.
-pub fn judge(e: &mut Exchange, stream: &mut Stream) -> Outcome {
-    let number = e.number.unwrap_or_default();
+pub fn judge(e: &Exchange, number: u32, stream: &mut Stream) -> Outcome {
     let beyond = stream.head.map_or(0, |head| past(head, number));
     let went_on = beyond > 0;
     let attempts = e.seen.saturating_add(e.inferred);
@@ -50,8 +57,14 @@ pub fn judge(e: &mut Exchange, stream: &mut Stream) -> Outcome {
     if e.expects && e.seen > 0 {
         let window_past = beyond >= window_span(&stream.window) || stream.floor.is_some_and(|f| past(f, number) > 0);
         let unanswered = !e.acked && went_on && attempts >= RETRY_LIMIT;
-        dropped =
-            !e.acked && e.refused && window_past || unanswered && stream.hearing.is_good(HEARD_LEAST, HEARD_ONE_IN);
+        let one_in = (WRONG_ONE_IN / u32::from(attempts.max(1))).max(MISSED_ONE_IN);
+        let gave_up = stream.hearing.is_good(HEARD_LEAST, one_in)
+            || stream.hearing.is_good(HEARD_LEAST, 2)
+                && stream.limit.is_reached(attempts, LIMIT_LEAST, LIMIT_ACKED_ONE_IN);
+        dropped = !e.acked && e.refused && window_past || unanswered && gave_up;
+        if attempts >= RETRY_LIMIT && (e.acked || went_on) {
+            stream.limit.add(attempts, e.acked);
+        }
         if went_on && !e.refused && !unanswered {
             stream.hearing.add(e.acked);
         }
@@ -74,7 +87,7 @@ pub fn of_unnumbered(e: &Exchange) -> Outcome {
 
 /// Airtime of the attempts that were repeated or came to nothing: all but the acknowledged one; where nothing tells, all
 /// but the last; none where no answer is expected, since each copy is meant.
-fn wasted(e: &Exchange, dropped: bool) -> u64 {
+fn wasted(e: &Exchange, dropped: bool) -> u32 {
     if dropped {
         e.airtime_ns
     } else if !e.expects {

@@ -2,11 +2,12 @@
 
 use arrow_array::RecordBatch;
 
-use super::open::{Exchange, Queue};
+use super::open::{Exchange, Queue, NEVER, NONE};
 use super::outcome::Outcome;
 use super::station::Stations;
 use super::stream::NUMBERS;
 use crate::frame::Carries;
+use crate::limits;
 use crate::table::column::DictCol;
 use crate::table::exchanges::ExchangeRows;
 use crate::table::frames::text;
@@ -47,11 +48,20 @@ fn key(stations: &mut Stations, station: u32, batch: u32, which: usize, column: 
 impl Rows {
     /// Append one exchange.
     pub fn push(&mut self, e: &Exchange, outcome: Outcome, queue: &Queue, stations: &mut Stations) {
+        if self.len == 0 {
+            self.columns.reserve(limits::BATCH_ROWS);
+            self.block.reserve(BLOCK);
+        }
         // Stations begin with batch 0.
         let batch = self.batch.wrapping_add(1).max(1);
         let ta = key(stations, e.ta, batch, 0, &mut self.columns.ta);
         let ra = key(stations, e.ra, batch, 1, &mut self.columns.ra);
-        queue.attempts(e, &mut self.packets, &mut self.rates);
+        self.packets.clear();
+        self.rates.clear();
+        queue.attempts(e, |packet, rate| {
+            self.packets.push(packet);
+            self.rates.push(rate);
+        });
         self.columns.packets.push(&self.packets);
         self.columns.rates_mbps.push(&self.rates);
         self.block.push(Row { exchange: *e, outcome, ta, ra });
@@ -63,9 +73,9 @@ impl Rows {
 
     fn write_block(&mut self) {
         let (c, rows, start) = (&mut self.columns, &self.block[..], self.start_ns);
-        let since = |t: Option<i64>| t.and_then(|t| t.checked_sub(start));
+        let since = |t: i64| Some(t).filter(|t| *t != NEVER).and_then(|t| t.checked_sub(start));
         let seen = |r: &Row| r.exchange.seen > 0;
-        let us = |ns: u64| ns as f64 / 1e3;
+        let us = |ns: u32| f64::from(ns) / 1e3;
         c.ta.fill_keys(rows, |r| r.ta);
         c.ra.fill_keys(rows, |r| r.ra);
         c.seq.fill_opt(rows, |r| r.exchange.number.map(|n| (n % NUMBERS) as u16));
@@ -76,7 +86,7 @@ impl Rows {
         c.t_first_ns.fill_opt(rows, |r| since(r.exchange.first_ns));
         c.t_last_ns.fill_opt(rows, |r| since(r.exchange.last_ns));
         c.t_ack_ns.fill_opt(rows, |r| since(r.exchange.ack_ns));
-        c.ack_packet.fill_opt(rows, |r| r.exchange.ack_packet);
+        c.ack_packet.fill_opt(rows, |r| Some(r.exchange.ack_packet).filter(|p| *p != 0));
         c.attempts.fill(rows, |r| r.exchange.seen.saturating_add(r.exchange.inferred));
         c.attempts_inferred.fill(rows, |r| r.exchange.inferred);
         c.inferred_by.fill_enum(rows, |r| r.exchange.inferred_by);
@@ -92,8 +102,11 @@ impl Rows {
             ack if ack == Carries::TcpAck as i8 => 1,
             _ => -1,
         });
-        c.flow.fill_opt(rows, |r| r.exchange.flow.map(|f| f.0));
-        c.direction.fill_enum(rows, |r| r.exchange.flow.map_or(-1, |f| i8::from(f.1)));
+        c.flow.fill_opt(rows, |r| Some(r.exchange.flow).filter(|f| *f != NONE));
+        c.direction.fill_enum(rows, |r| match r.exchange.flow {
+            NONE => -1,
+            _ => i8::from(r.exchange.b_to_a),
+        });
         self.block.clear();
     }
 

@@ -1,7 +1,7 @@
 //! Frames with a sequence number: each joins the exchange it repeats, or opens one.
 
 use super::air::Kind;
-use super::open::{inference, Exchange, Id, NONE};
+use super::open::{inference, Exchange, Id, NEVER, NONE};
 use super::station::{bits, is_group};
 use super::stream::{ahead, past, window_span, Class, NUMBERS};
 use super::Tracker;
@@ -100,8 +100,8 @@ impl Tracker {
             if step > 0 || step < -window_span(&s.window) {
                 (station.shared_head, station.shared_stream) = (Some(seq), stream);
             }
-            s.to_ds = to_ds;
         }
+        s.to_ds = to_ds;
         let Some(head) = s.head else { return (s.anchor(seq), 0) };
         let d = ahead(seq, head);
         if !own_counter && countable {
@@ -202,26 +202,22 @@ impl Tracker {
     /// Enter the frame as an attempt of its exchange.
     fn attempt(&mut self, f: &Frame, id: Id, ppdu: u32, flow: Option<(u32, bool)>) {
         let rate = f.radio.ppdu.rate_mbps.unwrap_or(f64::NAN);
-        let now = self.now_ns;
+        let (now, time) = (self.now_ns, f.time_ns.unwrap_or(NEVER));
         let Some(e) = self.queue.get_mut(id) else { return };
         let first = e.seen == 0;
         if first {
-            (e.first_packet, e.first_rate_mbps, e.first_ns) = (f.number, rate, f.time_ns);
+            (e.first_packet, e.first_rate_mbps, e.first_ns) = (f.number, rate, time);
         }
-        (e.last_packet, e.last_ns, e.heard_ns, e.ppdu) = (f.number, f.time_ns, now, ppdu);
+        (e.last_packet, e.last_ns, e.heard_ns, e.ppdu) = (f.number, time, now, ppdu);
         e.seen += 1;
         e.refused = false;
-        match f.airtime_ns {
-            Some(t) => {
-                e.airtime_ns += u64::from(t);
-                e.last_airtime_ns = u64::from(t);
-            }
-            None => e.timed = false,
-        }
+        e.add_airtime(f.airtime_ns);
         if e.carries < 0 || e.carries == Carries::Protected as i8 && f.carries != Carries::Unknown {
             e.carries = f.carries as i8;
         }
-        e.flow = e.flow.or(flow);
+        if let Some((flow, b_to_a)) = flow.filter(|_| e.flow == NONE) {
+            (e.flow, e.b_to_a) = (flow, b_to_a);
+        }
         if !first {
             self.queue.add_attempt(id, f.number, rate);
         }

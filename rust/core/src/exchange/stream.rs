@@ -74,6 +74,43 @@ impl Hearing {
     }
 }
 
+/// Where a sender gives up: exchanges near the largest number of attempts seen, and how they ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limit {
+    most: u16,
+    silent: u16,
+    acked: u16,
+}
+
+impl Limit {
+    /// Missed attempts let the count of one limit vary by so much.
+    fn tolerance(attempts: u16) -> u16 {
+        attempts / 8
+    }
+
+    pub fn add(&mut self, attempts: u16, acked: bool) {
+        if attempts > self.most.saturating_add(Self::tolerance(self.most)) {
+            *self = Limit { most: attempts, silent: 0, acked: 0 };
+        }
+        self.most = self.most.max(attempts);
+        if self.is_near(attempts) {
+            let count = if acked { &mut self.acked } else { &mut self.silent };
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn is_near(&self, attempts: u16) -> bool {
+        attempts >= self.most - Self::tolerance(self.most)
+    }
+
+    /// So many attempts are where it stops: `least` exchanges ended there without an answer, at most one in `one_in`
+    /// with one.
+    pub fn is_reached(&self, attempts: u16, least: u16, one_in: u16) -> bool {
+        let ended = self.silent.saturating_add(self.acked);
+        self.is_near(attempts) && self.silent >= least && self.acked.saturating_mul(one_in) <= ended
+    }
+}
+
 /// Open exchanges by their sequence number, modulo the window.
 #[derive(Debug)]
 pub struct Window {
@@ -182,6 +219,7 @@ pub struct Stream {
     pub to_ds: bool,
     pub window: Window,
     pub hearing: Hearing,
+    pub limit: Limit,
 }
 
 impl Stream {
@@ -250,6 +288,7 @@ impl Streams {
                 to_ds: false,
                 window: Window::new(class),
                 hearing: Hearing::default(),
+                limit: Limit::default(),
             });
             self.all.len() as u32 - 1
         })

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::packets::STOPS;
-use crate::frame::{control, qos, Frame, Mac};
+use crate::frame::{control, Frame, Mac};
 
 pub const TYPES: &[&str] = &["management", "control", "data", "extension"];
 /// In the order of `Phy`.
@@ -115,7 +115,7 @@ define_table! {
     antenna: U8 ? null, "", "Antenna of the sniffer.";
     tsf_us: U64 ? null, "us", "The sniffer's MAC clock when the frame came.";
     ampdu: U32 ? null, "", "Number that all MPDUs of one A-MPDU share; null outside A-MPDUs.";
-    amsdu: Bool ? null, "", "The MPDU holds an A-MSDU; null without a QoS field.";
+    amsdu: Bool ? null, "", "The MPDU holds an A-MSDU; null without a QoS field or a body.";
     airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME; an A-MPDU's preamble is its first MPDU's. Null where metadata is missing.";
     ifs_us: F64 ? null, "us", "Idle time between the end of the frame before and the start of this one.";
     carries: Enum(CARRIES) ? null, "", "What the frame carries; null where it cannot be read.";
@@ -127,7 +127,7 @@ define_table! {
 #[derive(Debug, Default)]
 pub struct FrameTable {
     rows: FrameRows,
-    keys: [FxHashMap<Mac, i32>; 5],
+    keys: [FxHashMap<u64, i32>; 5],
     len: usize,
 }
 
@@ -147,7 +147,6 @@ impl FrameTable {
         }
         self.len += 1;
         let r = &mut self.rows;
-        let flag = |bit: u16| f.control.map(|c| c & bit != 0);
         r.packet.push(f.number);
         r.time.push_opt(f.time_ns);
         r.t_ns.push_opt(f.time_ns.and_then(|t| t.checked_sub(start_ns)));
@@ -157,17 +156,17 @@ impl FrameTable {
         let columns = [&mut r.ta, &mut r.ra, &mut r.da, &mut r.sa, &mut r.bssid];
         let macs = [f.ta(), f.ra(), f.da(), f.sa(), f.bssid()];
         for ((column, keys), mac) in columns.into_iter().zip(&mut self.keys).zip(macs) {
-            let key = mac.map(|m| *keys.entry(m).or_insert_with(|| column.intern(text(m))));
+            let key = mac.map(|m| *keys.entry(number(m)).or_insert_with(|| column.intern(text(m))));
             column.push_key(key);
         }
         r.seq.push_opt(f.seq());
         r.fragment.push_opt(f.fragment());
         r.tid.push_opt(f.tid());
-        r.retry.push_opt(flag(control::RETRY));
-        r.more_fragments.push_opt(flag(control::MORE_FRAGMENTS));
-        r.protected.push_opt(flag(control::PROTECTED));
-        r.to_ds.push_opt(flag(control::TO_DS));
-        r.from_ds.push_opt(flag(control::FROM_DS));
+        r.retry.push_opt(f.flag(control::RETRY));
+        r.more_fragments.push_opt(f.flag(control::MORE_FRAGMENTS));
+        r.protected.push_opt(f.flag(control::PROTECTED));
+        r.to_ds.push_opt(f.flag(control::TO_DS));
+        r.from_ds.push_opt(f.flag(control::FROM_DS));
         r.duration_us.push_opt(f.duration.filter(|d| d & 0x8000 == 0));
         r.fcs_ok.push_opt(f.fcs_ok);
         let radio = &f.radio;
@@ -184,12 +183,17 @@ impl FrameTable {
         r.antenna.push_opt(radio.antenna);
         r.tsf_us.push_opt(radio.tsf_us);
         r.ampdu.push_opt(radio.ampdu);
-        r.amsdu.push_opt(f.qos.map(|q| q & qos::AMSDU != 0));
+        r.amsdu.push_opt(f.amsdu());
         r.airtime_us.push_opt(f.airtime_ns.map(|t| f64::from(t) / 1e3));
         r.ifs_us.push_opt(f.ifs_ns.map(|t| t as f64 / 1e3));
         r.carries.push_enum(f.carries as i8);
         r.ip_packet.push_opt(f.ip_packet.then_some(f.number));
         r.stop.push_enum(f.stop as i8);
+    }
+
+    /// Fill in an idle time that was found after its row was pushed.
+    pub fn set_ifs(&mut self, row: usize, ifs_ns: i64) {
+        self.rows.ifs_us.set(row, Some(ifs_ns as f64 / 1e3));
     }
 
     /// The rows as one batch; the table is empty afterwards.
@@ -200,7 +204,21 @@ impl FrameTable {
     }
 }
 
+/// A MAC address as a number, which hashes faster.
+fn number([a, b, c, d, e, f]: Mac) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
 /// A MAC address as Wireshark writes it.
 pub fn text(m: Mac) -> String {
-    format!("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", m[0], m[1], m[2], m[3], m[4], m[5])
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(17);
+    for (i, byte) in m.into_iter().enumerate() {
+        if i > 0 {
+            text.push(':');
+        }
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+    }
+    text
 }

@@ -11,6 +11,7 @@ define_table! {
     "One row a USB transfer: an URB's submission joined with its completion. Rows are in the order of completion; \
      submissions that never completed follow when they are given up.", {
     packet: U64, "", "The record that ended the row: the completion, or the submission where there is none.";
+    t_ns: I64 ? null, "ns", "When that record was stamped, since the trace's start.";
     interface: U32, "", "Interface of the capture file, from 0.";
     bus: U16, "", "USB bus number.";
     device: U16, "", "Device address on the bus.";
@@ -29,7 +30,7 @@ define_table! {
     captured_bytes: U32, "bytes", "How much of the data the capture holds.";
     outcome: Enum(URB_ENDS) ? null, "", "completed, or refused: the submission failed; null when no end was captured.";
     status: I64 ? null, "", "0, or a negative errno (usbmon), or a USBD_STATUS (USBPcap); null without a completion.";
-    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included; those submitted before the capture began are not known.";
+    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included; those submitted before the capture began are not known; null where the capture shows no completion on the endpoint at all.";
     request_type: U8 ? null, "", "bmRequestType of a control transfer's setup packet (USB 2.0 section 9.3).";
     request: U8 ? null, "", "bRequest of the setup packet.";
     value: U16 ? null, "", "wValue of the setup packet.";

@@ -22,6 +22,8 @@ type UrbKey = (u64, EndpointKey);
 #[derive(Debug, Default)]
 struct Endpoint {
     outstanding: u32,
+    /// A completion was seen at all: USBPcap of old leaves out records without data, so all those of some endpoints.
+    completes: bool,
     last_complete_ns: Option<i64>,
 }
 
@@ -76,7 +78,10 @@ impl Tracker {
         let before = self.open.insert(key, Open { first: *e, submitted: true, queue_depth, done: None });
         if let Some(before) = before {
             // The id is used again: the end of its earlier use was not captured.
-            self.give_up(&before, key.1);
+            if let Some(open) = self.open.get_mut(&key) {
+                open.queue_depth = queue_depth.map(|n| n - 1);
+            }
+            self.give_up(before, key.1);
         }
     }
 
@@ -99,31 +104,29 @@ impl Tracker {
             self.notes.add(NoteKind::UrbUnsubmitted, e.number, 0);
         }
         let mut service = None;
-        match self.endpoints.get_mut(&key.1) {
-            Some(endpoint) => {
-                if let Some(open) = open.as_ref().filter(|o| o.submitted) {
-                    endpoint.outstanding = endpoint.outstanding.saturating_sub(1);
-                    let since = open.first.time_ns.max(endpoint.last_complete_ns);
-                    service = e.time_ns.zip(open.first.time_ns.and(since)).and_then(|(to, from)| to.checked_sub(from));
-                }
-                endpoint.last_complete_ns = e.time_ns.or(endpoint.last_complete_ns);
+        // Not made here: nothing grows by completions alone.
+        if let Some(endpoint) = self.endpoints.get_mut(&key.1) {
+            if let Some(open) = open.as_ref().filter(|o| o.submitted) {
+                endpoint.outstanding = endpoint.outstanding.saturating_sub(1);
+                let since = open.first.time_ns.max(endpoint.last_complete_ns);
+                service = e.time_ns.zip(open.first.time_ns.and(since)).and_then(|(to, from)| to.checked_sub(from));
             }
-            None => {
-                // Remembered only if submissions are seen later: nothing grows by completions alone.
-            }
+            endpoint.completes = true;
+            endpoint.last_complete_ns = e.time_ns.or(endpoint.last_complete_ns);
         }
         self.push(open.as_ref(), Some(e), service);
     }
 
     /// A row without a completion.
-    fn give_up(&mut self, open: &Open, endpoint: EndpointKey) {
-        if open.submitted {
-            if let Some(endpoint) = self.endpoints.get_mut(&endpoint) {
-                endpoint.outstanding = endpoint.outstanding.saturating_sub(1);
+    fn give_up(&mut self, mut open: Open, endpoint: EndpointKey) {
+        if let Some(endpoint) = self.endpoints.get_mut(&endpoint).filter(|_| open.submitted) {
+            endpoint.outstanding = endpoint.outstanding.saturating_sub(1);
+            if !endpoint.completes {
+                open.queue_depth = None;
             }
         }
         self.notes.add(NoteKind::UrbIncomplete, open.first.number, 0);
-        self.push(Some(open), None, None);
+        self.push(Some(&open), None, None);
     }
 
     /// Give up the oldest quarter of what is open: rows out, room for new ones.
@@ -138,7 +141,7 @@ impl Tracker {
         numbers.sort_unstable();
         for (_, key) in numbers.into_iter().take(many) {
             if let Some(open) = self.open.remove(&key) {
-                self.give_up(&open, key.1);
+                self.give_up(open, key.1);
             }
         }
     }
@@ -166,6 +169,7 @@ impl Tracker {
         let iso = end.and_then(|e| e.iso).or(e.iso);
         let r = &mut self.rows;
         r.packet.push(end.unwrap_or(e).number);
+        r.t_ns.push_opt(since_start(end.unwrap_or(e)));
         r.interface.push(e.interface);
         r.bus.push(e.bus);
         r.device.push(e.device);

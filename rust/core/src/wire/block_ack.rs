@@ -154,7 +154,12 @@ fn bitmap<'a>(
     let Some(start) = b.le16() else { return false };
     let Some((bytes, per_msdu)) = form((start & 0xf) as u8) else { return false };
     let captured = b.up_to(bytes);
-    each(Said::Bitmap { tid, first_seq: start >> 4, bits: Bits { bytes: captured, per_msdu: per_msdu as u8 } });
+    let whole_msdus = captured.len() - captured.len() % per_msdu.div_ceil(8);
+    each(Said::Bitmap {
+        tid,
+        first_seq: start >> 4,
+        bits: Bits { bytes: &captured[..whole_msdus], per_msdu: per_msdu as u8 },
+    });
     captured.len() == bytes
 }
 
@@ -269,7 +274,7 @@ mod tests {
         }
         // Fragmentation level 3: four bits an MSDU.
         let b = body(0x0004, 16 << 4 | 1, &[0x20, 0, 0, 0, 0, 0, 0, 0x10]);
-        assert_eq!(bitmaps(&b), [(0, 16, 16, vec![1, 14])]);
+        assert_eq!(bitmaps(&b), [(0, 16, 16, vec![1, 15])]);
         for reserved in [2u16, 6, 12, 14] {
             assert_eq!(parts(&body(0x0004, reserved, &[0; 128])), (vec![], false));
         }

@@ -3,20 +3,21 @@
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop};
+use crate::phy::{rates, Phy, Radio};
 
 use super::decoder::{Decoder, Found};
-use super::dot11::{self, Fcs, Heard};
+use super::dot11;
+use super::heard::{legacy, plausible_tsf, Fcs, Heard};
 use super::view::View;
 use super::{link, link_type};
 
 /// Version, flags, length, link type.
 const HEADER: usize = 8;
 const ALIGNED: u8 = 0x01;
-/// The field 802.11-Common: TSF timer, then flags.
+/// Field types.
 const COMMON: u16 = 2;
-const COMMON_FLAGS: usize = 8;
-const FCS_PRESENT: u16 = 0x0001;
-const FCS_FAILED: u16 = 0x0004;
+const MAC: u16 = 3;
+const MAC_PHY: u16 = 4;
 
 pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(version), Some(flags), Some(length), Some(inner)) = (v.u8(0), v.u8(1), v.le16(2), v.le32(4)) else {
@@ -26,11 +27,15 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if version != 0 {
         return d.damaged(Stop::BadHeader, Layer::Link);
     }
+    let lost = |d: &mut Decoder<'_>, stop| match u16::try_from(inner) {
+        Ok(link_type::IEEE802_11) => dot11::lost(d, stop),
+        _ => d.damaged(stop, Layer::Link),
+    };
     if length < HEADER || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return lost(d, Stop::SnaplenCut);
     }
     if d.too_deep() {
         return d.damaged(Stop::TooDeep, Layer::Link);
@@ -39,16 +44,17 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let frame = v.skip(length);
     match u16::try_from(inner) {
         Ok(link_type::IEEE802_11) => {
-            let fcs = fcs(d, fields, flags & ALIGNED != 0);
-            dot11::frame(d, frame, &Heard { fcs, ..Heard::default() })
+            let heard = heard(d, fields, flags & ALIGNED != 0);
+            dot11::frame(d, frame, &heard)
         }
         Ok(inner) => link(d, inner, frame),
         Err(_) => d.damaged(Stop::UnknownType, Layer::Link),
     }
 }
 
-/// What the 802.11-Common field, if there is one, says of the FCS.
-fn fcs(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Fcs {
+/// What the 802.11 fields say (PPI specification 1.0.10, sections 4.1.2 to 4.1.4).
+fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
+    let mut heard = Heard::default();
     for _ in 0..limits::PPI_FIELDS {
         let (Some(kind), Some(length)) = (v.le16(0), v.le16(2)) else {
             break;
@@ -59,23 +65,78 @@ fn fcs(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Fcs {
             d.note(NoteKind::PpiMalformed);
             break;
         }
-        if kind == COMMON {
-            let flags = field.clip(length).le16(COMMON_FLAGS);
-            return flags.map_or(Fcs::default(), |flags| Fcs {
-                at_end: Some(flags & FCS_PRESENT != 0),
-                failed: flags & FCS_FAILED != 0,
-            });
+        match kind {
+            COMMON => common(&mut heard, field.clip(length)),
+            MAC => mac(&mut heard.radio, field.clip(length)),
+            MAC_PHY => mac_phy(&mut heard.radio, field.clip(length)),
+            _ => {}
         }
         v = field.skip(if aligned { length.next_multiple_of(4) } else { length });
     }
-    Fcs::default()
+    if heard.radio.ppdu.phy.is_none() {
+        legacy(&mut heard.radio.ppdu);
+    } else {
+        heard.radio.ppdu.short_preamble = None;
+    }
+    heard
+}
+
+/// 802.11-Common: TSF timer, flags, rate, channel and its flags, hopping, signal and noise.
+fn common(heard: &mut Heard, v: View<'_>) {
+    const FCS_PRESENT: u16 = 0x0001;
+    const TSF_IN_MS: u16 = 0x0002;
+    const FCS_FAILED: u16 = 0x0004;
+    let (Some(tsf), Some(flags)) = (v.array(0).map(u64::from_le_bytes), v.le16(8)) else { return };
+    heard.fcs = Fcs { at_end: Some(flags & FCS_PRESENT != 0), failed: flags & FCS_FAILED != 0 };
+    let radio = &mut heard.radio;
+    let us = if flags & TSF_IN_MS != 0 { tsf.checked_mul(1000) } else { Some(tsf) };
+    radio.tsf_us = us.filter(|&t| t != 0).and_then(plausible_tsf);
+    if radio.ppdu.phy.is_none() {
+        radio.ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
+    }
+    radio.ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
+    // Both are -128 where they were not measured.
+    radio.signal_dbm = v.u8(18).map(|b| b as i8).filter(|&s| s != i8::MIN);
+    radio.noise_dbm = v.u8(19).map(|b| b as i8).filter(|&s| s != i8::MIN);
+}
+
+/// 802.11n MAC Extensions: flags, A-MPDU id.
+fn mac(radio: &mut Radio, v: View<'_>) {
+    const GREENFIELD: u32 = 0x01;
+    const HT40: u32 = 0x02;
+    const SHORT_GUARD: u32 = 0x04;
+    const AGGREGATE: u32 = 0x10;
+    const MORE_AGGREGATES: u32 = 0x20;
+    let (Some(flags), Some(ampdu)) = (v.le32(0), v.le32(4)) else { return };
+    let ppdu = &mut radio.ppdu;
+    ppdu.greenfield = Some(flags & GREENFIELD != 0);
+    ppdu.width_mhz = Some(if flags & HT40 != 0 { 40 } else { 20 });
+    ppdu.guard_ns = Some(if flags & SHORT_GUARD != 0 { 400 } else { 800 });
+    if flags & AGGREGATE != 0 {
+        radio.ampdu = Some(ampdu);
+        radio.ampdu_last = Some(flags & MORE_AGGREGATES == 0);
+    }
+}
+
+/// 802.11n MAC+PHY Extensions: as above, then MCS and streams.
+fn mac_phy(radio: &mut Radio, v: View<'_>) {
+    mac(radio, v);
+    let ppdu = &mut radio.ppdu;
+    ppdu.mcs = v.u8(9);
+    ppdu.streams = ppdu.mcs.and_then(rates::ht_streams);
+    ppdu.phy = Some(Phy::N);
+    ppdu.rate_mbps = match (ppdu.mcs, ppdu.width_mhz, ppdu.guard_ns) {
+        (Some(mcs), Some(width), Some(guard)) => rates::ht(mcs, width, guard),
+        _ => None,
+    };
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ethernet, ipv4, noted, one, packets, snap, tcp};
+    use super::super::testing::{cut_everywhere, dot11, ethernet, frame, ipv4, noted, one, packets, snap, tcp};
     use crate::notes::NoteKind;
     use crate::packet::Stop;
+    use crate::phy::Phy;
 
     const PPI: u16 = 192;
 
@@ -111,5 +172,50 @@ mod tests {
         assert_eq!(one(PPI, &ppi(250, &[], &air)).stop, Stop::UnknownType);
         let nested = ppi(192, &[], &[]).repeat(100);
         assert_eq!(one(PPI, &nested).stop, Stop::TooDeep);
+    }
+
+    const ACK: [u8; 10] = [0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 1];
+
+    /// 802.11-Common: clock, flags, rate in 500 kbit/s, channel, signal and noise.
+    fn air_common(tsf: u64, flags: u16, rate: u16, mhz: u16, signal: i8, noise: i8) -> Vec<u8> {
+        let mut field = vec![2, 0, 20, 0];
+        field.extend(tsf.to_le_bytes());
+        for word in [flags, rate, mhz, 0, 0] {
+            field.extend(word.to_le_bytes());
+        }
+        field.extend([signal as u8, noise as u8]);
+        field
+    }
+
+    #[test]
+    fn what_the_radio_says() {
+        let fields = air_common(1234, 0, 4, 2412, -61, -95);
+        let r = frame(PPI, &ppi(105, &fields, &ACK)).0.radio;
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm), (Some(1234), Some(-61), Some(-95)));
+        assert_eq!((r.ppdu.phy, r.ppdu.rate_mbps, r.ppdu.channel_mhz), (Some(Phy::B), Some(2.0), Some(2412)));
+        let r = frame(PPI, &ppi(105, &air_common(1234, 2, 12, 5180, -128, -128), &ACK)).0.radio;
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm), (Some(1_234_000), None, None));
+        assert_eq!(r.ppdu.phy, Some(Phy::A));
+        cut_everywhere(PPI, &ppi(105, &fields, &ACK));
+    }
+
+    #[test]
+    fn aggregates_of_802_11n() {
+        // Flags: 40 MHz, short guard interval, in an A-MPDU; id 77; MCS 15.
+        let mut mac_phy = vec![4, 0, 48, 0, 0x16, 0, 0, 0, 77, 0, 0, 0, 3, 15];
+        mac_phy.resize(52, 0);
+        for fields in [
+            [air_common(1, 0, 600, 2412, -61, -95), mac_phy.clone()].concat(),
+            [mac_phy, air_common(1, 0, 600, 2412, -61, -95)].concat(),
+        ] {
+            let r = frame(PPI, &ppi(105, &fields, &ACK)).0.radio;
+            assert_eq!((r.ampdu, r.ampdu_last), (Some(77), Some(true)));
+            let p = r.ppdu;
+            assert_eq!((p.phy, p.mcs, p.streams, p.width_mhz), (Some(Phy::N), Some(15), Some(2), Some(40)));
+            assert_eq!((p.rate_mbps.map(f64::round), p.guard_ns, p.greenfield), (Some(300.0), Some(400), Some(false)));
+            cut_everywhere(PPI, &ppi(105, &fields, &ACK));
+        }
+        let r = frame(PPI, &ppi(105, &[3, 0, 12, 0, 0, 0, 0, 0, 77, 0, 0, 0, 3, 0, 0, 0], &ACK)).0.radio;
+        assert_eq!(r.ampdu, None);
     }
 }

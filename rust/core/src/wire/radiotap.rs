@@ -1,55 +1,18 @@
 //! Radiotap (radiotap.org): a table of fields, walked by the bits of its present words.
 
+mod eht;
+mod he;
+mod ht;
+mod walk;
+
 use crate::notes::NoteKind;
-use crate::packet::{Layer, Stop};
-use crate::phy::{rates, Phy, Ppdu, Radio};
+use crate::packet::Stop;
+use crate::phy::{Phy, Ppdu, Radio, StampAt};
 
 use super::decoder::{Decoder, Found};
-use super::dot11::{self, Fcs, Heard};
+use super::dot11;
+use super::heard::{self, Fcs, Heard};
 use super::view::View;
-
-/// Version, pad, length, first present word.
-const LEAST: usize = 8;
-const PRESENT: usize = 4;
-
-/// Alignment and size of each field of the radiotap namespace, by its bit.
-const FIELDS: [(usize, usize); 28] = [
-    (8, 8),  // 0 TSFT
-    (1, 1),  // 1 flags
-    (1, 1),  // 2 rate
-    (2, 4),  // 3 channel
-    (2, 2),  // 4 FHSS
-    (1, 1),  // 5 antenna signal, dBm
-    (1, 1),  // 6 antenna noise, dBm
-    (2, 2),  // 7 lock quality
-    (2, 2),  // 8 TX attenuation
-    (2, 2),  // 9 TX attenuation, dB
-    (1, 1),  // 10 TX power, dBm
-    (1, 1),  // 11 antenna
-    (1, 1),  // 12 antenna signal, dB
-    (1, 1),  // 13 antenna noise, dB
-    (2, 2),  // 14 RX flags
-    (2, 2),  // 15 TX flags
-    (1, 1),  // 16 RTS retries
-    (1, 1),  // 17 data retries
-    (4, 8),  // 18 XChannel
-    (1, 3),  // 19 MCS
-    (4, 8),  // 20 A-MPDU status
-    (2, 12), // 21 VHT
-    (8, 12), // 22 timestamp
-    (2, 12), // 23 HE
-    (2, 12), // 24 HE-MU
-    (2, 6),  // 25 HE-MU other user
-    (1, 1),  // 26 0-length PSDU
-    (2, 4),  // 27 L-SIG
-];
-const FLAGS: usize = 1;
-/// Bits of every present word, whatever its namespace.
-const RADIOTAP_NAMESPACE: u32 = 1 << 29;
-const VENDOR_NAMESPACE: u32 = 1 << 30;
-const ANOTHER_WORD: u32 = 1 << 31;
-/// The bits that stand for fields.
-const FIELD_BITS: u32 = RADIOTAP_NAMESPACE - 1;
 
 /// Bits of the flags field.
 mod flag {
@@ -59,188 +22,153 @@ mod flag {
     pub const BAD_FCS: u8 = 0x40;
 }
 
-/// Bits of the channel field's flags.
-mod channel_flag {
-    pub const HALF: u16 = 0x4000;
-    pub const QUARTER: u16 = 0x8000;
-}
-
 pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(version), Some(length)) = (v.u8(0), v.le16(2)) else {
-        return d.damaged(v.lack(LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(walk::LEAST));
     };
     let length = usize::from(length);
     if version != 0 {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     }
-    if length < LEAST || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+    if length < walk::LEAST || length > v.wire() {
+        return dot11::lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return dot11::lost(d, Stop::SnaplenCut);
     }
-    let header = v.clip(length);
-    let mut heard = Heard::default();
-    let whole = walk(header, |bit, at| {
-        take(&mut heard, bit, header.skip(at));
-        true
-    });
-    if whole.is_none() {
+    let mut fields = Fields::default();
+    if walk::walk(v.clip(length), |kind, value| fields.take(kind, value)).is_none() {
         d.note(NoteKind::RadiotapMalformed);
     }
-    settle(&mut heard.radio.ppdu);
-    dot11::frame(d, v.skip(length), &heard)
+    if fields.s1g {
+        d.note(NoteKind::S1g);
+    }
+    fields.settle();
+    dot11::frame(d, v.skip(length), &fields.heard)
 }
 
-/// One field, `v` beginning with it. Of fields that come again, once an antenna, the first counts.
-fn take(heard: &mut Heard, bit: usize, v: View<'_>) {
-    let radio = &mut heard.radio;
-    let ppdu = &mut radio.ppdu;
-    let signed = || v.u8(0).map(|b| b as i8);
-    match bit {
-        0 => radio.tsf_us = radio.tsf_us.or(v.array(0).map(u64::from_le_bytes)),
-        FLAGS => {
-            let Some(flags) = v.u8(0) else { return };
-            heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
-            heard.padded = flags & flag::DATA_PAD != 0;
-            ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+/// What the fields read so far say.
+#[derive(Default)]
+struct Fields {
+    heard: Heard,
+    /// Fields seen, a bit each: of one that comes again (once an antenna, once a user) the first counts.
+    seen: u64,
+    s1g: bool,
+}
+
+impl Fields {
+    /// One field by its bit or type.
+    #[inline]
+    fn take(&mut self, kind: usize, v: View<'_>) {
+        const S1G: usize = 32;
+        const U_SIG: usize = 33;
+        const EHT: usize = 34;
+        let bit = 1u64.checked_shl(kind as u32).unwrap_or(0);
+        if self.seen & bit != 0 {
+            return;
         }
-        2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
-        3 => channel(ppdu, v),
-        5 => radio.signal_dbm = radio.signal_dbm.or(signed()),
-        6 => radio.noise_dbm = radio.noise_dbm.or(signed()),
-        11 => radio.antenna = radio.antenna.or(v.u8(0)),
-        15 => radio.transmitted = true,
-        19 => ht(ppdu, v),
-        20 => ampdu(radio, v),
-        21 => vht(ppdu, v),
-        _ => {}
+        self.seen |= bit;
+        let heard = &mut self.heard;
+        let radio = &mut heard.radio;
+        let ppdu = &mut radio.ppdu;
+        match kind {
+            0 => radio.tsf_us = v.array(0).map(u64::from_le_bytes).and_then(heard::plausible_tsf),
+            1 => flags(heard, v.u8(0).unwrap_or(0)),
+            2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
+            3 => channel(ppdu, v.le16(0), v.le16(2)),
+            5 => radio.signal_dbm = v.u8(0).map(|b| b as i8),
+            6 => radio.noise_dbm = v.u8(0).map(|b| b as i8),
+            11 => radio.antenna = v.u8(0),
+            15 => radio.transmitted = true,
+            18 => channel(ppdu, v.le16(4), v.le16(0)),
+            19 => ht::mcs(ppdu, v),
+            20 => ht::ampdu(radio, v),
+            21 => ht::vht(ppdu, v),
+            22 => timestamp(radio, v),
+            23 => he::he(ppdu, v),
+            24 => he::he_mu(ppdu, v),
+            26 => heard.empty = true,
+            27 => ppdu.l_sig_bytes = l_sig_bytes(v),
+            S1G => {
+                self.s1g = true;
+                ht::s1g(ppdu, v);
+            }
+            U_SIG => eht::u_sig(ppdu, v),
+            EHT => eht::eht(ppdu, v),
+            _ => {}
+        }
+    }
+
+    /// What follows from several fields together.
+    fn settle(&mut self) {
+        let ppdu = &mut self.heard.radio.ppdu;
+        match ppdu.phy {
+            None if self.s1g => {}
+            None => heard::legacy(ppdu),
+            Some(Phy::Ax) => he::settle(ppdu),
+            Some(Phy::Be) => eht::settle(ppdu),
+            Some(_) => {}
+        }
+        if ppdu.phy != Some(Phy::B) {
+            ppdu.short_preamble = None;
+        }
     }
 }
 
-fn channel(ppdu: &mut Ppdu, v: View<'_>) {
-    let (Some(mhz), Some(flags)) = (v.le16(0), v.le16(2)) else { return };
+fn flags(heard: &mut Heard, flags: u8) {
+    heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
+    heard.padded = flags & flag::DATA_PAD != 0;
+    heard.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+}
+
+/// Channel and XChannel, whose low 16 flags are the same.
+fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
+    const HALF: u16 = 0x4000;
+    const QUARTER: u16 = 0x8000;
+    let (Some(mhz), Some(flags)) = (mhz, flags) else { return };
     ppdu.channel_mhz = Some(mhz).filter(|&f| f != 0);
-    if flags & channel_flag::HALF != 0 {
-        ppdu.width_mhz = Some(10);
-    } else if flags & channel_flag::QUARTER != 0 {
-        ppdu.width_mhz = Some(5);
-    }
-}
-
-/// radiotap.org/fields/MCS.
-fn ht(ppdu: &mut Ppdu, v: View<'_>) {
-    let Some([known, flags, mcs]) = v.array(0) else { return };
-    ppdu.phy = Some(Phy::N);
-    let knows = |bit: u8| known & bit != 0;
-    ppdu.width_mhz = knows(0x01).then_some(if flags & 3 == 1 { 40 } else { 20 });
-    ppdu.mcs = knows(0x02).then_some(mcs);
-    ppdu.streams = ppdu.mcs.and_then(rates::ht_streams);
-    ppdu.guard_ns = knows(0x04).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
-    ppdu.greenfield = knows(0x08).then_some(flags & 0x08 != 0);
-    ppdu.ldpc = knows(0x10).then_some(flags & 0x10 != 0);
-    ppdu.stbc = knows(0x20).then_some(flags >> 5 & 3);
-    ppdu.extension_streams = knows(0x40).then_some((known >> 6 & 2) | flags >> 7);
-    ppdu.rate_mbps = match (ppdu.mcs, ppdu.width_mhz, ppdu.guard_ns) {
-        (Some(mcs), Some(width), Some(guard)) => rates::ht(mcs, width, guard),
+    ppdu.width_mhz = match (flags & HALF != 0, flags & QUARTER != 0) {
+        (true, _) => Some(10),
+        (_, true) => Some(5),
         _ => None,
     };
 }
 
-/// radiotap.org/fields/A-MPDU status.
-fn ampdu(radio: &mut Radio, v: View<'_>) {
-    radio.ampdu = v.le32(0);
-    radio.ampdu_last = v.le16(4).filter(|f| f & 0x0004 != 0).map(|f| f & 0x0008 != 0);
-}
-
-/// radiotap.org/fields/VHT.
-fn vht(ppdu: &mut Ppdu, v: View<'_>) {
-    let (Some(known), Some([flags, bandwidth, first])) = (v.le16(0), v.array(2)) else { return };
-    ppdu.phy = Some(Phy::Ac);
-    let knows = |bit: u16| known & bit != 0;
-    ppdu.stbc = knows(0x0001).then_some(flags & 1);
-    ppdu.guard_ns = knows(0x0004).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
-    ppdu.width_mhz = match bandwidth & 0x1f {
-        _ if !knows(0x0040) => None,
-        0 | 2 | 3 | 7..=10 | 18..=25 => Some(20),
-        1 | 5 | 6 | 14..=17 => Some(40),
-        4 | 12 | 13 => Some(80),
-        11 => Some(160),
+/// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, with the instant that it names.
+fn timestamp(radio: &mut Radio, v: View<'_>) {
+    let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
+    let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
+    radio.stamp_ns = match unit & 0x0f {
+        0 => stamp.checked_mul(1_000_000),
+        1 => stamp.checked_mul(1000),
+        // radiotap.org numbers nanoseconds 2, Linux's header 3.
+        2 | 3 => Some(stamp),
         _ => None,
     };
-    ppdu.streams = Some(first & 0xf).filter(|&n| n != 0);
-    ppdu.mcs = ppdu.streams.map(|_| first >> 4);
-    ppdu.ldpc = v.u8(8).filter(|_| ppdu.streams.is_some()).map(|c| c & 1 != 0);
-    ppdu.rate_mbps = match (ppdu.mcs, ppdu.streams, ppdu.width_mhz, ppdu.guard_ns) {
-        (Some(mcs), Some(streams), Some(width), Some(guard)) => rates::vht(mcs, streams, width, guard),
+    radio.stamp_at = match unit >> 4 {
+        0 => Some(StampAt::MpduStart),
+        1 => Some(StampAt::PpduStart),
+        2 => Some(StampAt::PpduEnd),
         _ => None,
-    };
+    }
+    .filter(|_| radio.stamp_ns.is_some());
+    // Without a TSFT it is the only clock.
+    radio.tsf_us = radio.tsf_us.or(radio.stamp_ns.map(|t| t / 1000)).and_then(heard::plausible_tsf);
 }
 
-/// The PHY of a frame without an MCS, by its rate and band.
-fn settle(ppdu: &mut Ppdu) {
-    if ppdu.phy.is_some() {
-        return;
-    }
-    let five = ppdu.channel_mhz.map(|f| f > 4000);
-    ppdu.phy = match ppdu.rate_mbps {
-        Some(1.0 | 2.0 | 5.5 | 11.0) => Some(Phy::B),
-        Some(_) => five.map(|five| if five { Phy::A } else { Phy::G }),
-        None => None,
-    };
-}
-
-/// Call `field` with the bit and offset of each field until it returns false; None when the fields do not fit.
-///
-/// Fields of vendors are passed over by the length they state. A field newer than the table ends the walk, since its
-/// size is not known.
-fn walk(header: View<'_>, mut field: impl FnMut(usize, usize) -> bool) -> Option<()> {
-    let mut words = 1;
-    while header.le32(PRESENT + 4 * (words - 1))? & ANOTHER_WORD != 0 {
-        words += 1;
-    }
-    let mut at = PRESENT + 4 * words;
-    let mut ours = true;
-    let mut continued = false;
-    for word in 0..words {
-        let word = header.le32(PRESENT + 4 * word)?;
-        let mut bits = if ours { word & FIELD_BITS } else { 0 };
-        if continued && bits != 0 {
-            return Some(());
-        }
-        while bits != 0 {
-            let bit = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            let Some(&(align, size)) = FIELDS.get(bit) else {
-                return Some(());
-            };
-            at = at.next_multiple_of(align);
-            if at + size > header.data().len() {
-                return None;
-            }
-            if !field(bit, at) {
-                return Some(());
-            }
-            at += size;
-        }
-        continued = true;
-        if word & RADIOTAP_NAMESPACE != 0 {
-            (ours, continued) = (true, false);
-        } else if word & VENDOR_NAMESPACE != 0 {
-            // OUI, sub-namespace, and the length of what follows (radiotap.org/fields/Vendor Namespace).
-            at = at.next_multiple_of(2);
-            at += 6 + usize::from(header.le16(at + 4)?);
-            ours = false;
-        }
-    }
-    Some(())
+/// radiotap.org/fields/L-SIG.
+fn l_sig_bytes(v: View<'_>) -> Option<u16> {
+    const LENGTH_KNOWN: u16 = 0x0002;
+    v.le16(0).filter(|known| known & LENGTH_KNOWN != 0)?;
+    v.le16(2).map(|data| data >> 4)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{cut_everywhere, dot11, ipv4, noted, one, packets, snap, tcp};
-    use super::*;
+    use crate::notes::NoteKind;
     use crate::packet::Stop;
+    use crate::phy::{Format, Phy, Radio, StampAt};
 
     const RADIOTAP: u16 = 127;
 
@@ -250,43 +178,6 @@ mod tests {
         let words: Vec<u8> = present.iter().flat_map(|w| w.to_le_bytes()).collect();
         let body = snap(&ipv4(6, &tcp(&[], b"x")));
         [&[0, 0, length, 0][..], &words, fields, &dot11(0x0188, &[0, 0], &body)].concat()
-    }
-
-    fn seen(present: &[u32], fields: &[u8]) -> (Vec<(usize, usize)>, bool) {
-        let data = frame(present, fields);
-        let mut got = Vec::new();
-        let whole = walk(View::new(&data, data.len()).clip(usize::from(data[2])), |bit, at| {
-            got.push((bit, at));
-            true
-        });
-        (got, whole.is_some())
-    }
-
-    #[test]
-    fn fields_are_aligned_from_the_start_of_the_header() {
-        // Flags, channel, antenna.
-        assert_eq!(seen(&[0x0000_080a], &[0; 7]), (vec![(1, 8), (3, 10), (11, 14)], true));
-        // Two words: the TSFT is at 16 since 12 is no multiple of 8.
-        assert_eq!(seen(&[0xa000_0001, 0x20], &[0; 13]), (vec![(0, 16), (5, 24)], true));
-        assert_eq!(seen(&[1], &[0; 7]), (vec![], false));
-    }
-
-    #[test]
-    fn vendor_namespaces_are_passed_over() {
-        // The vendor's word stands for 3 bytes of its own; then radiotap's fields again.
-        let fields = [7, 0, 1, 2, 3, 0, 3, 0, 9, 9, 9, 5];
-        assert_eq!(seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields), (vec![(1, 16), (5, 27)], true));
-        let liar = [7, 0, 1, 2, 3, 0, 0xff, 0xff];
-        assert_eq!(seen(&[0xc000_0002, 0xa000_0000, 0x20], &liar), (vec![(1, 16)], false));
-    }
-
-    #[test]
-    fn unknown_fields_and_endless_words() {
-        assert_eq!(seen(&[0x1000_0002], &[0; 9]), (vec![(1, 8)], true));
-        assert_eq!(seen(&[0x8000_0002, 2], &[0; 9]), (vec![(1, 12)], true));
-        let endless = frame(&[0xffff_ffff; 10], &[]);
-        assert_eq!(noted(RADIOTAP, &endless, NoteKind::RadiotapMalformed), 1);
-        assert_eq!(one(RADIOTAP, &endless).src_port, Some(40000));
     }
 
     #[test]
@@ -313,5 +204,105 @@ mod tests {
             data[at] = value;
             assert_eq!((one(RADIOTAP, &data).stop, one(RADIOTAP, &data).ip_version), (stop, 0));
         }
+    }
+
+    /// What the radio header says of an ACK behind it.
+    fn radio(present: &[u32], fields: &[u8]) -> Radio {
+        let data = frame(present, fields);
+        cut_everywhere(RADIOTAP, &data);
+        super::super::testing::frame(RADIOTAP, &data).0.radio
+    }
+
+    fn words(words: &[u16]) -> Vec<u8> {
+        words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn plain_fields() {
+        // TSFT, flags (short preamble), rate, channel, signal, noise, antenna.
+        let fields = [&77u64.to_le_bytes()[..], &[2, 22], &words(&[2437, 0xa0]), &[200, 160, 3]].concat();
+        let r = radio(&[0x86f], &fields);
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm, r.antenna), (Some(77), Some(-56), Some(-96), Some(3)));
+        let p = r.ppdu;
+        assert_eq!((p.phy, p.rate_mbps, p.channel_mhz, p.width_mhz), (Some(Phy::B), Some(11.0), Some(2437), Some(22)));
+        assert_eq!((p.short_preamble, r.stamp_at, r.transmitted), (Some(true), None, false));
+        // Half-rate OFDM at 5.9 GHz, sent by this host.
+        let p = radio(&[0x800c], &[&[6, 0][..], &words(&[5860, 0x4140, 0])].concat());
+        assert_eq!((p.ppdu.phy, p.ppdu.width_mhz, p.transmitted), (Some(Phy::A), Some(10), true));
+        // A rate that no PHY without an MCS has, and none.
+        assert_eq!(radio(&[4], &[130]).ppdu.phy, None);
+        assert_eq!(radio(&[4], &[0]).ppdu.rate_mbps, None);
+        assert_eq!(radio(&[1], &[0xff; 8]).tsf_us, None);
+        // Part of an A-MPDU, its last.
+        let r = radio(&[1 << 20], &[9, 0, 0, 0, 0x0c, 0, 0, 0]);
+        assert_eq!((r.ampdu, r.ampdu_last), (Some(9), Some(true)));
+    }
+
+    #[test]
+    fn the_stamp_and_where_it_was_taken() {
+        let stamp = |us: u64, unit: u8, flags: u8| [&us.to_le_bytes()[..], &[0, 0, unit, flags]].concat();
+        let of = |unit, flags| {
+            let r = radio(&[1 << 22], &stamp(0x1_0000_1000, unit, flags));
+            (r.tsf_us, r.stamp_at)
+        };
+        assert_eq!(of(0x01, 0), (Some(0x1_0000_1000), Some(StampAt::MpduStart)));
+        assert_eq!(of(0x11, 1), (Some(0x1000), Some(StampAt::PpduStart)));
+        assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
+        assert_eq!(of(0xf2, 1), (Some(4), None));
+        assert_eq!(of(0x2f, 0), (None, None));
+        // The TSFT before it is the clock.
+        let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
+        let r = radio(&[1 | 1 << 22], &both);
+        assert_eq!((r.tsf_us, r.stamp_at), (Some(5), None));
+    }
+
+    #[test]
+    fn high_efficiency() {
+        // SU, MCS 11, LDPC, 80 MHz, 1.6 us, 2x LTF, 2 of them, 2 streams; L-SIG of 100 bytes.
+        let he = [0x40f0, 0x0006, 0x2b00, 0, 0x0192, 2];
+        let p = radio(&[1 << 23 | 1 << 27], &words(&[&he[..], &[2, 100 << 4]].concat())).ppdu;
+        assert_eq!((p.phy, p.format, p.mcs, p.streams), (Some(Phy::Ax), Some(Format::Su), Some(11), Some(2)));
+        assert_eq!((p.width_mhz, p.guard_ns, p.ltf_size, p.ltf_symbols), (Some(80), Some(1600), Some(2), Some(2)));
+        assert_eq!((p.ldpc, p.dcm, p.l_sig_bytes, p.ru_tones), (Some(true), Some(false), Some(100), None));
+        // MU on a 106-tone RU of 40 MHz with 4 SIG-B symbols.
+        let mu = [&[0x4022, 0, 0, 0, 6, 1][..], &[0xc000, 0x35, 0, 0, 0, 0]].concat();
+        let p = radio(&[3 << 23], &words(&mu)).ppdu;
+        assert_eq!(
+            (p.format, p.width_mhz, p.ru_tones, p.sig_symbols),
+            (Some(Format::Mu), Some(40), Some(106), Some(4))
+        );
+        assert_eq!((p.guard_ns, p.rate_mbps), (None, None));
+    }
+
+    #[test]
+    fn extremely_high_throughput() {
+        let dwords = |w: &[u32]| -> Vec<u8> { w.iter().flat_map(|w| w.to_le_bytes()).collect() };
+        // Type 33: version 0, 320 MHz, downlink, single user, 3 EHT-SIG symbols; type 34: 0.8 us, 4x LTF, 4 of them.
+        let u_sig = [33 | 12 << 16, 7 | 4 << 15, 1 << 6 | 2 << 17, 0x003e_00c0];
+        let mut eht = vec![34 | 44 << 16, 0x14, 3 << 9 | 2 << 11];
+        eht.extend([0; 8]);
+        eht.push(0x96 | 1 << 19 | 12 << 20 | 1 << 24);
+        let p = radio(&[1 << 28], &[dwords(&u_sig), dwords(&eht)].concat()).ppdu;
+        assert_eq!((p.phy, p.format, p.mcs, p.streams), (Some(Phy::Be), Some(Format::Su), Some(12), Some(2)));
+        assert_eq!((p.width_mhz, p.guard_ns, p.ltf_size, p.ltf_symbols), (Some(320), Some(800), Some(4), Some(4)));
+        assert_eq!((p.sig_symbols, p.ldpc), (Some(3), Some(true)));
+        // 3920 subcarriers of 9 bits, two streams, 13.6 us.
+        assert_eq!(p.rate_mbps.map(f64::round), Some(5188.0));
+    }
+
+    #[test]
+    fn a_ppdu_without_a_frame() {
+        let data = [&[0, 0, 9, 0, 0, 0, 0, 4][..], &[0]].concat();
+        let (f, body) = super::super::testing::frame(RADIOTAP, &data);
+        assert_eq!((f.control, f.mpdu_bytes, f.stop, body.len()), (None, 0, Stop::None, 0));
+        assert_eq!((noted(RADIOTAP, &data, NoteKind::NoFrame), packets(RADIOTAP, &data).len()), (1, 0));
+    }
+
+    #[test]
+    fn a_header_that_lies_is_a_frame_with_a_reason() {
+        let mut data = frame(&[2], &[0]);
+        data[3] = 255;
+        let (f, _) = super::super::testing::frame(RADIOTAP, &data);
+        assert_eq!((f.stop, f.control, f.ip_packet), (Stop::LengthLies, None, true));
     }
 }

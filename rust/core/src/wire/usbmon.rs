@@ -55,7 +55,7 @@ impl Header<'_> {
     }
 
     fn i32(self, at: usize) -> Option<i32> {
-        self.u32(at).map(u32::cast_signed)
+        self.u32(at).map(|n| n as i32)
     }
 
     fn u64(self, at: usize) -> Option<u64> {
@@ -128,7 +128,7 @@ fn usbmon(d: &mut Decoder<'_>, v: View<'_>, header_bytes: usize) -> Found {
 
 /// Nanoseconds since 1970 of the header's own stamp; what cannot be a time is noted.
 fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
-    let seconds = h.u64(16)?.cast_signed();
+    let seconds = h.u64(16)? as i64;
     let micros = i64::from(h.i32(24)?);
     let sane = SECONDS.contains(&seconds) && (0..1_000_000).contains(&micros);
     if !sane {
@@ -161,4 +161,111 @@ fn descriptors(d: &mut Decoder<'_>, h: Header<'_>, e: &mut UrbEvent, header_byte
         e.iso = None;
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cut_everywhere, noted, packets, record};
+    use super::super::usb_net::tests::{bulk, sound};
+    use super::super::{decode, Sink, State};
+    use super::*;
+    use crate::notes::Notes;
+    use crate::packet::Packet;
+
+    struct Events(Vec<UrbEvent>);
+
+    impl Sink for Events {
+        fn packet(&mut self, _: &Packet) {}
+
+        fn urb(&mut self, e: &UrbEvent) {
+            self.0.push(*e);
+        }
+    }
+
+    fn events(link_type: u16, records: &[&[u8]]) -> (Vec<UrbEvent>, Notes) {
+        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Events(Vec::new()));
+        for (i, data) in records.iter().enumerate() {
+            decode(&record(link_type, data, data.len()), i as u64 + 1, &mut state, &mut notes, &mut sink);
+        }
+        (sink.0, notes)
+    }
+
+    fn event(link_type: u16, data: &[u8]) -> UrbEvent {
+        events(link_type, &[data]).0[0]
+    }
+
+    #[test]
+    fn every_field() {
+        let e = event(220, &bulk(true, b"abc", 3));
+        assert_eq!((e.id, e.event, e.transfer), (0xffff_8800_0000_0040, Some(Event::Complete), Some(Transfer::Bulk)));
+        assert_eq!((e.bus, e.device, e.endpoint, e.is_in), (1, 5, 1, true));
+        assert_eq!((e.status, e.length, e.captured_bytes, e.stop), (Some(0), Some(3), 3, Stop::None));
+    }
+
+    #[test]
+    fn the_short_header() {
+        let mut data = bulk(false, &sound(b"abc"), 43);
+        data.drain(48..64);
+        assert_eq!((event(189, &data).packets, packets(189, &data)[0].outgoing), (1, Some(true)));
+        cut_everywhere(189, &data);
+    }
+
+    #[test]
+    fn the_byte_order_of_the_host() {
+        let mut big = bulk(true, &sound(b"abc"), 43);
+        for field in [0..8, 12..14, 16..24, 24..28, 28..32, 32..36, 36..40] {
+            big[field].reverse();
+        }
+        let mut timeless = big.clone();
+        timeless[16..24].fill(0);
+        let (got, _) = events(220, &[&big, &timeless, &bulk(true, b"", 0)]);
+        for e in &got[..2] {
+            assert_eq!((e.bus, e.id, e.length, e.packets), (1, 0xffff_8800_0000_0040, Some(43), 1));
+        }
+        assert_eq!(got[2].bus, 1);
+    }
+
+    #[test]
+    fn control_and_isochronous() {
+        let mut control = bulk(false, &[], 18);
+        control[9..11].copy_from_slice(&[2, 0x80]);
+        control[14..16].copy_from_slice(&[0, b'<']);
+        control[40..48].copy_from_slice(&[0x80, 6, 0, 1, 9, 4, 18, 0]);
+        let setup = event(220, &control).setup.map(|s| (s.request_type, s.request, s.value, s.index, s.length));
+        assert_eq!(setup, Some((0x80, 6, 0x100, 0x409, 18)));
+        let mut iso = bulk(true, &[1; 32 + 5], 5);
+        iso[9] = 0;
+        iso[40..48].copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0]);
+        iso[60] = 2;
+        let e = event(220, &iso);
+        assert_eq!((e.iso, e.captured_bytes, e.stop), (Some((2, 1)), 5, Stop::None));
+        iso[60..64].fill(0xff);
+        let e = event(220, &iso);
+        assert_eq!((e.iso, e.captured_bytes, e.stop), (None, 0, Stop::LengthLies));
+    }
+
+    #[test]
+    fn lies_and_nonsense() {
+        let data = bulk(true, &sound(b"abc"), 43);
+        for (at, value, kind) in [
+            (32, 0xff, NoteKind::UsbLengthLies),
+            (36, 0xff, NoteKind::UsbLengthLies),
+            (24, 0xff, NoteKind::UsbTimeImplausible),
+            (16, 0xff, NoteKind::UsbTimeImplausible),
+        ] {
+            let mut bad = data.clone();
+            let many = if at == 16 { 8 } else { 4 };
+            bad[at..at + many].fill(value);
+            assert_eq!((noted(220, &bad, kind), packets(220, &bad).len()), (1, 1), "byte {at}");
+        }
+        for (at, value) in [(8, b'Z'), (9, 9)] {
+            let mut bad = data.clone();
+            bad[at] = value;
+            assert_eq!((noted(220, &bad, NoteKind::UsbUnknownEvent), packets(220, &bad).len()), (1, 0));
+        }
+        for n in 0..64 {
+            assert_eq!(noted(220, &data[..n], NoteKind::UsbHeaderCut), 1);
+            assert_eq!(events(220, &[&data[..n]]).0.len(), usize::from(n >= LEAST));
+        }
+    }
 }

@@ -91,3 +91,83 @@ fn control<'a>(e: &mut UrbEvent, v: View<'a>, header: usize, length: Option<u32>
     }
     data
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cut_everywhere, noted, packets, record};
+    use super::super::usb_net::tests::sound;
+    use super::super::{decode, Sink, State};
+    use super::*;
+    use crate::notes::Notes;
+    use crate::packet::Packet;
+
+    struct Events(Vec<UrbEvent>);
+
+    impl Sink for Events {
+        fn packet(&mut self, _: &Packet) {}
+
+        fn urb(&mut self, e: &UrbEvent) {
+            self.0.push(*e);
+        }
+    }
+
+    fn event(data: &[u8]) -> UrbEvent {
+        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Events(Vec::new()));
+        decode(&record(249, data, data.len()), 1, &mut state, &mut notes, &mut sink);
+        sink.0[0]
+    }
+
+    fn urb(info: u8, endpoint: u8, transfer: u8, more: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut h = (27 + more.len() as u16).to_le_bytes().to_vec();
+        h.extend(0xffff_c283_0000_0010u64.to_le_bytes());
+        h.extend([0, 0, 0, 0, 9, 0, info, 3, 0, 7, 0, endpoint, transfer]);
+        h.extend((data.len() as u32).to_le_bytes());
+        h.extend(more);
+        h.extend(data);
+        h
+    }
+
+    #[test]
+    fn bulk() {
+        let sent = urb(0, 2, 3, &[], &sound(b"abc"));
+        let e = event(&sent);
+        assert_eq!((e.event, e.is_in, e.bus, e.device, e.endpoint), (Some(Event::Submit), false, 3, 7, 2));
+        assert_eq!((e.length, e.packets, e.function), (Some(43), 1, Some(9)));
+        cut_everywhere(249, &sent);
+        // The room of an IN transfer and what an OUT transfer moved are not told.
+        assert_eq!(event(&urb(0, 0x81, 3, &[], &[])).length, None);
+        assert_eq!(event(&urb(1, 2, 3, &[], &[])).length, None);
+        assert_eq!(event(&urb(1, 0x81, 3, &[], &sound(b""))).length, Some(40));
+    }
+
+    #[test]
+    fn control_stages() {
+        let setup = [0x80, 6, 0, 1, 0, 0, 18, 0];
+        let e = event(&urb(0, 0, 2, &[stage::SETUP], &setup));
+        assert_eq!((e.is_in, e.length, e.goes_on, e.captured_bytes), (true, Some(18), false, 0));
+        let e = event(&urb(1, 0x80, 2, &[stage::DATA], &[7; 18]));
+        assert_eq!((e.is_in, e.length, e.goes_on, e.captured_bytes), (true, Some(18), true, 18));
+        let e = event(&urb(1, 0, 2, &[stage::STATUS], &[]));
+        assert_eq!((e.length, e.goes_on), (None, false));
+        let e = event(&urb(1, 0x80, 2, &[stage::COMPLETE], &[7; 18]));
+        assert_eq!((e.length, e.goes_on), (Some(18), false));
+    }
+
+    #[test]
+    fn lies() {
+        let data = urb(1, 0x81, 3, &[], &sound(b"abc"));
+        for header in [0u16, 26, 0xffff] {
+            let mut bad = data.clone();
+            bad[..2].copy_from_slice(&header.to_le_bytes());
+            assert_eq!((event(&bad).stop, event(&bad).packets), (Stop::LengthLies, 0));
+            assert_eq!(noted(249, &bad, NoteKind::UsbLengthLies), 1);
+        }
+        let mut bad = data.clone();
+        bad[23..27].fill(0xff);
+        assert_eq!((event(&bad).length, packets(249, &bad).len()), (None, 1));
+        assert_eq!(event(&urb(0, 0, 0xfe, &[], &[])).transfer, None);
+        for n in 0..27 {
+            assert_eq!(noted(249, &data[..n], NoteKind::UsbHeaderCut), 1);
+        }
+    }
+}

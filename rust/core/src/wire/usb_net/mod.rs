@@ -22,7 +22,7 @@ mod realtek;
 mod rndis;
 mod search;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// What begins at a place of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

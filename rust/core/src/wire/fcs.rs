@@ -1,0 +1,137 @@
+//! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or found by its value.
+
+use crate::limits;
+use crate::notes::NoteKind;
+
+use super::decoder::Decoder;
+use super::heard::Heard;
+use super::view::View;
+
+pub(super) const BYTES: usize = 4;
+/// The shortest frame: an ACK without its FCS.
+const SHORTEST: usize = 10;
+
+/// What is known of one frame's FCS.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Settled {
+    /// Whether the frame's bytes end with it; None while nobody knows.
+    pub at_end: Option<bool>,
+    /// Whether it is right; None when it was not captured and the receiver does not say.
+    pub ok: Option<bool>,
+}
+
+/// Captures, or their interfaces, that announce nothing: whether their frames end with an FCS is told once, by the
+/// first frames.
+#[derive(Debug, Default)]
+pub(super) struct Unannounced {
+    interfaces: Vec<Trial>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Trial {
+    decided: Option<bool>,
+    frames: u8,
+}
+
+impl Unannounced {
+    fn trial(&mut self, interface: u32) -> &mut Trial {
+        let at = usize::try_from(interface).unwrap_or(usize::MAX).min(limits::FCS_INTERFACES - 1);
+        if self.interfaces.len() <= at {
+            self.interfaces.resize(at + 1, Trial::default());
+        }
+        &mut self.interfaces[at]
+    }
+}
+
+/// Find out about the FCS of a frame that begins `v`.
+pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled {
+    let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, heard));
+    let ok = match at_end {
+        _ if heard.fcs.failed => Some(false),
+        Some(true) => right(v),
+        _ => None,
+    };
+    Settled { at_end, ok }
+}
+
+/// Whether this frame's capture ends its frames with an FCS. A frame that this host sent never reached a receiver that
+/// could have put one behind it.
+fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
+    if heard.radio.transmitted {
+        return None;
+    }
+    let trial = d.state.unannounced_fcs.trial(d.interface);
+    if trial.decided.is_some() || v.data().len() < SHORTEST + BYTES {
+        return trial.decided;
+    }
+    let right = right(v)?;
+    trial.frames += 1;
+    if right {
+        trial.decided = Some(true);
+        d.note(NoteKind::FcsFound);
+    } else if trial.frames == limits::FCS_TRIALS {
+        trial.decided = Some(false);
+    }
+    right.then_some(true)
+}
+
+/// Whether the last four bytes are the FCS of those before; None when not everything was captured.
+fn right(v: View<'_>) -> Option<bool> {
+    let (body, &fcs) = v.data().split_last_chunk::<BYTES>()?;
+    if !v.whole() {
+        return None;
+    }
+    Some(crc32fast::hash(body) == u32::from_le_bytes(fcs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{record, Found};
+    use super::super::{decode, State};
+    use crate::limits;
+    use crate::notes::{NoteKind, Notes};
+
+    /// fcs_ok of a capture's frames, and how often an FCS was found; the interface of each is given.
+    fn verdicts(frames: &[(u32, &[u8])]) -> (Vec<Option<bool>>, u64) {
+        let (mut state, mut notes, mut found) = (State::default(), Notes::default(), Found::default());
+        for (interface, data) in frames {
+            let mut r = record(105, data, data.len());
+            r.interface = *interface;
+            decode(&r, 1, &mut state, &mut notes, &mut found);
+        }
+        (found.frames.iter().map(|f| f.0.fcs_ok).collect(), notes.get(NoteKind::FcsFound).count)
+    }
+
+    fn ack() -> Vec<u8> {
+        let mut ack = vec![0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 1];
+        ack.extend(crc32fast::hash(&ack).to_le_bytes());
+        ack
+    }
+
+    #[test]
+    fn found_once_and_checked_from_there_on() {
+        let ack = ack();
+        let mut damaged = ack.clone();
+        damaged[5] ^= 1;
+        let (found, notes) = verdicts(&[(0, &damaged), (0, &ack), (0, &damaged), (0, &ack[..10]), (0, &ack)]);
+        assert_eq!((found, notes), (vec![None, Some(true), Some(false), Some(false), Some(true)], 1));
+    }
+
+    #[test]
+    fn each_interface_for_itself() {
+        let (with, without) = (ack(), [0xd4; 20]);
+        let last = u32::MAX;
+        let (found, notes) = verdicts(&[(0, &with), (1, &without), (0, &with), (last, &with), (last - 1, &without)]);
+        assert_eq!((found, notes), (vec![Some(true), None, Some(true), Some(true), Some(false)], 2));
+    }
+
+    #[test]
+    fn a_capture_without_is_left_alone() {
+        let (with, without) = (ack(), [0x80; 40]);
+        let mut frames: Vec<(u32, &[u8])> = vec![(0, &without); usize::from(limits::FCS_TRIALS)];
+        frames.push((0, &with));
+        let (found, notes) = verdicts(&frames);
+        assert!(found.iter().all(Option::is_none));
+        assert_eq!(notes, 0);
+    }
+}

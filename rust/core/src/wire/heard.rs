@@ -1,0 +1,54 @@
+//! What a capture header says of the frame behind it, whichever header it is.
+
+use crate::phy::{rates, Phy, Ppdu, Radio};
+
+/// What the capture says of the frame check sequence.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fcs {
+    /// Whether the captured bytes end with it; None when nobody says.
+    pub at_end: Option<bool>,
+    /// The receiver found it wrong.
+    pub failed: bool,
+}
+
+/// What a capture header says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heard {
+    pub fcs: Fcs,
+    /// The body starts at a multiple of four bytes (radiotap's data pad).
+    pub padded: bool,
+    /// The PPDU had no frame, or none was captured (radiotap's 0-length PSDU).
+    pub empty: bool,
+    pub radio: Radio,
+}
+
+/// Centre of a channel by its number, in the bands where numbers are unambiguous (IEEE 802.11-2020 Annex E).
+pub(super) fn channel_mhz(number: u32) -> Option<u16> {
+    Some(match number {
+        1..=13 => 2407 + 5 * number as u16,
+        14 => 2484,
+        34..=177 => 5000 + 5 * number as u16,
+        _ => return None,
+    })
+}
+
+/// A clock that shows more has no sense: 2^56 us are 2283 years.
+pub(super) fn plausible_tsf(us: u64) -> Option<u64> {
+    Some(us).filter(|&t| t < 1 << 56)
+}
+
+/// PHY and width of a frame that was sent without an MCS, by its rate and its band: 1, 2, 5.5 and 11 Mbit/s are DSSS,
+/// OFDM's rates are ERP at 2.4 GHz and OFDM above.
+pub(super) fn legacy(ppdu: &mut Ppdu) {
+    const FIVE_GHZ_MHZ: u16 = 4000;
+    let Some(rate) = ppdu.rate_mbps else { return };
+    let width = ppdu.width_mhz.unwrap_or(20);
+    if rates::is_dsss(rate) && width == 20 {
+        ppdu.phy = Some(Phy::B);
+        ppdu.width_mhz = Some(22);
+    } else if rates::is_ofdm(rate, width) {
+        ppdu.phy = ppdu.channel_mhz.map(|f| if f > FIVE_GHZ_MHZ { Phy::A } else { Phy::G });
+        ppdu.width_mhz = ppdu.phy.map(|_| width);
+        ppdu.short_preamble = None;
+    }
+}
