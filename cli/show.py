@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 LINES = 400
 
 #: Tables with rows of one packet.
-TABLES = ("packets", "segments", "timeouts", "recoveries")
+TABLES = ("packets", "segments", "timeouts", "recoveries", "frames", "exchanges", "urbs")
+
+#: Columns by which a packet is found in tables that do not have one `packet` a row.
+_PACKETS = {"exchanges": ("packets", "ack_packet"), "urbs": ("submit_packet", "complete_packet")}
 
 
 @click.command("show")
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
 @click.argument("packet", metavar="PACKET", type=click.IntRange(min=1))
+@click.option("--all", "whole", is_flag=True, help="Show all columns of tables that have more than a screenful.")
 @keys.options
-def command(capture: bytes, packet: int, key_file: bytes | None, key: tuple[str, ...]) -> None:
+def command(capture: bytes, packet: int, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
     """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows."""
     import wlanlens as wl
     from wlanlens.text import printable
@@ -46,9 +50,12 @@ def command(capture: bytes, packet: int, key_file: bytes | None, key: tuple[str,
     for line in dissect(record).splitlines()[:LINES]:
         click.echo("  " + printable(line, limit=1000))
     for name, row in rows(opened, packet):
-        click.echo(f"\n{name}")
-        width = max(len(column) for column in row)
-        for column, value in row.items():
+        brief = wl.brief_columns(name)
+        shown = row if whole or not brief else {column: row[column] for column in brief if column in row}
+        more = f" ({len(row) - len(shown)} more columns with --all)" if len(shown) < len(row) else ""
+        click.echo(f"\n{name}{more}")
+        width = max(len(column) for column in shown)
+        for column, value in shown.items():
             click.echo(f"  {column:{width}}  {printable(str(value))}")
 
 
@@ -101,17 +108,32 @@ def _raw_ip(data: bytes) -> Any:
 
 def rows(capture: Capture, packet: int) -> list[tuple[str, dict[str, Any]]]:
     """The packet's rows in our tables: those of the batches up to the one that holds it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     out: list[tuple[str, dict[str, Any]]] = []
     feed = capture.feed()
     for batches in feed:
         for name, batch in batches:
             if name in TABLES:
-                found = batch.filter(pc.equal(batch.column("packet"), pa.scalar(packet, pa.uint64())))
+                found = batch.filter(_holds(name, batch, packet))
                 out += [(name, _plain(found, i)) for i in range(found.num_rows)]
     return sorted(out, key=lambda row: TABLES.index(row[0]))
+
+
+def _holds(name: str, batch: Any, packet: int) -> Any:
+    """Which rows of a batch tell of a packet."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.scalar(packet, pa.uint64())
+    mask = None
+    for column in _PACKETS.get(name, ("packet",)):
+        values = batch.column(column)
+        if pa.types.is_list(values.type):
+            at = pc.list_parent_indices(values).filter(pc.equal(pc.list_flatten(values), wanted))
+            here = pc.is_in(pa.array(range(batch.num_rows), pa.int64()), at.cast(pa.int64()))
+        else:
+            here = pc.equal(values, wanted).fill_null(False)
+        mask = here if mask is None else pc.or_(mask, here)
+    return mask
 
 
 def _plain(batch: Any, index: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from wlanlens.air import words
 from wlanlens.ledger import HEALTHY, PLAIN
 from wlanlens.text import count, printable, share
 
@@ -46,6 +47,7 @@ def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.print(Text(printable(analysis.verdict.sentence), style="bold"))
+    _air(console, analysis)
     _ledger(console, analysis)
     _findings(console, analysis)
     _checks(console, analysis)
@@ -54,6 +56,18 @@ def show(analysis: wl.Analysis) -> None:
     if analysis.report:
         _line(console, "Report", str(analysis.report))
     _line(console, "Tables", str(analysis.out / "tables"))
+
+
+def _air(console: Console, analysis: wl.Analysis) -> None:
+    """What the air was used for, and what TCP suffered on it; the verdict of a capture without TCP says it already."""
+    if not analysis.air.frames:
+        return
+    told = [words.retransmissions(analysis.air), *words.caveats(analysis.air)]
+    if analysis.verdict.flow is not None:
+        told.insert(0, words.use(analysis.air))
+    for sentence in told:
+        if sentence and sentence not in analysis.verdict.sentence:
+            console.print(Text(sentence))
 
 
 def _line(console: Console, head: str, text: str, style: str = "") -> None:

@@ -10,6 +10,7 @@ Open a capture. It is recognised by its content and read when a table is asked f
 Put it on a time axis and judge it::
 
     trace = wl.align(["sender.pcap"])    # the only thing that a detector or a plot is given
+    trace.view("frames")                 # a table as pandas shows it, its main columns; all=True for all of them
     findings = wl.detect(trace)          # list of Finding, costliest first
     findings[0].sentence                 # one plain sentence; .cost_s, .evidence, .display_filter
     findings.states                      # how each detector fared: found, fine, not_run, undecided, failed
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from wlanlens.finding import Finding, score
     from wlanlens.judge import detect
     from wlanlens.registry import list_units
+    from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace, align
 
 _HOME = {
@@ -51,6 +53,7 @@ _HOME = {
     "WlanlensError": "errors",
     "align": "trace",
     "analyze": "analysis",
+    "brief_columns": "tables",
     "detect": "judge",
     "list_units": "registry",
     "load": "analysis",
@@ -68,6 +71,7 @@ __all__ = [
     "WlanlensError",
     "align",
     "analyze",
+    "brief_columns",
     "detect",
     "list_units",
     "load",

@@ -100,6 +100,9 @@ def digest(
         if name == "exchanges":
             held[name] = _dropped(stored)
             continue
+        if name == "urbs":
+            held[name] = _first(stored, name)
+            continue
         if "flow" not in tables.schema(name).names:
             held[name] = _every(stored, name)
             continue
@@ -127,6 +130,20 @@ def digest(
                 batches.append(_thin(batch, step, rare_rows, rare_step))
         held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+
+
+def _first(stored: StoredTables, name: str) -> pa.Table:
+    """The first `OTHER_ROWS` of a table: a figure of every millisecond cannot be drawn from every k-th transfer."""
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    held = 0
+    for batch in stored.scan(name):
+        batches.append(batch.slice(0, OTHER_ROWS - held))
+        held += batches[-1].num_rows
+        if held >= OTHER_ROWS:
+            break
+    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
 
 
 def _every(stored: StoredTables, name: str) -> pa.Table:

@@ -35,6 +35,49 @@ OWNERS = (
     "unknown",
 )
 
+#: Columns of wide tables that are shown unless all are asked for: less than a screenful.
+_BRIEF = {
+    "frames": (
+        "packet",
+        "t_ns",
+        "subtype",
+        "ta",
+        "ra",
+        "seq",
+        "retry",
+        "rate_mbps",
+        "signal_dbm",
+        "airtime_us",
+        "carries",
+        "stop",
+    ),
+    "exchanges": (
+        "ta",
+        "ra",
+        "seq",
+        "first_packet",
+        "last_packet",
+        "attempts",
+        "rates_mbps",
+        "outcome",
+        "airtime_us",
+        "wasted_us",
+        "carries",
+        "flow",
+    ),
+    "stations": (
+        "station",
+        "role",
+        "frames",
+        "data_frames",
+        "retry_frames",
+        "dropped",
+        "signal_median_dbm",
+        "rates_mbps",
+        "airtime_ns",
+    ),
+}
+
 #: What a frame's time on the air was for.
 PURPOSES = (
     "delivered",
@@ -273,6 +316,11 @@ def enum_values(name: str, column: str) -> tuple[str, ...]:
     """The values of an enum column, in order; empty when it is none."""
     metadata = schema(name).field(column).metadata or {}
     return tuple(metadata.get(b"values", b"").decode().split())
+
+
+def brief_columns(name: str) -> tuple[str, ...]:
+    """The columns of a wide table that are shown unless all are asked for; empty for tables that fit a screen."""
+    return _BRIEF.get(name, ())
 
 
 def empty(name: str) -> pa.Table:

@@ -14,6 +14,7 @@ from wlanlens.clock import ClockMap
 from wlanlens.errors import AlignmentError, MissingTable
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from wlanlens.keys import Keys
@@ -22,7 +23,8 @@ __all__ = ["Note", "Trace", "align"]
 
 
 #: Tables of a trace in memory that are made from the captures' when first asked for.
-_DERIVED = ("ledger", "quality", "airtime", "stations")
+_AIR = ("airtime", "stations")
+_DERIVED = ("ledger", "quality", *_AIR)
 
 
 class Trace:
@@ -81,7 +83,7 @@ class Trace:
 
         if name == "ledger":
             return ledger.build(self)
-        if name in ("airtime", "stations"):
+        if name in _AIR:
             sums = air.of_tables(self.table("frames"), self.table("exchanges"))
             self._made.update(sums.tables(self.captures[0].name))
             return self._made[name]
@@ -94,6 +96,13 @@ class Trace:
         if name in _DERIVED:
             return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
+
+    def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
+        """A table for people, as a pandas DataFrame: of wide tables the main columns, or `all` of them."""
+        table = self.table(name)
+        brief = [] if all else [column for column in tables.brief_columns(name) if column in table.column_names]
+        view: pd.DataFrame = table.select(brief or table.column_names).to_pandas()
+        return view
 
     @property
     def start_ns(self) -> int:

@@ -84,7 +84,7 @@ def opened(browser: Any) -> Iterator[Any]:
         assert one.foreign == []
 
 
-def written(folder: Path, made: synthetic.Made, name: str = "report.html") -> Path:
+def written(folder: Path, made: synthetic.Made, name: str = "report.html", **more: Any) -> Path:
     """The report of a made-up analysis."""
     path = folder / name
     report.write(
@@ -96,6 +96,7 @@ def written(folder: Path, made: synthetic.Made, name: str = "report.html") -> Pa
         out_path=path,
         connections=1,
         verdict="10.0.0.1:40000 > 10.0.0.2:5001 took 3.92 s; 0.942 s (24 %) went to 2 retransmission timeouts.",
+        **more,
     )
     return path
 

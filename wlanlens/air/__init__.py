@@ -45,14 +45,14 @@ class Air:
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
         """Take one batch of `frames` or `exchanges`; others are passed over."""
+        if self._stations.crowded:
+            self._pending.renumber(self._stations.prune())
         if name == "frames":
             self._add_frames(batch)
         elif name == "exchanges":
             self._add_exchanges(batch)
 
     def _add_frames(self, batch: pa.RecordBatch) -> None:
-        if self._stations.crowded:
-            self._pending.renumber(self._stations.prune())
         rows = read_frames(batch)
         sums = self._sums
         sums.frames += batch.num_rows

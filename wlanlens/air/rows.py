@@ -88,7 +88,8 @@ def integers(column: pa.Array) -> Array:
 def nanoseconds(column: pa.Array) -> Array:
     """Microseconds as whole nanoseconds; -1 for null."""
     micros = column.fill_null(-1e-3).to_numpy(zero_copy_only=False)
-    return np.rint(np.clip(np.nan_to_num(micros, nan=-1e-3), -1e-3, 1e9) * 1e3).astype(np.int64)
+    whole: Array = np.rint(np.clip(np.nan_to_num(micros, nan=-1e-3), -1e-3, 1e9) * 1e3).astype(np.int64)
+    return whole
 
 
 def truths(column: pa.Array, *, null: bool) -> Array:

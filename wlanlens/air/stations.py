@@ -107,7 +107,8 @@ class Stations:
 
     def exchanges(self, batch: pa.RecordBatch) -> None:
         """Count a batch of `exchanges` by its transmitter."""
-        known = [self._numbers.get(value, REST) for value in values(batch.column("ta"))]
+        known = [self._number(value) for value in values(batch.column("ta"))]
+        self._grow()
         numbers = np.array([*known, UNNAMED], np.int64)
         local = by_value(batch.column("ta"), range(len(known)), len(known))
         outcome = codes(batch.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)

@@ -112,10 +112,12 @@ def retransmissions(air: Summary) -> str:
         "dropped": "after the air had lost the copy before",
         "delivered": "although the air had delivered the copy before",
         "unknown": "after a copy whose fate on the air was not seen",
-        "unseen": "whose copy before the sniffer never heard",
+        "unseen": "without a copy before that the sniffer heard",
     }
-    said = [f"{air.tcp[name]} {text}" for name, text in kinds.items() if air.tcp.get(name)]
-    return f"TCP sent {count(total, 'segment')} again: {listed(said)}."
+    found = [(air.tcp[name], text) for name, text in kinds.items() if air.tcp.get(name)]
+    if len(found) == 1:
+        return f"TCP sent {count(total, 'segment')} again, {'all ' if total > 1 else ''}{found[0][1]}."
+    return f"TCP sent {count(total, 'segment')} again: {listed([f'{number} {text}' for number, text in found])}."
 
 
 def listed(parts: list[str]) -> str:

@@ -57,7 +57,38 @@ TRIGGERS: dict[str, Trigger] = {
     "undecided": Trigger("cause undecided", "#5c6470", "#b9c0ca"),
 }
 
+
+class Use(NamedTuple):
+    """How a use of the air is shown; `ink` is the colour of text on it."""
+
+    title: str
+    colour: str
+    ink: str
+
+
+USES: dict[str, Use] = {
+    "data": Use("data", "#009e73", "#fff"),
+    "retries": Use("retries", "#d55e00", "#fff"),
+    "control": Use("control", "#56b4e9", "#111"),
+    "management": Use("management", "#b5a642", "#111"),
+    "other": Use("damaged or unknown", "#9aa3ad", "#111"),
+}
+"""Groups of purposes of time on the air, in the order in which they are stacked."""
+
+STATIONS = (
+    ("#0060a8", "#62b5f7"),
+    ("#1b8a4b", "#4fd08a"),
+    ("#7b4fc9", "#b79bf5"),
+    ("#b87700", "#ffb733"),
+    ("#a3297a", "#f28ac9"),
+    ("#007a78", "#3ed3cf"),
+    ("#6b5b00", "#d8c75a"),
+    ("#5c6470", "#b9c0ca"),
+)
+"""Colours of transmitters as (on light, on dark), the busiest first; the last is all others'."""
+
 LINES = {
+    "retry": ("#c22f00", "#ff7a4d"),
     "data": ("#26323f", "#cfd8e3"),
     "ack": ("#1b8a4b", "#4fd08a"),
     "window": ("#b8860b", "#e3b84a"),

@@ -17,6 +17,8 @@ from wlanlens.report.balance import Account
 if TYPE_CHECKING:
     from wlanlens.finding import Finding
     from wlanlens.judge import DetectorState
+    from wlanlens.report.air_view import AirView
+    from wlanlens.report.bus import BusView
     from wlanlens.report.views import View
 
 MOST_FINDINGS = 50
@@ -47,6 +49,10 @@ _WORDS = {
 }
 
 
+#: Tables whose rows each figure shows.
+_SHOWS = {"air": {"frames", "exchanges"}, "bus": {"urbs"}}
+
+
 @dataclass(frozen=True)
 class FindingRow:
     """One finding as the page shows it."""
@@ -57,6 +63,8 @@ class FindingRow:
     view: int | None
     """The figure that shows it; None: it belongs to no single flow."""
     has_figure: bool
+    on: str
+    """Which figure that is, by its evidence: of a flow, of the air, of the bus."""
     command: str
 
     @property
@@ -79,15 +87,20 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def finding_rows(findings: Sequence[Finding], views: Sequence[View], directory: str) -> list[FindingRow]:
-    """The costliest findings."""
+def finding_rows(
+    findings: Sequence[Finding], views: Sequence[View], directory: str, *, on: Sequence[str] = ()
+) -> list[FindingRow]:
+    """The costliest findings; `on` names the figures that there are beside those of flows."""
     at = {view.key: i for i, view in enumerate(views)}
     rows = []
     for number, f in enumerate(findings, 1):
         key = FlowKey(f.capture, f.flow, f.direction) if f.flow is not None and f.direction is not None else None
         view = at.get(key) if key else None
         command = f"wlanlens evidence {shlex.quote(directory)} {number}"
-        rows.append(FindingRow(number, f, view, bool(views) and (key is None or view is not None), command))
+        tables = {table for table, _, _ in f.evidence}
+        place = next((name for name in on if view is None and tables & _SHOWS[name]), "flow")
+        shown = place != "flow" or (bool(views) and (key is None or view is not None))
+        rows.append(FindingRow(number, f, view, shown, place, command))
     rows.sort(key=lambda row: -row.finding.cost_s)
     return rows[:MOST_FINDINGS]
 
@@ -130,7 +143,13 @@ def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
     ]
 
 
-def page_data(views: Sequence[View], rows: Sequence[FindingRow], files: Sequence[str | None]) -> dict[str, Any]:
+def page_data(
+    views: Sequence[View],
+    rows: Sequence[FindingRow],
+    files: Sequence[str | None],
+    frames: AirView | None = None,
+    transfers: BusView | None = None,
+) -> dict[str, Any]:
     """What the page's script needs besides the columns."""
     return {
         "kinds": list(KINDS),
@@ -142,13 +161,16 @@ def page_data(views: Sequence[View], rows: Sequence[FindingRow], files: Sequence
             {"title": o.title, "colour": o.colour, "meaning": PLAIN[name], "lost": name not in HEALTHY}
             for name, o in OWNERS.items()
         ],
-        "flows": [{"subject": v.subject, "rows": v.rows, "file": file} for v, file in zip(views, files, strict=True)],
+        "flows": [{"subject": v.subject, "rows": v.rows, "file": file} for v, file in zip(views, files, strict=False)],
+        "air": frames.page(files[len(views)]) if frames else None,
+        "bus": transfers.page(files[-1]) if transfers else None,
         "findings": [
             {
                 "n": row.number,
                 "from": row.finding.t_start_ns / 1e9,
                 "to": row.finding.t_end_ns / 1e9,
                 "view": row.view,
+                "on": row.on,
                 "words": f"{row.title}, {units.seconds(row.finding.cost_s)}",
                 "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[
                     :MOST_RINGS

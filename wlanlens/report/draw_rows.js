@@ -15,23 +15,22 @@ function drawFlight(b, flow, look) {
   stepLine(b, f1 - f0, (i) => flow.x[flow.flights[f0 + i]], (i) => flow.flight[flow.flights[f0 + i]], look.line("flight"), b.unit);
 }
 
-// Above: one bar a finding, and the ledger in time.
+// Above: one bar a finding, and below them the ledger in time.
 const LANES = 3;
 const LANE_SHARE = 0.24;
 
-function laneBox(b, finding) {
+function laneBox(b, finding, laneShare) {
   const left = b.px(finding.from), right = b.px(finding.to);
   const wide = Math.max(4 * b.unit, right - left);
-  const top = finding.lane * LANE_SHARE * b.h;
-  return { left: Math.min(left, (left + right - wide) / 2), wide, top, high: LANE_SHARE * b.h - 2 * b.unit };
+  const top = finding.lane * laneShare * b.h;
+  return { left: Math.min(left, (left + right - wide) / 2), wide, top, high: laneShare * b.h - 2 * b.unit };
 }
 
-function drawStrip(b, flow, findings, look, chosen, pointed) {
-  drawLedger(b, flow.ledger, Math.round(LANES * LANE_SHARE * b.h) + b.unit);
+function drawFindings(b, { findings, chosen, pointed }, look, laneShare) {
   b.pen.font = `600 ${Math.round(9.5 * b.unit)}px system-ui, sans-serif`;
   b.pen.textBaseline = "middle";
   for (const finding of findings) {
-    const box = laneBox(b, finding);
+    const box = laneBox(b, finding, laneShare);
     if (box.left > b.w || box.left + box.wide < 0) continue;
     const loud = finding === chosen || finding === pointed;
     b.pen.fillStyle = loud ? look.accent : look.soft;

@@ -20,6 +20,8 @@ class Column(NamedTuple):
     title: str
     meaning: str
     cell: Callable[[Mapping[str, Any]], str]
+    more: bool = False
+    """Shown only when the reader asks for all columns."""
 
 
 def _count(name: str) -> Callable[[Mapping[str, Any]], str]:

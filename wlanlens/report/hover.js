@@ -7,7 +7,7 @@ function watchPointer(figure, tip, line, onFinding) {
     const frame = box.getBoundingClientRect(), area = figure.area();
     const left = event.clientX - frame.left, top = event.clientY - frame.top;
     if (left < area.left || left > area.left + area.width) return null;
-    const row = ROWS.findIndex((r) => {
+    const row = figure.rows.findIndex((r) => {
       const at = figure.rowBox(r);
       return top >= at.top && top <= at.top + at.height;
     });
@@ -16,14 +16,14 @@ function watchPointer(figure, tip, line, onFinding) {
   };
 
   box.addEventListener("pointermove", (event) => {
-    const at = figure.flow && place(event);
+    const at = figure.data && place(event);
     if (!at || at.row < 0) return leave();
     figure.pointerX = at.x;
     line.hidden = false;
     line.style.left = `${at.left}px`;
     const finding = at.row === 0 ? findingAt(figure, at) : null;
     onFinding(finding, false);
-    const words = finding ? finding.words : at.row === 0 ? ownerAt(figure, at) : describe(figure, at);
+    const words = finding ? finding.words : figure.rows[at.row].describe?.(figure, at);
     tip.hidden = !words;
     if (!words) return;
     tip.textContent = words;
@@ -38,30 +38,29 @@ function watchPointer(figure, tip, line, onFinding) {
   window.addEventListener("pointerup", (event) => {
     const still = down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) < 4;
     down = null;
-    const at = still && figure.flow && place(event);
+    const at = still && figure.data && place(event);
     const finding = at && at.row === 0 ? findingAt(figure, at) : null;
     if (finding) onFinding(finding, true);
   }, true);
 }
 
 function findingAt(figure, at) {
-  const row = figure.rowBox(ROWS[0]);
-  const lane = Math.floor((at.top - row.top) / (row.height * LANE_SHARE));
+  const row = figure.rowBox(figure.rows[0]);
+  const lane = Math.floor((at.top - row.top) / (row.height * figure.rows[0].laneShare));
   const reach = 4 * at.perPixel;
   const near = figure.findings.filter((f) => f.lane === lane && at.x >= f.from - reach && at.x <= f.to + reach);
   return near.sort((a, b) => (a.to - a.from) - (b.to - b.from))[0] ?? null;
 }
 
 function ownerAt(figure, at) {
-  const { from, to, owner } = figure.flow.ledger;
+  const { from, to, owner } = figure.data.ledger;
   const i = lowerBound(to.length, (k) => to[k] / 1e9, at.x);
   if (i >= to.length || from[i] / 1e9 > at.x) return "";
   return `${PAGE.owners[owner[i]].title}: ${lasting((to[i] - from[i]) / 1e9)}\n${PAGE.owners[owner[i]].meaning}`;
 }
 
-function describe(figure, at) {
-  const { flow } = figure, reach = 7 * at.perPixel;
-  if (at.row === 2) return describeRtt(flow, at, reach, figure);
+function describeSegment(figure, at) {
+  const flow = figure.data, reach = 7 * at.perPixel;
   const index = at.row === 3 ? flow.flights : null;
   const n = index ? index.length : flow.x.length;
   const rowOf = (i) => (index ? index[i] : i);
@@ -80,7 +79,8 @@ function describe(figure, at) {
   return best < 0 ? "" : segmentWords(flow, best, figure.x[1] - figure.x[0]);
 }
 
-function describeRtt(flow, at, reach, figure) {
+function describeRtt(figure, at) {
+  const flow = figure.data, reach = 7 * at.perPixel;
   const { row, ns } = flow.rtt;
   const b = pixelsOf(figure, 2, true);
   let best = -1, least = 18 * 18;
@@ -93,7 +93,7 @@ function describeRtt(flow, at, reach, figure) {
 }
 
 function pixelsOf(figure, row, log = false) {
-  const at = figure.rowBox(ROWS[row]), range = figure.y[ROWS[row].axis];
+  const at = figure.rowBox(figure.rows[row]), range = figure.y[figure.rows[row].axis];
   const value = log ? (v) => Math.log10(Math.max(v, 1e-9)) : (v) => v;
   return { py: (v) => at.top + at.height * (1 - (value(v) - range[0]) / (range[1] - range[0])) };
 }

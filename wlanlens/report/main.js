@@ -1,92 +1,100 @@
 const PAGE = JSON.parse(document.getElementById("page").textContent);
 document.documentElement.className = "js";
 
-const figureBox = document.getElementById("figure");
-const status = document.getElementById("status");
 const chooser = document.getElementById("flow");
+const viewChooser = document.getElementById("air-view");
 const help = document.getElementById("keys");
-const say = (text) => { status.textContent = text; };
 
-let figure = null, opening = null, shownFlow = -1;
-
-// The figure opens when it comes into view or is first asked for; the page above never waits for it.
-function opened() {
-  opening ??= (async () => {
-    const made = new Figure(figureBox);
-    await made.open();
-    watchPointer(made, document.getElementById("tip"), document.getElementById("crosshair"), pointed);
-    figure = made;
-    await showFlow(Math.max(0, shownFlow));
-  })().catch((error) => {
-    figureBox.textContent = `No figure: ${error.message}.`;
-    figureBox.dataset.failed = "";
-    throw error;
-  });
-  return opening;
-}
+let shownFlow = -1;
+const stages = [];
+const flowStage = PAGE.flows.length ? new Stage("figure", FLOW_SHEET, () => showFlow(Math.max(0, shownFlow))) : null;
+const airStage = PAGE.air ? new Stage("air-figure", AIR_SHEET, showAir) : null;
+const busStage = PAGE.bus ? new Stage("bus-figure", BUS_SHEET, showBus) : null;
+for (const stage of [flowStage, airStage, busStage]) if (stage) stages.push(stage);
+const noStage = document.getElementById("status");
+const say = (text) => { if (active) active.say(text); else if (noStage) noStage.textContent = text; };
+active = stages[0] ?? null;
 
 async function showFlow(number) {
-  const flow = PAGE.flows[number];
-  if (shownFlow === number && figure.flow) return;
+  const flow = PAGE.flows[number], { figure } = flowStage;
+  if (shownFlow === number && figure.data) return;
   shownFlow = number;
   if (chooser) chooser.value = String(number);
-  say(`reading ${flow.subject}`);
+  flowStage.say(`reading ${flow.subject}`);
   flow.data ??= readFlow(await stored(`flow-${number}`, flow.file));
   if (shownFlow !== number) return;
   for (const legend of document.querySelectorAll("[data-legend]")) legend.hidden = Number(legend.dataset.legend) !== number;
-  await figure.setFlow(flow.data, list.items.filter((f) => f.view === number || f.view === null));
-  figureBox.dataset.flow = number;
-  say(`${flow.subject}: ${grouped(flow.rows, 0)} rows`);
+  const ours = list.items.filter((f) => f.on === "flow" && (f.view === number || f.view === null));
+  await figure.setData(flow.data, ours, flowEnds(flow.data));
+  figure.box.dataset.flow = number;
+  flowStage.say(`${flow.subject}: ${grouped(flow.rows, 0)} rows`);
+}
+
+async function showAir() {
+  const { air } = PAGE;
+  air.data ??= readAir(await stored("frames", air.file));
+  const number = Number(viewChooser?.value ?? 0), before = airStage.figure.x;
+  const chosen = chooseFrames(air.data, air.views[number]);
+  const again = airStage.figure.data !== null;
+  await airStage.figure.setData(chosen, list.items.filter((f) => f.on === "air"), airEnds(chosen));
+  if (again) await airStage.figure.show(...before);
+  airStage.box.dataset.view = number;
+  fillLegend(chosen.names, air.colours, document.getElementById("air-legend"));
+  airStage.say(`${air.views[number].name}: ${grouped(chosen.rows.length, 0)} frames drawn`);
+}
+
+async function showBus() {
+  const { bus } = PAGE;
+  bus.data ??= readBus(await stored("transfers", bus.file));
+  await busStage.figure.setData(bus.data, list.items.filter((f) => f.on === "bus"), busEnds(bus.data));
+  fillLegend(bus.endpoints, bus.colours, document.getElementById("bus-legend"));
 }
 
 async function showFinding(finding, move) {
-  await opened();
-  if (finding.view !== null) await showFlow(finding.view);
-  figure.chosen = finding;
-  const least = Math.max(0.02, finding.to - finding.from);
-  await figure.show(finding.from - 0.2 * least, finding.to + 0.2 * least);
-  say(`finding ${finding.n}: ${finding.words}`);
-  if (move && !inView(figureBox)) figureBox.scrollIntoView({ block: "center", behavior: "auto" });
+  const stage = { air: airStage, bus: busStage }[finding.on] ?? flowStage;
+  await stage.opened();
+  active = stage;
+  if (finding.view !== null && finding.on === "flow") await showFlow(finding.view);
+  await stage.show(finding);
+  if (move && !stage.inView()) stage.box.scrollIntoView({ block: "center", behavior: "auto" });
 }
 
-function inView(element) {
-  const at = element.getBoundingClientRect();
-  return at.top >= 0 && at.top < 0.6 * window.innerHeight;
-}
-
-function pointed(finding, clicked) {
+function pointed(stage, finding, clicked) {
   list.point(finding);
-  figure.mark(figure.chosen, finding);
+  stage.figure.mark(stage.figure.chosen, finding);
   if (!clicked) return;
   list.choose(finding, false);
   finding.element.scrollIntoView({ block: "nearest" });
 }
 
-const list = new FindingList((finding, move) => { showFinding(finding, move).catch(reported); });
-list.onPoint = (finding) => { if (figure) figure.mark(figure.chosen, finding); };
 const reported = (error) => say(error.message);
+const list = new FindingList((finding, move) => { showFinding(finding, move).catch(reported); });
+list.onPoint = (finding) => {
+  for (const { figure } of stages) if (figure) figure.mark(figure.chosen, finding);
+};
 
-const act = (move) => () => opened().then(() => move(figure)).catch(reported);
-const figureKeys = {
-  w: act((f) => f.zoom(1 / 1.5, f.pointerX)), s: act((f) => f.zoom(1.5, f.pointerX)),
-  a: act((f) => f.pan(-0.25)), d: act((f) => f.pan(0.25)), "0": act((f) => f.showAll()),
+const moves = {
+  w: (f) => f.zoom(1 / 1.5, f.pointerX), s: (f) => f.zoom(1.5, f.pointerX),
+  a: (f) => f.pan(-0.25), d: (f) => f.pan(0.25), "0": (f) => f.showAll(),
 };
 const findingKeys = {
   f: () => list.choose(list.chosen ?? list.items[0], true), ",": () => list.step(-1), ".": () => list.step(1),
 };
 const actions = {
   "?": () => { if (help.open) help.close(); else help.showModal(); },
-  ...(PAGE.flows.length ? figureKeys : {}), ...(list.items.length ? findingKeys : {}),
+  ...(stages.length ? Object.fromEntries(Object.entries(moves).map(([key, move]) => [key, () => active.act(move)])) : {}),
+  ...(list.items.length ? findingKeys : {}),
 };
 
 watchKeys(actions);
 watchCopies(say);
-for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", actions[button.dataset.act]);
-chooser?.addEventListener("change", () => { shownFlow = -1; act(() => showFlow(Number(chooser.value)))(); });
-if (PAGE.flows.length) {
-  new IntersectionObserver((seen, watcher) => {
-    if (!seen.some((entry) => entry.isIntersecting)) return;
-    watcher.disconnect();
-    document.readyState === "loading" ? addEventListener("DOMContentLoaded", () => opened().catch(reported)) : opened().catch(reported);
-  }).observe(figureBox);
+for (const button of document.querySelectorAll("[data-act]")) {
+  const stage = button.closest("#air") ? airStage : button.closest("#bus") ? busStage : flowStage;
+  button.addEventListener("click", () => {
+    if (stage) active = stage;
+    actions[button.dataset.act]();
+  });
 }
+chooser?.addEventListener("change", () => { shownFlow = -1; flowStage.act(() => showFlow(Number(chooser.value))); });
+viewChooser?.addEventListener("change", () => airStage.act(showAir));
+for (const stage of stages) stage.openWhenSeen();

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
+from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS, USES
+from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, encode, grids, units
+from wlanlens.report import bus as bus_section
+from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
 from wlanlens.report.inert import embedded, shown
 from wlanlens.report.policy import policy
-from wlanlens.report.views import MOST_VIEWS, View, data_flows, view
+from wlanlens.report.views import MOST_VIEWS, data_flows, view
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.air import Summary
     from wlanlens.finding import Finding
     from wlanlens.judge import DetectorState
     from wlanlens.plots._rows import FlowKey
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 DATA_FOLDER = "report_data"
+
+FRAME_FLOOD = 400_000
+"""Frames from which on the analysis hands over a part of them (`digest.FRAME_ROWS`)."""
 
 MOST_INSIDE = 17_000_000
 """Characters of flow data inside the page: with plotly.js (2 MB) and the text it stays below 20 MB."""
@@ -43,6 +50,7 @@ def write(
     out_path: Path,
     verdict: str,
     connections: int,
+    air: Summary | None = None,
     beside: Callable[[str, str], Path] | None = None,
 ) -> None:
     """Write the report of one analysis.
@@ -59,17 +67,27 @@ def write(
         The page's first sentence.
     connections : int
         TCP connections of the whole capture, of which `trace` may hold only those that matter.
+    air : Summary or None
+        What the air was used for, over the whole capture.
     beside : callable or None
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
     books = accounts(ledger)
     flows = data_flows(trace, findings)
     views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
-    inside, files = _stow(views, beside or _next_to(out_path))
+    on_air = air_section.section(trace, air)
+    frames = air_view(trace) if on_air else None
+    transfers = bus_section.bus_view(trace)
+    packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)]
+    packed += [("frames", frames.packed)] if frames else []
+    packed += [("transfers", transfers.packed)] if transfers else []
+    inside, files = _stow(packed, beside or _next_to(out_path))
 
     shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
-    rows = context.finding_rows(findings, views, str(analysis_dir))
+    rows = context.finding_rows(
+        findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
+    )
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
     plotly = bundle.plotly()
@@ -80,9 +98,16 @@ def write(
         policy=policy([script, plotly.decode()], spilled=any(files)),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(encode.packed(plotly)) if views else "",  # noqa: S704  base64
-        inside=[Markup(text) for text in inside],  # noqa: S704  base64
-        page=embedded(context.page_data(views, rows, files)),
+        plotly=Markup(encode.packed(plotly)) if packed else "",  # noqa: S704  base64
+        inside=[Markup(text) for text in inside[: len(views)]],  # noqa: S704  base64
+        inside_other=[(name, Markup(text)) for (name, _), text in zip(packed, inside, strict=True)][len(views) :],  # noqa: S704
+        bus=bus_section.section(trace),
+        bus_view=transfers,
+        air=on_air,
+        air_view=frames,
+        air_thinned=_thinned(frames, air),
+        uses=USES,
+        page=embedded(context.page_data(views, rows, files, frames, transfers)),
         owners=OWNERS,
         triggers=TRIGGERS,
         lines=LINES,
@@ -133,21 +158,32 @@ def _environment() -> jinja2.Environment:
     return made
 
 
-def _stow(views: Sequence[View], place: Callable[[str, str], Path]) -> tuple[list[str], list[str | None]]:
-    """(text inside the page, file beside it) of each view; the page holds what fits, in order."""
+def _thinned(frames: AirView | None, air: Summary | None) -> str:
+    """Whether the figure holds all frames that it could draw."""
+    if frames is None or air is None:
+        return ""
+    drawable = (
+        air.frames - air.damaged - sum(air.purpose_frames.get(name, 0) for name in ("acknowledgement", "reservation"))
+    )
+    if frames.rows >= 0.9 * drawable or drawable < FRAME_FLOOD:
+        return "Control frames and damaged frames are not drawn."
+    return f"{units.count(frames.rows)} of {units.count(drawable)} frames are drawn, every retry among them; control frames and damaged frames are not."
+
+
+def _stow(columns: Sequence[tuple[str, str]], place: Callable[[str, str], Path]) -> tuple[list[str], list[str | None]]:
+    """(text inside the page, file beside it) of each named pack of columns; the page holds what fits, in order."""
     inside: list[str] = []
     files: list[str | None] = []
     room = MOST_INSIDE
-    for i, v in enumerate(views):
-        if len(v.packed) <= room:
-            room -= len(v.packed)
-            inside.append(v.packed)
+    for name, packed in columns:
+        if len(packed) <= room:
+            room -= len(packed)
+            inside.append(packed)
             files.append(None)
         else:
-            name = f"flow-{i}.js"
-            place(DATA_FOLDER, name).write_text(f'wlanlensData("flow-{i}","{v.packed}");\n', "ascii")
+            place(DATA_FOLDER, f"{name}.js").write_text(f'wlanlensData("{name}","{packed}");\n', "ascii")
             inside.append("")
-            files.append(f"{DATA_FOLDER}/{name}")
+            files.append(f"{DATA_FOLDER}/{name}.js")
     return inside, files
 
 

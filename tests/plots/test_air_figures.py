@@ -1,0 +1,88 @@
+"""The figures of the air: what they show, on the figure object."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
+from wlanlens import registry, tables
+from wlanlens.trace import Trace
+
+RATE, SHARE = (registry.units("plots")[name] for name in ("rate_over_time", "airtime_share"))
+BARE = {name: tables.empty(name) for name in tables.names()}
+
+
+def by_name(figure) -> dict[str, list[np.ndarray]]:
+    """The marks of each trace, a stroke a row: (x, low, high)."""
+    out: dict[str, list[np.ndarray]] = {}
+    for t in figure.data:
+        x, y = np.asarray(t.x), np.asarray(t.y)
+        out.setdefault(t.name, []).append(np.stack([x[0::3], y[0::3], y[1::3]], axis=1))
+    return out
+
+
+def test_every_rate_and_every_retry_is_drawn():
+    marks = by_name(RATE(trace_of(frames(), exchanges())))
+    assert list(marks) == [STATION, "sent again (3)", "given up (1)"]
+    rates, signals = marks[STATION]
+    assert [round(float(v)) for v in (rates[:, 1] + rates[:, 2]) / 2] == [54] * len(rates)
+    assert np.allclose((signals[:, 1] + signals[:, 2]) / 2, -50)
+    again, _ = marks["sent again (3)"]
+    assert sorted(np.round((again[:, 1] + again[:, 2]) / 2)) == [12, 24, 54]
+    assert marks["given up (1)"][0][0, 0] == pytest.approx(0.007)
+
+
+def test_damaged_frames_control_frames_and_beacons_are_not_drawn_with_data():
+    marks = by_name(RATE(trace_of(frames(), exchanges())))
+    times = {round(float(t) * 1000) for rows in marks.values() for t in rows[0][:, 0]}
+    assert times == {2, 3, 4, 6, 7, 8, 9, 13}
+
+
+def test_management_where_there_is_no_data():
+    rows = frames().slice(0, 1)
+    assert list(by_name(RATE(trace_of(rows, tables.empty("exchanges"))))) == [AP]
+
+
+def test_a_flow_or_a_station_can_be_chosen():
+    trace = trace_of(frames(), exchanges())
+    assert by_name(RATE(trace, flow=0)) == {}
+    assert by_name(RATE(trace, station=AP)).keys() == {AP}
+
+
+def test_many_frames_cost_few_marks_and_no_retry_is_lost():
+    lot, none = many(300_000)
+    figure = RATE(trace_of(lot, none, duration_ns=150 * 10**9))
+    marks = by_name(figure)
+    plain = sum(len(rows[0]) for name, rows in marks.items() if name.startswith("02:"))
+    assert plain <= 4 * 2000 * 2
+    again = next(rows[0] for name, rows in marks.items() if name.startswith("sent again"))
+    assert len(again) == 300_000 // 7
+    # One path a trace: what a browser has to keep is the traces, not the marks.
+    assert len(figure.data) <= 12
+    assert {t.mode for t in figure.data} == {"lines"}
+
+
+def test_shares_stack_to_the_time_on_the_air():
+    trace = trace_of(frames(), exchanges())
+    figure = SHARE(trace)
+    over_time = [t for t in figure.data if t.type == "scatter"]
+    # All in the first slice of 2^24 ns.
+    summed = sum(np.asarray(t.y) * 2**24 / 100 for t in over_time)
+    known = [row for row in frames().to_pylist() if row["airtime_us"] is not None]
+    assert summed.sum() == pytest.approx(1000 * sum(row["airtime_us"] for row in known))
+    assert {t.name for t in over_time} == {"data", "retries", "control", "management", "damaged or unknown"}
+    bars = [t for t in figure.data if t.type == "bar"]
+    assert next(iter(bars[0].y)) == f"{AP} (access point of home)"
+    assert sum(sum(t.x) for t in bars) == pytest.approx(summed.sum() / 1e9)
+
+
+def test_a_network_name_with_markup_is_no_markup():
+    figure = SHARE(trace_of(frames(), exchanges(), ssid="<b>x</b>\x1b[31m"))
+    names = [name for t in figure.data if t.type == "bar" for name in t.y]
+    assert names[0] == f"{AP} (access point of &lt;b&gt;x&lt;/b&gt;\\x1b[31m)"
+
+
+@pytest.mark.parametrize("plot", [RATE, SHARE], ids=["rate", "share"])
+def test_empty_in_empty_out(plot):
+    assert len(plot(Trace.of_tables(BARE, duration_ns=0)).data) == 0

@@ -1,0 +1,134 @@
+// The figure of the air: what it was used for, the rate of every frame, and the signal under it.
+const AIR_LANE_SHARE = 1 / LANES;
+
+const AIR_SHEET = {
+  rows: [
+    {
+      axis: "yaxis4", y: "y4", share: [0.94, 1],
+      look: { fixedrange: true, showgrid: false, showticklabels: false, ticks: "" }, laneShare: AIR_LANE_SHARE,
+      wanted: (f) => `${f.chosen?.n} ${f.pointed?.n}`, paint: (b, f, look) => drawFindings(b, f, look, AIR_LANE_SHARE),
+    },
+    {
+      axis: "yaxis", y: "y", share: [0.73, 0.905], title: "share of the time on the air", look: { ticksuffix: "%", nticks: 4, rangemode: "tozero" },
+      paint: (b, f) => drawUses(b, f.data.slices), describe: describeUses,
+    },
+    {
+      axis: "yaxis2", y: "y2", share: [0.3, 0.69], title: "rate of each frame (Mbit/s)", log: true, look: { type: "log", range: [0, 2] },
+      paint: (b, f, look) => drawFrames(b, f.data, look, (row) => f.data.rate[row] / 1e3), describe: describeFrame,
+    },
+    {
+      axis: "yaxis3", y: "y3", share: [0, 0.255], title: "signal (dBm)", look: { nticks: 5 },
+      paint: (b, f, look) => drawFrames(b, f.data, look, (row) => (f.data.signal[row] === NO_SIGNAL ? -1e9 : f.data.signal[row])),
+      describe: describeFrame,
+    },
+  ],
+  fit: fitAir,
+  ticks: (y) => rateTicks(y.yaxis2),
+};
+
+function fitAir(air, x) {
+  const reach = (value, holds) => {
+    const [from, to] = within(air, air.rows, x);
+    let low = Infinity, high = -Infinity;
+    for (let i = from; i < to; i++) {
+      const v = value[air.rows[i]];
+      if (!holds(v)) continue;
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+    return low <= high ? [low, high] : null;
+  };
+  const rate = reach(air.rate, (v) => v > 0), signal = reach(air.signal, (v) => v !== NO_SIGNAL);
+  const [slow, fast] = rate ? rate.map((kbps) => Math.log10(kbps / 1e3)) : [0, 2];
+  const margin = Math.max(0.12, 0.08 * (fast - slow));
+  let most = 0;
+  eachSlice(air.slices, x, (i) => { most = Math.max(most, air.slices.shares.reduce((sum, share) => sum + share[i], 0)); });
+  return {
+    yaxis: [0, Math.max(1, 1.08 * most / 100)], yaxis2: [slow - margin, fast + margin],
+    yaxis3: signal ? [signal[0] - 3, signal[1] + 3] : [-100, -20],
+  };
+}
+
+// Slices that touch the range; their shares are hundredths of a percent.
+function eachSlice({ from }, [x0, x1], visit) {
+  const start = Math.max(0, lowerBound(from.length, (i) => from[i] / 1e9, x0) - 1);
+  for (let i = start; i < from.length - 1 && from[i] / 1e9 <= x1; i++) visit(i);
+}
+
+function drawUses(b, slices) {
+  eachSlice(slices, b.x, (i) => {
+    const left = b.px(slices.from[i] / 1e9), right = b.px(slices.from[i + 1] / 1e9);
+    let level = 0;
+    slices.shares.forEach((share, k) => {
+      if (!share[i]) return;
+      const bottom = b.py(level), top = b.py(level += share[i] / 100);
+      b.pen.fillStyle = PAGE.air.uses[k].colour;
+      b.pen.fillRect(left, top, Math.max(b.unit, right - left), Math.max(b.unit / 2, bottom - top));
+    });
+  });
+}
+
+// First copies as dots in the transmitter's colour; over them every retry as an upright tick, and a cross where the
+// exchange was given up.
+function drawFrames(b, air, look, value) {
+  const size = Math.max(2, Math.round((air.rows.length > 20000 ? 2 : 3) * b.unit));
+  air.byColour.forEach((index, k) => {
+    const [from, to] = within(air, index, b.x);
+    dots(b, from, to, (i) => air.x[index[i]], (i) => value(index[i]), PAGE.air.colours[k][look.side], size);
+  });
+  const [from, to] = within(air, air.retries, b.x);
+  b.pen.fillStyle = b.pen.strokeStyle = look.line("retry");
+  b.pen.lineWidth = 1.5 * b.unit;
+  const high = 4 * b.unit, arm = 3.5 * b.unit;
+  for (let i = from; i < to; i++) {
+    const row = air.retries[i], x = Math.round(b.px(air.x[row])), y = b.py(value(row));
+    if (!(y >= -arm && y <= b.h + arm)) continue;
+    if (air.fate[row] & 1) b.pen.fillRect(x - b.unit / 2, y - high, b.unit, 2 * high);
+    if (air.fate[row] & 2) {
+      b.pen.beginPath();
+      b.pen.moveTo(x - arm, y - arm); b.pen.lineTo(x + arm, y + arm);
+      b.pen.moveTo(x - arm, y + arm); b.pen.lineTo(x + arm, y - arm);
+      b.pen.stroke();
+    }
+  }
+}
+
+function describeUses(figure, at) {
+  const { from, shares } = figure.data.slices;
+  const i = lowerBound(from.length, (k) => from[k] / 1e9, at.x) - 1;
+  if (i < 0 || i >= from.length - 1) return "";
+  const parts = PAGE.air.uses.map((use, k) => [use.title, shares[k][i] / 100]).filter(([, share]) => share > 0);
+  const head = `${moment(from[i] / 1e9, figure.x[1] - figure.x[0])}, ${lasting((from[i + 1] - from[i]) / 1e9)} long`;
+  return [head, ...parts.reverse().map(([title, share]) => `${three(share)} % ${title}`)].join("\n");
+}
+
+function describeFrame(figure, at) {
+  const air = figure.data, log = figure.rows[at.row].log === true;
+  const { py } = pixelsOf(figure, at.row, log);
+  const value = log ? (row) => air.rate[row] / 1e3 : (row) => air.signal[row];
+  const reach = 7 * at.perPixel;
+  const [from, to] = within(air, air.rows, [at.x - reach, at.x + reach]);
+  let best = -1, least = 18 * 18;
+  for (let i = from; i < to; i++) {
+    const row = air.rows[i], dx = (air.x[row] - at.x) / at.perPixel, dy = py(value(row)) - at.top;
+    if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = row; }
+  }
+  return best < 0 ? "" : frameWords(air, best, figure.x[1] - figure.x[0]);
+}
+
+function frameWords(air, row, range) {
+  const pair = PAGE.air.pairs[air.pair[row]];
+  const subtype = (PAGE.air.subtypes[air.subtype[row]] ?? "frame").replace(/_/g, " ");
+  const how = [subtype, bytes(air.size[row])];
+  if (air.rate[row] !== NO_RATE) how.push(`${three(air.rate[row] / 1e3)} Mbit/s`);
+  if (air.signal[row] !== NO_SIGNAL) how.push(`${air.signal[row]} dBm`);
+  const fate = ["", "sent again (Retry bit)", "given up", "sent again, and given up"][air.fate[row]];
+  return [`packet ${air.packet[row]} at ${moment(air.x[row], range)}`, `${pair.sender} > ${pair.receiver}`, how.join(", "), fate].filter(Boolean).join("\n");
+}
+
+// The rates of 802.11b and g that people know by heart, and round numbers where they end.
+function rateTicks([low, high]) {
+  const known = [1, 2, 5.5, 11, 24, 54, 130, 300, 600, 1200, 2400, 4800, 9600];
+  const values = known.filter((rate) => Math.log10(rate) >= low && Math.log10(rate) <= high);
+  return { "yaxis2.tickvals": values, "yaxis2.ticktext": values.map(String) };
+}

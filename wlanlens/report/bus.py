@@ -1,0 +1,119 @@
+"""The section on the USB bus: what went over it in words, endpoint by endpoint, and its figure's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.bus import bulk, outstanding, per_frame
+from wlanlens.plots._palette import STATIONS
+from wlanlens.report import encode, units
+from wlanlens.report.grids import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.bus import Transfers
+    from wlanlens.trace import Trace
+
+MOST_DRAWN = len(STATIONS) - 1
+"""Endpoints in the figure: as many colours can be told apart."""
+
+MOST_ENDPOINTS = 40
+"""Endpoints listed."""
+
+MOST_ROWS = 200_000
+"""Transfers that the analysis hands over (`digest.OTHER_ROWS`)."""
+
+_WHO = ("bus", "device", "endpoint", "direction", "transfer")
+
+
+@dataclass(frozen=True)
+class BusView:
+    """The figure of the bus."""
+
+    names: list[str]
+    packed: str
+    """The columns, as `encode.columns` packs them."""
+
+    def page(self, file: str | None) -> dict[str, Any]:
+        """What the page's script needs besides the columns."""
+        return {"file": file, "endpoints": self.names, "colours": [list(pair) for pair in STATIONS]}
+
+
+def section(trace: Trace) -> dict[str, Any] | None:
+    """What the template shows; None for a capture without USB transfers."""
+    if not trace.has("urbs") or not trace.table("urbs").num_rows:
+        return None
+    table = trace.table("urbs")
+    rows = _endpoints(table)
+    total = sum(row["done_bytes_sum"] or 0 for row in rows)
+    first = rows[0]
+    part = "the first " if table.num_rows >= MOST_ROWS else ""
+    said = (
+        f"{units.size(total)} went over the bus in {part}{units.count(table.num_rows)} transfers of {len(rows)} endpoints; "
+        f"{_name(first)} carried most, {units.size(first['done_bytes_sum'])}."
+    )
+    return {
+        "sentence": said.replace(units.THIN, " "),
+        "columns": _COLUMNS,
+        "rows": [[column.cell(row) for column in _COLUMNS] for row in rows[:MOST_ENDPOINTS]],
+        "left": max(0, len(rows) - MOST_ENDPOINTS),
+    }
+
+
+def bus_view(trace: Trace) -> BusView | None:
+    """Read and pack the bulk transfers; None where there is nothing to draw."""
+    if not trace.has("urbs"):
+        return None
+    found = [t for t in bulk(trace.table("urbs")) if len(t)]
+    shown = sorted(found, key=lambda t: -int(t.size_bytes.sum()))[:MOST_DRAWN]
+    columns: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
+    for i, transfers in enumerate(shown):
+        columns |= _columns(i, transfers)
+    return BusView([str(t.who).removeprefix("USB ") for t in shown], encode.columns(columns)) if shown else None
+
+
+def _columns(i: int, transfers: Transfers) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:
+    frame, size = per_frame(transfers.t_complete_ns, transfers.size_bytes)
+    t_ns, depth = outstanding(transfers)
+    changes = np.diff(depth, prepend=-1) != 0
+    return {f"ms_{i}": frame, f"bytes_{i}": size, f"t_{i}": t_ns[changes], f"depth_{i}": depth[changes]}
+
+
+def _endpoints(table: pa.Table) -> list[dict[str, Any]]:
+    """One row an endpoint, most bytes first."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: table[name] for name in _WHO}
+    plain = {n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in columns.items()}
+    failed = pc.cast(pc.fill_null(pc.not_equal(table["status"], 0), False), pa.int64())
+    values = {name: table[name] for name in ("done_bytes", "latency_ns", "queue_depth")}
+    sums = [("done_bytes", "sum"), ("done_bytes", "max"), ("latency_ns", "mean"), ("queue_depth", "max")]
+    sums += [("failed", "sum"), ("failed", "count")]
+    grouped = pa.table({**plain, **values, "failed": failed}).group_by(list(_WHO), use_threads=False).aggregate(sums)
+    rows: list[dict[str, Any]] = grouped.to_pylist()
+    return sorted(
+        rows, key=lambda r: (-(r["done_bytes_sum"] or 0), -r["failed_count"], *(str(r[name]) for name in _WHO))
+    )
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"bus {row['bus']} device {row['device']} endpoint {row['endpoint']} {row['direction']}"
+
+
+_COLUMNS = [
+    Column("endpoint", "bus, device, endpoint and direction", lambda row: _name(dict(row))),
+    Column("kind", "transfer type", lambda row: row["transfer"] or units.LACKING),
+    Column("transfers", "URBs", lambda row: units.count(row["failed_count"])),
+    Column("bytes", "bytes transferred", lambda row: units.size(row["done_bytes_sum"])),
+    Column("largest", "most bytes in one transfer", lambda row: units.size(row["done_bytes_max"])),
+    Column(
+        "latency", "mean time from submission to completion", lambda row: units.milliseconds(row["latency_ns_mean"])
+    ),
+    Column("queued", "most transfers outstanding", lambda row: units.count(row["queue_depth_max"])),
+    Column("not 0", "transfers whose status is not 0", lambda row: units.count(row["failed_sum"])),
+]
