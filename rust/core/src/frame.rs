@@ -30,7 +30,7 @@ pub mod control {
     pub const DMG_DTS: u16 = 0x0600;
 }
 
-/// Subtypes of control frames, and one other (Table 9-1).
+/// Subtypes of control frames, and of two others (Table 9-1).
 pub mod subtype {
     pub const TRIGGER: u8 = 2;
     pub const CONTROL_EXTENSION: u8 = 6;
@@ -44,6 +44,7 @@ pub mod subtype {
     pub const CF_END: u8 = 14;
     pub const CF_END_CF_ACK: u8 = 15;
     /// Of the extension type.
+    pub const DMG_BEACON: u8 = 0;
     pub const S1G_BEACON: u8 = 1;
 }
 
@@ -165,7 +166,8 @@ impl Frame {
     /// Transmitter address, the bandwidth signalling bit of control frames cleared.
     pub fn ta(&self) -> Option<Mac> {
         match self.kind()? {
-            control::EXTENSION => self.address_1,
+            // A S1G beacon begins with its source (clause 9.3.4.3).
+            control::EXTENSION => self.address_1.filter(|_| self.subtype() == Some(subtype::S1G_BEACON)),
             _ => self.address_2,
         }
     }
@@ -191,6 +193,7 @@ impl Frame {
             control::DATA if self.has(control::TO_DS | control::FROM_DS) => self.address_4.filter(|_| single),
             control::DATA if self.has(control::FROM_DS) => self.address_3.filter(|_| single),
             control::DATA | control::MANAGEMENT => self.address_2,
+            control::EXTENSION => self.ta(),
             _ => None,
         }
     }
@@ -205,6 +208,7 @@ impl Frame {
                 (true, false) => self.address_1,
                 (true, true) => self.address_3.filter(|_| self.amsdu() == Some(true)),
             },
+            control::EXTENSION => self.address_1.filter(|_| self.subtype() == Some(subtype::DMG_BEACON)),
             control::CONTROL => match self.subtype()? {
                 subtype::PS_POLL => self.address_1,
                 subtype::CF_END | subtype::CF_END_CF_ACK => self.address_2,

@@ -54,6 +54,8 @@ pub const IPV6_EXTENSIONS: usize = 16;
 /// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
 pub const AMSDU_SUBFRAMES: usize = 256;
 
+/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
+pub const NETWORKS: usize = 4096;
 /// Whole frames tried for a frame check sequence that nobody announces. One that fits by chance is one in 2^32; that all of
 /// these are damaged where one in two is, one in 2^64.
 pub const FCS_TRIALS: u8 = 64;
@@ -63,8 +65,6 @@ pub const FCS_INTERFACES: usize = 64;
 
 /// Items of one Prism header: ten are defined.
 pub const PRISM_ITEMS: usize = 32;
-/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
-pub const NETWORKS: usize = 4096;
 
 /// Fields of one PPI header: a handful are defined.
 pub const PPI_FIELDS: usize = 64;

@@ -127,7 +127,7 @@ define_table! {
 #[derive(Debug, Default)]
 pub struct FrameTable {
     rows: FrameRows,
-    keys: [FxHashMap<Mac, i32>; 5],
+    keys: [FxHashMap<u64, i32>; 5],
     len: usize,
 }
 
@@ -156,7 +156,7 @@ impl FrameTable {
         let columns = [&mut r.ta, &mut r.ra, &mut r.da, &mut r.sa, &mut r.bssid];
         let macs = [f.ta(), f.ra(), f.da(), f.sa(), f.bssid()];
         for ((column, keys), mac) in columns.into_iter().zip(&mut self.keys).zip(macs) {
-            let key = mac.map(|m| *keys.entry(m).or_insert_with(|| column.intern(text(m))));
+            let key = mac.map(|m| *keys.entry(number(m)).or_insert_with(|| column.intern(text(m))));
             column.push_key(key);
         }
         r.seq.push_opt(f.seq());
@@ -204,7 +204,21 @@ impl FrameTable {
     }
 }
 
+/// A MAC address as a number, which hashes faster.
+fn number([a, b, c, d, e, f]: Mac) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
 /// A MAC address as Wireshark writes it.
 pub fn text(m: Mac) -> String {
-    format!("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", m[0], m[1], m[2], m[3], m[4], m[5])
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(17);
+    for (i, byte) in m.into_iter().enumerate() {
+        if i > 0 {
+            text.push(':');
+        }
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+    }
+    text
 }

@@ -1,6 +1,6 @@
 //! AVS wireless capture header (LINKTYPE_IEEE802_11_AVS), versions 1 and 2 (linux-wlan-ng, doc/capturefrm.txt).
 
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
@@ -20,10 +20,10 @@ pub(super) fn is_avs(first: u32) -> bool {
 
 pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(first), Some(length)) = (v.be32(0), v.be32(4)) else {
-        return d.damaged(v.lack(LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(LEAST));
     };
     if !is_avs(first) {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     }
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
     dot11::behind(d, v, length, LEAST, &radio(header))
@@ -73,8 +73,9 @@ fn dbm(field: u32) -> Option<i8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ipv4, one, snap, tcp};
+    use super::super::testing::{cut_everywhere, dot11, frame, ipv4, one, snap, tcp};
     use crate::packet::Stop;
+    use crate::phy::{Phy, Radio};
 
     #[test]
     fn under_both_link_types() {
@@ -89,5 +90,43 @@ mod tests {
             data[0] = 0;
             assert_eq!(one(163, &data).stop, Stop::BadHeader);
         }
+    }
+
+    /// A header of version 1 with these fields from offset 8 on.
+    fn header(clock: u64, fields: [i32; 10]) -> Vec<u8> {
+        let mut data = vec![0x80, 0x21, 0x10, 1, 0, 0, 0, 64];
+        data.extend(clock.to_be_bytes());
+        data.extend([0; 8]);
+        for field in fields {
+            data.extend(field.to_be_bytes());
+        }
+        data.extend(dot11(0x00d4, &[], &[])[..10].to_vec());
+        data
+    }
+
+    #[test]
+    fn what_the_radio_says() {
+        // PHY, frequency, rate, antenna, priority, SSI type, signal, noise, preamble, encoding.
+        let data = header(5_000_000, [4, 6, 55, 2, 0, 2, -61, -95, 1, 1]);
+        let r = frame(163, &data).0.radio;
+        assert_eq!((r.tsf_us, r.antenna, r.signal_dbm, r.noise_dbm), (Some(5_000_000), Some(2), Some(-61), Some(-95)));
+        let p = r.ppdu;
+        assert_eq!((p.phy, p.rate_mbps, p.channel_mhz, p.width_mhz), (Some(Phy::B), Some(5.5), Some(2437), Some(22)));
+        assert_eq!(p.short_preamble, Some(true));
+        cut_everywhere(163, &data);
+        // A frequency, OFDM, no noise; then in kHz.
+        let r = frame(163, &header(0, [8, 5180, 540, 0, 0, 2, -61, -1, 0, 3])).0.radio;
+        assert_eq!((r.tsf_us, r.antenna, r.noise_dbm, r.ppdu.phy), (None, None, None, Some(Phy::A)));
+        assert_eq!((r.ppdu.channel_mhz, r.ppdu.short_preamble), (Some(5180), None));
+        let r = frame(163, &header(0, [0, 2_412_000, 60, 0, 0, 0, -61, -90, 0, 3])).0.radio;
+        assert_eq!((r.ppdu.phy, r.ppdu.channel_mhz, r.signal_dbm), (Some(Phy::G), Some(2412), None));
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        let r = frame(163, &header(u64::MAX, [3, 6, 55, 300, 0, 2, -1000, 1000, 7, 0])).0.radio;
+        assert_eq!(r, Radio::default());
+        let r = frame(163, &header(0, [0, -1, -1, -1, 0, 9, 0, 0, 0, 0])).0.radio;
+        assert_eq!((r.ppdu.rate_mbps, r.ppdu.phy, r.antenna, r.signal_dbm), (None, None, None, None));
     }
 }

@@ -17,7 +17,7 @@ use super::view::View;
 pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, radio: &Radio) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
     frame(d, v.skip(header), &Heard { radio: *radio, ..Heard::default() })
 }
@@ -68,6 +68,18 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     frame.carries = carries(d, &frame);
     frame.ip_packet = d.ip_packet;
     d.sink.frame(&mut frame, body.data());
+    Found::Other
+}
+
+/// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
+pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
+    let before = d.packet;
+    let damage = d.damaged(stop, Layer::Link);
+    d.finish(damage);
+    d.packet = before;
+    let mut frame =
+        Frame { number: before.number, time_ns: before.time_ns, ip_packet: d.ip_packet, stop, ..Frame::default() };
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 
@@ -190,7 +202,10 @@ fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> F
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, decode, dot11, ipv4, noted, one, packets, record, snap, tcp};
+    use super::super::testing::{
+        cut_everywhere, decode, dot11, found, frame, ipv4, noted, one, packets, record, snap, tcp,
+    };
+    use crate::frame::Carries;
     use crate::notes::NoteKind;
     use crate::packet::{Layer, Stop};
 
@@ -307,5 +322,45 @@ mod tests {
         assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
         frame[42..44].fill(0);
         assert_eq!(with(&frame[..60], frame.len()), (1, 0));
+    }
+
+    #[test]
+    fn what_a_frame_carries() {
+        let carries = |control: u16, rest: &[u8], body: &[u8]| {
+            let f = frame(AIR, &dot11(control, rest, body)).0;
+            (f.carries, f.ip_packet)
+        };
+        let arp = [0xaa, 0xaa, 3, 0, 0, 0, 8, 6, 0, 1];
+        let eapol = [0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0x8e, 1, 3];
+        assert_eq!(carries(0x0108, &[], &body()), (Carries::TcpData, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(6, &tcp(&[], &[])))), (Carries::TcpAck, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(17, &[0; 8]))), (Carries::Udp, true));
+        assert_eq!(carries(0x0108, &[], &snap(&ipv4(1, &[8; 8]))), (Carries::OtherIp, true));
+        assert_eq!(carries(0x0188, &[0, 0], &arp), (Carries::Other, false));
+        assert_eq!(carries(0x0108, &[], &eapol), (Carries::Other, false));
+        assert_eq!(carries(0x4108, &[], &body()), (Carries::Protected, false));
+        assert_eq!(carries(0x01c8, &[0, 0], &[]), (Carries::Null, false));
+        assert_eq!(carries(0x0080, &[], &[0; 12]), (Carries::Management, false));
+        assert_eq!(carries(0x00d4, &[], &[]), (Carries::Control, false));
+        assert_eq!(carries(0x0108, &[], &[]), (Carries::Unknown, true));
+        // TCP data beside an ACK in one A-MSDU.
+        let subframe = |packet: &[u8]| [&[2; 12][..], &[0, packet.len() as u8], packet, &[0; 3]].concat();
+        let mut two = subframe(&snap(&ipv4(6, &tcp(&[], &[]))));
+        two.truncate(two.len().next_multiple_of(4) - 4);
+        two.extend(subframe(&body()));
+        assert_eq!(carries(0x0188, &[0x80, 0], &two).0, Carries::TcpData);
+    }
+
+    #[test]
+    fn the_body_is_what_follows_the_header() {
+        let mut data = dot11(0x8188, &[5, 0, 1, 2, 3, 4], b"body");
+        let mut r = record(AIR, &data, data.len());
+        r.fcs_bytes = Some(0);
+        assert_eq!(found(&r).0.frames[0].1, b"body");
+        data.extend([9; 4]);
+        let mut r = record(AIR, &data, data.len());
+        r.fcs_bytes = Some(4);
+        let (f, body) = &found(&r).0.frames[0];
+        assert_eq!((&body[..], f.fcs_ok, f.mpdu_bytes as usize), (&b"body"[..], Some(false), data.len()));
     }
 }

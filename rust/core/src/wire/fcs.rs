@@ -1,7 +1,5 @@
 //! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or found by its value.
 
-use flate2::Crc;
-
 use crate::limits;
 use crate::notes::NoteKind;
 
@@ -83,7 +81,57 @@ fn right(v: View<'_>) -> Option<bool> {
     if !v.whole() {
         return None;
     }
-    let mut crc = Crc::new();
-    crc.update(body);
-    Some(crc.sum() == u32::from_le_bytes(fcs))
+    Some(crc32fast::hash(body) == u32::from_le_bytes(fcs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{record, Found};
+    use super::super::{decode, State};
+    use crate::limits;
+    use crate::notes::{NoteKind, Notes};
+
+    /// fcs_ok of a capture's frames, and how often an FCS was found; the interface of each is given.
+    fn verdicts(frames: &[(u32, &[u8])]) -> (Vec<Option<bool>>, u64) {
+        let (mut state, mut notes, mut found) = (State::default(), Notes::default(), Found::default());
+        for (interface, data) in frames {
+            let mut r = record(105, data, data.len());
+            r.interface = *interface;
+            decode(&r, 1, &mut state, &mut notes, &mut found);
+        }
+        (found.frames.iter().map(|f| f.0.fcs_ok).collect(), notes.get(NoteKind::FcsFound).count)
+    }
+
+    fn ack() -> Vec<u8> {
+        let mut ack = vec![0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 1];
+        ack.extend(crc32fast::hash(&ack).to_le_bytes());
+        ack
+    }
+
+    #[test]
+    fn found_once_and_checked_from_there_on() {
+        let ack = ack();
+        let mut damaged = ack.clone();
+        damaged[5] ^= 1;
+        let (found, notes) = verdicts(&[(0, &damaged), (0, &ack), (0, &damaged), (0, &ack[..10]), (0, &ack)]);
+        assert_eq!((found, notes), (vec![None, Some(true), Some(false), Some(false), Some(true)], 1));
+    }
+
+    #[test]
+    fn each_interface_for_itself() {
+        let (with, without) = (ack(), [0xd4; 20]);
+        let last = u32::MAX;
+        let (found, notes) = verdicts(&[(0, &with), (1, &without), (0, &with), (last, &with), (last - 1, &without)]);
+        assert_eq!((found, notes), (vec![Some(true), None, Some(true), Some(true), Some(false)], 2));
+    }
+
+    #[test]
+    fn a_capture_without_is_left_alone() {
+        let (with, without) = (ack(), [0x80; 40]);
+        let mut frames: Vec<(u32, &[u8])> = vec![(0, &without); usize::from(limits::FCS_TRIALS)];
+        frames.push((0, &with));
+        let (found, notes) = verdicts(&frames);
+        assert!(found.iter().all(Option::is_none));
+        assert_eq!(notes, 0);
+    }
 }

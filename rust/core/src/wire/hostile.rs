@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::testing::{decode, dot11, ethernet, ipv4, ipv6, record, snap, tcp, TIMESTAMPS};
+use super::testing::{decode, dot11, ethernet, found, ipv4, ipv6, record, snap, tcp, Found, TIMESTAMPS};
 use crate::limits;
-use crate::packet::{Packet, Stop};
+use crate::packet::Stop;
 
 fn link_types() -> Vec<u16> {
     (0..=u16::MAX).filter(|l| super::supported(*l)).collect()
@@ -19,6 +19,12 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
     let subframe = [&[2; 12][..], &[0, v4.len() as u8 + 8], &snap(&v4), &[0; 3]].concat();
     let amsdu = dot11(0x0388, &[0, 0, 0, 0, 0, 0, 0x80, 1], &[subframe.clone(), subframe].concat());
     let radiotap = [&[0, 0, 16, 0, 0x02, 0, 0, 0xa0, 0x20, 0, 0, 0, 0x20, 0, 0, 0][..], &amsdu].concat();
+    let mut prism = [&[0x44, 0, 0, 0, 144, 0, 0, 0][..], b"wlan0\0\0\0\0\0\0\0\0\0\0\0"].concat();
+    (1..=10u8).for_each(|item| prism.extend([0x44, 0, item, 0, 0, 0, 4, 0, 1, 0, 0, 0]));
+    // TSFT, MCS, A-MPDU status, VHT, timestamp, HE, HE-MU, HE-MU-other-user, L-SIG.
+    let he = [&[0, 0, 104, 0, 1, 0, 0xf8, 0x0b][..], &[0xff; 96]].concat();
+    // U-SIG and EHT with one user.
+    let eht = [&[0, 0, 72, 0, 0, 0, 0, 0x10, 33, 0, 12, 0][..], &[7; 12], &[34, 0, 44, 0], &[0xff; 44]].concat();
     vec![
         (1, ethernet(0x8100, &[&[0, 1, 0x88, 0x64, 0x11, 0, 0, 1, 0, v4.len() as u8 + 2, 0, 0x21][..], &v4].concat())),
         (1, ethernet(0x8847, &[&[0, 1, 0x11, 64][..], &gre].concat())),
@@ -36,6 +42,10 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
         (163, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 64][..], &[0; 56], &amsdu].concat()),
         (220, super::usb_net::tests::bulk(true, &usb_frame(), usb_frame().len())),
         (220, super::usb_net::tests::bulk(false, &[&rndis_header(usb_frame().len()), &usb_frame()[..]].concat(), 60)),
+        (119, [&prism[..], &amsdu].concat()),
+        (127, [&he[..], &amsdu].concat()),
+        (127, [&eht[..], &amsdu].concat()),
+        (192, [&[0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0][..], &[0; 20], &amsdu].concat()),
         (113, [&[0, 0, 3, 0x23, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4][..], &radiotap].concat()),
     ]
 }
@@ -52,8 +62,17 @@ fn rndis_header(frame: usize) -> Vec<u8> {
     [1, 44 + frame as u32, 36, frame as u32, 0, 0, 0, 0, 0, 0, 0].iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// What must hold of any packet, however broken its record.
-fn check(packets: &[Packet], data: &[u8], wire: u32) -> Result<(), TestCaseError> {
+/// What must hold of anything found, however broken its record.
+fn check(found: &Found, data: &[u8], wire: u32) -> Result<(), TestCaseError> {
+    let Found { packets, frames } = found;
+    prop_assert!(frames.len() <= 1);
+    for (f, body) in frames {
+        prop_assert!(body.len() <= data.len());
+        prop_assert!(f.control.is_some() || f.address_1.is_none());
+        let p = &f.radio.ppdu;
+        prop_assert!(p.rate_mbps.is_none_or(|r| r.is_finite() && r > 0.0));
+        prop_assert!(p.streams.is_none_or(|n| (1..=16).contains(&n)));
+    }
     prop_assert!(packets.len() <= limits::AMSDU_SUBFRAMES.max(limits::USB_DATAGRAMS));
     for p in packets {
         prop_assert_eq!((p.number, p.wire_bytes, p.captured_bytes as usize), (1, wire, data.len()));
@@ -84,7 +103,7 @@ proptest! {
         for link_type in link_types() {
             let mut r = record(link_type, &data, wire as usize);
             r.fcs_bytes = fcs;
-            check(&decode(&r).0, &data, wire)?;
+            check(&found(&r).0, &data, wire)?;
         }
     }
 
@@ -101,9 +120,9 @@ proptest! {
             let at = at.index(data.len());
             data[at] = value;
         }
-        check(&decode(&record(link_type, &data, data.len())).0, &data, data.len() as u32)?;
+        check(&found(&record(link_type, &data, data.len())).0, &data, data.len() as u32)?;
         let wire = data.len() as u32 + more;
         data.truncate(keep.index(data.len() + 1));
-        check(&decode(&record(link_type, &data, wire as usize)).0, &data, wire)?;
+        check(&found(&record(link_type, &data, wire as usize)).0, &data, wire)?;
     }
 }

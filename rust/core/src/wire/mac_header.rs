@@ -93,3 +93,102 @@ fn control(frame: &mut Frame, control: u16, v: View<'_>) -> usize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cut_everywhere, frame};
+    use crate::frame::Mac;
+    use crate::packet::Stop;
+
+    const AIR: u16 = 105;
+    const A: Mac = [2, 0, 0, 0, 0, 1];
+    const B: Mac = [2, 0, 0, 0, 0, 2];
+    const C: Mac = [2, 0, 0, 0, 0, 3];
+    const D: Mac = [2, 0, 0, 0, 0, 4];
+
+    fn air(control: u16, rest: &[&[u8]]) -> Vec<u8> {
+        [&control.to_le_bytes()[..], &[44, 0], &rest.concat()].concat()
+    }
+
+    /// A frame's roles and the bytes behind its header.
+    #[track_caller]
+    fn roles(control: u16, rest: &[&[u8]]) -> ([Option<Mac>; 5], usize) {
+        let data = air(control, rest);
+        cut_everywhere(AIR, &data);
+        let (f, body) = frame(AIR, &data);
+        assert_eq!((f.stop, f.control, f.duration), (Stop::None, Some(control), Some(44)));
+        ([f.ta(), f.ra(), f.da(), f.sa(), f.bssid()], body.len())
+    }
+
+    #[test]
+    fn management() {
+        let body = [9; 12];
+        let want = [Some(B), Some(A), Some(A), Some(B), Some(C)];
+        assert_eq!(roles(0x0080, &[&A, &B, &C, &[0x35, 0x12], &body]), (want, 12));
+        // With an HT Control field.
+        assert_eq!(roles(0x8000 | 0xd0, &[&A, &B, &C, &[0, 0], &[0; 4], &body]), (want, 12));
+        let (f, _) = frame(AIR, &air(0x0880, &[&A, &B, &C, &[0x35, 0x12]]));
+        assert_eq!((f.seq(), f.fragment(), f.retry(), f.tid()), (Some(0x123), Some(5), true, None));
+    }
+
+    #[test]
+    fn data_by_the_distribution_system() {
+        let seq = [0x30, 0x12];
+        let qos = [0x85, 0];
+        let plain = [5, 0];
+        assert_eq!(roles(0x0008, &[&A, &B, &C, &seq]).0, [Some(B), Some(A), Some(A), Some(B), Some(C)]);
+        assert_eq!(roles(0x0108, &[&A, &B, &C, &seq]).0, [Some(B), Some(A), Some(C), Some(B), Some(A)]);
+        assert_eq!(roles(0x0208, &[&A, &B, &C, &seq]).0, [Some(B), Some(A), Some(A), Some(C), Some(B)]);
+        assert_eq!(roles(0x0308, &[&A, &B, &C, &seq, &D]).0, [Some(B), Some(A), Some(C), Some(D), None]);
+        // An A-MSDU's addresses are in its subframes (Table 9-30).
+        assert_eq!(roles(0x0188, &[&A, &B, &C, &seq, &qos]).0, [Some(B), Some(A), None, Some(B), Some(A)]);
+        assert_eq!(roles(0x0288, &[&A, &B, &C, &seq, &qos]).0, [Some(B), Some(A), Some(A), None, Some(B)]);
+        assert_eq!(roles(0x0388, &[&A, &B, &C, &seq, &D, &qos]).0, [Some(B), Some(A), None, None, Some(C)]);
+        assert_eq!(roles(0x8388, &[&A, &B, &C, &seq, &D, &plain, &[0; 4], &[7; 9]]).1, 9);
+        // The order bit of a frame without QoS asks for order (clause 9.2.4.1.10).
+        assert_eq!(roles(0x8108, &[&A, &B, &C, &seq, &[7; 9]]).1, 9);
+        let null = frame(AIR, &air(0x01c8, &[&A, &B, &C, &seq, &qos])).0;
+        assert_eq!((null.tid(), null.amsdu()), (Some(5), None));
+    }
+
+    #[test]
+    fn control_frames() {
+        let both = [Some(B), Some(A), None, None, None];
+        let receiver = [None, Some(A), None, None, None];
+        for subtype in [0x24, 0x44, 0x54, 0x84, 0x94, 0xb4] {
+            assert_eq!(roles(subtype, &[&A, &B, &[1, 2, 3]]), (both, 3), "{subtype:#04x}");
+        }
+        assert_eq!(roles(0xc4, &[&A]), (receiver, 0));
+        assert_eq!(roles(0xd4, &[&A]), (receiver, 0));
+        assert_eq!(roles(0xa4, &[&A, &B]).0, [Some(B), Some(A), None, None, Some(A)]);
+        assert_eq!(roles(0xe4, &[&A, &B]).0, [Some(B), Some(A), None, None, Some(B)]);
+        assert_eq!(roles(0xf4, &[&A, &B]).0, [Some(B), Some(A), None, None, Some(B)]);
+        // The bandwidth is signalled in the group bit of the TA.
+        assert_eq!(roles(0xb4, &[&A, &[3, 0, 0, 0, 0, 2]]).0, both);
+        // Wrapped: a Block Ack, an ACK.
+        assert_eq!(roles(0x74, &[&A, &[0x94, 0], &[0; 4], &B, &[1, 2]]), (both, 2));
+        assert_eq!(roles(0x74, &[&A, &[0xd4, 0], &[0; 4]]), (receiver, 0));
+        // Extended: a grant, and a DMG DTS, whose addresses are of other frames.
+        assert_eq!(roles(0x0464, &[&A, &B]).0, both);
+        assert_eq!(roles(0x0664, &[&A, &B, &C]).0, receiver);
+        let grant = frame(AIR, &air(0x0864, &[&A, &B])).0;
+        assert_eq!((grant.retry(), grant.flag(crate::frame::control::RETRY)), (false, None));
+    }
+
+    #[test]
+    fn extension_frames_and_other_versions() {
+        assert_eq!(roles(0x0c, &[&A, &[0; 9]]), ([None, None, None, None, Some(A)], 9));
+        assert_eq!(roles(0x1c, &[&A, &[0; 9]]).0, [Some(A), None, None, Some(A), None]);
+        assert_eq!(roles(0x2c, &[&A, &[0; 9]]).0, [None; 5]);
+        let (f, _) = frame(AIR, &air(0x0189, &[&A, &B, &C, &[0; 30]]));
+        assert_eq!((f.stop, f.control, f.address_1, f.mpdu_bytes), (Stop::BadHeader, None, None, 56));
+    }
+
+    #[test]
+    fn a_header_that_ends_early() {
+        let (f, body) = frame(AIR, &air(0x0188, &[&A, &B, &C]));
+        assert_eq!((f.stop, f.address_3, f.seq_ctl, body.len()), (Stop::LengthLies, Some(C), None, 0));
+        assert_eq!(frame(AIR, &[0xd4]).0.stop, Stop::LengthLies);
+        assert_eq!(frame(AIR, &[]).0.stop, Stop::LengthLies);
+    }
+}

@@ -27,11 +27,15 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if version != 0 {
         return d.damaged(Stop::BadHeader, Layer::Link);
     }
+    let lost = |d: &mut Decoder<'_>, stop| match u16::try_from(inner) {
+        Ok(link_type::IEEE802_11) => dot11::lost(d, stop),
+        _ => d.damaged(stop, Layer::Link),
+    };
     if length < HEADER || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return lost(d, Stop::SnaplenCut);
     }
     if d.too_deep() {
         return d.damaged(Stop::TooDeep, Layer::Link);
@@ -129,9 +133,10 @@ fn mac_phy(radio: &mut Radio, v: View<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ethernet, ipv4, noted, one, packets, snap, tcp};
+    use super::super::testing::{cut_everywhere, dot11, ethernet, frame, ipv4, noted, one, packets, snap, tcp};
     use crate::notes::NoteKind;
     use crate::packet::Stop;
+    use crate::phy::Phy;
 
     const PPI: u16 = 192;
 
@@ -167,5 +172,50 @@ mod tests {
         assert_eq!(one(PPI, &ppi(250, &[], &air)).stop, Stop::UnknownType);
         let nested = ppi(192, &[], &[]).repeat(100);
         assert_eq!(one(PPI, &nested).stop, Stop::TooDeep);
+    }
+
+    const ACK: [u8; 10] = [0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 1];
+
+    /// 802.11-Common: clock, flags, rate in 500 kbit/s, channel, signal and noise.
+    fn air_common(tsf: u64, flags: u16, rate: u16, mhz: u16, signal: i8, noise: i8) -> Vec<u8> {
+        let mut field = vec![2, 0, 20, 0];
+        field.extend(tsf.to_le_bytes());
+        for word in [flags, rate, mhz, 0, 0] {
+            field.extend(word.to_le_bytes());
+        }
+        field.extend([signal as u8, noise as u8]);
+        field
+    }
+
+    #[test]
+    fn what_the_radio_says() {
+        let fields = air_common(1234, 0, 4, 2412, -61, -95);
+        let r = frame(PPI, &ppi(105, &fields, &ACK)).0.radio;
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm), (Some(1234), Some(-61), Some(-95)));
+        assert_eq!((r.ppdu.phy, r.ppdu.rate_mbps, r.ppdu.channel_mhz), (Some(Phy::B), Some(2.0), Some(2412)));
+        let r = frame(PPI, &ppi(105, &air_common(1234, 2, 12, 5180, -128, -128), &ACK)).0.radio;
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm), (Some(1_234_000), None, None));
+        assert_eq!(r.ppdu.phy, Some(Phy::A));
+        cut_everywhere(PPI, &ppi(105, &fields, &ACK));
+    }
+
+    #[test]
+    fn aggregates_of_802_11n() {
+        // Flags: 40 MHz, short guard interval, in an A-MPDU; id 77; MCS 15.
+        let mut mac_phy = vec![4, 0, 48, 0, 0x16, 0, 0, 0, 77, 0, 0, 0, 3, 15];
+        mac_phy.resize(52, 0);
+        for fields in [
+            [air_common(1, 0, 600, 2412, -61, -95), mac_phy.clone()].concat(),
+            [mac_phy, air_common(1, 0, 600, 2412, -61, -95)].concat(),
+        ] {
+            let r = frame(PPI, &ppi(105, &fields, &ACK)).0.radio;
+            assert_eq!((r.ampdu, r.ampdu_last), (Some(77), Some(true)));
+            let p = r.ppdu;
+            assert_eq!((p.phy, p.mcs, p.streams, p.width_mhz), (Some(Phy::N), Some(15), Some(2), Some(40)));
+            assert_eq!((p.rate_mbps.map(f64::round), p.guard_ns, p.greenfield), (Some(300.0), Some(400), Some(false)));
+            cut_everywhere(PPI, &ppi(105, &fields, &ACK));
+        }
+        let r = frame(PPI, &ppi(105, &[3, 0, 12, 0, 0, 0, 0, 0, 77, 0, 0, 0, 3, 0, 0, 0], &ACK)).0.radio;
+        assert_eq!(r.ampdu, None);
     }
 }

@@ -1,7 +1,7 @@
 //! Prism header (LINKTYPE_IEEE802_11_PRISM) in the capturing host's byte order: a message of numbered items.
 
 use crate::limits;
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::Radio;
 
 use super::avs;
@@ -19,7 +19,7 @@ const SHORT: u32 = 0x41;
 
 pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(first), Some(second)) = (v.array(0), v.array(4)) else {
-        return d.damaged(v.lack(LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(LEAST));
     };
     if avs::is_avs(u32::from_be_bytes(first)) {
         return avs::avs(d, v);
@@ -27,7 +27,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let known = |order: Order| matches!(order(first), WLAN_NG | SHORT);
     let orders: [Order; 2] = [u32::from_le_bytes, u32::from_be_bytes];
     let Some(order) = orders.into_iter().find(|&o| known(o)) else {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     };
     let length = order(second);
     let shift = if order(first) == WLAN_NG { 16 } else { 12 };
@@ -78,8 +78,9 @@ fn dbm(value: u32) -> Option<i8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ipv4, one, snap, tcp};
+    use super::super::testing::{cut_everywhere, dot11, frame, ipv4, one, snap, tcp};
     use crate::packet::Stop;
+    use crate::phy::{Phy, Radio};
 
     #[test]
     fn both_byte_orders_and_lies() {
@@ -93,5 +94,49 @@ mod tests {
             }
         }
         assert_eq!(one(119, &[7; 200]).stop, Stop::BadHeader);
+    }
+
+    /// A header whose items are numbered as the message's code demands.
+    fn header(code: u32, order: fn(u32) -> [u8; 4], short: fn(u16) -> [u8; 2], items: &[(u32, u16, i32)]) -> Vec<u8> {
+        let mut data = [&order(code)[..], &order(144), b"wlan0\0\0\0\0\0\0\0\0\0\0\0"].concat();
+        let shift = if code == 0x44 { 16 } else { 12 };
+        for (number, status, value) in items {
+            data.extend(order(number << shift | code));
+            data.extend(short(*status));
+            data.extend(short(4));
+            data.extend(order(*value as u32));
+        }
+        data.resize(144, 0);
+        data.extend(&dot11(0x00d4, &[], &[])[..10]);
+        data
+    }
+
+    #[test]
+    fn what_the_radio_says() {
+        let items =
+            [(1, 0, 7), (2, 0, 12345), (3, 0, 11), (4, 0, 30), (6, 0, -61), (7, 0, -95), (8, 0, 108), (9, 0, 0)];
+        for code in [0x44, 0x41] {
+            for data in [
+                header(code, u32::to_le_bytes, u16::to_le_bytes, &items),
+                header(code, u32::to_be_bytes, u16::to_be_bytes, &items),
+            ] {
+                let r = frame(119, &data).0.radio;
+                assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm), (Some(12345), Some(-61), Some(-95)));
+                assert_eq!((r.ppdu.phy, r.ppdu.rate_mbps), (Some(Phy::G), Some(54.0)));
+                assert_eq!((r.ppdu.channel_mhz, r.transmitted), (Some(2462), false));
+                cut_everywhere(119, &data);
+            }
+        }
+    }
+
+    #[test]
+    fn items_not_supplied_and_powers_without_a_unit() {
+        let items = [(2, 1, 12345), (3, 0, 300), (4, 0, 57), (6, 0, 57), (8, 0, 100_000), (9, 0, 1)];
+        let r = frame(119, &header(0x44, u32::to_le_bytes, u16::to_le_bytes, &items)).0.radio;
+        assert_eq!(r, Radio { transmitted: true, ..Radio::default() });
+        // Only the RSSI is a power here.
+        let items = [(4, 0, -70), (6, 0, 30)];
+        let r = frame(119, &header(0x44, u32::to_le_bytes, u16::to_le_bytes, &items)).0.radio;
+        assert_eq!(r.signal_dbm, Some(-70));
     }
 }

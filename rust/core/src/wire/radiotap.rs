@@ -6,7 +6,7 @@ mod ht;
 mod walk;
 
 use crate::notes::NoteKind;
-use crate::packet::{Layer, Stop};
+use crate::packet::Stop;
 use crate::phy::{Phy, Ppdu, Radio, StampAt};
 
 use super::decoder::{Decoder, Found};
@@ -24,17 +24,17 @@ mod flag {
 
 pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(version), Some(length)) = (v.u8(0), v.le16(2)) else {
-        return d.damaged(v.lack(walk::LEAST), Layer::Link);
+        return dot11::lost(d, v.lack(walk::LEAST));
     };
     let length = usize::from(length);
     if version != 0 {
-        return d.damaged(Stop::BadHeader, Layer::Link);
+        return dot11::lost(d, Stop::BadHeader);
     }
     if length < walk::LEAST || length > v.wire() {
-        return d.damaged(Stop::LengthLies, Layer::Link);
+        return dot11::lost(d, Stop::LengthLies);
     }
     if v.data().len() < length {
-        return d.damaged(Stop::SnaplenCut, Layer::Link);
+        return dot11::lost(d, Stop::SnaplenCut);
     }
     let mut fields = Fields::default();
     if walk::walk(v.clip(length), |kind, value| fields.take(kind, value)).is_none() {
@@ -168,6 +168,7 @@ mod tests {
     use super::super::testing::{cut_everywhere, dot11, ipv4, noted, one, packets, snap, tcp};
     use crate::notes::NoteKind;
     use crate::packet::Stop;
+    use crate::phy::{Format, Phy, Radio, StampAt};
 
     const RADIOTAP: u16 = 127;
 
@@ -203,5 +204,105 @@ mod tests {
             data[at] = value;
             assert_eq!((one(RADIOTAP, &data).stop, one(RADIOTAP, &data).ip_version), (stop, 0));
         }
+    }
+
+    /// What the radio header says of an ACK behind it.
+    fn radio(present: &[u32], fields: &[u8]) -> Radio {
+        let data = frame(present, fields);
+        cut_everywhere(RADIOTAP, &data);
+        super::super::testing::frame(RADIOTAP, &data).0.radio
+    }
+
+    fn words(words: &[u16]) -> Vec<u8> {
+        words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn plain_fields() {
+        // TSFT, flags (short preamble), rate, channel, signal, noise, antenna.
+        let fields = [&77u64.to_le_bytes()[..], &[2, 22], &words(&[2437, 0xa0]), &[200, 160, 3]].concat();
+        let r = radio(&[0x86f], &fields);
+        assert_eq!((r.tsf_us, r.signal_dbm, r.noise_dbm, r.antenna), (Some(77), Some(-56), Some(-96), Some(3)));
+        let p = r.ppdu;
+        assert_eq!((p.phy, p.rate_mbps, p.channel_mhz, p.width_mhz), (Some(Phy::B), Some(11.0), Some(2437), Some(22)));
+        assert_eq!((p.short_preamble, r.stamp_at, r.transmitted), (Some(true), None, false));
+        // Half-rate OFDM at 5.9 GHz, sent by this host.
+        let p = radio(&[0x800c], &[&[6, 0][..], &words(&[5860, 0x4140, 0])].concat());
+        assert_eq!((p.ppdu.phy, p.ppdu.width_mhz, p.transmitted), (Some(Phy::A), Some(10), true));
+        // A rate that no PHY without an MCS has, and none.
+        assert_eq!(radio(&[4], &[130]).ppdu.phy, None);
+        assert_eq!(radio(&[4], &[0]).ppdu.rate_mbps, None);
+        assert_eq!(radio(&[1], &[0xff; 8]).tsf_us, None);
+        // Part of an A-MPDU, its last.
+        let r = radio(&[1 << 20], &[9, 0, 0, 0, 0x0c, 0, 0, 0]);
+        assert_eq!((r.ampdu, r.ampdu_last), (Some(9), Some(true)));
+    }
+
+    #[test]
+    fn the_stamp_and_where_it_was_taken() {
+        let stamp = |us: u64, unit: u8, flags: u8| [&us.to_le_bytes()[..], &[0, 0, unit, flags]].concat();
+        let of = |unit, flags| {
+            let r = radio(&[1 << 22], &stamp(0x1_0000_1000, unit, flags));
+            (r.tsf_us, r.stamp_at)
+        };
+        assert_eq!(of(0x01, 0), (Some(0x1_0000_1000), Some(StampAt::MpduStart)));
+        assert_eq!(of(0x11, 1), (Some(0x1000), Some(StampAt::PpduStart)));
+        assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
+        assert_eq!(of(0xf2, 1), (Some(4), None));
+        assert_eq!(of(0x2f, 0), (None, None));
+        // The TSFT before it is the clock.
+        let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
+        let r = radio(&[1 | 1 << 22], &both);
+        assert_eq!((r.tsf_us, r.stamp_at), (Some(5), None));
+    }
+
+    #[test]
+    fn high_efficiency() {
+        // SU, MCS 11, LDPC, 80 MHz, 1.6 us, 2x LTF, 2 of them, 2 streams; L-SIG of 100 bytes.
+        let he = [0x40f0, 0x0006, 0x2b00, 0, 0x0192, 2];
+        let p = radio(&[1 << 23 | 1 << 27], &words(&[&he[..], &[2, 100 << 4]].concat())).ppdu;
+        assert_eq!((p.phy, p.format, p.mcs, p.streams), (Some(Phy::Ax), Some(Format::Su), Some(11), Some(2)));
+        assert_eq!((p.width_mhz, p.guard_ns, p.ltf_size, p.ltf_symbols), (Some(80), Some(1600), Some(2), Some(2)));
+        assert_eq!((p.ldpc, p.dcm, p.l_sig_bytes, p.ru_tones), (Some(true), Some(false), Some(100), None));
+        // MU on a 106-tone RU of 40 MHz with 4 SIG-B symbols.
+        let mu = [&[0x4022, 0, 0, 0, 6, 1][..], &[0xc000, 0x35, 0, 0, 0, 0]].concat();
+        let p = radio(&[3 << 23], &words(&mu)).ppdu;
+        assert_eq!(
+            (p.format, p.width_mhz, p.ru_tones, p.sig_symbols),
+            (Some(Format::Mu), Some(40), Some(106), Some(4))
+        );
+        assert_eq!((p.guard_ns, p.rate_mbps), (None, None));
+    }
+
+    #[test]
+    fn extremely_high_throughput() {
+        let dwords = |w: &[u32]| -> Vec<u8> { w.iter().flat_map(|w| w.to_le_bytes()).collect() };
+        // Type 33: version 0, 320 MHz, downlink, single user, 3 EHT-SIG symbols; type 34: 0.8 us, 4x LTF, 4 of them.
+        let u_sig = [33 | 12 << 16, 7 | 4 << 15, 1 << 6 | 2 << 17, 0x003e_00c0];
+        let mut eht = vec![34 | 44 << 16, 0x14, 3 << 9 | 2 << 11];
+        eht.extend([0; 8]);
+        eht.push(0x96 | 1 << 19 | 12 << 20 | 1 << 24);
+        let p = radio(&[1 << 28], &[dwords(&u_sig), dwords(&eht)].concat()).ppdu;
+        assert_eq!((p.phy, p.format, p.mcs, p.streams), (Some(Phy::Be), Some(Format::Su), Some(12), Some(2)));
+        assert_eq!((p.width_mhz, p.guard_ns, p.ltf_size, p.ltf_symbols), (Some(320), Some(800), Some(4), Some(4)));
+        assert_eq!((p.sig_symbols, p.ldpc), (Some(3), Some(true)));
+        // 3920 subcarriers of 9 bits, two streams, 13.6 us.
+        assert_eq!(p.rate_mbps.map(f64::round), Some(5188.0));
+    }
+
+    #[test]
+    fn a_ppdu_without_a_frame() {
+        let data = [&[0, 0, 9, 0, 0, 0, 0, 4][..], &[0]].concat();
+        let (f, body) = super::super::testing::frame(RADIOTAP, &data);
+        assert_eq!((f.control, f.mpdu_bytes, f.stop, body.len()), (None, 0, Stop::None, 0));
+        assert_eq!((noted(RADIOTAP, &data, NoteKind::NoFrame), packets(RADIOTAP, &data).len()), (1, 0));
+    }
+
+    #[test]
+    fn a_header_that_lies_is_a_frame_with_a_reason() {
+        let mut data = frame(&[2], &[0]);
+        data[3] = 255;
+        let (f, _) = super::super::testing::frame(RADIOTAP, &data);
+        assert_eq!((f.stop, f.control, f.ip_packet), (Stop::LengthLies, None, true));
     }
 }

@@ -1,8 +1,29 @@
 //! What the tests of all decoders share: building frames, and checks that hold for every one.
 
 use crate::container::Record;
+use crate::frame::Frame;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
+
+use super::{Sink, State};
+
+/// All that was found in some records.
+#[derive(Default)]
+pub struct Found {
+    pub packets: Vec<Packet>,
+    /// Each with its body.
+    pub frames: Vec<(Frame, Vec<u8>)>,
+}
+
+impl Sink for Found {
+    fn packet(&mut self, packet: &Packet) {
+        self.packets.push(*packet);
+    }
+
+    fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
+        self.frames.push((*frame, body.to_vec()));
+    }
+}
 
 /// A record of `link_type` with `wire` bytes on the wire.
 pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
@@ -19,12 +40,25 @@ pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
     }
 }
 
+/// What a record holds, and the notes made.
+pub fn found(record: &Record<'_>) -> (Found, Notes) {
+    let (mut notes, mut found) = (Notes::default(), Found::default());
+    super::decode(record, 1, &mut State::default(), &mut notes, &mut found);
+    (found, notes)
+}
+
 /// The packets of a record and the notes made.
 pub fn decode(record: &Record<'_>) -> (Vec<Packet>, Notes) {
-    let mut notes = Notes::default();
-    let mut packets = Vec::new();
-    super::decode(record, 1, &mut super::State::default(), &mut notes, &mut |p: &Packet| packets.push(*p));
-    (packets, notes)
+    let (found, notes) = found(record);
+    (found.packets, notes)
+}
+
+/// The one 802.11 frame of a whole record, and its body.
+#[track_caller]
+pub fn frame(link_type: u16, data: &[u8]) -> (Frame, Vec<u8>) {
+    let mut frames = found(&record(link_type, data, data.len())).0.frames;
+    assert_eq!(frames.len(), 1);
+    frames.remove(0)
 }
 
 /// The packets of a whole frame.
@@ -46,16 +80,33 @@ pub fn noted(link_type: u16, data: &[u8], kind: NoteKind) -> u64 {
 }
 
 /// Cut the frame at every byte, as a snap length does and as a sender would: never a panic, and what a
-/// shorter capture says of a packet the longer one says too.
+/// shorter capture says of a packet or an 802.11 frame the longer one says too.
 #[track_caller]
 pub fn cut_everywhere(link_type: u16, data: &[u8]) {
-    let whole = packets(link_type, data);
+    let (whole, _) = found(&record(link_type, data, data.len()));
     for n in 0..data.len() {
-        let (short, _) = decode(&record(link_type, &data[..n], data.len()));
-        for (short, whole) in short.iter().zip(&whole) {
+        let (short, _) = found(&record(link_type, &data[..n], data.len()));
+        for (short, whole) in short.packets.iter().zip(&whole.packets) {
             agree(short, whole, n);
         }
+        for ((short, body), (whole, whole_body)) in short.frames.iter().zip(&whole.frames) {
+            frames_agree(short, whole, n);
+            assert!(whole_body.starts_with(body), "body at {n} bytes");
+        }
         let _ = packets(link_type, &data[..n]);
+    }
+}
+
+#[track_caller]
+fn frames_agree(short: &Frame, whole: &Frame, n: usize) {
+    macro_rules! same {
+        ($($field:ident),*) => { $(if short.$field.is_some() {
+            assert_eq!(short.$field, whole.$field, "{} at {n} bytes", stringify!($field));
+        })* };
+    }
+    same!(control, duration, address_1, address_2, address_3, address_4, seq_ctl, qos, fcs_ok, time_ns);
+    if short.control.is_some() {
+        assert_eq!((short.radio, short.mpdu_bytes), (whole.radio, whole.mpdu_bytes), "at {n} bytes");
     }
 }
 
