@@ -44,6 +44,28 @@ def record(urb: int, kind: bytes, endpoint: int, us: int, data: bytes, length: i
     return struct.pack("<IIII", seconds, micros, len(kept), 64 + length if data else 64) + kept
 
 
+def write(path: Path, records: int, snaplen: int) -> None:
+    """Write a capture of so many records."""
+    with path.open("wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, 220))
+        written = n = 0
+        while written < records:
+            us, seq = 400 * n, 1 + SEGMENT * n & 0xFFFFFFFF
+            data = packet(n, seq, 1, SEGMENT, back=False)
+            events = [record(n, b"S", OUT, us, data, len(data) + SEGMENT, snaplen)]
+            if n >= DEPTH:
+                events.append(record(n - DEPTH, b"C", OUT, us + 50, b"", 66 + SEGMENT, snaplen))
+            if n % 2:
+                ack = packet(n, 1, seq + SEGMENT & 0xFFFFFFFF, 0, back=True)
+                if n > 2 * DEPTH:
+                    events.append(record(1 << 40 | n - 2 * DEPTH, b"C", IN, us + 90, ack, len(ack), snaplen))
+                events.append(record(1 << 40 | n, b"S", IN, us + 95, b"", 2048, snaplen))
+            events = events[: records - written]
+            out.write(b"".join(events))
+            written += len(events)
+            n += 1
+
+
 def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -51,23 +73,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--snaplen", type=int, default=SNAPLEN)
     args = parser.parse_args()
-    with args.out.open("wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, args.snaplen, 220))
-        written = n = 0
-        while written < args.records:
-            us, seq = 400 * n, 1 + SEGMENT * n & 0xFFFFFFFF
-            data = packet(n, seq, 1, SEGMENT, back=False)
-            events = [record(n, b"S", OUT, us, data, len(data) + SEGMENT, args.snaplen)]
-            if n >= DEPTH:
-                events.append(record(n - DEPTH, b"C", OUT, us + 50, b"", 66 + SEGMENT, args.snaplen))
-            if n % 2:
-                ack = packet(n, 1, seq + SEGMENT & 0xFFFFFFFF, 0, back=True)
-                if n > 2 * DEPTH:
-                    events.append(record(1 << 40 | n - 2 * DEPTH, b"C", IN, us + 90, ack, len(ack), args.snaplen))
-                events.append(record(1 << 40 | n, b"S", IN, us + 95, b"", 2048, args.snaplen))
-            out.write(b"".join(events))
-            written += len(events)
-            n += 1
+    write(args.out, args.records, args.snaplen)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import keys
+
 if TYPE_CHECKING:
     from wlanlens.capture import Capture, Record
 
@@ -30,12 +32,13 @@ _PACKETS = {"exchanges": ("packets", "ack_packet"), "urbs": ("submit_packet", "c
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
 @click.argument("packet", metavar="PACKET", type=click.IntRange(min=1))
 @click.option("--all", "whole", is_flag=True, help="Show all columns of tables that have more than a screenful.")
-def command(capture: bytes, packet: int, whole: bool) -> None:
+@keys.options
+def command(capture: bytes, packet: int, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
     """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows."""
     import wlanlens as wl
     from wlanlens.text import printable
 
-    opened = wl.open(capture)
+    opened = wl.open(capture, keys=keys.given(key_file, key))
     found = opened.records([packet])
     if not found:
         raise wl.WlanlensError(f"there is no packet {packet}", path=printable(opened.path))

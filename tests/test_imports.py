@@ -12,7 +12,7 @@ import pytest
 from tests.captures import ROOT
 
 #: May touch the compiled core.
-CORE = {"capture", "tables", "clock", "trace", "scenario", "parsers", "feed", "analysis"}
+CORE = {"capture", "tables", "clock", "trace", "scenario", "parsers", "feed", "analysis", "keys"}
 
 #: Rooms and what they may import of wlanlens; a room may always import itself and `errors`, `text`.
 ROOMS = {
@@ -25,6 +25,7 @@ ROOMS = {
         "output",
         "stored",
         "capture",
+        "keys",
         "analysis",
         "trace",
         "registry",

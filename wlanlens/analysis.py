@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import air, digest, ledger, quality, tables, verdict
+from wlanlens import keys as key_lines
 from wlanlens.capture import Capture, stamp
 from wlanlens.errors import WlanlensError
 from wlanlens.feed import Feed
@@ -28,6 +29,8 @@ from wlanlens.window import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
 
 #: Tables whose rows have a time: the last of them ends the trace.
 TIMED = ("packets", "frames", "urbs")
@@ -95,28 +98,29 @@ def analyze(
     roles: Mapping[str, AnyPath] | None = None,
     report: bool = True,
     progress: Callable[[Progress], None] | None = None,
+    keys: Keys | Iterable[str] | None = None,
 ) -> Analysis:
     """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
 
     `out` is by default the capture's name with `.wlanlens`, in the working directory. `only` names the detectors to
-    run. Nothing in `out` changes unless all of it succeeded.
+    run; `keys` is as in `open`. Nothing in `out` changes unless all of it succeeded.
     """
     judge = Judge(only)
     chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
     if len(chosen) + len(roles or {}) != 1:
         align(chosen, roles=roles)
-    capture = _single(chosen, roles or {})
+    capture = _single(chosen, roles or {}, key_lines.of(keys))
     with Output(out if out is not None else default_out(capture)) as output:
         _Run(capture, judge, output, progress).go(report)
         output.commit()
     return Analysis(Stored(output.path))
 
 
-def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath]) -> Capture:
+def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath], keys: Keys) -> Capture:
     for role, path in roles.items():
-        return Capture(path, vantage=role)
+        return Capture(path, vantage=role, keys=keys)
     first = chosen[0]
-    return first if isinstance(first, Capture) else Capture(first)
+    return first if isinstance(first, Capture) else Capture(first, keys=keys)
 
 
 def default_out(capture: Capture) -> Path:

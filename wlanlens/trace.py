@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import keys as key_lines
 from wlanlens import tables
 from wlanlens.capture import VANTAGES, Capture, Note
 from wlanlens.capture import open as open_capture
@@ -15,6 +16,8 @@ from wlanlens.errors import AlignmentError, MissingTable
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
 
 __all__ = ["Note", "Trace", "align"]
 
@@ -186,14 +189,20 @@ def endpoint(address: str | None, port: int | None) -> str:
 Path = str | bytes | os.PathLike[Any]
 
 
-def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path] | None = None) -> Trace:
-    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}.
+def align(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> Trace:
+    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}; `keys` is as in `open`.
 
     One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
     is refused rather than pretended.
     """
     chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
-    opened = [c if isinstance(c, Capture) else open_capture(c) for c in chosen]
+    given = key_lines.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
         if role not in VANTAGES:
             raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
@@ -201,7 +210,7 @@ def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path
         if same:
             same[0].vantage = role
         else:
-            opened.append(open_capture(path, vantage=role))
+            opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
     if len(opened) > 1:

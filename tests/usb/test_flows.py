@@ -92,3 +92,40 @@ def test_usb_and_ethernet_in_one_file() -> None:
     assert urbs["interface"].nunique() == 4
     used = [*packets["packet"], *urbs["submit_packet"].dropna(), *urbs["complete_packet"].dropna()]
     assert len(used) == len(set(used))
+
+
+@pytest.mark.parametrize("framing", ["rndis", "prism2"])
+def test_cut_at_every_byte(framing: str, sent: list[made.Packet], tmp_path: Path) -> None:
+    records = made.transfers([[p] for p in sent[:8]], FRAMINGS[framing])
+    whole = made.pcap(records, 220)
+    # Behind the first record: in a file of less the search for a sound one may end anywhere.
+    first = 24 + 16 + len(records[0][1])
+    path, before = tmp_path / "cut.pcap", 0
+    for n in range(first, len(whole) + 1):
+        path.write_bytes(whole[:n])
+        capture = wl.open(path)
+        rows = capture.table("urbs").num_rows
+        assert rows >= before
+        before = rows
+    assert capture.table("packets").num_rows == 8
+
+
+def test_text_of_usbmon(tmp_path: Path) -> None:
+    """A device's descriptor and a mass storage command, as Documentation/usb/usbmon.rst shows them."""
+    path = tmp_path / "1u.txt"
+    path.write_text(
+        "d5ea89a0 3575914555 S Ci:1:001:0 s a3 00 0000 0003 0004 4 <\n"
+        "d5ea89a0 3575914560 C Ci:1:001:0 0 4 = 01050000\n"
+        "dd65f0e8 4128379752 S Bo:1:008:2 -115 31 = 55534243 ad000000 00800000 80010a28 20000000 20000040 00000000 000000\n"
+        "dd65f0e8 4128379808 C Bo:1:008:2 0 31 >\n",
+        encoding="ascii",
+    )
+    capture = wl.open(path)
+    control, bulk = capture.table("urbs").to_pylist()
+    assert capture.format == "usbmon_text"
+    assert (control["transfer"], control["asked_bytes"], control["done_bytes"]) == ("control", 4, 4)
+    assert (control["request_type"], control["request"], control["index"]) == (0xA3, 0, 3)
+    assert (control["t_submit_ns"], control["latency_ns"]) == (0, 5000)
+    assert (bulk["bus"], bulk["device"], bulk["endpoint"], bulk["direction"]) == (1, 8, 2, "out")
+    assert (bulk["captured_bytes"], bulk["done_bytes"], bulk["latency_ns"]) == (31, 31, 56_000)
+    assert [note.name for note in capture.notes] == ["usbmon_text"]

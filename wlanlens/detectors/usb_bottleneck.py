@@ -105,7 +105,8 @@ def usb_bottleneck(
 
     References
     ----------
-    USB 2.0 sections 5.3.3 and 5.8.4; UHCI design guide 1.1 section 3.4; "TCP over USB 802.11b" study (PAPERS 2.2, table 2).
+    USB 2.0 sections 5.3.3 and 5.8.4; UHCI Design Guide 1.1 section 3.4; the study of 802.11b adapters on USB, section
+    4.1.2, table 2 and appendix A.
     """
     for transfers in bulk(trace.table("urbs")):
         if transfers.who.direction != "out":

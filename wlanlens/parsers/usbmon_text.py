@@ -6,5 +6,8 @@ Format: Documentation/usb/usbmon.rst of Linux."""
 from wlanlens.registry import Container
 
 unit = Container(
-    "usbmon_text", __name__, __doc__, clock="microseconds modulo 4096 s from an unknown day, shown as of 1970-01-01"
+    "usbmon_text",
+    __name__,
+    __doc__,
+    clock="microseconds modulo 4096 s (older kernels: 2^32) from an unknown day, shown as of 1970-01-01",
 )

@@ -4,6 +4,7 @@
 
 pub mod airtime;
 pub mod container;
+pub mod crypto;
 pub mod error;
 pub mod exchange;
 pub mod flow;

@@ -148,6 +148,42 @@ pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 /// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
 pub const SKIPPED_PACKETS: u16 = 2000;
 
+/// Keys given for one capture: Wireshark takes 64; each WEP frame tries every WEP key, each handshake every other.
+pub const KEYS: usize = 256;
+
+/// Longest EAPOL-Key frame believed: the standard's largest key data (several KDEs and elements) is under 600 bytes.
+pub const EAPOL_BYTES: usize = 1024;
+
+/// Networks whose names and ciphers are remembered, and names of each: 3 MiB. More BSSIDs are a flood of made-up ones.
+pub const KNOWN_NETWORKS: usize = 16_384;
+pub const NETWORK_NAMES: usize = 4;
+
+/// Pairs of access point and station whose handshakes are followed: at most 8 KiB each before the keys are proved.
+pub const PAIRS: usize = 8192;
+
+/// Nonces of each side kept until their handshake is proved: messages are sent again, a few times.
+pub const NONCES: usize = 4;
+
+/// Pairwise keys kept of two stations: frames in flight and sent again still use the key before the last.
+pub const SESSIONS: usize = 4;
+
+/// Group keys kept of an access point: two of four identifiers in use at a time; some give each station its own.
+pub const GROUP_KEYS: usize = 64;
+
+/// PMKs derived from passphrases, 2 ms each (4096 rounds of PBKDF2): five seconds of a hostile capture's wishes.
+pub const PMKS: usize = 2048;
+
+/// PMKs tried on handshakes, 2 us each: ten seconds.
+pub const HANDSHAKE_TRIALS: u64 = 4_000_000;
+
+/// MSDUs of which a fragment is waiting for the next: one for each transmitter and TID that is sending at the moment.
+pub const FRAGMENTED_MSDUS: usize = 64;
+
+/// Longest MSDU put together of fragments: the longest A-MSDU of an HT station (clause 9.2.4.7.1).
+pub const MSDU_BYTES: usize = 11_454;
+
+/// Longest life of a fragmented MSDU: twice what receivers wait (aMaxReceiveLifetime, 512 TU).
+pub const FRAGMENT_LIFE_NS: i64 = 1_048_576_000;
 /// An exchange that has been silent so long is over: twice the default lifetime of an MSDU (dot11EDCATableMSDULifetime,
 /// 500 TU), and far less than a counter of 4096 takes to come round where A-MPDUs do not move it along.
 pub const EXCHANGE_NS: i64 = 1_000_000_000;

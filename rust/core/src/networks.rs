@@ -64,6 +64,10 @@ impl Networks {
         &self.notes
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.heard.is_empty()
+    }
+
     /// All networks, in the order in which they were first heard.
     pub fn finish(&mut self) -> RecordBatch {
         const TIME_UNIT_US: u32 = 1024;

@@ -95,7 +95,21 @@ notes! {
     FcsFound, "fcs_found", Info, "frames end with a frame check sequence that the capture does not announce: it was found by its value, and checked from there on";
     NoFrame, "no_frame", Info, "PPDUs whose frame was not captured, or that held none (sounding)";
     S1g, "s1g", Info, "sub-gigahertz frames (802.11ah), whose PHY is not decoded: phy and rate_mbps are null";
-    WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs, which are not put together";
+    WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs that could not be put together: others are missing or cut";
+    Decrypted, "decrypted", Info, "frames decrypted with the keys given";
+    NothingDecrypted, "nothing_decrypted", Error, "no frame could be decrypted with the keys given; the notes beside this one say why";
+    HandshakeUnfit, "handshake_unfit", Loss, "stations whose 4-way handshake fits none of the keys given: check passphrase and network name (wpa-pwd:PASSPHRASE:SSID), letter case too";
+    WrongKey, "wrong_key", Loss, "encrypted frames of stations whose 4-way handshake fits none of the keys given: check passphrase and network name";
+    WrongWepKey, "wrong_wep_key", Loss, "WEP frames that none of the WEP keys given decrypts: check the digits (wep:HEX)";
+    BeforeHandshake, "before_handshake", Loss, "encrypted frames without the 4-way handshake of their station before them: no key can decrypt them; capture while the station joins the network";
+    NetworkUnnamed, "network_unnamed", Loss, "encrypted frames of a network whose name the capture does not tell, which a passphrase needs: give wpa-pwd:PASSPHRASE:SSID";
+    DecryptionFailed, "decryption_failed", Loss, "encrypted frames of stations with known keys whose integrity check fails: damaged, or under a key agreed on while the tap missed it";
+    MichaelFailed, "michael_failed", Error, "TKIP frames whose message integrity code is wrong, as receivers discard them; the packets inside are not in the tables";
+    Wpa3Unread, "wpa3_unread", Loss, "frames encrypted with WPA3 (SAE) or OWE, which cannot be read yet: a passphrase does not give their keys";
+    GcmpUnread, "gcmp_unread", Loss, "frames encrypted with GCMP, which cannot be read yet";
+    FastTransitionUnread, "fast_transition_unread", Loss, "frames encrypted under keys of fast BSS transition (802.11r), which cannot be read yet";
+    EnterpriseUnread, "enterprise_unread", Loss, "frames encrypted under keys of an authentication server (802.1X): only the PMK of the session (wpa-psk:HEX) and its 4-way handshake decrypt them";
+    KeysCapped, "keys_capped", Loss, "more networks, stations or handshakes than are followed or tried: some frames stay encrypted";
     RadiotapMalformed, "radiotap_malformed", Info, "a radiotap header whose fields do not fit in it; the frame behind it was read";
     AirtimeUnknown, "airtime_unknown", Info, "802.11 frames of which the capture does not say enough to know their time on the air; airtime_us is null";
     AirtimeAssumes, "airtime_assumes", Info, "802.11 frames whose capture header leaves options of the transmitter out (STBC, greenfield, extension streams, LDPC, DCM, Doppler); airtime_us takes them for not used";
@@ -117,7 +131,7 @@ notes! {
     UrbUnsubmitted, "urb_unsubmitted", Info, "URBs that completed without a captured submission (USBPcap of old leaves out records without data)";
     UrbIncomplete, "urb_incomplete", Info, "URBs whose completion was not captured (USBPcap of old leaves out records without data)";
     UrbEvicted, "urb_evicted", Info, "URBs given up early to keep memory flat: a later completion stands alone";
-    UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again every 4096 s; times count from an unknown day";
+    UsbmonText, "usbmon_text", Info, "usbmon text keeps 32 bytes of a transfer and a clock that begins again after little more than an hour; times count from an unknown day";
     UsbmonLine, "usbmon_line", Loss, "lines that are no usbmon record were skipped";
 }
 

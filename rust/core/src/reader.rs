@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 
 use crate::airtime::{Stamps, Timing};
 use crate::container::RecordSource;
+use crate::crypto::keys::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange;
 use crate::flow::Tracker;
@@ -109,7 +110,9 @@ impl Rows {
             }
             if self.track && ended {
                 air.exchanges.finish(out);
-                out.push(("networks", air.networks.finish()));
+                if !air.networks.is_empty() {
+                    out.push(("networks", air.networks.finish()));
+                }
             } else if self.track {
                 air.exchanges.drain(out);
             }
@@ -157,9 +160,16 @@ impl Reader {
         }
     }
 
+    /// The same, with keys for encrypted frames.
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.wire = wire::State::new(keys);
+        self
+    }
+
     /// Everything odd so far, of container, decoder and tracker together.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();
+        notes.merge(&self.wire.notes());
         if let Some(tracker) = &self.rows.tracker {
             notes.merge(tracker.notes());
         }

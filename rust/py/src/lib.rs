@@ -7,9 +7,11 @@ use std::sync::Mutex;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::airtime::Stamps;
+use wlanlens_core::crypto::keys::{BadKey, Keys};
 use wlanlens_core::error::Error;
 use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
@@ -86,6 +88,17 @@ fn input(path: Option<PathBuf>) -> Result<Box<dyn Read + Send>, Error> {
     })
 }
 
+/// Keys of lines, which stay where Python holds them: no copy is made that outlives its use.
+fn keys_of(lines: &[PyBackedBytes]) -> Result<Keys, BadKey> {
+    Keys::parse(lines.iter().map(|line| &**line))
+}
+
+/// Whether every line is a key, empty or a comment; BadKey names the line, never the key.
+#[pyfunction]
+fn check_keys(py: Python<'_>, lines: Vec<PyBackedBytes>) -> PyResult<()> {
+    keys_of(&lines).map(|_| ()).map_err(|e| errors::bad_key(py, &e))
+}
+
 /// Version and build profile of the core.
 #[pyfunction]
 fn build_info() -> (&'static str, bool) {
@@ -109,10 +122,17 @@ impl Reader {
 impl Reader {
     /// `path` None reads standard input.
     #[new]
-    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true))]
-    fn new(py: Python<'_>, path: Option<PathBuf>, batch_rows: usize, track: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true, keys = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        batch_rows: usize,
+        track: bool,
+        keys: Vec<PyBackedBytes>,
+    ) -> PyResult<Self> {
+        let keys = keys_of(&keys).map_err(|e| errors::bad_key(py, &e))?;
         let opened = py.detach(|| -> Result<CoreReader, Error> {
-            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track))
+            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track).with_keys(keys))
         });
         match opened {
             Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
@@ -179,6 +199,7 @@ fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sniff, m)?)?;
+    m.add_function(wrap_pyfunction!(check_keys, m)?)?;
     m.add_function(wrap_pyfunction!(decodes, m)?)?;
     m.add_function(wrap_pyfunction!(records, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;

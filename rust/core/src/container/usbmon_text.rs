@@ -1,7 +1,7 @@
 //! usbmon's text (/sys/kernel/debug/usb/usbmon/1u, and the older 1t): a line an event.
 //!
 //! Each line becomes a record of LINKTYPE_USB_LINUX_MMAPPED. Source: Documentation/usb/usbmon.rst of Linux. The kernel
-//! writes at most 32 bytes of a transfer, and microseconds modulo 4096 s.
+//! writes at most 32 bytes of a transfer, and microseconds that begin again after little more than an hour.
 
 use super::bytes::Bytes;
 use super::{Interface, Record, RecordSource, Sniffed};
@@ -11,8 +11,9 @@ use crate::notes::{NoteKind, Notes};
 
 const LINKTYPE_USB_LINUX_MMAPPED: u16 = 220;
 const ISO_DESCRIPTOR: usize = 16;
-/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`.
+/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
 const WRAP_US: u64 = 4096 * 1_000_000;
+const OLD_WRAP_US: u64 = 1 << 32;
 /// Descriptors that a line shows.
 const ISO_SHOWN: u32 = 5;
 
@@ -49,6 +50,8 @@ pub struct UsbmonText {
     /// The latest stamp, and the wraps before it.
     last_us: Option<u64>,
     wrapped_us: u64,
+    /// Where the clock begins again: a stamp may show that it is the older kernels'.
+    wrap_us: u64,
     /// Lines of nothing in a row.
     skipped_run: u64,
     records: u64,
@@ -72,6 +75,7 @@ impl UsbmonText {
             record: Vec::new(),
             last_us: None,
             wrapped_us: 0,
+            wrap_us: WRAP_US,
             skipped_run: 0,
             records: 0,
             done: false,
@@ -96,14 +100,18 @@ impl UsbmonText {
 
     /// Nanoseconds since the clock was last at zero before the capture.
     fn time_ns(&mut self, stamp_us: u64) -> Option<i64> {
-        if stamp_us >= WRAP_US {
+        if stamp_us >= OLD_WRAP_US {
             return None;
         }
+        if stamp_us >= WRAP_US {
+            self.wrap_us = OLD_WRAP_US;
+        }
+        let half = self.wrap_us / 2;
         match self.last_us {
-            Some(last) if stamp_us + WRAP_US / 2 < last => self.wrapped_us += WRAP_US,
+            Some(last) if stamp_us + half < last => self.wrapped_us += self.wrap_us,
             // A line that is late across the wrap.
-            Some(last) if stamp_us > last + WRAP_US / 2 && self.wrapped_us > 0 => {
-                return to_ns(self.wrapped_us - WRAP_US + stamp_us);
+            Some(last) if stamp_us > last + half && self.wrapped_us > 0 => {
+                return to_ns((self.wrapped_us + stamp_us).saturating_sub(self.wrap_us));
             }
             _ => {}
         }
@@ -155,7 +163,6 @@ impl RecordSource for UsbmonText {
             }
             let transferred = write(&line, time_ns.unwrap_or(0), &mut self.record);
             return Ok(Some(Record {
-                radio: None,
                 time_ns,
                 wire_bytes: u32::try_from(transferred).unwrap_or(u32::MAX),
                 data: &self.record,
@@ -164,6 +171,7 @@ impl RecordSource for UsbmonText {
                 fcs_bytes: None,
                 outgoing: None,
                 offset,
+                radio: None,
             }));
         }
         Ok(None)
@@ -384,7 +392,10 @@ dd65f0e8 4128379809 C Zi:2:003:1 0:1:1600:1 2 0:0:3 -18:3:2 5 = 01020304 05
 dd65f0e8 4128379810 E Bi:2:003:1 -19 0
 ";
 
-    fn records(text: &str) -> (Vec<(Option<i64>, u32, Vec<u8>)>, Notes) {
+    /// Time, wire length and bytes.
+    type Got = (Option<i64>, u32, Vec<u8>);
+
+    fn records(text: &str) -> (Vec<Got>, Notes) {
         let mut notes = Notes::default();
         let mut source = open(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).expect("text");
         let mut out = Vec::new();
@@ -424,11 +435,12 @@ dd65f0e8 4128379810 E Bi:2:003:1 -19 0
     #[test]
     fn a_clock_that_wraps() {
         let line = |us: u64| format!("d5ea89a0 {us} S Bi:1:001:1 -115 4 <\n");
-        let (got, _) =
-            records(&[line(4_095_999_999), line(1), line(4_095_999_998), line(2), line(4_096_000_000)].concat());
+        let (got, _) = records(&[line(4_095_999_999), line(1), line(4_095_999_998), line(2), line(1 << 32)].concat());
         let times: Vec<_> = got.iter().map(|r| r.0.map(|t| t / 1000)).collect();
         let wrap = WRAP_US as i64;
         assert_eq!(times, [Some(wrap - 1), Some(wrap + 1), Some(wrap - 2), Some(wrap + 2), None]);
+        let (got, _) = records(&[line(4_294_967_000), line(1)].concat());
+        assert_eq!(got[1].0, Some(((1 << 32) + 1) * 1000));
     }
 
     #[test]

@@ -140,6 +140,26 @@ impl BlockCipherEncClosure for Opening<'_> {
     }
 }
 
+/// The body of a frame with this CCMP header and payload.
+#[cfg(test)]
+pub(super) fn seal<C: BlockCipherEncrypt<BlockSize = U16>>(
+    cipher: &C,
+    mic: usize,
+    frame: &Frame,
+    head: &[u8; HEADER],
+    plain: &[u8],
+) -> Vec<u8> {
+    let Some(header) = Header::new(frame, head, false) else {
+        return Vec::new();
+    };
+    let mut data = plain.to_vec();
+    let mut tag = [0; 16];
+    cipher.encrypt_with_backend(Opening { header: &header, mic, cut: true, data: &mut data, tag: &mut tag });
+    let sealed = data.clone();
+    cipher.encrypt_with_backend(Opening { header: &header, mic, cut: false, data: &mut data, tag: &mut tag });
+    [&head[..], &sealed, &tag[..mic]].concat()
+}
+
 #[inline(always)]
 fn xor(to: &mut [u8], from: &[u8]) {
     to.iter_mut().zip(from).for_each(|(a, b)| *a ^= b);

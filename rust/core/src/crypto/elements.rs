@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn names_and_suites() {
         let wpa = "dd16 0050f201 0100 0050f202 0100 0050f202 0100 0050f202";
-        let rsn = "3014 0100 000fac02 0200 000fac04 000fac02 0100 000fac06";
+        let rsn = "3016 0100 000fac02 0200 000fac04 000fac02 0100 000fac06";
         let all = hex(&format!("0003 616263 {wpa} {rsn} 0001 78"));
         let e = Elements::parse(&all);
         assert_eq!(e.ssid, Some(&b"abc"[..]));
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(suites("3002 0100").map(|s| (s.group, s.akms)), Some((Cipher::Ccmp, Akms::of(1))));
         assert_eq!(suites("3002 0200"), None);
         assert_eq!(suites("3008 0100 000fac02 ffff").map(|s| s.pairwise), Some(Cipher::Ccmp));
-        let gcmp = suites("3014 0100 000fac08 0100 000fac09 0200 000fac08 000fac12").unwrap();
+        let gcmp = suites("3016 0100 000fac08 0100 000fac09 0200 000fac08 000fac12").unwrap();
         assert_eq!((gcmp.pairwise, gcmp.akms.management()), (Cipher::Gcmp, Management::Wpa3));
         assert_eq!(Akms::of(4).management(), Management::FastTransition);
         assert_eq!(Akms::of(1).management(), Management::Enterprise);

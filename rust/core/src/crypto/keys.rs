@@ -37,7 +37,8 @@ pub struct BadKey {
 }
 
 const WEP_FORM: &str = "wep:HEX, with 10, 26 or 32 hexadecimal digits";
-const PASSPHRASE_FORM: &str = "wpa-pwd:PASSPHRASE:SSID or wpa-pwd:PASSPHRASE, with 8 to 63 characters and a name of at most 32 bytes; \
+const PASSPHRASE_FORM: &str =
+    "wpa-pwd:PASSPHRASE:SSID or wpa-pwd:PASSPHRASE, with 8 to 63 characters and a name of at most 32 bytes; \
      %3a stands for a colon, %25 for a percent sign";
 const PMK_FORM: &str = "wpa-psk:HEX, with 64 hexadecimal digits";
 const ANY_FORM: &str = "wep:HEX, wpa-pwd:PASSPHRASE:SSID or wpa-psk:HEX";
@@ -45,12 +46,15 @@ const ANY_FORM: &str = "wep:HEX, wpa-pwd:PASSPHRASE:SSID or wpa-psk:HEX";
 impl Keys {
     /// Keys of lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
     /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are passed over.
-    pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Keys, BadKey> {
+    pub fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Result<Keys, BadKey> {
         let mut list = Vec::new();
         for (i, line) in lines.into_iter().enumerate() {
             let bad = |(what, form)| BadKey { line: i + 1, what, form };
-            let line = line.trim_start().trim_end_matches(['\r', '\n']);
-            if line.trim_end().is_empty() || line.starts_with('#') {
+            let mut line = line.trim_ascii_start();
+            while let [rest @ .., b'\r' | b'\n'] = line {
+                line = rest;
+            }
+            if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
             if list.len() == limits::KEYS {
@@ -72,30 +76,30 @@ impl Keys {
 
 type Bad = (&'static str, &'static str);
 
-fn parse_line(line: &str) -> Result<Key, Bad> {
-    if line.starts_with('"') {
+fn parse_line(line: &[u8]) -> Result<Key, Bad> {
+    if line.starts_with(b"\"") {
         let (kind, value) = quoted(line).ok_or(("the quotes do not enclose a type and a key", QUOTED_FORM))?;
         return typed(&kind, &value);
     }
-    let Some((kind, value)) = line.split_once(':') else {
+    let Some(colon) = line.iter().position(|b| *b == b':') else {
         return bare(line);
     };
-    typed(kind.trim(), value.as_bytes())
+    typed(line[..colon].trim_ascii(), &line[colon + 1..])
 }
 
 /// A line without a type: 64 hexadecimal digits can only be a PMK, and what else fits is a passphrase.
-fn bare(line: &str) -> Result<Key, Bad> {
-    if let Some(pmk) = hex(line.trim_end().as_bytes()).and_then(|k| pmk(&k)) {
+fn bare(line: &[u8]) -> Result<Key, Bad> {
+    if let Some(pmk) = hex(line).and_then(|k| pmk(&k)) {
         return Ok(Key::Pmk(pmk));
     }
-    passphrase(line.as_bytes())
+    passphrase(line)
         .map(|passphrase| Key::Passphrase { passphrase, ssid: None })
         .map_err(|_| ("neither a typed key nor a passphrase", ANY_FORM))
 }
 
 const QUOTED_FORM: &str = "\"wpa-pwd\",\"PASSPHRASE:SSID\"";
 
-fn typed(kind: &str, value: &[u8]) -> Result<Key, Bad> {
+fn typed(kind: &[u8], value: &[u8]) -> Result<Key, Bad> {
     match nearest(kind) {
         (Some("wep"), true) => {
             let key = hex(value).ok_or(("a WEP key with other than hexadecimal digits", WEP_FORM))?;
@@ -125,15 +129,17 @@ fn typed(kind: &str, value: &[u8]) -> Result<Key, Bad> {
 }
 
 /// The type that was meant, and whether it was written so; letter case does not matter.
-fn nearest(kind: &str) -> (Option<&'static str>, bool) {
+fn nearest(kind: &[u8]) -> (Option<&'static str>, bool) {
     const TYPES: [&str; 3] = ["wep", "wpa-pwd", "wpa-psk"];
-    let given = kind.to_ascii_lowercase();
+    let given = String::from_utf8_lossy(kind).to_ascii_lowercase();
     if let Some(exact) = TYPES.iter().find(|t| **t == given) {
         return (Some(exact), true);
     }
     let meant = match given.as_str() {
         "psk" | "pmk" | "wpapsk" | "wpa_psk" | "wpa2-psk" => Some("wpa-psk"),
-        "pwd" | "wpapwd" | "wpa_pwd" | "wpa2-pwd" | "wpa" | "wpa2" | "passphrase" | "password" | "pass" => Some("wpa-pwd"),
+        "pwd" | "wpapwd" | "wpa_pwd" | "wpa2-pwd" | "wpa" | "wpa2" | "passphrase" | "password" | "pass" => {
+            Some("wpa-pwd")
+        }
         other => TYPES.iter().find(|t| one_off(t, other)).copied(),
     };
     (meant, false)
@@ -193,14 +199,14 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
 }
 
 /// The two fields of `"type","key"`; \xNN, \" and \\ inside the quotes as Wireshark's preference files write them.
-fn quoted(line: &str) -> Option<(String, Zeroizing<Vec<u8>>)> {
-    let (kind, rest) = field(line.as_bytes())?;
+fn quoted(line: &[u8]) -> Option<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>)> {
+    let (kind, rest) = field(line)?;
     let rest = rest.trim_ascii_start().strip_prefix(b",")?.trim_ascii_start();
     let (value, rest) = field(rest)?;
     if !rest.trim_ascii().is_empty() {
         return None;
     }
-    Some((String::from_utf8(kind.to_vec()).ok()?, value))
+    Some((kind, value))
 }
 
 fn field(text: &[u8]) -> Option<(Zeroizing<Vec<u8>>, &[u8])> {
@@ -240,7 +246,7 @@ mod tests {
     use super::*;
 
     fn one(line: &str) -> Result<String, BadKey> {
-        Keys::parse([line]).map(|keys| match &keys.list[0] {
+        Keys::parse([line.as_bytes()]).map(|keys| match &keys.list[0] {
             Key::Wep(k) => format!("wep {:02x?}", k.as_slice()),
             Key::Passphrase { passphrase, ssid } => {
                 let ssid = ssid.as_deref().map(String::from_utf8_lossy);
@@ -270,7 +276,7 @@ mod tests {
             assert_eq!(one(line).as_deref(), Ok(want));
         }
         let lines = ["# wep:nothing", "", "wep:0102030405", "   "];
-        assert_eq!(Keys::parse(lines).map(|k| k.len()), Ok(1));
+        assert_eq!(Keys::parse(lines.map(str::as_bytes)).map(|k| k.len()), Ok(1));
     }
 
     #[test]
@@ -290,11 +296,12 @@ mod tests {
             ("\"wpa-pwd\",\"S3cretS3cret", QUOTED_FORM),
             ("\"wpa-pwd\" S3cretS3cret", QUOTED_FORM),
         ] {
-            let bad = Keys::parse(["# a comment", line]).err().unwrap_or_else(|| panic!("{line} was taken"));
+            let bad =
+                Keys::parse([&b"# a comment"[..], line.as_bytes()]).err().unwrap_or_else(|| panic!("{line} was taken"));
             assert_eq!((bad.line, bad.form), (2, form), "{line}");
             assert!(!format!("{bad:?}").contains(secret));
         }
-        let many = vec!["wep:0102030405"; limits::KEYS + 1];
+        let many = vec![&b"wep:0102030405"[..]; limits::KEYS + 1];
         assert_eq!(Keys::parse(many).err().map(|b| b.line), Some(limits::KEYS + 1));
     }
 }

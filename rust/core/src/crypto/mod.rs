@@ -35,6 +35,9 @@ use pmks::Pmks;
 use session::Second;
 use temporal::TemporalKey;
 
+/// Length of the MIC behind a TKIP MSDU.
+pub const MICHAEL_BYTES: usize = tkip::MICHAEL;
+
 /// Authenticator's address and supplicant's.
 type PairId = (Mac, Mac);
 
@@ -179,7 +182,7 @@ impl Crypto {
     }
 
     fn learn(&mut self, bssid: Mac, name: Option<&[u8]>, suites: Option<Suites>) {
-        if self.networks.len() >= limits::NETWORKS && !self.networks.contains_key(&bssid) {
+        if self.networks.len() >= limits::KNOWN_NETWORKS && !self.networks.contains_key(&bssid) {
             self.capped = true;
             return;
         }
@@ -246,7 +249,7 @@ impl Crypto {
         let Some(gtk) = self.pairs.get(&id).and_then(|p| p.sessions.iter().find_map(|s| s.group_key(key))) else {
             return;
         };
-        if self.groups.len() < limits::NETWORKS || self.groups.contains_key(&id.0) {
+        if self.groups.len() < limits::KNOWN_NETWORKS || self.groups.contains_key(&id.0) {
             self.groups.entry(id.0).or_default().add(gtk);
         } else {
             self.capped = true;
@@ -282,13 +285,7 @@ impl Crypto {
     }
 
     /// Decrypt a protected data frame: its `body` behind the MAC header, of `wire_bytes` on the air, into `out`.
-    pub fn open(
-        &mut self,
-        frame: &Frame,
-        body: &[u8],
-        wire_bytes: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<Opened, Unread> {
+    pub fn open(&mut self, frame: &Frame, body: &[u8], wire_bytes: usize, out: &mut Vec<u8>) -> Result<Opened, Unread> {
         let opened = self.try_open(frame, body, wire_bytes, out);
         match opened {
             Ok(_) => self.opened = self.opened.saturating_add(1),
@@ -313,10 +310,9 @@ impl Crypto {
             }
         }
         if flags & EXTENDED_IV == 0 {
-            return self.open_wep(frame, body, cut, out).map(|overhead| Opened {
-                wire_bytes: length(overhead),
-                michael: None,
-            });
+            return self
+                .open_wep(frame, body, cut, out)
+                .map(|overhead| Opened { wire_bytes: length(overhead), michael: None });
         }
         if !is_group(&ra) {
             for (pair, from_authenticator) in [((ta, ra), true), ((ra, ta), false)] {
@@ -355,7 +351,8 @@ impl Crypto {
         let ids = [(*ta, *ra), (*ra, *ta)];
         let pair = ids.iter().find_map(|id| self.pairs.get(id));
         let network = || [ta, ra].into_iter().find_map(|a| self.networks.get(a)).and_then(|n| n.suites);
-        if pair.is_some_and(|p| !p.sessions.is_empty()) || self.groups.get(ta).is_some_and(|g| is_group(ra) && !g.is_empty())
+        if pair.is_some_and(|p| !p.sessions.is_empty())
+            || self.groups.get(ta).is_some_and(|g| is_group(ra) && !g.is_empty())
         {
             return Unread::Damaged;
         }

@@ -38,9 +38,7 @@ impl Pair {
 
     /// Remember a message of the supplicant; whether it is news.
     pub fn hear_second(&mut self, second: Second) -> bool {
-        if self.sessions.iter().any(|s| s.snonce == second.snonce)
-            || self.seconds.iter().any(|s| s.snonce == second.snonce)
-        {
+        if self.seconds.iter().any(|s| s.mic == second.mic) {
             return false;
         }
         self.suites = second.suites.or(self.suites);
@@ -75,8 +73,11 @@ impl Pair {
         self.unfit = found.is_none() && sessions.is_empty();
         if let Some((i, session)) = found {
             seconds.remove(i);
-            sessions.insert(0, Box::new(session));
-            sessions.truncate(limits::SESSIONS);
+            // A message sent again proves the same keys again.
+            if !sessions.iter().any(|s| s.anonce == session.anonce && s.snonce == session.snonce) {
+                sessions.insert(0, Box::new(session));
+                sessions.truncate(limits::SESSIONS);
+            }
         }
     }
 }

@@ -15,8 +15,8 @@ use super::temporal::TemporalKey;
 
 /// A supplicant's message with a MIC: with the authenticator's nonce it proves a PMK.
 pub(super) struct Second {
-    pub snonce: [u8; 32],
-    mic: [u8; 16],
+    snonce: [u8; 32],
+    pub mic: [u8; 16],
     /// With a MIC of zeros.
     message: Vec<u8>,
     version: u8,
@@ -81,8 +81,7 @@ impl Session {
         let suites = second.suites_or_default();
         let (integrity, sha256) = methods(suites.akms.single()?, second.version)?;
         let snonce = &second.snonce;
-        let data =
-            [&aa.min(spa)[..], &aa.max(spa)[..], &anonce.min(snonce)[..], &anonce.max(snonce)[..]].concat();
+        let data = [&aa.min(spa)[..], &aa.max(spa)[..], &anonce.min(snonce)[..], &anonce.max(snonce)[..]].concat();
         let key_bytes = match suites.pairwise {
             Cipher::Tkip | Cipher::Ccmp256 => 32,
             _ => 16,

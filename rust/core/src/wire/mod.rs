@@ -9,6 +9,7 @@ mod decoder;
 mod dot11;
 mod ethernet;
 mod fcs;
+mod fragments;
 mod gre;
 mod heard;
 #[cfg(test)]
@@ -37,12 +38,15 @@ mod usbpcap;
 mod view;
 
 use crate::container::Record;
+use crate::crypto::keys::Keys;
+use crate::crypto::Crypto;
 use crate::frame::Frame;
-use crate::notes::Notes;
+use crate::notes::{NoteKind, Notes};
 use crate::packet::{Layer, Packet, Stop};
 use crate::urb::UrbEvent;
 
 use decoder::{Decoder, Found};
+use fragments::Fragments;
 use view::View;
 
 /// LINKTYPE_ values (tcpdump.org/linktypes.html).
@@ -94,10 +98,29 @@ impl<F: FnMut(&Packet)> Sink for F {
 }
 
 /// What decoding remembers from record to record.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct State {
     usb: usb_net::State,
     unannounced_fcs: fcs::Unannounced,
+    crypto: Crypto,
+    fragments: Fragments,
+}
+
+impl State {
+    /// With keys for protected frames.
+    pub fn new(keys: Keys) -> State {
+        State { crypto: Crypto::new(keys), ..State::default() }
+    }
+
+    /// What only the records together tell.
+    pub fn notes(&self) -> Notes {
+        let mut notes = self.crypto.notes();
+        match self.fragments.unfinished() {
+            0 => {}
+            n => notes.add_many(NoteKind::WlanFragment, n, 0, 0),
+        }
+        notes
+    }
 }
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.

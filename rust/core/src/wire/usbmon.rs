@@ -55,7 +55,7 @@ impl Header<'_> {
     }
 
     fn i32(self, at: usize) -> Option<i32> {
-        self.u32(at).map(u32::cast_signed)
+        self.u32(at).map(|n| n as i32)
     }
 
     fn u64(self, at: usize) -> Option<u64> {
@@ -128,7 +128,7 @@ fn usbmon(d: &mut Decoder<'_>, v: View<'_>, header_bytes: usize) -> Found {
 
 /// Nanoseconds since 1970 of the header's own stamp; what cannot be a time is noted.
 fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
-    let seconds = h.u64(16)?.cast_signed();
+    let seconds = h.u64(16)? as i64;
     let micros = i64::from(h.i32(24)?);
     let sane = SECONDS.contains(&seconds) && (0..1_000_000).contains(&micros);
     if !sane {

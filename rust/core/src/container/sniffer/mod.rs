@@ -156,7 +156,7 @@ impl RecordSource for SnifferSource {
                 link_type: link_type(self.file.link, data),
                 interface: 0,
                 fcs_bytes: None,
-                outgoing: self.file.wan.then(|| h.from_terminal()),
+                outgoing: self.file.wan.then(|| h.sent_by_terminal()),
                 offset,
                 radio: None,
             }));

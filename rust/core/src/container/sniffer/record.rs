@@ -37,7 +37,7 @@ impl RecordHeader {
     }
 
     /// On a serial line: sent by the terminal (DTE).
-    pub fn from_terminal(&self) -> bool {
+    pub fn sent_by_terminal(&self) -> bool {
         self.status & 0x80 != 0
     }
 

@@ -287,7 +287,7 @@ fn cut_at_every_byte() {
                             || said("cut_file")
                             || said("compressed_cut")
                             || said("no_packets")
-                            || rows.len() > 0,
+                            || !rows.is_empty(),
                         "{n} {notes:?}"
                     );
                 }

@@ -70,13 +70,13 @@ pub(super) fn blocks(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
 /// One block of pointers; where the next one is, 0 for none.
 fn pointers(shape: &Shape, v: View<'_>, at: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
     let block = v.skip(at);
-    if at < shape.header || !at.is_multiple_of(4) {
+    if at < shape.header || at % 4 != 0 {
         return None;
     }
     let [a, b, c, last] = block.array(0)?;
     let length = usize::from(block.le16(4)?);
     let next = shape.number(block, if shape.wide { 8 } else { 6 })?;
-    let (kind, crc) = match (([a, b, c]), last) {
+    let (kind, crc) = match ([a, b, c], last) {
         (s, b'0') if s == shape.ethernet => (Some(Kind::Ethernet), 0),
         (s, b'1') if s == shape.ethernet => (Some(Kind::Ethernet), CRC),
         (s, _) if s == shape.ip => (Some(Kind::Ip), 0),
