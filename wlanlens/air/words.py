@@ -40,6 +40,8 @@ def _parts(groups: dict[str, int], purposes: dict[str, int], whole: int) -> str:
     said = []
     for group in sorted(groups, key=lambda g: -groups[g]):
         name, within = _NAMES[group]
+        if group == "other" and purposes.get("unknown", 0) > purposes.get("damaged", 0):
+            name = "frames of unknown type"
         if groups[group] < _LEAST_SHARE * whole:
             continue
         parts = [
