@@ -1,0 +1,10 @@
+//! wlanlens-sim: TCP over a wireless LAN, simulated event by event in whole nanoseconds.
+//!
+//! Deterministic: one random stream a component, ties by order of scheduling, no wall clock. It writes real capture
+//! bytes and the truth beside them, and knows nothing of the decoder.
+
+pub mod dcf;
+pub mod engine;
+pub mod phy;
+pub mod rate;
+pub mod rng;
