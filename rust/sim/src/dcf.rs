@@ -275,7 +275,7 @@ impl Dcf {
         let Some(current) = &mut s.current else { return };
         let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
         current.attempts += 1;
-        let rate = s.rates.rate(attempt);
+        let rate = s.rates.rate(start, attempt);
         let (preamble, control) = (s.config.preamble, s.config.control_rate);
         let data_time = airtime(rate, preamble, msdu.mpdu_bytes);
         let ack_time = airtime(control, preamble, ACK_BYTES);
@@ -394,7 +394,7 @@ impl Dcf {
             let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
             current.attempts += 1;
             let with_rts = msdu.to.is_some() && msdu.mpdu_bytes > s.config.rts_threshold_bytes;
-            let data_rate = s.rates.rate(attempt);
+            let data_rate = s.rates.rate(start, attempt);
             let (preamble, control) = (s.config.preamble, s.config.control_rate);
             let ack = sifs + airtime(control, preamble, ACK_BYTES);
             let data_time = airtime(data_rate, preamble, msdu.mpdu_bytes);
@@ -451,7 +451,7 @@ impl Dcf {
     fn failed(&mut self, station: StationId, at: Ns, long: bool, out: &mut Vec<Out>) {
         let s = &mut self.stations[station];
         let Some(current) = &mut s.current else { return };
-        s.rates.failed();
+        s.rates.failed(at);
         let (count, limit) = if long {
             (&mut current.long_retries, s.config.long_retry_limit)
         } else {
@@ -459,7 +459,7 @@ impl Dcf {
         };
         *count += 1;
         if *count >= limit.max(1) {
-            s.rates.dropped();
+            s.rates.dropped(at);
             self.end(station, at, false, out);
             return;
         }
@@ -469,7 +469,7 @@ impl Dcf {
 
     fn finish(&mut self, station: StationId, at: Ns, acked: bool, out: &mut Vec<Out>) {
         if acked {
-            self.stations[station].rates.succeeded();
+            self.stations[station].rates.succeeded(at);
         }
         self.end(station, at, acked, out);
     }
