@@ -9,3 +9,4 @@ pub mod engine;
 pub mod phy;
 pub mod rate;
 pub mod rng;
+pub mod tcp;
