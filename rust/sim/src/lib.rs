@@ -4,9 +4,14 @@
 //! bytes and the truth beside them, and knows nothing of the decoder.
 
 pub mod channel;
+pub mod config;
 pub mod dcf;
 pub mod engine;
+pub mod packet;
 pub mod phy;
 pub mod rate;
 pub mod rng;
+pub mod taps;
 pub mod tcp;
+pub mod truth;
+pub mod world;

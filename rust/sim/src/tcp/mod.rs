@@ -12,6 +12,7 @@ mod tests;
 
 pub use endpoint::{Endpoint, Role};
 pub use rto::RtoFlavour;
+pub use sender::{Event, State};
 
 use crate::engine::{Ns, MS};
 
