@@ -28,12 +28,13 @@ ROOMS = {
         "analysis",
         "trace",
         "registry",
+        "scenario",
     },
     "report": {"plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
     "plots": {"trace", "finding", "tables", "registry", "ledger"},
     "detectors": {"trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry"},
-    "scenarios": {"scenario", "registry"},
+    "scenarios": {"scenario", "registry", "world"},
     "parsers": {"registry", "_core"},
 }
 
