@@ -48,7 +48,7 @@ bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshar
 	$(BIN)/python benches/kernel_table.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
-	@for target in pcap pcapng compression wire whole; do \
+	@for target in pcap pcapng sniffer compression wire air urbs whole; do \
 	    echo "$$target for $(FUZZ_SECONDS) s"; \
 	    cargo run --release --manifest-path rust/fuzz/Cargo.toml --locked -q --bin $$target -- --seconds $(FUZZ_SECONDS) || exit 1; \
 	done

@@ -26,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import make_capture  # noqa: E402 - beside this file
+import make_usb  # noqa: E402
 
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
 #: tshark is so slow that it reads a head of the file; its figure is scaled to the whole.
@@ -38,6 +39,12 @@ TSHARK_FIELDS = (
 #: DESIGN.md 9, million packets a CPU second on 96-byte-snap TCP, and what peers did on the machine it was written on: on
 #: a slower or busier one all figures shrink together.
 TARGETS = {"decode to Arrow": 5.0, "+ flow facts": 2.5, "+ detectors and ledger": 1.5}
+#: Million usbmon records a CPU second, URBs joined; with TCP flow facts beside them no target is set.
+USB_TARGETS = {"decode to Arrow": 2.0}
+USB_FIELDS = (
+    "frame.number frame.time_epoch usb.urb_id usb.urb_type usb.transfer_type usb.bus_id usb.device_address "
+    "usb.endpoint_address usb.urb_status usb.urb_len usb.data_len usb.time"
+)
 ANCHORS = {"capinfos": 12.97, "tcpdump -w /dev/null": 11.12, "tcptrace -l -r -W": 4.82}
 
 #: What runs inside one process of ours: the loop alone is measured, not the imports.
@@ -108,9 +115,9 @@ def peers(path: Path) -> dict[str, list[str]]:
     return {name: command for name, command in commands.items() if shutil.which(command[0])}
 
 
-def tshark(path: Path) -> list[str]:
-    """tshark writing twelve fields of TCP."""
-    fields = [word for field in TSHARK_FIELDS.split() for word in ("-e", field)]
+def tshark(path: Path, names: str = TSHARK_FIELDS) -> list[str]:
+    """tshark writing twelve fields."""
+    fields = [word for field in names.split() for word in ("-e", field)]
     return ["tshark", "-r", str(path), "-c", str(TSHARK_PACKETS), "-T", "fields", *fields]
 
 
@@ -159,6 +166,17 @@ def speed(path: Path, packets: int, folder: Path, runs: int, targets: Mapping[st
             )
         )
     return rows
+
+
+def usb(path: Path, records: int, runs: int) -> list[Row]:
+    """Peers that read USB, and ourselves, on one file."""
+    rows = [Row(name, cost(command, runs).cpu_s, records) for name, command in peers(path).items() if "tcp" not in name]
+    if shutil.which("tshark"):
+        head = min(records, TSHARK_PACKETS)
+        spent = cost(tshark(path, USB_FIELDS), 1, warm=False).cpu_s * records / head
+        rows.append(Row("tshark, 12 fields", spent, records, note=f"measured on the first {head:,} records, scaled"))
+    own = {name: spent for name, spent in inside(path, runs).items() if "detectors" not in name}
+    return rows + [Row(name, spent, records, USB_TARGETS.get(name, 0.0)) for name, spent in own.items()]
 
 
 def show(title: str, rows: list[Row]) -> None:
@@ -211,6 +229,12 @@ def main() -> None:
             print(
                 f"The peers run at {min(pace):.2f} to {max(pace):.2f} of their pace in ANCHORS.md: read the targets by that."
             )
+        bus = folder / "usb.pcap"
+        make_usb.write(bus, given.packets, make_usb.SNAPLEN)
+        show(
+            f"usbmon with TCP in CDC-ECM, {given.packets:,} records, {bus.stat().st_size / 1e6:.0f} MB",
+            usb(bus, given.packets, given.runs),
+        )
         show(f"full size, {full.stat().st_size / 1e9:.2f} GB", speed(full, given.packets, folder, given.runs, {}))
 
         print()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import keys
+
 if TYPE_CHECKING:
     import wlanlens as wl
     from wlanlens.analysis import Progress
@@ -37,6 +39,7 @@ def _roles(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict for machines.")
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@keys.options
 @_roles
 def command(
     captures: tuple[bytes, ...],
@@ -46,6 +49,8 @@ def command(
     as_json: bool,
     no_report: bool,
     quiet: bool,
+    key_file: bytes | None,
+    key: tuple[str, ...],
     **roles: bytes | None,
 ) -> int:
     """Say what slowed TCP in CAPTURE, and write tables/, findings.json and report.html.
@@ -58,10 +63,11 @@ def command(
     if not captures and not given:
         raise click.UsageError("which capture? `wlanlens analyze CAPTURE`, or - for standard input")
     _check_fail_on(fail_on)
+    known = keys.given(key_file, key, quiet=quiet)
     progress = None if quiet or not sys.stderr.isatty() else Meter()
     try:
         analysis = wl.analyze(
-            captures, out=out, only=only or None, roles=given, report=not no_report, progress=progress
+            captures, out=out, only=only or None, roles=given, report=not no_report, progress=progress, keys=known
         )
     finally:
         if progress is not None:
@@ -72,7 +78,33 @@ def command(
         from .verdict import show
 
         show(analysis)
+    _tell_undecrypted(analysis)
     return 1 if _matches(analysis, fail_on) else 0
+
+
+#: Notes that say why no frame could be decrypted.
+_WHY = (
+    "handshake_unfit",
+    "wrong_wep_key",
+    "network_unnamed",
+    "before_handshake",
+    "wpa3_unread",
+    "gcmp_unread",
+    "fast_transition_unread",
+    "enterprise_unread",
+    "decryption_failed",
+)
+
+
+def _tell_undecrypted(analysis: wl.Analysis) -> None:
+    """Keys that were of no use are an error of the user's, seen at once."""
+    for capture in analysis.trace.captures:
+        notes = {note.name: note for note in capture.notes}
+        if "nothing_decrypted" in notes:
+            why = [f"{notes[name].count} {notes[name].sentence}" for name in _WHY if name in notes]
+            click.echo("wlanlens: no frame could be decrypted with the keys given", err=True)
+            for sentence in why:
+                click.echo("  " + sentence, err=True)
 
 
 def _check_fail_on(fail_on: tuple[str, ...]) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import keys
+
 if TYPE_CHECKING:
     from wlanlens.capture import Capture, Record
 
@@ -26,12 +28,13 @@ TABLES = ("packets", "segments", "timeouts", "recoveries")
 @click.command("show")
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
 @click.argument("packet", metavar="PACKET", type=click.IntRange(min=1))
-def command(capture: bytes, packet: int) -> None:
+@keys.options
+def command(capture: bytes, packet: int, key_file: bytes | None, key: tuple[str, ...]) -> None:
     """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows."""
     import wlanlens as wl
     from wlanlens.text import printable
 
-    opened = wl.open(capture)
+    opened = wl.open(capture, keys=keys.given(key_file, key))
     found = opened.records([packet])
     if not found:
         raise wl.WlanlensError(f"there is no packet {packet}", path=printable(opened.path))

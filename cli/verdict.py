@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wlanlens.ledger import HEALTHY, PLAIN
-from wlanlens.text import printable
-from wlanlens.verdict import count, share
+from wlanlens.text import count, printable, share
 
 if TYPE_CHECKING:
     import wlanlens as wl

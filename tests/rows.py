@@ -43,3 +43,25 @@ def intervals(states: list[tuple[str, int]], *, flow: int = 0, start_ns: int = 0
         out.append({"flow": flow, "t_start_ns": at, "t_end_ns": at + length, "state": state})
         at += length
     return out
+
+
+def columns(name: str, given: dict[str, Any]) -> pa.Table:
+    """A valid table `name` of these columns (vectors of one length); the others are null, 0 or their first value."""
+    length = len(next(iter(given.values())))
+    made = []
+    for field in tables.schema(name):
+        if field.name in given:
+            values = given[field.name]
+            if pa.types.is_dictionary(field.type):
+                array = pa.array(list(values), field.type.value_type).dictionary_encode().cast(field.type)
+            elif isinstance(values, pa.Array):
+                array = values.cast(field.type)
+            else:
+                array = pa.array(values, field.type, from_pandas=field.nullable)
+        else:
+            default = _defaults(name)[field.name]
+            array = pa.array([default] * length, field.type) if default else pa.nulls(length, field.type)
+            if not default and not field.nullable:
+                array = pa.array([default] * length, field.type)
+        made.append(array)
+    return pa.Table.from_arrays(made, schema=tables.schema(name))

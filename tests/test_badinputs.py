@@ -12,7 +12,7 @@ import pytest
 from tests.captures import ROOT
 
 #: Groups that this version covers; the others need tables that later work makes.
-GROUPS = ("container", "link", "ip_tcp", "wlan", "compression", "text", "time", "environment")
+GROUPS = ("container", "link", "ip_tcp", "wlan", "compression", "text", "time", "environment", "usb")
 
 
 def _tools() -> Path | None:

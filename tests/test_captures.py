@@ -33,16 +33,10 @@ sys.exit(status)
 
 #: What a later unit will read; until then the refusal must say what it is and what to do.
 REFUSED = {
-    "sniffer/003transf.cap": "NetXRay or Windows Sniffer",
-    "sniffer/Ethernet_Pause_Frame.cap": "DOS Sniffer",
-    "sniffer/cr_ss101.cap": "NetXRay or Windows Sniffer",
-    "sniffer/ftp-guesspassword.cap": "NetXRay or Windows Sniffer",
-    "sniffer/nam.enc": "DOS Sniffer",
     "malformed/BT_USB_LinCooked_Eth_80211_RT.ntar.gz": "link type 201",
     "malformed/ns3tcp-loss-NewReno0-response-vectors.pcap": "link type 46522869",
     "malformed/pcap-invalid-version-1.pcap": "version 1.4",
     "malformed/pcapng-invalid-vers-1.pcapng": "version 0.1",
-    **{f"usb/{path.name}": "link type" for path in FILES if path.parent.name == "usb"},
 }
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the shared captures are not beside the repository")

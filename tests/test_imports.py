@@ -12,7 +12,7 @@ import pytest
 from tests.captures import ROOT
 
 #: May touch the compiled core.
-CORE = {"capture", "tables", "clock", "trace", "scenario", "parsers", "feed", "analysis"}
+CORE = {"capture", "tables", "clock", "trace", "scenario", "parsers", "feed", "analysis", "keys"}
 
 #: Rooms and what they may import of wlanlens; a room may always import itself and `errors`, `text`.
 ROOMS = {
@@ -25,13 +25,14 @@ ROOMS = {
         "output",
         "stored",
         "capture",
+        "keys",
         "analysis",
         "trace",
         "registry",
     },
     "report": {"plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
-    "plots": {"trace", "finding", "tables", "registry", "ledger"},
-    "detectors": {"trace", "finding", "tables", "registry"},
+    "plots": {"bus", "trace", "finding", "tables", "registry", "ledger"},
+    "detectors": {"bus", "trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry"},
     "scenarios": {"scenario", "registry"},
     "parsers": {"registry", "_core"},

@@ -5,7 +5,7 @@ from typing import Any
 class Reader:
     """Reads one capture, a batch of tables at a time; path None is standard input."""
 
-    def __init__(self, path: str | None, *, batch_rows: int = 16384, track: bool = True) -> None: ...
+    def __init__(self, path: str | None, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...) -> None: ...
     def next_batches(self) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
@@ -14,6 +14,9 @@ class Reader:
 
 def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
     """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""
+
+def check_keys(lines: list[bytes]) -> None:
+    """BadKey unless every line is a key, empty or a comment."""
 
 def sniff(head: bytes) -> tuple[str, str, bool] | None:
     """(format, compression, readable) by the first bytes."""

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wlanlens import digest, ledger, quality, tables, verdict
+from wlanlens import air, digest, ledger, quality, tables, verdict
+from wlanlens import keys as key_lines
 from wlanlens.capture import Capture, stamp
 from wlanlens.errors import WlanlensError
 from wlanlens.feed import Feed
@@ -28,6 +29,11 @@ from wlanlens.window import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
+
+#: Tables whose rows have a time: the last of them ends the trace.
+TIMED = ("packets", "frames", "urbs")
 
 #: Findings kept of one analysis, costliest first: more are counted, not listed. A flood of 60 000 one-packet
 #: connections must not become a report of 60 000 entries.
@@ -60,6 +66,8 @@ class Analysis:
         The sentence.
     totals : dict
         Nanoseconds of each owner over all flows.
+    air : Summary
+        What the air was used for; of a capture without 802.11 frames all its sums are 0.
     description : dict
         analysis.json.
     """
@@ -69,6 +77,7 @@ class Analysis:
         self.description = stored.description
         self.verdict = verdict.Verdict(**stored.description["verdict"])
         self.totals: dict[str, int] = dict(stored.description["ledger_ns"])
+        self.air = stored.air
         report = stored.path / REPORT
         self.report = report if report.exists() else None
 
@@ -89,28 +98,29 @@ def analyze(
     roles: Mapping[str, AnyPath] | None = None,
     report: bool = True,
     progress: Callable[[Progress], None] | None = None,
+    keys: Keys | Iterable[str] | None = None,
 ) -> Analysis:
     """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
 
     `out` is by default the capture's name with `.wlanlens`, in the working directory. `only` names the detectors to
-    run. Nothing in `out` changes unless all of it succeeded.
+    run; `keys` is as in `open`. Nothing in `out` changes unless all of it succeeded.
     """
     judge = Judge(only)
     chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
     if len(chosen) + len(roles or {}) != 1:
         align(chosen, roles=roles)
-    capture = _single(chosen, roles or {})
+    capture = _single(chosen, roles or {}, key_lines.of(keys))
     with Output(out if out is not None else default_out(capture)) as output:
         _Run(capture, judge, output, progress).go(report)
         output.commit()
     return Analysis(Stored(output.path))
 
 
-def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath]) -> Capture:
+def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath], keys: Keys) -> Capture:
     for role, path in roles.items():
-        return Capture(path, vantage=role)
+        return Capture(path, vantage=role, keys=keys)
     first = chosen[0]
-    return first if isinstance(first, Capture) else Capture(first)
+    return first if isinstance(first, Capture) else Capture(first, keys=keys)
 
 
 def default_out(capture: Capture) -> Path:
@@ -132,12 +142,14 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     small = digest.digest(trace.captures, stored.tables, flows, start_ns=trace.start_ns, duration_ns=trace.duration_ns)
     with Output(stored.path) as output:
         said, connections = stored.description["verdict"]["sentence"], stored.description["connections"]
-        _write_report(output, small, stored.findings, str(said), int(connections))
+        _write_report(output, small, stored.findings, str(said), int(connections), stored.air)
         output.replace()
     return stored.path / REPORT
 
 
-def _write_report(output: Output, trace: Trace, findings: Findings, sentence: str, connections: int) -> None:
+def _write_report(
+    output: Output, trace: Trace, findings: Findings, sentence: str, connections: int, used: air.Summary
+) -> None:
     """Make the report from a trace of bounded size, beside its final name."""
     path = output.file(REPORT)
     write = importlib.import_module("wlanlens.report").write
@@ -151,6 +163,7 @@ def _write_report(output: Output, trace: Trace, findings: Findings, sentence: st
             out_path=path,
             verdict=sentence,
             connections=connections,
+            air=used,
             beside=output.file,
         )
 
@@ -166,6 +179,7 @@ class _Run:
         self.writers = {name: TableWriter(output, self.pen, name) for name in tables.names()}
         self.window = Window(capture)
         self.quality = quality.Quality()
+        self.air = air.Air()
         self.found: list[Finding] = []
         self.left_out: Counter[str] = Counter()
         self.ledger_ns = [0] * len(ledger.OWNERS)
@@ -206,8 +220,9 @@ class _Run:
 
         self.writers[name].append(batch)
         self.quality.add(name, batch)
+        self.air.add(name, batch)
         self.window.add(name, batch)
-        if name == "packets":
+        if name in TIMED:
             self.last_t_ns = max(self.last_t_ns, pc.max(batch.column("t_ns")).as_py() or 0)
 
     def _conclude(self, *, last: bool) -> None:
@@ -216,6 +231,7 @@ class _Run:
         trace = self.window.trace(held, start_ns=self.capture.start_ns or 0, duration_ns=self.last_t_ns)
         entered = self._enter(held["intervals"], held["timeouts"])
         self.writers["ledger"].append(entered)
+        self.air.retransmissions(held["segments"])
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
@@ -243,6 +259,10 @@ class _Run:
         findings = Findings(self.found, self.judge.states())
         self.writers["quality"].append(quality.to_table([self.quality.row(self.capture)]))
         self.writers["findings"].append(to_table(findings))
+        self.air.finish()
+        for name, table in self.air.tables(self.capture.name).items():
+            self.writers[name].append(table)
+        used = self.air.summary(self.last_t_ns)
         for writer in self.writers.values():
             writer.finish()
         self.pen.wait()
@@ -258,6 +278,7 @@ class _Run:
             packets=self.writers["packets"].rows,
             connections=self.window.connections,
             records=int(self.capture.info.get("records", 0)),
+            air=used,
         )
         description = {
             "wlanlens": version(),
@@ -266,6 +287,7 @@ class _Run:
             "duration_ns": self.last_t_ns,
             "connections": self.window.connections,
             "ledger_ns": {name: ns for name, ns in zip(ledger.OWNERS, self.ledger_ns, strict=True) if ns},
+            "air": asdict(used),
             "findings": {"kept": len(findings), "left_out": dict(sorted(self.left_out.items()))},
             "detectors": [asdict(state) for state in findings.states],
             "tables": {name: {"rows": w.rows, "parts": w.parts} for name, w in self.writers.items()},
@@ -274,7 +296,7 @@ class _Run:
         self.output.write_text(FINDINGS, to_json(findings))
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
-            _write_report(self.output, small, findings, said.sentence, self.window.connections)
+            _write_report(self.output, small, findings, said.sentence, self.window.connections, used)
 
 
 def version() -> str:

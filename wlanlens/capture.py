@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wlanlens import _core, tables
+from wlanlens import keys as key_lines
 from wlanlens.errors import MissingTable, WlanlensError
 from wlanlens.feed import Feed, call
 from wlanlens.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from wlanlens.keys import Keys
 
 VANTAGES = ("sender", "usb", "air", "receiver", "ap", "unknown")
 
@@ -72,7 +75,12 @@ class Capture:
     """
 
     def __init__(
-        self, path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", name: str | None = None
+        self,
+        path: str | bytes | os.PathLike[Any],
+        *,
+        vantage: str = "unknown",
+        name: str | None = None,
+        keys: Keys | Iterable[str] | None = None,
     ) -> None:
         if vantage not in VANTAGES:
             raise WlanlensError(f"vantage {vantage!r} is none of {', '.join(VANTAGES)}")
@@ -80,6 +88,7 @@ class Capture:
         self.path: str = as_text(self.raw_path)
         self.name = name or name_of(self.raw_path)
         self.vantage = vantage
+        self._keys = key_lines.of(keys)
         self._reader: _core.Reader | None = None
         self._tables: dict[str, pa.Table] | None = None
         self._notes: list[Note] = []
@@ -92,7 +101,9 @@ class Capture:
     def reader(self, **options: Any) -> _core.Reader:
         """A fresh reader at the file's start; errors name the file."""
         try:
-            reader: _core.Reader = call(lambda: _core.Reader(self._source(), **options))
+            reader: _core.Reader = call(
+                lambda: _core.Reader(self._source(), keys=self._keys.for_core(), **options)
+            )
             return reader
         except WlanlensError as error:
             error.path = printable(self.path)
@@ -251,8 +262,13 @@ def name_of(path: str | bytes) -> str:
     return "stdin" if text == "-" else (Path(text).name or text)
 
 
-def open(path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown") -> Capture:
-    """A capture file, recognised by its content; "-" is standard input. Tables are read when first asked for."""
-    capture = Capture(path, vantage=vantage)
+def open(
+    path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", keys: Keys | Iterable[str] | None = None
+) -> Capture:
+    """A capture file, recognised by its content; "-" is standard input. Tables are read when first asked for.
+
+    `keys` decrypts 802.11 frames: lines such as "wpa-pwd:PASSPHRASE:SSID", "wep:HEX" and "wpa-psk:HEX".
+    """
+    capture = Capture(path, vantage=vantage, keys=keys)
     capture._open()
     return capture

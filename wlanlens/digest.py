@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +44,10 @@ DRAWN = (
     "peer_window_bytes",
     "rto_ns",
 )
+#: Frames held for the figures, ordinary ones and retries each: what a browser draws in a moment.
+FRAME_ROWS = 400_000
+#: The columns of `frames` that figures draw from.
+DRAWN_FRAMES = ("capture", "packet", "t_ns", "subtype", "ta", "ra", "retry", "rate_mbps", "signal_dbm", "mpdu_bytes")
 #: Rows of any other table.
 OTHER_ROWS = 200_000
 #: Kinds of segments that come by the million.
@@ -90,8 +94,14 @@ def digest(
         if name == "packets":
             held[name] = _sack_blocks(stored, flows)
             continue
+        if name == "frames":
+            held[name] = _drawn_frames(stored)
+            continue
+        if name == "exchanges":
+            held[name] = _dropped(stored)
+            continue
         if "flow" not in tables.schema(name).names:
-            held[name] = stored[name]
+            held[name] = _every(stored, name)
             continue
         cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
         rows = stored.rows(name)
@@ -119,24 +129,88 @@ def digest(
     return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
 
 
+def _every(stored: StoredTables, name: str) -> pa.Table:
+    """A table that tells of no flow, thinned to `OTHER_ROWS`."""
+    import pyarrow as pa
+
+    rows = stored.rows(name)
+    if rows <= OTHER_ROWS:
+        return stored[name]
+    step = -(-rows // OTHER_ROWS)
+    batches = [batch.take(pa.array(np.arange(0, batch.num_rows, step))) for batch in stored.scan(name)]
+    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+
+
+def _drawn_frames(stored: StoredTables) -> pa.Table:
+    """The undamaged data and management frames with a transmitter: every k-th, and every retry."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    schema = tables.schema("frames")
+    kept = pa.schema([schema.field(name) for name in DRAWN_FRAMES], metadata=schema.metadata)
+
+    def drawn() -> Iterator[pa.RecordBatch]:
+        for batch in stored.scan("frames", [*DRAWN_FRAMES, "type", "fcs_ok"]):
+            control = pc.equal(batch.column("type").cast(pa.string()), "control")
+            wanted = pc.and_(pc.invert(control.fill_null(True)), batch.column("fcs_ok").fill_null(True))
+            yield batch.filter(pc.and_(wanted, batch.column("ta").is_valid())).select(DRAWN_FRAMES)
+
+    rows, retries = stored.rows("frames"), 0
+    if rows > FRAME_ROWS:
+        rows = 0
+        for batch in drawn():
+            again = int(pc.sum(batch.column("retry")).as_py() or 0)
+            retries, rows = retries + again, rows + batch.num_rows - again
+    step, rare_step = (max(1, -(-n // FRAME_ROWS)) for n in (rows, retries))
+    batches = [
+        batch if step == 1 and rare_step == 1 else _thin(batch, step, _retries(batch), rare_step) for batch in drawn()
+    ]
+    return pa.Table.from_batches(batches, kept).unify_dictionaries()
+
+
+def _retries(batch: pa.RecordBatch) -> Mask:
+    return np.asarray(batch.column("retry").fill_null(False).to_numpy(zero_copy_only=False), bool)
+
+
+def _dropped(stored: StoredTables) -> pa.Table:
+    """The exchanges that were given up, thinned to `OTHER_ROWS`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    given_up = (
+        batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
+        for batch in stored.scan("exchanges")
+    )
+    return pa.Table.from_batches(_at_most(given_up), tables.schema("exchanges")).unify_dictionaries()
+
+
 def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
     """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = ["capture", "packet", "t_ns", "flow", "direction", "tcp_ack", "tcp_sack"]
-    batches: list[pa.RecordBatch] = []
-    held, step = 0, 1
-    for batch in stored.scan("packets", columns, flows):
-        with_blocks = batch.filter(pc.is_valid(batch.column("tcp_sack")))
-        batches.append(with_blocks.take(pa.array(np.arange(0, with_blocks.num_rows, step))))
-        held += batches[-1].num_rows
-        if held > 2 * OTHER_ROWS:
-            batches = [b.take(pa.array(np.arange(0, b.num_rows, 2))) for b in batches]
-            held, step = sum(b.num_rows for b in batches), step * 2
+    with_blocks = (
+        batch.filter(pc.is_valid(batch.column("tcp_sack"))) for batch in stored.scan("packets", columns, flows)
+    )
     schema = tables.schema("packets")
     kept = pa.schema([schema.field(name) for name in columns])
-    return pa.Table.from_batches(batches, kept).unify_dictionaries()
+    return pa.Table.from_batches(_at_most(with_blocks), kept).unify_dictionaries()
+
+
+def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """All rows of some batches, or evenly at most twice `OTHER_ROWS` of them."""
+    import pyarrow as pa
+
+    kept: list[pa.RecordBatch] = []
+    held, step = 0, 1
+    for batch in batches:
+        kept.append(batch.take(pa.array(np.arange(0, batch.num_rows, step))))
+        held += kept[-1].num_rows
+        if held > 2 * OTHER_ROWS:
+            kept = [b.take(pa.array(np.arange(0, b.num_rows, 2))) for b in kept]
+            held, step = sum(b.num_rows for b in kept), step * 2
+    return kept
 
 
 def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.RecordBatch:

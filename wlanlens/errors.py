@@ -44,6 +44,20 @@ class CorruptCapture(WlanlensError):
     """A capture damaged before its first record."""
 
 
+class BadKey(WlanlensError):
+    """A line that is no key. What was given is never repeated: it may be all secret.
+
+    Attributes
+    ----------
+    line : int
+        Its number, from 1.
+    """
+
+    def __init__(self, line: int, what: str, form: str) -> None:
+        super().__init__(f"line {line}: {what}", next=f"a key line reads {form}")
+        self.line = line
+
+
 class MissingTable(WlanlensError):
     """A table that this trace does not hold."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from wlanlens import registry
+from wlanlens import registry, tables
 from wlanlens.errors import NoSuchUnit
 from wlanlens.finding import Finding, Undecided
 
@@ -71,7 +72,7 @@ class Judge:
         for code, unit in self.units.items():
             if code in self._failed:
                 continue
-            lacking = unit.missing(trace.has)
+            lacking = unit.missing(partial(_holds, trace))
             if lacking:
                 self._lacking[code] = lacking
                 continue
@@ -111,6 +112,11 @@ class Judge:
         if self._undecided[code] and not reason:
             reason = self._undecided[code][0].sentence
         return DetectorState(code, self.units[code].summary, state, reason, found, left_open)
+
+
+def _holds(trace: Trace, table: str) -> bool:
+    """Whether a detector can run on a table: one of a link that has no row says that the capture is of another kind."""
+    return trace.has(table) and (table not in tables.LINK or trace.table(table).num_rows > 0)
 
 
 def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:

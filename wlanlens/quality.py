@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: LINKTYPE_ values of 802.11 frames: only a radio hears them.
 _AIR = frozenset((105, 119, 127, 163))
+#: LINKTYPE_ values of USB transfers.
+_BUS = frozenset((189, 220, 249))
 
 #: Where a tap sits by what `flows` says of each direction.
 _VANTAGE = {"near_sender": "sender", "near_receiver": "receiver"}
@@ -50,11 +52,13 @@ class Quality:
                 self.taps[tap] += payload or 0
 
     def vantage(self, capture: Capture) -> str:
-        """Where the tap sits: as said by the user, on the air by the link type, else near the sender of most payload."""
+        """Where the tap sits: as said by the user, on the air or the bus by the link type, else near the sender of most payload."""
         if capture.vantage != "unknown":
             return capture.vantage
         if any(link_type in _AIR for link_type, _ in capture.link_types):
             return "air"
+        if capture.link_types and all(link_type in _BUS for link_type, _ in capture.link_types):
+            return "usb"
         tap, payload = max(self.taps.items(), key=lambda item: item[1], default=("", 0))
         return _VANTAGE.get(tap, "unknown") if payload else "unknown"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.air.summary import Summary
 from wlanlens.capture import Capture
 from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
 from wlanlens.finding import Finding, from_json
@@ -142,6 +143,8 @@ class Stored:
         Its analysis.json.
     trace : Trace
         The captures' description and all tables.
+    air : Summary
+        What the air was used for.
     findings : Findings
         Its findings.json and the detectors' states.
     """
@@ -154,6 +157,7 @@ class Stored:
             self.description: dict[str, Any] = json.loads((self.path / ANALYSIS).read_bytes())
             captures = [Capture.described(row) for row in self.description["captures"]]
             states = [DetectorState(**row) for row in self.description["detectors"]]
+            self.air = Summary(**self.description["air"])
             found: list[Finding] = from_json((self.path / FINDINGS).read_bytes())
             if any(state.state not in STATES for state in states):
                 raise ValueError("a detector with an unknown state")

@@ -35,7 +35,27 @@ OWNERS = (
     "unknown",
 )
 
+#: What a frame's time on the air was for.
+PURPOSES = (
+    "delivered",
+    "unproven",
+    "group",
+    "retry",
+    "acknowledgement",
+    "reservation",
+    "control",
+    "beacon",
+    "probe",
+    "management",
+    "damaged",
+    "unknown",
+)
+
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
+
+
+#: Tables of a link: every capture has them, without a row where it is of another kind.
+LINK = ("frames", "exchanges", "urbs")
 
 
 class SchemaError(WlanlensError):
@@ -143,7 +163,75 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("error_notes", u64, "Contradictions, counted in the capture's notes."),
         ],
     )
-    return {"quality": quality, "ledger": ledger, "findings": findings}
+    return {"airtime": _airtime(), "stations": _stations(), "quality": quality, "ledger": ledger, "findings": findings}
+
+
+def _airtime() -> pa.Schema:
+    """The table `airtime`."""
+    import pyarrow as pa
+
+    i64, u64 = pa.int64(), pa.uint64()
+    return pa.schema(
+        [
+            capture_field(),
+            _field("t_start_ns", i64, "Start of the slice, since the trace's start.", unit="ns"),
+            _field("t_end_ns", i64, "Its end.", unit="ns"),
+            _field("purpose", _enum(), "What the frames were for.", values=" ".join(PURPOSES)),
+            _field("frames", u64, "Frames that began in the slice and whose time on the air is known."),
+            _field("airtime_ns", i64, "Their time on the air.", unit="ns"),
+        ],
+        metadata={
+            "table": "airtime",
+            "doc": "One row a slice of time and purpose: how long frames were on the air. Slices are equal and at most "
+            "1024; a frame counts whole where it begins.",
+        },
+    )
+
+
+def _stations() -> pa.Schema:
+    """The table `stations`."""
+    import pyarrow as pa
+
+    i64, u64, text = pa.int64(), pa.uint64(), pa.dictionary(pa.int32(), pa.string())
+    dbm, counts = pa.int16(), "Of these: "
+    groups = {
+        "data": "Of this: data that arrived, or may have.",
+        "retries": "Of this: attempts that failed.",
+        "control": "Of this: control frames and power save.",
+        "management": "Of this: beacons and other management.",
+        "other": "Of this: damaged frames and unknown types.",
+    }
+    return pa.schema(
+        [
+            capture_field(),
+            _field("station", text, "Transmitter address; null for frames that name none.", null=True),
+            _field(
+                "role",
+                _enum(),
+                "What it is; unnamed: ACK, CTS and others without a transmitter, and damaged frames; rest: the quietest of too many stations.",
+                values="access_point station unnamed rest",
+            ),
+            _field("bssid", text, "The network in which it last sent data; an access point's own.", null=True),
+            _field("frames", u64, "Frames sent."),
+            _field("bytes", u64, "Length of these frames, headers and FCS included.", unit="bytes"),
+            _field("data_frames", u64, counts + "with data."),
+            _field("retry_frames", u64, counts + "with the Retry bit."),
+            _field("no_airtime_frames", u64, counts + "without a known time on the air."),
+            _field("exchanges", u64, "MSDUs and management frames that it sent."),
+            _field("attempts", u64, "Attempts that they took, seen and inferred."),
+            _field("delivered", u64, "Exchanges that were acknowledged."),
+            _field("dropped", u64, "Exchanges that were given up."),
+            _field("unknown", u64, "Exchanges whose outcome the capture does not tell."),
+            _field("signal_median_dbm", dbm, "Median signal at the sniffer.", unit="dBm", null=True),
+            _field("signal_least_dbm", dbm, "Least signal.", unit="dBm", null=True),
+            _field("signal_most_dbm", dbm, "Greatest signal.", unit="dBm", null=True),
+            _field("rates_mbps", pa.list_(pa.float64()), "Data rates used, most frames first.", unit="Mbit/s"),
+            _field("rate_frames", pa.list_(u64), "Frames at each of these rates."),
+            _field("airtime_ns", i64, "Time on the air of its frames.", unit="ns"),
+            *(_field(f"{name}_ns", i64, doc, unit="ns") for name, doc in groups.items()),
+        ],
+        metadata={"table": "stations", "doc": "One row a transmitter of 802.11 frames."},
+    )
 
 
 @cache

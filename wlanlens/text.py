@@ -1,4 +1,4 @@
-"""The one function that makes a string of a capture, or a file's name, safe to show on a terminal."""
+"""Text for people: strings of a capture made safe to show on a terminal, and numbers with their unit."""
 
 from __future__ import annotations
 
@@ -27,3 +27,24 @@ def printable(text: str | bytes, limit: int = 500) -> str:
         else:
             out.append(char)
     return "".join(out) + ("..." if len(text) > limit else "")
+
+
+def share(ns: int, life: int) -> str:
+    """ "1.56 s (30 %)"."""
+    return f"{seconds(ns)} ({100 * ns / life:.0f} %)" if life else seconds(ns)
+
+
+def seconds(ns: int) -> str:
+    """A length of time with three significant digits and a fitting unit."""
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.3g} us"
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.3g} ms"
+    if ns < 100_000_000_000:
+        return f"{ns / 1e9:.3g} s"
+    return f"{ns / 1e9:.0f} s"
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 packet", "2 packets"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import keys as key_lines
 from wlanlens import tables
 from wlanlens.capture import VANTAGES, Capture, Note
 from wlanlens.capture import open as open_capture
@@ -15,11 +16,13 @@ from wlanlens.errors import AlignmentError, MissingTable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.keys import Keys
+
 __all__ = ["Note", "Trace", "align"]
 
 
 #: Tables of a trace in memory that are made from the captures' when first asked for.
-_DERIVED = ("ledger", "quality")
+_DERIVED = ("ledger", "quality", "airtime", "stations")
 
 
 class Trace:
@@ -74,10 +77,14 @@ class Trace:
 
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
-        from wlanlens import ledger, quality
+        from wlanlens import air, ledger, quality
 
         if name == "ledger":
             return ledger.build(self)
+        if name in ("airtime", "stations"):
+            sums = air.of_tables(self.table("frames"), self.table("exchanges"))
+            self._made.update(sums.tables(self.captures[0].name))
+            return self._made[name]
         return quality.of(self.captures)
 
     def has(self, name: str) -> bool:
@@ -105,10 +112,10 @@ class Trace:
     def _last_t_ns(self) -> int:
         import pyarrow.compute as pc
 
-        for name in ("packets", "segments"):
-            if self.has(name):
-                return int(pc.max(self.table(name).column("t_ns")).as_py() or 0)
-        return 0
+        held = [name for name in ("packets", "frames", "urbs") if self.has(name)] or [
+            n for n in ("segments",) if self.has(n)
+        ]
+        return max((int(pc.max(self.table(name).column("t_ns")).as_py() or 0) for name in held), default=0)
 
     @property
     def notes(self) -> list[Note]:
@@ -173,14 +180,20 @@ def endpoint(address: str | None, port: int | None) -> str:
 Path = str | bytes | os.PathLike[Any]
 
 
-def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path] | None = None) -> Trace:
-    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}.
+def align(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> Trace:
+    """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}; `keys` is as in `open`.
 
     One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
     is refused rather than pretended.
     """
     chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
-    opened = [c if isinstance(c, Capture) else open_capture(c) for c in chosen]
+    given = key_lines.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
         if role not in VANTAGES:
             raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
@@ -188,7 +201,7 @@ def align(captures: Sequence[Path | Capture] | Path, *, roles: Mapping[str, Path
         if same:
             same[0].vantage = role
         else:
-            opened.append(open_capture(path, vantage=role))
+            opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
     if len(opened) > 1:

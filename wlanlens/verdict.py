@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wlanlens import ledger as ledgers
+from wlanlens.air import Summary, words
 from wlanlens.finding import Finding
+from wlanlens.text import count, seconds, share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,10 +64,19 @@ class Verdict:
 
 
 def judge(
-    trace: Trace, ledger: pa.Table, findings: Sequence[Finding], *, packets: int, connections: int, records: int = 0
+    trace: Trace,
+    ledger: pa.Table,
+    findings: Sequence[Finding],
+    *,
+    packets: int,
+    connections: int,
+    records: int = 0,
+    air: Summary | None = None,
 ) -> Verdict:
-    """The verdict of a (bounded) trace. `packets` (of IP), `connections` and `records` count the whole capture."""
+    """The verdict of a (bounded) trace. `packets` (of IP), `connections`, `records` and `air` count the whole capture."""
     lives = _lives(ledger)
+    if not lives and air is not None and air.frames:
+        return Verdict(" ".join((words.unread(air, packets, connections), words.use(air))))
     if not lives:
         if not packets:
             none = f"No IP packet among {count(records, 'record')}." if records else "The capture holds no packets."
@@ -89,8 +100,9 @@ def judge(
     said = "; ".join(parts) if parts else _fine(owners, life)
     others = connections - 1
     more = f" {count(others, 'other connection')} beside it." if others > 0 else ""
+    on_air = words.flow(air, flow, direction) if air is not None else ""
     return Verdict(
-        sentence=f"{subject} took {seconds(life)}; {said}.{more}",
+        sentence=f"{subject} took {seconds(life)}; {said}.{on_air and ' ' + on_air}{more}",
         capture=trace.captures[0].name if trace.captures else "",
         flow=flow,
         direction=direction,
@@ -147,24 +159,3 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
 def _fine(owners: Mapping[str, int], life: int) -> str:
     most = max(owners, key=lambda o: owners[o]) if owners else "unknown"
     return f"nothing in this capture slowed it: {share(owners.get(most, 0), life)} {ledgers.PLAIN[most]}"
-
-
-def share(ns: int, life: int) -> str:
-    """ "1.56 s (30 %)"."""
-    return f"{seconds(ns)} ({100 * ns / life:.0f} %)" if life else seconds(ns)
-
-
-def seconds(ns: int) -> str:
-    """A length of time with three significant digits and a fitting unit."""
-    if ns < 1_000_000:
-        return f"{ns / 1e3:.3g} us"
-    if ns < 1_000_000_000:
-        return f"{ns / 1e6:.3g} ms"
-    if ns < 100_000_000_000:
-        return f"{ns / 1e9:.3g} s"
-    return f"{ns / 1e9:.0f} s"
-
-
-def count(number: int, noun: str) -> str:
-    """ "1 packet", "2 packets"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -25,6 +25,9 @@ ROWS = 512 * 1024
 #: Facts a window holds. `packets` go to disk only.
 HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
 
+#: The same with those of a link, which belong to no connection and leave a window whole.
+ALL = (*HELD, *tables.LINK)
+
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
 
@@ -84,7 +87,7 @@ class Window:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in HELD}
+        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in ALL}
         self._rows = 0
         self._endpoints = Endpoints()
         self._ended: np.ndarray[Any, Any] = np.zeros(0, np.uint32)
@@ -108,7 +111,8 @@ class Window:
             self._rows += batch.num_rows
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
-        """Take out the rows to judge now: those of ended connections, or all if that frees less than half."""
+        """Take out the rows to judge now: those of ended connections, or all if that frees less than half; the link's
+        always."""
         import pyarrow as pa
 
         held = {
@@ -118,11 +122,11 @@ class Window:
         ended = np.unique(held["flows"].column("flow").to_numpy())
         rest: dict[str, pa.Table] = {}
         if not last:
-            open_rows = {name: ~np.isin(table.column("flow").to_numpy(), ended) for name, table in held.items()}
+            open_rows = {name: ~np.isin(held[name].column("flow").to_numpy(), ended) for name in HELD}
             if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
                 rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
-                held = {name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()}
-        self._held = {name: rest[name].to_batches() if name in rest else [] for name in HELD}
+                held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
+        self._held = {name: rest[name].to_batches() if name in rest else [] for name in ALL}
         self._rows = sum(table.num_rows for table in rest.values())
         self._ended = ended
         return held

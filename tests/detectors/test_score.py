@@ -113,7 +113,8 @@ def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
 @pytest.mark.parametrize("name", ["clean_cubic", "clean_newreno", "clean_passive", "dup1", "ackloss30_cubic"])
 def test_silent_where_nothing_is_wrong(name: str) -> None:
     assert list(kernel.found(name)) == []
-    assert {s.state for s in kernel.found(name).states} == {"fine"}
+    # Detectors of the air and of the bus have nothing to look at.
+    assert {s.state for s in kernel.found(name).states} == {"fine", "not_run"}
 
 
 def test_table() -> None:

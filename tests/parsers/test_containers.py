@@ -22,13 +22,7 @@ MAKER = SHARED / "badinputs" / "make_badinputs.py"
 
 NAMES = sorted(str(p.relative_to(CAPTURES)) for p in CAPTURES.glob("*/*")) if CAPTURES.is_dir() else []
 
-OTHER_FORMAT = "recognised and named, read by a later issue"
 UNREADABLE = {
-    "sniffer/003transf.cap": OTHER_FORMAT,
-    "sniffer/Ethernet_Pause_Frame.cap": OTHER_FORMAT,
-    "sniffer/cr_ss101.cap": OTHER_FORMAT,
-    "sniffer/ftp-guesspassword.cap": OTHER_FORMAT,
-    "sniffer/nam.enc": OTHER_FORMAT,
     "malformed/pcap-invalid-version-1.pcap": "version 1.4",
     "malformed/pcapng-invalid-vers-1.pcapng": "version 0.1",
     "malformed/ns3tcp-loss-NewReno0-response-vectors.pcap": "link type 46522869",
@@ -41,6 +35,10 @@ MORE_THAN_TSHARK = {
         "tshark stops at the first record, too short; two packets name an interface that is not there",
     ),
     "malformed/shb-option-too-long.pcapng": (1, "tshark stops at the options of the section header"),
+    "sniffer/003transf.cap": (
+        5000,
+        "tshark goes back to the front at the end, as if it were a ring, and reads it twice",
+    ),
     "tcp/test202.pcapng": (8, "tshark numbers three custom blocks, capinfos does not"),
 }
 
@@ -99,6 +97,8 @@ def test_every_record_is_tsharks(name: str) -> None:
         return
     frames = tshark_frames(path)
     assert info["records"] == len(frames)
+    if name.startswith("sniffer/"):
+        return  # test_sniffer_tshark.py: to the nanosecond that tshark's arithmetic loses
     if name not in NO_TIME:
         assert (info["first_ns"], info["last_ns"]) == (frames[0][1], frames[-1][1])
         assert info["wire_bytes"] == sum(frame[2] for frame in frames)
@@ -126,7 +126,9 @@ def test_counts_are_capinfos() -> None:
             records = read(CAPTURES / name)[0]["records"]
         except errors.UnsupportedLinkType:
             continue
-        assert (name, records) == (name, int(line.split()[-1]))
+        # capinfos and tshark read the file twice.
+        counted_twice = name == "sniffer/003transf.cap"
+        assert (name, records) == (name, int(line.split()[-1]) // (1 + counted_twice))
 
 
 GROUPS = ("container", "compression", "time")

@@ -258,29 +258,18 @@ class Facts:
         sentence: str,
     ) -> Finding:
         """A finding about one direction of one connection. `evidence`: packet numbers by table."""
-        capture = self.capture(key)
-        said, shown, left_out = dict(values), [], 0
-        for table, packets in evidence.items():
-            numbers = sorted({int(p) for p in packets if p != NULL})
-            left_out += max(0, len(numbers) - EVIDENCE_SHOWN)
-            if numbers:
-                shown.append((table, capture, tuple(numbers[:EVIDENCE_SHOWN])))
-        if left_out:
-            said["evidence_left_out_count"] = left_out
-        cost_s = max(0.0, float(cost_s))
-        return Finding(
+        return make_finding(
             code=code,
-            t_start_ns=int(t_start_ns),
-            t_end_ns=max(int(t_start_ns), int(t_end_ns)),
-            capture=capture,
+            t_start_ns=t_start_ns,
+            t_end_ns=t_end_ns,
+            capture=self.capture(key),
             subject=self.subject(key),
-            severity=severity(cost_s, float(life_s)),
-            confidence=confidence,
             cost_s=cost_s,
-            values={name: _plain(value) for name, value in said.items()},
-            evidence=tuple(shown),
+            life_s=life_s,
+            confidence=confidence,
+            values=values,
+            evidence=evidence,
             sentence=sentence,
-            display_filter=frame_filter(row for _, _, rows in shown for row in rows),
             flow=self.flow(key),
             direction=self.direction(key),
         )
@@ -352,6 +341,52 @@ class Facts:
 
 
 _FACTS: MutableMapping[Trace, Facts] = weakref.WeakKeyDictionary()
+
+
+def make_finding(
+    *,
+    code: str,
+    t_start_ns: int,
+    t_end_ns: int,
+    capture: str,
+    subject: str,
+    cost_s: float,
+    life_s: float,
+    confidence: float,
+    values: Mapping[str, Value],
+    evidence: Mapping[str, Iterable[int]],
+    sentence: str,
+    display_filter: str = "",
+    flow: int | None = None,
+    direction: str | None = None,
+) -> Finding:
+    """A finding of one capture: evidence cut to a screenful, severity by cost, a filter for the evidence if none is
+    given. `evidence`: packet numbers by table."""
+    said, shown, left_out = dict(values), [], 0
+    for table, packets in evidence.items():
+        numbers = sorted({int(p) for p in packets if p != NULL})
+        left_out += max(0, len(numbers) - EVIDENCE_SHOWN)
+        if numbers:
+            shown.append((table, capture, tuple(numbers[:EVIDENCE_SHOWN])))
+    if left_out:
+        said["evidence_left_out_count"] = left_out
+    cost_s = max(0.0, float(cost_s))
+    return Finding(
+        code=code,
+        t_start_ns=int(t_start_ns),
+        t_end_ns=max(int(t_start_ns), int(t_end_ns)),
+        capture=capture,
+        subject=subject,
+        severity=severity(cost_s, float(life_s)),
+        confidence=confidence,
+        cost_s=cost_s,
+        values={name: _plain(value) for name, value in said.items()},
+        evidence=tuple(shown),
+        sentence=sentence,
+        display_filter=display_filter or frame_filter(row for _, _, rows in shown for row in rows),
+        flow=flow,
+        direction=direction,
+    )
 
 
 def _and(mask: Array | None, other: Array) -> Array:

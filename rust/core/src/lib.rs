@@ -4,11 +4,13 @@
 
 pub mod airtime;
 pub mod container;
+pub mod crypto;
 pub mod error;
 pub mod exchange;
 pub mod flow;
 pub mod frame;
 pub mod limits;
+pub mod networks;
 pub mod notes;
 pub mod packet;
 pub mod phy;

@@ -54,6 +54,8 @@ pub const IPV6_EXTENSIONS: usize = 16;
 /// Subframes of one A-MSDU: 11 454 bytes (IEEE 802.11-2020 table 9-25) of TCP ACKs of 76 bytes each are 150.
 pub const AMSDU_SUBFRAMES: usize = 256;
 
+/// Networks told apart in one capture, 200 bytes each: a city block has hundreds, a flood of invented beacons any number.
+pub const NETWORKS: usize = 4096;
 /// Whole frames tried for a frame check sequence that nobody announces. One that fits by chance is one in 2^32; that all of
 /// these are damaged where one in two is, one in 2^64.
 pub const FCS_TRIALS: u8 = 64;
@@ -90,6 +92,16 @@ pub const RESYNC_BYTES: u64 = 64 << 20;
 
 /// How many times one capture may lose its framing: each time costs a search.
 pub const RESYNC_TIMES: u32 = 10_000;
+
+/// How far in time a record found after damage may lie from the last sound one: 30 days.
+pub const NEAR_SECONDS: u64 = 30 * 86_400;
+
+/// Bytes kept of a ring capture's newer half until the older one behind it was read: the Windows Sniffer's largest
+/// buffers were of this order.
+pub const RING_BYTES: usize = 64 << 20;
+
+/// Records about the capture itself at the front of a DOS Sniffer file: a handful.
+pub const HEADER_RECORDS: usize = 1024;
 
 /// Zero bytes skipped where a record should be: preallocated space; more is a bomb.
 pub const ZERO_BYTES: u64 = 64 << 20;
@@ -135,3 +147,98 @@ pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 
 /// Largest step of an IP id that is read as so many missing packets: a window of them; more is another counter.
 pub const SKIPPED_PACKETS: u16 = 2000;
+
+/// Keys given for one capture: Wireshark takes 64; each WEP frame tries every WEP key, each handshake every other.
+pub const KEYS: usize = 256;
+
+/// Longest EAPOL-Key frame believed: the standard's largest key data (several KDEs and elements) is under 600 bytes.
+pub const EAPOL_BYTES: usize = 1024;
+
+/// Networks whose names and ciphers are remembered, and names of each: 3 MiB. More BSSIDs are a flood of made-up ones.
+pub const KNOWN_NETWORKS: usize = 16_384;
+pub const NETWORK_NAMES: usize = 4;
+
+/// Pairs of access point and station whose handshakes are followed: at most 8 KiB each before the keys are proved.
+pub const PAIRS: usize = 8192;
+
+/// Nonces of each side kept until their handshake is proved: messages are sent again, a few times.
+pub const NONCES: usize = 4;
+
+/// Pairwise keys kept of two stations: frames in flight and sent again still use the key before the last.
+pub const SESSIONS: usize = 4;
+
+/// Group keys kept of an access point: two of four identifiers in use at a time; some give each station its own.
+pub const GROUP_KEYS: usize = 64;
+
+/// PMKs derived from passphrases, 2 ms each (4096 rounds of PBKDF2): five seconds of a hostile capture's wishes.
+pub const PMKS: usize = 2048;
+
+/// PMKs tried on handshakes, 2 us each: ten seconds.
+pub const HANDSHAKE_TRIALS: u64 = 4_000_000;
+
+/// MSDUs of which a fragment is waiting for the next: one for each transmitter and TID that is sending at the moment.
+pub const FRAGMENTED_MSDUS: usize = 64;
+
+/// Longest MSDU put together of fragments: the longest A-MSDU of an HT station (clause 9.2.4.7.1).
+pub const MSDU_BYTES: usize = 11_454;
+
+/// Longest life of a fragmented MSDU: twice what receivers wait (aMaxReceiveLifetime, 512 TU).
+pub const FRAGMENT_LIFE_NS: i64 = 1_048_576_000;
+/// An exchange that has been silent so long is over: twice the default lifetime of an MSDU (dot11EDCATableMSDULifetime,
+/// 500 TU), and far less than a counter of 4096 takes to come round where A-MPDUs do not move it along.
+pub const EXCHANGE_NS: i64 = 1_000_000_000;
+
+/// An exchange that goes on so long is handed out although it is repeated still, so that it holds nothing back.
+pub const EXCHANGE_LIFE_NS: i64 = 10_000_000_000;
+
+/// Exchanges waiting to be handed out: more than a second of the densest air has frames; about 150 bytes each.
+pub const OPEN_EXCHANGES: usize = 65_536;
+
+/// Attempts of one exchange: retry limits end at 255 (dot11ShortRetryLimit); what comes after is another exchange.
+pub const ATTEMPTS: u16 = 255;
+
+/// Senders with their receiver and TID, and stations, followed at once: about 400 bytes each; beyond, all start again.
+pub const AIR_STREAMS: usize = 32_768;
+pub const AIR_STATIONS: usize = 32_768;
+
+/// Largest step of a sequence number whose missing numbers become rows: the Block Ack window of 802.11n and ac. More is a
+/// sniffer that was away, or another counter.
+pub const SEQUENCE_GAP: u32 = 64;
+
+/// Rows made of frames that were never seen, a batch: an attacker's numbers that jump make no more.
+pub const INFERRED_ROWS: usize = 65_536;
+
+/// Signs of frames never seen (lone ACKs, RTS and CTS) of one station that wait for the number they belong to.
+pub const UNNUMBERED_SIGNS: usize = 16;
+
+/// Association identifiers remembered: an access point has up to 2007.
+pub const ASSOCIATIONS: usize = 8_192;
+/// URBs outstanding at once: the widest host controller queue in use is some hundreds an endpoint, times the endpoints of a
+/// few devices; each costs 200 bytes. Beyond, the oldest quarter becomes rows without a completion.
+pub const OPEN_URBS: usize = 8192;
+
+/// Endpoints whose queue is followed; when there are more, the idle ones are forgotten. Twice the URBs outstanding, so that
+/// forgetting always halves it.
+pub const USB_ENDPOINTS: usize = 2 * OPEN_URBS;
+
+/// Endpoints whose framing of IP packets is remembered: 128 devices of 32 endpoints on one bus are 4096.
+pub const USB_FRAMINGS: usize = 4096;
+
+/// Frames in one bulk transfer: a 64 KiB transfer block of TCP ACKs of 76 bytes each holds 860.
+pub const USB_DATAGRAMS: usize = 1024;
+
+/// NCM pointer blocks chained in one transfer block: devices write one, MBIM one a session.
+pub const NCM_POINTERS: usize = 16;
+
+/// How far into a bulk transfer of unknown framing, and behind each packet found in it, an IP header is searched for: the
+/// longest descriptor in use is Prism 2's with LLC, 68 bytes.
+pub const USB_SEARCH_BYTES: usize = 128;
+
+/// Longest line of usbmon text: an isochronous transfer with all its descriptors has 250 characters.
+pub const USBMON_LINE_BYTES: usize = 4096;
+
+/// MPDUs of one A-MPDU: the largest Block Ack window, of IEEE 802.11be.
+pub const AMPDU_MPDUS: u32 = 1024;
+
+/// Frames whose rows wait until responses have told which instant the capture's stamps name: a batch.
+pub const HELD_FRAMES: usize = 16_384;

@@ -38,7 +38,10 @@ pub enum Format {
 pub enum StampAt {
     /// The first bit of the PPDU.
     PpduStart,
-    /// The first bit of the MPDU, behind the preamble.
+    /// The end of the header that the receiver must read before it reports the frame to its MAC (PHY-RXSTART):
+    /// PLCP header, SIGNAL, HT-SIG, VHT-SIG-A, HE-SIG-A, U-SIG.
+    HeaderEnd,
+    /// The first bit of the MPDU, behind the whole preamble.
     MpduStart,
     /// The last bit of the PPDU.
     PpduEnd,
@@ -78,12 +81,18 @@ pub struct Ppdu {
     pub ru_tones: Option<u16>,
     /// HE-SIG-B or EHT-SIG: OFDM symbols.
     pub sig_symbols: Option<u8>,
-    /// HE: dual carrier modulation, which halves the rate.
+    /// VHT, HE and EHT: users that the PPDU carries data for.
+    pub users: Option<u8>,
+    /// HE: dual carrier modulation.
     pub dcm: Option<bool>,
-    /// LENGTH of L-SIG in bytes, from which stations without the PHY know how long the PPDU is.
-    pub l_sig_bytes: Option<u16>,
+    /// HE and EHT: data symbols between midambles (10 or 20); 0 without Doppler.
+    pub midamble_symbols: Option<u8>,
     /// HE and EHT: duration of the packet extension.
     pub packet_extension_us: Option<u8>,
+    /// HE and EHT: the PE Disambiguity bit.
+    pub pe_disambiguity: Option<bool>,
+    /// LENGTH of the L-SIG field of HT mixed, VHT, HE and EHT: it spoofs the PPDU's duration.
+    pub l_sig_bytes: Option<u16>,
 }
 
 /// What the receiver's radio says of a frame (radiotap, Prism, AVS, PPI, Sniffer).
@@ -92,7 +101,10 @@ pub struct Radio {
     pub ppdu: Ppdu,
     /// The MAC's clock when the frame came (Prism and AVS clocks are converted to microseconds).
     pub tsf_us: Option<u64>,
-    /// The instant that `tsf_us` names, where the capture says.
+    /// The radio's own clock where it comes with the instant that it names (radiotap's timestamp field); often another
+    /// clock than the TSF, and of 32 bits. Differences alone mean something.
+    pub stamp_ns: Option<u64>,
+    /// The instant that `stamp_ns` names; None: the capture does not say.
     pub stamp_at: Option<StampAt>,
     pub signal_dbm: Option<i8>,
     pub noise_dbm: Option<i8>,

@@ -2,13 +2,15 @@
 
 use arrow_array::RecordBatch;
 
-use crate::airtime::Timing;
+use crate::airtime::{Stamps, Timing};
 use crate::container::RecordSource;
+use crate::crypto::keys::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange;
 use crate::flow::Tracker;
 use crate::frame::Frame;
 use crate::limits;
+use crate::networks::Networks;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
 use crate::table::frames::FrameTable;
@@ -51,6 +53,16 @@ struct Air {
     timing: Timing,
     frames: FrameTable,
     exchanges: exchange::Tracker,
+    networks: Networks,
+}
+
+impl Air {
+    /// Fill in what became known of rows that were pushed before.
+    fn settle(&mut self) {
+        for (row, ifs_ns) in self.timing.settled() {
+            self.frames.set_ifs(row, ifs_ns);
+        }
+    }
 }
 
 impl Sink for Rows {
@@ -59,13 +71,14 @@ impl Sink for Rows {
         self.packets.push(p, self.start_ns, self.flow);
     }
 
-    fn frame(&mut self, frame: &Frame, body: &[u8]) {
+    fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
         let air = self.air.get_or_insert_default();
-        let mut frame = *frame;
-        air.timing.observe(&mut frame);
-        air.frames.push(&frame, self.start_ns);
+        air.timing.observe(frame, air.frames.len());
+        air.frames.push(frame, self.start_ns);
+        air.settle();
         if self.track {
-            air.exchanges.observe(&frame, body, self.flow, self.start_ns);
+            air.exchanges.observe(frame, body, self.flow, self.start_ns);
+            air.networks.observe(frame, body, self.start_ns);
         }
     }
 
@@ -88,11 +101,18 @@ impl Rows {
             }
         }
         if let Some(air) = &mut self.air {
-            if !air.frames.is_empty() {
+            if ended {
+                air.timing.finish();
+                air.settle();
+            }
+            if !air.frames.is_empty() && !air.timing.waiting() {
                 out.push(("frames", air.frames.finish()));
             }
             if self.track && ended {
                 air.exchanges.finish(out);
+                if !air.networks.is_empty() {
+                    out.push(("networks", air.networks.finish()));
+                }
             } else if self.track {
                 air.exchanges.drain(out);
             }
@@ -140,14 +160,23 @@ impl Reader {
         }
     }
 
+    /// The same, with keys for encrypted frames.
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.wire = wire::State::new(keys);
+        self
+    }
+
     /// Everything odd so far, of container, decoder and tracker together.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();
+        notes.merge(&self.wire.notes());
         if let Some(tracker) = &self.rows.tracker {
             notes.merge(tracker.notes());
         }
         if let Some(air) = &self.rows.air {
+            notes.merge(air.timing.notes());
             notes.merge(air.exchanges.notes());
+            notes.merge(air.networks.notes());
         }
         if let Some(urbs) = &self.rows.urbs {
             notes.merge(urbs.notes());
@@ -157,6 +186,11 @@ impl Reader {
 
     pub fn source(&self) -> &dyn RecordSource {
         self.source.as_ref()
+    }
+
+    /// Which instant of a PPDU the time stamps of an 802.11 capture name.
+    pub fn stamps(&self) -> Option<Stamps> {
+        self.rows.air.as_ref().and_then(|air| air.timing.stamps())
     }
 
     pub fn progress(&self) -> &Progress {

@@ -52,10 +52,7 @@ impl Options {
                 options.files.push(arg.into());
                 continue;
             }
-            let Some(n) = args
-                .next()
-                .and_then(|v| v.to_str().and_then(|v| v.parse::<u64>().ok()))
-            else {
+            let Some(n) = args.next().and_then(|v| v.to_str().and_then(|v| v.parse::<u64>().ok())) else {
                 usage();
             };
             match flag.as_str() {
@@ -94,10 +91,16 @@ fn usage() -> ! {
 }
 
 /// Try every seed as it is, then mutations of them until the time or the runs are over.
-pub fn run(
+pub fn run(name: &'static str, options: &Options, seeds: Vec<Vec<u8>>, target: impl Fn(&[u8], &mut Rng)) {
+    run_made(name, options, seeds, mutate::next, target);
+}
+
+/// The same with inputs that `make` makes of the seeds.
+pub fn run_made(
     name: &'static str,
     options: &Options,
     mut seeds: Vec<Vec<u8>>,
+    make: impl Fn(&[Vec<u8>], &mut Rng) -> Vec<u8>,
     target: impl Fn(&[u8], &mut Rng),
 ) {
     println!("{name}: --seed {}", options.seed);
@@ -117,15 +120,12 @@ pub fn run(
         None => begin.elapsed() < Duration::from_secs(options.seconds),
     };
     while more(runs) {
-        let input = mutate::next(&seeds, &mut rng);
+        let input = make(&seeds, &mut rng);
         attempt(&input, &mut rng, &target);
         runs += 1;
     }
     let seconds = begin.elapsed().as_secs_f64();
-    println!(
-        "{name}: {runs} inputs in {seconds:.1} s, peak memory {}",
-        peak_memory()
-    );
+    println!("{name}: {runs} inputs in {seconds:.1} s, peak memory {}", peak_memory());
 }
 
 fn attempt(input: &[u8], rng: &mut Rng, target: &impl Fn(&[u8], &mut Rng)) {
@@ -145,9 +145,8 @@ fn give_up(name: &str, why: &str) -> ! {
     let input = CURRENT.lock().ok().and_then(|mut c| c.take());
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("artifacts");
     if let Some((bytes, _)) = input {
-        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-            (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
-        });
+        let hash =
+            bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
         let path = directory.join(format!("{name}-{why}-{hash:016x}"));
         match std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, &bytes)) {
             Ok(()) => eprintln!("{name}: {why}; the input is {}", path.display()),
@@ -169,10 +168,7 @@ fn save_on_panic(name: &'static str) {
 fn watch(name: &'static str) {
     std::thread::spawn(move || loop {
         std::thread::sleep(Duration::from_secs(1));
-        let since = CURRENT
-            .lock()
-            .ok()
-            .and_then(|c| c.as_ref().map(|(_, since)| *since));
+        let since = CURRENT.lock().ok().and_then(|c| c.as_ref().map(|(_, since)| *since));
         if since.is_some_and(|s| s.elapsed() > PATIENCE) {
             give_up(name, "slow");
         }
@@ -198,24 +194,15 @@ pub fn read_container(input: &[u8]) {
             Ok(Some(r)) => {
                 records += 1;
                 assert!(r.offset >= last, "offsets rise");
-                assert!(
-                    r.data.len() <= wlanlens_core::limits::USB_RECORD_BYTES,
-                    "records are capped"
-                );
+                assert!(r.data.len() <= wlanlens_core::limits::USB_RECORD_BYTES, "records are capped");
                 last = r.offset;
             }
             Ok(None) => break,
             Err(_) => return,
         }
     }
-    assert!(
-        records > 0 || notes.get(NoteKind::NoPackets).count > 0,
-        "an empty result says so"
-    );
-    assert!(
-        matches!(source.next_record(&mut notes), Ok(None)),
-        "the end stays the end"
-    );
+    assert!(records > 0 || notes.get(NoteKind::NoPackets).count > 0, "an empty result says so");
+    assert!(matches!(source.next_record(&mut notes), Ok(None)), "the end stays the end");
     describe(source.as_ref());
 }
 
@@ -226,9 +213,15 @@ fn describe(source: &dyn RecordSource) {
 
 /// The whole path, tracking included.
 pub fn read_whole(input: &[u8], batch_rows: usize) {
+    read_with_keys(input, batch_rows, &[]);
+}
+
+/// The whole path, with keys for encrypted frames.
+pub fn read_with_keys(input: &[u8], batch_rows: usize, keys: &[&str]) {
     let Ok(source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;
     };
+    let _ = keys;
     let mut reader = Reader::new(source, batch_rows, true);
     while let Ok(batches) = reader.next_batches() {
         if batches.is_empty() {

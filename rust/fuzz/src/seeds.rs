@@ -2,6 +2,11 @@
 
 use std::io::Write;
 
+pub mod air;
+pub mod crypto;
+pub mod sniffer;
+pub mod usb;
+
 type Pack = fn(&[u8]) -> Vec<u8>;
 pub const PACKERS: [Pack; 3] = [gzip, zstd, lz4];
 
@@ -9,9 +14,7 @@ const T0: u32 = 1_700_000_000;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    e.write_all(bytes)
-        .and_then(|()| e.finish())
-        .expect("a Vec takes all")
+    e.write_all(bytes).and_then(|()| e.finish()).expect("a Vec takes all")
 }
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
@@ -25,45 +28,16 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn words(big_endian: bool, words: &[u32]) -> Vec<u8> {
-    words
-        .iter()
-        .flat_map(|w| {
-            if big_endian {
-                w.to_be_bytes()
-            } else {
-                w.to_le_bytes()
-            }
-        })
-        .collect()
+    words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
 }
 
 fn halves(big_endian: bool, halves: &[u16]) -> Vec<u8> {
-    halves
-        .iter()
-        .flat_map(|w| {
-            if big_endian {
-                w.to_be_bytes()
-            } else {
-                w.to_le_bytes()
-            }
-        })
-        .collect()
+    halves.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
 }
 
-fn pcap_of(
-    magic: u32,
-    big_endian: bool,
-    version: u16,
-    link_type: u32,
-    frames: &[Vec<u8>],
-) -> Vec<u8> {
+fn pcap_of(magic: u32, big_endian: bool, version: u16, link_type: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let e = big_endian;
-    let mut out = [
-        words(e, &[magic]),
-        halves(e, &[2, version]),
-        words(e, &[0, 0, 262_144, link_type]),
-    ]
-    .concat();
+    let mut out = [words(e, &[magic]), halves(e, &[2, version]), words(e, &[0, 0, 262_144, link_type])].concat();
     for (i, frame) in frames.iter().enumerate() {
         let n = frame.len() as u32;
         out.extend(words(e, &[T0, i as u32 * 1000, n, n]));
@@ -77,30 +51,15 @@ fn pcap_of(
 
 /// pcap in its variants, one file of each link type that has a frame.
 pub fn pcap() -> Vec<Vec<u8>> {
-    let ethernet = frames()
-        .into_iter()
-        .find(|f| f.0 == 1)
-        .map(|f| f.1)
-        .unwrap_or_default();
-    let mut out: Vec<Vec<u8>> = frames()
-        .into_iter()
-        .map(|(t, f)| pcap_of(0xa1b2_c3d4, false, 4, t.into(), &f))
-        .collect();
-    for (magic, big_endian, version) in [
-        (0xa1b2_3c4d, true, 4),
-        (0xa1b2_cd34, false, 4),
-        (0xa1b2_c3d4, true, 3),
-        (0xa1b2_c3d4, false, 2),
-    ] {
+    let ethernet = frames().into_iter().find(|f| f.0 == 1).map(|f| f.1).unwrap_or_default();
+    let mut out: Vec<Vec<u8>> =
+        frames().into_iter().map(|(t, f)| pcap_of(0xa1b2_c3d4, false, 4, t.into(), &f)).collect();
+    for (magic, big_endian, version) in
+        [(0xa1b2_3c4d, true, 4), (0xa1b2_cd34, false, 4), (0xa1b2_c3d4, true, 3), (0xa1b2_c3d4, false, 2)]
+    {
         out.push(pcap_of(magic, big_endian, version, 1, &ethernet));
     }
-    out.push(
-        [
-            pcap_of(0xa1b2_c3d4, false, 4, 1, &ethernet),
-            pcap_of(0xa1b2_3c4d, true, 4, 1, &ethernet),
-        ]
-        .concat(),
-    );
+    out.push([pcap_of(0xa1b2_c3d4, false, 4, 1, &ethernet), pcap_of(0xa1b2_3c4d, true, 4, 1, &ethernet)].concat());
     out
 }
 
@@ -122,64 +81,22 @@ fn option(e: bool, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 fn section(e: bool, frames: &[Vec<u8>]) -> Vec<u8> {
-    let head = [
-        words(e, &[0x1a2b_3c4d]),
-        halves(e, &[1, 0]),
-        vec![0xff; 8],
-        option(e, 3, b"Linux"),
-    ]
-    .concat();
+    let head = [words(e, &[0x1a2b_3c4d]), halves(e, &[1, 0]), vec![0xff; 8], option(e, 3, b"Linux")].concat();
     let mut out = block(e, 0x0a0d_0d0a, &head);
-    let taps = [
-        option(e, 2, b"eth0"),
-        option(e, 9, &[9]),
-        option(e, 13, &[4]),
-        option(e, 14, &[0; 8]),
-    ]
-    .concat();
-    out.extend(block(
-        e,
-        1,
-        &[&halves(e, &[1, 0])[..], &words(e, &[0]), &taps].concat(),
-    ));
-    out.extend(block(
-        e,
-        1,
-        &[&halves(e, &[127, 0])[..], &words(e, &[96])].concat(),
-    ));
+    let taps = [option(e, 2, b"eth0"), option(e, 9, &[9]), option(e, 13, &[4]), option(e, 14, &[0; 8])].concat();
+    out.extend(block(e, 1, &[&halves(e, &[1, 0])[..], &words(e, &[0]), &taps].concat()));
+    out.extend(block(e, 1, &[&halves(e, &[127, 0])[..], &words(e, &[96])].concat()));
     for (i, frame) in frames.iter().enumerate() {
         let n = frame.len() as u32;
         let padded = [&frame[..], &[0; 3][..(4 - frame.len() % 4) % 4]].concat();
-        let comment = [
-            option(e, 1, b"hello"),
-            option(e, 2, &words(e, &[2])),
-            option(e, 4, &[1; 8]),
-        ]
-        .concat();
+        let comment = [option(e, 1, b"hello"), option(e, 2, &words(e, &[2])), option(e, 4, &[1; 8])].concat();
         out.extend(match i % 3 {
-            0 => block(
-                e,
-                6,
-                &[&words(e, &[0, 0x17, i as u32, n, n])[..], &padded, &comment].concat(),
-            ),
+            0 => block(e, 6, &[&words(e, &[0, 0x17, i as u32, n, n])[..], &padded, &comment].concat()),
             1 => block(e, 3, &[&words(e, &[n])[..], &padded].concat()),
-            _ => block(
-                e,
-                2,
-                &[
-                    &halves(e, &[0, 1])[..],
-                    &words(e, &[0x17, i as u32, n, n]),
-                    &padded,
-                ]
-                .concat(),
-            ),
+            _ => block(e, 2, &[&halves(e, &[0, 1])[..], &words(e, &[0x17, i as u32, n, n]), &padded].concat()),
         });
     }
-    out.extend(block(
-        e,
-        5,
-        &[&words(e, &[0, 0, 0])[..], &option(e, 5, &[9; 8])].concat(),
-    ));
+    out.extend(block(e, 5, &[&words(e, &[0, 0, 0])[..], &option(e, 5, &[9; 8])].concat()));
     out.extend(block(e, 4, b"names"));
     out
 }
@@ -208,11 +125,7 @@ pub fn packed() -> Vec<Vec<u8>> {
 
 /// An IPv4 TCP packet without checksums.
 fn tcp(up: bool, seq: u32, ack: u32, flags: u8, options: &[u8], payload: usize) -> Vec<u8> {
-    let (src, dst) = if up {
-        ([10, 0, 0, 1], [10, 0, 0, 2])
-    } else {
-        ([10, 0, 0, 2], [10, 0, 0, 1])
-    };
+    let (src, dst) = if up { ([10, 0, 0, 1], [10, 0, 0, 2]) } else { ([10, 0, 0, 2], [10, 0, 0, 1]) };
     let ports: [u16; 2] = if up { [40_000, 5001] } else { [5001, 40_000] };
     let offset = (20 + options.len()).div_ceil(4) as u8;
     let mut segment = halves(true, &ports);
@@ -223,10 +136,7 @@ fn tcp(up: bool, seq: u32, ack: u32, flags: u8, options: &[u8], payload: usize) 
     segment.resize(usize::from(offset) * 4, 1);
     segment.resize(usize::from(offset) * 4 + payload, b'x');
     let mut out = vec![0x45, 0];
-    out.extend(halves(
-        true,
-        &[20 + segment.len() as u16, (seq & 0xffff) as u16, 0x4000],
-    ));
+    out.extend(halves(true, &[20 + segment.len() as u16, (seq & 0xffff) as u16, 0x4000]));
     out.extend([64, 6, 0, 0]);
     out.extend(src);
     out.extend(dst);
@@ -240,12 +150,7 @@ fn timestamps(value: u32, echo: u32) -> Vec<u8> {
 
 /// The IP packets of a connection with a loss, a SACK and a timeout.
 fn connection() -> Vec<Vec<u8>> {
-    let syn = [
-        &[2, 4, 5, 0xb4, 4, 2][..],
-        &timestamps(1, 0)[2..],
-        &[1, 3, 3, 7],
-    ]
-    .concat();
+    let syn = [&[2, 4, 5, 0xb4, 4, 2][..], &timestamps(1, 0)[2..], &[1, 3, 3, 7]].concat();
     let ts = |v, e| timestamps(v, e);
     let sack = [&ts(9, 8)[..], &[1, 1, 5, 10], &words(true, &[1201, 1301])].concat();
     vec![
@@ -269,15 +174,9 @@ const ETHERNET: &[u8] = b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x08\0";
 
 /// Whole connections over Ethernet, as pcap.
 pub fn connections() -> Vec<Vec<u8>> {
-    let frames: Vec<Vec<u8>> = connection()
-        .iter()
-        .map(|p| [ETHERNET, p].concat())
-        .collect();
+    let frames: Vec<Vec<u8>> = connection().iter().map(|p| [ETHERNET, p].concat()).collect();
     let rto: Vec<Vec<u8>> = [&frames[..4], &frames[3..4], &frames[3..4], &frames[4..]].concat();
-    vec![
-        pcap_of(0xa1b2_c3d4, false, 4, 1, &frames),
-        pcap_of(0xa1b2_c3d4, false, 4, 1, &rto),
-    ]
+    vec![pcap_of(0xa1b2_c3d4, false, 4, 1, &frames), pcap_of(0xa1b2_c3d4, false, 4, 1, &rto)]
 }
 
 /// Link type and frames of it: one entry a wire format.
@@ -293,16 +192,9 @@ pub fn frames() -> Vec<(u16, Vec<Vec<u8>>)> {
         out
     };
     let hop = [&[6, 0, 1, 4, 0, 0, 0, 0][..], &ip[3][20..]].concat();
-    let v6 = vec![
-        ip6(&ip[3][20..], 6),
-        ip6(&hop, 0),
-        ip6(&[&[6, 0, 0, 1, 0, 0, 0, 1][..], &ip[3][20..]].concat(), 44),
-    ];
+    let v6 = vec![ip6(&ip[3][20..], 6), ip6(&hop, 0), ip6(&[&[6, 0, 0, 1, 0, 0, 0, 1][..], &ip[3][20..]].concat(), 44)];
     let mut ethernet = before(ETHERNET);
-    ethernet.extend(
-        v6.iter()
-            .map(|p| [&ETHERNET[..12], b"\x86\xdd", p].concat()),
-    );
+    ethernet.extend(v6.iter().map(|p| [&ETHERNET[..12], b"\x86\xdd", p].concat()));
     for tags in [
         &b"\x81\0\0\x07\x08\0"[..],
         b"\x88\xa8\0\x07\x81\0\0\x08\x08\0",
@@ -313,16 +205,11 @@ pub fn frames() -> Vec<(u16, Vec<Vec<u8>>)> {
     }
     let llc = [&ETHERNET[..12], b"\0\x50\xaa\xaa\x03\0\0\0\x08\0", &ip[3]].concat();
     ethernet.push(llc);
-    let data = b"\x08\x01\0\0\x02\xaa\0\0\0\x01\x02\xbb\0\0\0\x02\xff\xff\xff\xff\xff\xff\x10\0\xaa\xaa\x03\0\0\0\x08\0";
-    let qos =
-        b"\x88\x01\0\0\x02\xaa\0\0\0\x01\x02\xbb\0\0\0\x02\xff\xff\xff\xff\xff\xff\x10\0\x80\0";
-    let subframe = [
-        &ETHERNET[..12],
-        &halves(true, &[8 + ip[3].len() as u16]),
-        b"\xaa\xaa\x03\0\0\0\x08\0",
-        &ip[3],
-    ]
-    .concat();
+    let data =
+        b"\x08\x01\0\0\x02\xaa\0\0\0\x01\x02\xbb\0\0\0\x02\xff\xff\xff\xff\xff\xff\x10\0\xaa\xaa\x03\0\0\0\x08\0";
+    let qos = b"\x88\x01\0\0\x02\xaa\0\0\0\x01\x02\xbb\0\0\0\x02\xff\xff\xff\xff\xff\xff\x10\0\x80\0";
+    let subframe =
+        [&ETHERNET[..12], &halves(true, &[8 + ip[3].len() as u16]), b"\xaa\xaa\x03\0\0\0\x08\0", &ip[3]].concat();
     let amsdu = [&qos[..], &subframe, &[0; 2], &subframe].concat();
     let mut dot11 = before(data);
     dot11.push(amsdu.clone());
@@ -338,9 +225,17 @@ pub fn frames() -> Vec<(u16, Vec<Vec<u8>>)> {
         (113, before(b"\0\0\0\x01\0\x06\x02\0\0\0\0\x01\0\0\x08\0")),
         (127, over_radiotap),
         (192, before(&[&b"\0\0\x08\0\x69\0\0\0"[..], data].concat())),
-        (
-            276,
-            before(b"\x08\0\0\0\0\0\0\x01\0\x01\0\x06\x02\0\0\0\0\x01\0\0"),
-        ),
+        (276, before(b"\x08\0\0\0\0\0\0\x01\0\x01\0\x06\x02\0\0\0\0\x01\0\0")),
     ]
+}
+
+/// A pcap in microseconds of records with their times in microseconds and their lengths on the wire.
+pub fn pcap_at(link_type: u16, records: &[(u64, u32, Vec<u8>)]) -> Vec<u8> {
+    let mut out = pcap_of(0xa1b2_c3d4, false, 4, link_type.into(), &[]);
+    for (us, wire, data) in records {
+        let (s, us) = (u64::from(T0) + us / 1_000_000, us % 1_000_000);
+        out.extend(words(false, &[s as u32, us as u32, data.len() as u32, *wire]));
+        out.extend_from_slice(data);
+    }
+    out
 }

@@ -1,7 +1,9 @@
 //! The one place where a Rust error becomes a Python exception.
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use wlanlens_core::crypto::keys::BadKey;
 use wlanlens_core::error::{Error, ErrorKind};
 
 /// Raise the class of `wlanlens.errors` that fits; I/O errors stay `OSError` with their errno.
@@ -18,8 +20,16 @@ pub fn to_py(py: Python<'_>, e: Error) -> PyErr {
         ErrorKind::UnsupportedLinkType => "UnsupportedLinkType",
         ErrorKind::CorruptCapture | ErrorKind::Io => "CorruptCapture",
     };
-    let made =
-        py.import("wlanlens.errors").and_then(|m| m.getattr(class)).and_then(|c| c.call1((e.what, e.offset, e.next)));
+    raise(py, class, (e.what, e.offset, e.next))
+}
+
+/// Raise `BadKey`: the line, what is wrong, the form it should have.
+pub fn bad_key(py: Python<'_>, e: &BadKey) -> PyErr {
+    raise(py, "BadKey", (e.line, e.what, e.form))
+}
+
+fn raise<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
+    let made = py.import("wlanlens.errors").and_then(|m| m.getattr(class)).and_then(|c| c.call1(arguments));
     match made {
         Ok(instance) => PyErr::from_value(instance),
         Err(broken) => broken,

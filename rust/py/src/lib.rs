@@ -7,8 +7,11 @@ use std::sync::Mutex;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
+use wlanlens_core::airtime::Stamps;
+use wlanlens_core::crypto::keys::{BadKey, Keys};
 use wlanlens_core::error::Error;
 use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
@@ -85,6 +88,17 @@ fn input(path: Option<PathBuf>) -> Result<Box<dyn Read + Send>, Error> {
     })
 }
 
+/// Keys of lines, which stay where Python holds them: no copy is made that outlives its use.
+fn keys_of(lines: &[PyBackedBytes]) -> Result<Keys, BadKey> {
+    Keys::parse(lines.iter().map(|line| &**line))
+}
+
+/// Whether every line is a key, empty or a comment; BadKey names the line, never the key.
+#[pyfunction]
+fn check_keys(py: Python<'_>, lines: Vec<PyBackedBytes>) -> PyResult<()> {
+    keys_of(&lines).map(|_| ()).map_err(|e| errors::bad_key(py, &e))
+}
+
 /// Version and build profile of the core.
 #[pyfunction]
 fn build_info() -> (&'static str, bool) {
@@ -108,10 +122,17 @@ impl Reader {
 impl Reader {
     /// `path` None reads standard input.
     #[new]
-    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true))]
-    fn new(py: Python<'_>, path: Option<PathBuf>, batch_rows: usize, track: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true, keys = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        batch_rows: usize,
+        track: bool,
+        keys: Vec<PyBackedBytes>,
+    ) -> PyResult<Self> {
+        let keys = keys_of(&keys).map_err(|e| errors::bad_key(py, &e))?;
         let opened = py.detach(|| -> Result<CoreReader, Error> {
-            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track))
+            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track).with_keys(keys))
         });
         match opened {
             Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
@@ -139,7 +160,7 @@ impl Reader {
         })
     }
 
-    /// Format, compression, counts, times, link types, interfaces and texts of the file so far.
+    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 stamps so far.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (sniffed, interfaces, texts, progress) =
             self.with(|r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
@@ -157,13 +178,28 @@ impl Reader {
             interfaces.into_iter().map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped)).collect();
         out.set_item("interfaces", rows)?;
         out.set_item("texts", texts)?;
+        let stamps = self.with(|r| r.stamps())?;
+        out.set_item("stamps", stamps.map(|s| stamps_dict(py, s)).transpose()?)?;
         Ok(out)
     }
+}
+
+/// How the stamps of an 802.11 capture are read.
+fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("clock", s.clock)?;
+    out.set_item("stamp_at", s.at)?;
+    out.set_item("announced", s.announced)?;
+    out.set_item("pairs", s.pairs)?;
+    out.set_item("fitting", s.fitting)?;
+    out.set_item("residual_us", s.residual_us)?;
+    Ok(out)
 }
 
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sniff, m)?)?;
+    m.add_function(wrap_pyfunction!(check_keys, m)?)?;
     m.add_function(wrap_pyfunction!(decodes, m)?)?;
     m.add_function(wrap_pyfunction!(records, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;

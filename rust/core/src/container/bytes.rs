@@ -47,12 +47,17 @@ pub struct Bytes {
 
 impl Bytes {
     pub fn new(stream: Box<dyn ByteStream>) -> Self {
+        Bytes::going_on(stream, 0)
+    }
+
+    /// A stream whose first byte counts as the one at `offset`.
+    pub fn going_on(stream: Box<dyn ByteStream>, offset: u64) -> Self {
         Bytes {
             stream,
             buffer: vec![0; limits::BLOCK_BYTES],
             start: 0,
             end: 0,
-            offset: 0,
+            offset,
             ended: false,
             failure: None,
             oddities: Vec::new(),
@@ -151,6 +156,11 @@ impl Bytes {
     /// The error of the operating system that ended the stream, once.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
+    }
+
+    /// Move what the stream said of its damage to `out`.
+    pub fn take_oddities(&mut self, out: &mut Vec<Oddity>) {
+        out.append(&mut self.oddities);
     }
 
     /// Whether the stream said that it is damaged, or failed.

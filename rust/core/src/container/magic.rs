@@ -19,9 +19,6 @@ const CONVERT: &str = "convert it with `editcap -F pcapng IN OUT`";
 
 /// Format, sentence, hint, magic bytes at the front.
 const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
-    ("netxray", "a NetXRay or Windows Sniffer capture", CONVERT, b"XCP\0"),
-    ("netxray", "an old NetXRay capture", CONVERT, b"VL\0\0"),
-    ("sniffer", "a DOS Sniffer capture", CONVERT, b"TRSNIFF data    \x1a"),
     ("snoop", "a Solaris snoop capture", CONVERT, b"snoop\0\0\0"),
     ("netmon", "a Microsoft Network Monitor 1 capture", CONVERT, b"RTSS"),
     ("netmon", "a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
@@ -130,7 +127,7 @@ pub fn describe(head: &[u8]) -> &'static str {
     }
 }
 
-/// The error about bytes that are neither pcap nor pcapng; `inside` names the compression they came out of.
+/// The error about bytes of no format that is read; `inside` names the compression they came out of.
 pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
     let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
@@ -144,5 +141,5 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
     }
     Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
         .at(0)
-        .next("pcap and pcapng are read, plain or in gzip, zstd or lz4"))
+        .next("pcap, pcapng and Sniffer captures are read, plain or in gzip, zstd or lz4"))
 }

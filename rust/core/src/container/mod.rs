@@ -5,17 +5,26 @@ use std::io::Read;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::Notes;
+use crate::phy::Radio;
 
 mod bytes;
 mod compress;
+mod framed;
 mod magic;
+mod netxray;
 mod pcap;
 mod pcapng;
+mod resync;
+mod sniffer;
+mod usbmon_text;
 
 use bytes::{Bytes, Plain};
 use compress::{Compression, Decompressed};
+use netxray::NetXRaySource;
 use pcap::PcapSource;
 use pcapng::NgSource;
+use sniffer::SnifferSource;
+use usbmon_text::UsbmonText;
 
 /// One captured record, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +46,8 @@ pub struct Record<'a> {
     pub outgoing: Option<bool>,
     /// Offset of the record's header in the decompressed stream.
     pub offset: u64,
+    /// What the container itself says of an 802.11 frame's reception.
+    pub radio: Option<&'a Radio>,
 }
 
 /// A stream of records. Memory is flat: one block buffer and the largest record.
@@ -85,6 +96,15 @@ fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     }
     if pcapng::is_section_header(head) {
         return Some(Sniffed { format: "pcapng", compression, readable: true });
+    }
+    if usbmon_text::is_usbmon_text(head) {
+        return Some(Sniffed { format: "usbmon_text", compression, readable: true });
+    }
+    if netxray::is_netxray(head) {
+        return Some(Sniffed { format: "netxray", compression, readable: netxray::is_readable(head) });
+    }
+    if sniffer::is_sniffer(head) {
+        return Some(Sniffed { format: "sniffer", compression, readable: sniffer::is_readable(head) });
     }
     magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
@@ -149,6 +169,12 @@ fn open_plain(bytes: Bytes, compression: &'static str) -> Result<Box<dyn RecordS
         Ok(Box::new(PcapSource::open(bytes, compression)?))
     } else if pcapng::is_section_header(head) {
         Ok(Box::new(NgSource::open(bytes, compression)?))
+    } else if usbmon_text::is_usbmon_text(head) {
+        Ok(Box::new(UsbmonText::open(bytes, compression)))
+    } else if netxray::is_netxray(head) {
+        Ok(Box::new(NetXRaySource::open(bytes, compression)?))
+    } else if sniffer::is_sniffer(head) {
+        Ok(Box::new(SnifferSource::open(bytes, compression)?))
     } else {
         magic::refuse(head, compression)
     }

@@ -101,9 +101,7 @@ fn one_layer_only() {
 #[test]
 fn foreign_formats_are_named_with_a_way_out() {
     for (head, format, word) in [
-        (&b"XCP\x00002.001\0"[..], "netxray", "editcap"),
-        (b"TRSNIFF data    \x1a\x01", "sniffer", "editcap"),
-        (b"snoop\0\0\0\0\0\0\x02\0\0\0\x04", "snoop", "editcap"),
+        (&b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"[..], "snoop", "editcap"),
         (b"GMBU\0\x02", "netmon", "editcap"),
         (b"RTSS\0\x01", "netmon", "editcap"),
         (b"iptrace 2.0", "iptrace", "editcap"),

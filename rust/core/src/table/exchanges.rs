@@ -6,9 +6,9 @@ pub const OUTCOMES: &[&str] = &["delivered", "dropped", "unknown"];
 
 define_table! {
     ExchangeRows, EXCHANGES, "exchanges",
-    "One row the life of an MSDU on the air: all attempts to send it from one station to another.", {
+    "One row the life of an MPDU on the air: all attempts to send it from one station to another. In the order of the first sign of each; a frame with a wrong FCS is in none.", {
     ta: Dict ? null, "", "Transmitter address.";
-    ra: Dict, "", "Receiver address.";
+    ra: Dict ? null, "", "Receiver address; null where only its ACK was seen.";
     seq: U16 ? null, "", "Sequence number.";
     fragment: U8 ? null, "", "Fragment number.";
     tid: U8 ? null, "", "Traffic identifier of a QoS frame.";

@@ -191,6 +191,11 @@ impl FrameTable {
         r.stop.push_enum(f.stop as i8);
     }
 
+    /// Fill in an idle time that was found after its row was pushed.
+    pub fn set_ifs(&mut self, row: usize, ifs_ns: i64) {
+        self.rows.ifs_us.set(row, Some(ifs_ns as f64 / 1e3));
+    }
+
     /// The rows as one batch; the table is empty afterwards.
     pub fn finish(&mut self) -> arrow_array::RecordBatch {
         self.keys.iter_mut().for_each(FxHashMap::clear);

@@ -9,6 +9,7 @@ pub mod exchanges;
 pub mod flow_facts;
 pub mod flows;
 pub mod frames;
+pub mod networks;
 pub mod packets;
 pub mod schema;
 pub mod tcp;
@@ -21,6 +22,8 @@ pub fn all() -> Vec<(&'static str, arrow_schema::SchemaRef)> {
         .map(|t| (t.name, t.schema()))
         .collect();
     all.push(("flows", crate::flow::flows_schema()));
-    all.extend([frames::FRAMES, exchanges::EXCHANGES, urbs::URBS].iter().map(|t| (t.name, t.schema())));
+    all.extend(
+        [frames::FRAMES, exchanges::EXCHANGES, networks::NETWORKS, urbs::URBS].iter().map(|t| (t.name, t.schema())),
+    );
     all
 }

@@ -2,10 +2,17 @@
 
 pub const TRANSFERS: &[&str] = &["isochronous", "interrupt", "control", "bulk"];
 pub const URB_DIRECTIONS: &[&str] = &["in", "out"];
+pub const URB_ENDS: &[&str] = &["completed", "refused"];
+pub const FRAMINGS: &[&str] =
+    &["ethernet", "ncm", "mbim", "rndis", "asix", "ax88179", "r8152", "prism2", "ip", "qmap", "found"];
 
 define_table! {
     UrbRows, URBS, "urbs",
-    "One row a USB transfer: an URB's submission joined with its completion.", {
+    "One row a USB transfer: an URB's submission joined with its completion. Rows are in the order of completion; \
+     submissions that never completed follow when they are given up.", {
+    packet: U64, "", "The record that ended the row: the completion, or the submission where there is none.";
+    t_ns: I64 ? null, "ns", "When that record was stamped, since the trace's start.";
+    interface: U32, "", "Interface of the capture file, from 0.";
     bus: U16, "", "USB bus number.";
     device: U16, "", "Device address on the bus.";
     endpoint: U8, "", "Endpoint number.";
@@ -17,9 +24,22 @@ define_table! {
     t_submit_ns: I64 ? null, "ns", "When the URB was submitted, since the trace's start.";
     t_complete_ns: I64 ? null, "ns", "When it was completed.";
     latency_ns: I64 ? null, "ns", "From submission to completion.";
-    asked_bytes: U32 ? null, "bytes", "Bytes to send, or room to receive.";
-    done_bytes: U32 ? null, "bytes", "Bytes transferred.";
-    status: I64 ? null, "", "0, or a negative errno (usbmon), or a USBD_STATUS (USBPcap).";
-    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included.";
-    ip_packet: U64 ? null, "", "Number of the record in `packets` whose IP packet the transfer carried.";
+    service_ns: I64 ? null, "ns", "To completion, from the submission or from the completion before it on the endpoint, whichever was later: how long the URB was the endpoint's oldest.";
+    asked_bytes: U32 ? null, "bytes", "Bytes to send, or room to receive; null where USBPcap does not tell the room.";
+    done_bytes: U32 ? null, "bytes", "Bytes transferred; for USBPcap's successful OUT transfers those asked for.";
+    captured_bytes: U32, "bytes", "How much of the data the capture holds.";
+    outcome: Enum(URB_ENDS) ? null, "", "completed, or refused: the submission failed; null when no end was captured.";
+    status: I64 ? null, "", "0, or a negative errno (usbmon), or a USBD_STATUS (USBPcap); null without a completion.";
+    queue_depth: U16 ? null, "", "URBs outstanding on the endpoint just after this submission, itself included; those submitted before the capture began are not known; null where the capture shows no completion on the endpoint at all.";
+    request_type: U8 ? null, "", "bmRequestType of a control transfer's setup packet (USB 2.0 section 9.3).";
+    request: U8 ? null, "", "bRequest of the setup packet.";
+    value: U16 ? null, "", "wValue of the setup packet.";
+    index: U16 ? null, "", "wIndex of the setup packet.";
+    function: U16 ? null, "", "USBPcap's URB function.";
+    iso_packets: U32 ? null, "", "Packets of an isochronous transfer.";
+    iso_errors: U32 ? null, "", "Those of them that failed.";
+    framing: Enum(FRAMINGS) ? null, "", "How IP packets lay in the transfer; found: an IP header was found by search.";
+    ip_packet: U64 ? null, "", "Number of the record in `packets` whose IP packets the transfer carried.";
+    ip_packets: U16, "", "How many IP packets the transfer carried.";
+    stop: Enum(crate::table::packets::STOPS) ? null, "", "Why decoding of a header ended early; null when it did not.";
 } }

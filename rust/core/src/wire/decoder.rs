@@ -5,6 +5,7 @@ use crate::frame::Carries;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::{flags, Layer, Packet, Stop};
+use crate::phy::Radio;
 
 use super::{Sink, State};
 
@@ -24,15 +25,19 @@ pub(super) struct Decoder<'a> {
     pub sink: &'a mut dyn Sink,
     pub state: &'a mut State,
     offset: u64,
-    /// Number of the capture interface.
+    /// Interface of the capture file, over the whole file.
     pub interface: u32,
     /// Length of the frame check sequence as the container tells it.
     pub fcs_bytes: Option<u8>,
+    /// What the container tells of an 802.11 frame's reception.
+    pub radio: Option<&'a Radio>,
     depth: u32,
     /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
     pub unproven: bool,
     /// What the packets handed out so far were, and whether there were any.
     pub carries: Carries,
+    /// The payload of an encrypted frame was read.
+    pub opened: bool,
     pub ip_packet: bool,
     /// The IP headers so far, this one included.
     pub ip_headers: u32,
@@ -41,7 +46,7 @@ pub(super) struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     #[inline]
     pub fn new(
-        record: &Record<'_>,
+        record: &Record<'a>,
         number: u64,
         state: &'a mut State,
         notes: &'a mut Notes,
@@ -63,9 +68,11 @@ impl<'a> Decoder<'a> {
             offset: record.offset,
             interface: record.interface,
             fcs_bytes: record.fcs_bytes,
+            radio: record.radio,
             depth: 0,
             unproven: false,
             carries: Carries::Unknown,
+            opened: false,
             ip_packet: false,
             ip_headers: 0,
         }

@@ -1,5 +1,6 @@
 //! 802.11 frames as far as IP inside open data frames (IEEE 802.11-2020 clause 9.2 and 9.3.2).
 
+use crate::crypto::{Michael, MICHAEL_BYTES};
 use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
@@ -8,6 +9,7 @@ use crate::packet::{Layer, Mpdu, Stop};
 use super::decoder::{Decoder, Found};
 use super::elements;
 use super::fcs;
+use super::fragments::Joined;
 use super::heard::Heard;
 use super::llc;
 use super::mac_header;
@@ -24,7 +26,8 @@ pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least:
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    frame(d, v, &Heard::default())
+    let radio = d.radio.copied().unwrap_or_default();
+    frame(d, v, &Heard { radio, ..Heard::default() })
 }
 
 /// The record's one frame: its packets are handed out, then itself.
@@ -68,7 +71,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     }
     frame.carries = carries(d, &frame);
     frame.ip_packet = d.ip_packet;
-    d.sink.frame(&frame, body.data());
+    d.sink.frame(&mut frame, body.data());
     Found::Other
 }
 
@@ -91,17 +94,18 @@ pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
     let damage = d.damaged(stop, Layer::Link);
     d.finish(damage);
     d.packet = before;
-    let frame =
+    let mut frame =
         Frame { number: before.number, time_ns: before.time_ns, ip_packet: d.ip_packet, stop, ..Frame::default() };
-    d.sink.frame(&frame, &[]);
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 
 /// A row for the PPDU alone.
 fn no_frame(d: &mut Decoder<'_>, heard: &Heard) -> Found {
     d.note(NoteKind::NoFrame);
-    let frame = Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
-    d.sink.frame(&frame, &[]);
+    let mut frame =
+        Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
+    d.sink.frame(&mut frame, &[]);
     Found::Other
 }
 
@@ -110,7 +114,7 @@ fn carries(d: &Decoder<'_>, frame: &Frame) -> Carries {
         Some(control::MANAGEMENT) => Carries::Management,
         Some(control::CONTROL) => Carries::Control,
         Some(control::DATA) if frame.has(control::NO_DATA) => Carries::Null,
-        Some(control::DATA) if frame.has(control::PROTECTED) && d.carries == Carries::Unknown => Carries::Protected,
+        Some(control::DATA) if frame.has(control::PROTECTED) && !d.opened => Carries::Protected,
         _ => d.carries,
     }
 }
@@ -121,6 +125,9 @@ fn inside(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -
         return d.damaged(frame.stop, Layer::Link);
     }
     if !frame.is_data() || frame.has(control::NO_DATA) {
+        if frame.kind() == Some(control::MANAGEMENT) {
+            d.state.crypto.management(frame, body.data());
+        }
         d.note_of(frame.stop);
         if frame.stop == Stop::None {
             elements::check(d, frame, body, fcs_known);
@@ -135,33 +142,104 @@ fn data(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -> 
         d.packet.mpdu = Some(Mpdu { ta, ra, seq_ctl, tid: frame.tid().unwrap_or(0), retry: frame.retry() });
     }
     if frame.has(control::PROTECTED) {
-        d.note(NoteKind::Encrypted);
-        d.note_of(frame.stop);
-        return Found::Other;
+        return protected(d, frame, body);
     }
-    if frame.fragment().is_some_and(|n| n != 0) && !d.unproven {
-        // The LLC header was in the first fragment. (In a damaged frame the number itself may be the damage.)
-        d.note(NoteKind::WlanFragment);
-        return Found::Other;
-    }
+    payload(d, frame, body, None, fcs_known)
+}
+
+/// An encrypted frame: read where a key fits, counted with the reason where none does.
+fn protected(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
+    let mut room = d.state.crypto.take_room();
+    let found = match d.state.crypto.open(frame, body.data(), body.wire(), &mut room) {
+        Ok(opened) => {
+            // An integrity check that holds vouches for more than the FCS does.
+            d.unproven &= !body.whole();
+            d.opened = true;
+            d.note(NoteKind::Decrypted);
+            payload(d, frame, View::new(&room, opened.wire_bytes), opened.michael, true)
+        }
+        Err(why) => {
+            d.note(NoteKind::Encrypted);
+            if let Some(kind) = why.note() {
+                d.note(kind);
+            }
+            d.note_of(frame.stop);
+            Found::Other
+        }
+    };
+    d.state.crypto.give_back(room);
+    found
+}
+
+/// What a data frame carries, in clear; `michael` vouches for the MSDU of a TKIP frame.
+fn payload(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<Michael>, fcs_known: bool) -> Found {
     if frame.stop != Stop::None {
         return d.damaged(frame.stop, Layer::Link);
     }
-    let qos = frame.qos.unwrap_or(0);
-    let mesh = qos & qos::MESH != 0 && frame.has(control::FROM_DS);
-    if frame.has(control::MORE_FRAGMENTS) {
+    let more = frame.has(control::MORE_FRAGMENTS);
+    // In a damaged frame the number itself may be the damage.
+    if (more || frame.fragment().is_some_and(|n| n != 0)) && !d.unproven {
+        return fragment(d, frame, body, michael);
+    }
+    if more {
         d.note(NoteKind::WlanFragment);
-        d.stop(Stop::Fragment, Layer::Link);
-        return match msdu(d, body, mesh) {
-            Found::Row => Found::Row,
-            Found::Other => d.other(),
-        };
+        return part(d, frame, body);
     }
-    if qos & qos::AMSDU != 0 && !d.unproven {
-        amsdu(d, body, mesh, fcs_known)
+    whole(d, frame, body, michael, fcs_known)
+}
+
+/// A fragment: the last of an MSDU brings its packet. Of a cut or incomplete one its beginning is read.
+fn fragment(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<Michael>) -> Found {
+    if !body.whole() {
+        d.note(NoteKind::WlanFragment);
+        return if frame.fragment() == Some(0) { part(d, frame, body) } else { Found::Other };
+    }
+    match d.state.fragments.join(frame, body.data()) {
+        Some(Joined::Whole(msdu)) => whole(d, frame, View::new(&msdu, msdu.len()), michael, true),
+        Some(Joined::Gap(Some(begun))) => {
+            d.note(NoteKind::WlanFragment);
+            part(d, frame, View::new(&begun, begun.len()))
+        }
+        Some(Joined::Gap(None)) => {
+            d.note(NoteKind::WlanFragment);
+            Found::Other
+        }
+        Some(Joined::Waiting | Joined::Again) | None => Found::Other,
+    }
+}
+
+/// The beginning of an MSDU.
+fn part(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
+    d.stop(Stop::Fragment, Layer::Link);
+    match msdu(d, body, mesh(frame)) {
+        Found::Row => Found::Row,
+        Found::Other => d.other(),
+    }
+}
+
+/// A whole MSDU or A-MSDU.
+fn whole(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<Michael>, fcs_known: bool) -> Found {
+    let body = match michael {
+        Some(key) if body.whole() => match key.check(frame, body.data()) {
+            Some(length) => body.clip(length),
+            None => {
+                d.note(NoteKind::MichaelFailed);
+                return Found::Other;
+            }
+        },
+        Some(_) => body.clip(body.wire().saturating_sub(MICHAEL_BYTES)),
+        None => body,
+    };
+    d.state.crypto.payload(frame, body.data());
+    if frame.qos.is_some_and(|q| q & qos::AMSDU != 0) && !d.unproven {
+        amsdu(d, body, mesh(frame), fcs_known)
     } else {
-        msdu(d, body, mesh)
+        msdu(d, body, mesh(frame))
     }
+}
+
+fn mesh(frame: &Frame) -> bool {
+    frame.qos.is_some_and(|q| q & qos::MESH != 0) && frame.has(control::FROM_DS)
 }
 
 /// An MSDU, after its mesh control field if there is one. Drafts of 802.11s had no bit in the QoS field to announce
@@ -221,9 +299,10 @@ mod tests {
     use super::super::testing::{
         cut_everywhere, decode, dot11, found, frame, ipv4, noted, one, packets, record, snap, tcp,
     };
+    use super::super::{decode as decode_record, State};
     use crate::frame::Carries;
-    use crate::notes::NoteKind;
-    use crate::packet::{Layer, Stop};
+    use crate::notes::{NoteKind, Notes};
+    use crate::packet::{Layer, Packet, Stop};
 
     const AIR: u16 = 105;
 
@@ -271,13 +350,38 @@ mod tests {
         let frame = dot11(0x4188, &[0, 0], &body());
         assert!(packets(AIR, &frame).is_empty());
         assert_eq!(noted(AIR, &frame, NoteKind::Encrypted), 1);
-        let p = one(AIR, &dot11(0x0508, &[], &body()[..30]));
+        // A fragment alone gives no packet, unless the rest of it was cut by the snap length.
+        let first = dot11(0x0508, &[], &body()[..30]);
+        assert!(packets(AIR, &first).is_empty());
+        let p = decode(&record(AIR, &first, first.len() + 1)).0[0];
         assert_eq!((p.ip_version, p.stop, p.stop_layer), (4, Stop::Fragment, Layer::Link));
-        assert!(packets(AIR, &dot11(0x0508, &[], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 6])).is_empty());
         let mut later = dot11(0x0108, &[], &body());
         later[22] |= 1;
         assert!(packets(AIR, &later).is_empty());
         assert_eq!(noted(AIR, &later, NoteKind::WlanFragment), 1);
+    }
+
+    #[test]
+    fn fragments_put_together() {
+        let (mut state, mut notes) = (State::default(), Notes::default());
+        let mut decode_next = |number: u8, control: u16, bytes: &[u8]| {
+            let mut frame = dot11(control, &[], bytes);
+            frame[22] = frame[22] & 0xf0 | number;
+            let mut got = Vec::new();
+            let r = record(AIR, &frame, frame.len());
+            decode_record(&r, u64::from(number) + 1, &mut state, &mut notes, &mut |p: &Packet| got.push(*p));
+            got
+        };
+        assert!(decode_next(0, 0x0508, &body()[..20]).is_empty());
+        assert!(decode_next(1, 0x0508, &body()[20..30]).is_empty());
+        let got = decode_next(2, 0x0108, &body()[30..]);
+        assert_eq!((got.len(), got[0].number, got[0].stop), (1, 3, Stop::None));
+        assert_eq!((got[0].src_port, got[0].payload_bytes), (Some(40000), Some(1)));
+        assert!(decode_next(2, 0x0908, &body()[30..]).is_empty());
+        // The second is missing: the first tells what it can.
+        assert!(decode_next(0, 0x0508, &body()[..40]).is_empty());
+        let got = decode_next(2, 0x0108, &[1]);
+        assert_eq!((got.len(), got[0].src_port, got[0].stop), (1, Some(40000), Stop::Fragment));
     }
 
     #[test]

@@ -40,12 +40,26 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
         (192, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &amsdu].concat()),
         (119, [&[0, 0, 0, 0x44, 0, 0, 0, 144][..], &[0; 136], &amsdu].concat()),
         (163, [&[0x80, 0x21, 0x10, 1, 0, 0, 0, 64][..], &[0; 56], &amsdu].concat()),
+        (220, super::usb_net::tests::bulk(true, &usb_frame(), usb_frame().len())),
+        (220, super::usb_net::tests::bulk(false, &[&rndis_header(usb_frame().len()), &usb_frame()[..]].concat(), 60)),
         (119, [&prism[..], &amsdu].concat()),
         (127, [&he[..], &amsdu].concat()),
         (127, [&eht[..], &amsdu].concat()),
         (192, [&[0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0][..], &[0; 20], &amsdu].concat()),
         (113, [&[0, 0, 3, 0x23, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4][..], &radiotap].concat()),
     ]
+}
+
+/// A frame that USB decoding can prove: with an IPv4 checksum.
+fn usb_frame() -> Vec<u8> {
+    let options = [&TIMESTAMPS[..], &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 1, 0, 0, 0, 2, 0]].concat();
+    let mut packet = ipv4(6, &tcp(&options, b"payload"));
+    super::usb_net::tests::set_checksum(&mut packet);
+    ethernet(0x0800, &packet)
+}
+
+fn rndis_header(frame: usize) -> Vec<u8> {
+    [1, 44 + frame as u32, 36, frame as u32, 0, 0, 0, 0, 0, 0, 0].iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
 /// What must hold of anything found, however broken its record.
@@ -59,7 +73,7 @@ fn check(found: &Found, data: &[u8], wire: u32) -> Result<(), TestCaseError> {
         prop_assert!(p.rate_mbps.is_none_or(|r| r.is_finite() && r > 0.0));
         prop_assert!(p.streams.is_none_or(|n| (1..=16).contains(&n)));
     }
-    prop_assert!(packets.len() <= limits::AMSDU_SUBFRAMES);
+    prop_assert!(packets.len() <= limits::AMSDU_SUBFRAMES.max(limits::USB_DATAGRAMS));
     for p in packets {
         prop_assert_eq!((p.number, p.wire_bytes, p.captured_bytes as usize), (1, wire, data.len()));
         prop_assert!(p.payload_bytes.is_none_or(|n| n <= wire.max(p.captured_bytes)));

@@ -65,7 +65,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 }
 
 /// Whether the header's checksum is right (RFC 1071); its length is a multiple of four.
-fn checksum_holds(header: &[u8]) -> bool {
+pub(super) fn checksum_holds(header: &[u8]) -> bool {
     let sum: u32 = header.chunks_exact(2).map(|b| u32::from(u16::from_be_bytes([b[0], b[1]]))).sum();
     let folded = (sum >> 16) + (sum & 0xffff);
     (folded >> 16) + (folded & 0xffff) == 0xffff

@@ -3,11 +3,14 @@
 //! One protocol a file. Each decoder takes what is left of the record and answers whether there is a row.
 
 mod avs;
+pub mod beacon;
+pub mod block_ack;
 mod decoder;
 mod dot11;
 mod elements;
 mod ethernet;
 mod fcs;
+mod fragments;
 mod gre;
 mod heard;
 #[cfg(test)]
@@ -30,15 +33,22 @@ mod tcp;
 #[cfg(test)]
 mod testing;
 mod udp;
+mod usb;
+mod usb_net;
+mod usbmon;
+mod usbpcap;
 mod view;
 
 use crate::container::Record;
+use crate::crypto::keys::Keys;
+use crate::crypto::Crypto;
 use crate::frame::Frame;
-use crate::notes::Notes;
+use crate::notes::{NoteKind, Notes};
 use crate::packet::{Layer, Packet, Stop};
 use crate::urb::UrbEvent;
 
 use decoder::{Decoder, Found};
+use fragments::Fragments;
 use view::View;
 
 /// LINKTYPE_ values (tcpdump.org/linktypes.html).
@@ -59,10 +69,13 @@ mod link_type {
     pub const IEEE802_11_PRISM: u16 = 119;
     pub const IEEE802_11_RADIOTAP: u16 = 127;
     pub const IEEE802_11_AVS: u16 = 163;
+    pub const USB_LINUX: u16 = 189;
     pub const PPI: u16 = 192;
     pub const PPP_WITH_DIR: u16 = 204;
+    pub const USB_LINUX_MMAPPED: u16 = 220;
     pub const IPV4: u16 = 228;
     pub const IPV6: u16 = 229;
+    pub const USBPCAP: u16 = 249;
     pub const LINUX_SLL2: u16 = 276;
 }
 
@@ -72,8 +85,8 @@ pub trait Sink {
     fn packet(&mut self, packet: &Packet);
 
     /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
-    /// without the FCS.
-    fn frame(&mut self, _frame: &Frame, _body: &[u8]) {}
+    /// without the FCS. The sink fills in what it knows of the frame's time.
+    fn frame(&mut self, _frame: &mut Frame, _body: &[u8]) {}
 
     /// The USB record, after its packets.
     fn urb(&mut self, _event: &UrbEvent) {}
@@ -87,9 +100,29 @@ impl<F: FnMut(&Packet)> Sink for F {
 }
 
 /// What decoding remembers from record to record.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct State {
+    usb: usb_net::State,
     interfaces: interfaces::Interfaces,
+    crypto: Crypto,
+    fragments: Fragments,
+}
+
+impl State {
+    /// With keys for protected frames.
+    pub fn new(keys: Keys) -> State {
+        State { crypto: Crypto::new(keys), ..State::default() }
+    }
+
+    /// What only the records together tell.
+    pub fn notes(&self) -> Notes {
+        let mut notes = self.crypto.notes();
+        match self.fragments.unfinished() {
+            0 => {}
+            n => notes.add_many(NoteKind::WlanFragment, n, 0, 0),
+        }
+        notes
+    }
 }
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
@@ -137,6 +170,9 @@ fn decoder_of(link_type: u16) -> Option<LinkDecoder> {
         link_type::IEEE802_11_PRISM => prism::prism,
         link_type::IEEE802_11_AVS => avs::avs,
         link_type::PPI => ppi::ppi,
+        link_type::USB_LINUX => usbmon::short,
+        link_type::USB_LINUX_MMAPPED => usbmon::long,
+        link_type::USBPCAP => usbpcap::usbpcap,
         _ => return None,
     })
 }

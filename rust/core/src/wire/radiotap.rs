@@ -142,28 +142,29 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
     };
 }
 
-/// radiotap.org/fields/timestamp. The TSFT, where there is one, is the clock; this one may be another.
+/// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, with the instant that it names.
 fn timestamp(heard: &mut Heard, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
-    if heard.radio.tsf_us.is_some() {
-        return;
-    }
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
-    let us = match unit & 0x0f {
-        0 => stamp.checked_mul(1000),
-        1 => Some(stamp),
+    let stamp_ns = match unit & 0x0f {
+        0 => stamp.checked_mul(1_000_000),
+        1 => stamp.checked_mul(1000),
         // radiotap.org numbers nanoseconds 2, Linux's header 3.
-        2 | 3 => Some(stamp / 1000),
+        2 | 3 => Some(stamp),
         _ => None,
     };
-    heard.radio.tsf_us = us.and_then(|us| heard.tsf(us));
     let at = match unit >> 4 {
         0 => Some(StampAt::MpduStart),
         1 => Some(StampAt::PpduStart),
         2 => Some(StampAt::PpduEnd),
         _ => None,
     };
-    heard.radio.stamp_at = at.filter(|_| heard.radio.tsf_us.is_some());
+    heard.radio.stamp_ns = stamp_ns;
+    heard.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
+    if heard.radio.tsf_us.is_none() {
+        // Without a TSFT it is the only clock.
+        heard.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
+    }
 }
 
 /// radiotap.org/fields/L-SIG.
@@ -260,10 +261,10 @@ mod tests {
         assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
         assert_eq!(of(0xf2, 1), (Some(4), None));
         assert_eq!(of(0x2f, 0), (None, None));
-        // The TSFT before it is the clock.
+        // Beside a TSFT it is a clock of its own.
         let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
         let r = radio(&[1 | 1 << 22], &both);
-        assert_eq!((r.tsf_us, r.stamp_at), (Some(5), None));
+        assert_eq!((r.tsf_us, r.stamp_ns, r.stamp_at), (Some(5), Some(9000), Some(StampAt::PpduEnd)));
     }
 
     #[test]

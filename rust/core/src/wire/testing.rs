@@ -20,7 +20,7 @@ impl Sink for Found {
         self.packets.push(*packet);
     }
 
-    fn frame(&mut self, frame: &Frame, body: &[u8]) {
+    fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
         self.frames.push((*frame, body.to_vec()));
     }
 }
@@ -36,6 +36,7 @@ pub fn record(link_type: u16, data: &[u8], wire: usize) -> Record<'_> {
         fcs_bytes: None,
         outgoing: None,
         offset: 24,
+        radio: None,
     }
 }
 

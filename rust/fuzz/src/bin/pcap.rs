@@ -3,7 +3,5 @@
 use wlanlens_fuzz::{read_container, run, seeds, Options};
 
 fn main() {
-    run("pcap", &Options::parse(), seeds::pcap(), |input, _| {
-        read_container(input)
-    });
+    run("pcap", &Options::parse(), seeds::pcap(), |input, _| read_container(input));
 }

@@ -3,7 +3,5 @@
 use wlanlens_fuzz::{read_container, run, seeds, Options};
 
 fn main() {
-    run("pcapng", &Options::parse(), seeds::pcapng(), |input, _| {
-        read_container(input)
-    });
+    run("pcapng", &Options::parse(), seeds::pcapng(), |input, _| read_container(input));
 }

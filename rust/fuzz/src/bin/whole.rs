@@ -8,6 +8,9 @@ fn main() {
         seeds::pcapng(),
         seeds::packed(),
         seeds::connections(),
+        seeds::sniffer::netxrays(),
+        seeds::sniffer::dos_files(),
+        seeds::sniffer::usbmon_text(),
     ]
     .concat();
     run("whole", &Options::parse(), all, |input, rng| {

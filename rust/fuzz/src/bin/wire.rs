@@ -2,6 +2,7 @@
 
 use wlanlens_core::container::Record;
 use wlanlens_core::notes::Notes;
+use wlanlens_core::packet::Packet;
 use wlanlens_core::wire;
 use wlanlens_fuzz::{rng::Rng, run, seeds, Options};
 
@@ -12,7 +13,10 @@ fn main() {
         Some(t) => vec![t],
         None => all.filter(|t| wire::supported(*t)).collect(),
     };
-    let frames: Vec<Vec<u8>> = seeds::frames().into_iter().map(|f| f.1.concat()).collect();
+    let mut frames: Vec<Vec<u8>> = seeds::frames().into_iter().map(|f| f.1.concat()).collect();
+    for records in [seeds::air::records(), seeds::usb::records()] {
+        frames.extend(records.into_iter().flat_map(|r| r.1));
+    }
     run("wire", &options, frames, |input, rng| {
         // Any frame to any decoder: a header of one is the noise of another.
         for link_type in &types {
@@ -36,12 +40,10 @@ fn decode(link_type: u16, data: &[u8], rng: &mut Rng) {
         fcs_bytes: [None, Some(0), Some(4), Some(255)][rng.below(4)],
         outgoing: None,
         offset: 0,
+        radio: None,
     };
     let mut notes = Notes::default();
     let mut packets = 0;
     wire::decode(&record, 1, &mut wire::State::default(), &mut notes, &mut |_: &Packet| packets += 1);
-    assert!(
-        packets <= data.len().max(1),
-        "every packet has a header in the record"
-    );
+    assert!(packets <= data.len().max(1), "every packet has a header in the record");
 }

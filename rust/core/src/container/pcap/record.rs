@@ -1,6 +1,7 @@
 //! The record header of pcap and what can be told from it alone.
 
 use super::header::{FileHeader, Lengths};
+use crate::container::resync::Framing;
 use crate::limits;
 
 /// Bytes of the standard record header.
@@ -73,29 +74,6 @@ impl Layout {
         RecordHeader { seconds: word(0), fraction: word(4), captured, wire }
     }
 
-    /// Parse the header at `at` in `data`, if it is all there.
-    pub fn parse_at(&self, data: &[u8], at: usize) -> Option<RecordHeader> {
-        let bytes = data.get(at..at.checked_add(self.header)?)?;
-        Some(self.parse(bytes.first_chunk()?))
-    }
-
-    /// Where the record after the one at `at` begins.
-    pub fn next(&self, at: usize, header: &RecordHeader) -> usize {
-        at.saturating_add(self.header).saturating_add(header.captured as usize)
-    }
-
-    /// Whether a header can be that of a packet; `near` are the seconds of a trusted neighbour.
-    ///
-    /// Strict, for finding records among noise: a sound record may fail it.
-    pub fn plausible(&self, h: &RecordHeader, near: Option<u32>) -> bool {
-        h.captured > 0
-            && h.captured <= self.cap.min(limits::RECORD_BYTES as u32)
-            && h.captured <= h.wire
-            && h.wire <= limits::WIRE_BYTES
-            && h.fraction < self.fraction_limit
-            && near.is_none_or(|s| s.abs_diff(h.seconds) <= NEAR_SECONDS)
-    }
-
     /// Nanoseconds since 1970; None for a fraction of two seconds or more.
     ///
     /// A fraction between one and two seconds is a carry that the writer forgot (aireplay-ng does).
@@ -114,5 +92,32 @@ impl Layout {
     }
 }
 
-/// How far a record found after damage may lie from the last sound one: 30 days.
-const NEAR_SECONDS: u32 = 30 * 86_400;
+impl Framing for Layout {
+    type Header = RecordHeader;
+
+    fn header_bytes(&self) -> usize {
+        self.header
+    }
+
+    fn parse_at(&self, data: &[u8], at: usize) -> Option<RecordHeader> {
+        let bytes = data.get(at..at.checked_add(self.header)?)?;
+        Some(self.parse(bytes.first_chunk()?))
+    }
+
+    fn next(&self, at: usize, header: &RecordHeader) -> usize {
+        at.saturating_add(self.header).saturating_add(header.captured as usize)
+    }
+
+    fn clock(&self, header: &RecordHeader) -> i64 {
+        i64::from(header.seconds)
+    }
+
+    fn plausible(&self, h: &RecordHeader, near: Option<i64>) -> bool {
+        h.captured > 0
+            && h.captured <= self.cap.min(limits::RECORD_BYTES as u32)
+            && h.captured <= h.wire
+            && h.wire <= limits::WIRE_BYTES
+            && h.fraction < self.fraction_limit
+            && near.is_none_or(|s| s.abs_diff(i64::from(h.seconds)) <= limits::NEAR_SECONDS)
+    }
+}

@@ -347,6 +347,7 @@ impl NgSource {
                 fcs_bytes: said.fcs_bytes.or(tap.fcs_bytes),
                 outgoing: said.outgoing,
                 offset: place.offset,
+                radio: None,
             },
         }))
     }

@@ -49,6 +49,7 @@ pub(super) fn eht(ppdu: &mut Ppdu, v: View<'_>) {
     if knows(0x0000_0010) {
         ppdu.ltf_symbols = he::ltf_symbols((data0 >> 11 & 7) as u8);
     }
+    ppdu.pe_disambiguity = knows(0x0000_0080).then_some(data0 & 0x0002_0000 != 0);
     if knows(0x0040_0000) {
         ppdu.ru_tones = tones(data1 & 0x1f);
     }

@@ -51,6 +51,12 @@ pub(super) fn he(heard: &mut Heard, v: View<'_>) {
     ppdu.guard_ns = if knows2(0x0002) { guard_ns((data5 >> 4) as u8) } else { None };
     ppdu.ltf_size = if knows2(0x0002) { ltf_size((data5 >> 6) as u8) } else { None };
     ppdu.ltf_symbols = if knows2(0x0004) { ltf_symbols((data5 >> 8 & 7) as u8) } else { None };
+    ppdu.pe_disambiguity = knows2(0x0020).then_some(data5 & 0x8000 != 0);
+    ppdu.midamble_symbols = match (knows1(0x8000), data6 & 0x0010 != 0, knows2(0x0080)) {
+        (true, false, _) => Some(0),
+        (true, true, true) => Some(if data6 & 0x8000 != 0 { 20 } else { 10 }),
+        _ => None,
+    };
 }
 
 /// Width of the PPDU and tones of the user's resource unit, by the code of "data bandwidth/RU allocation".
@@ -72,12 +78,30 @@ pub(super) fn he_mu(ppdu: &mut Ppdu, v: View<'_>) {
     if flags2 & 0x0004 != 0 {
         ppdu.width_mhz = Some(20 << (flags2 & 3));
     }
-    // Without SIG-B compression the count is of symbols, and its last code means 16 or more (Table 27-20).
+    // Without SIG-B compression the count is of symbols, and its last code means 16 or more (Table 27-20); with it, of
+    // users.
     let compression = (flags1 & 0x4000 != 0).then_some(flags2 & 0x0008 != 0);
     let count = (flags2 >> 4 & 0xf) as u8;
-    if compression == Some(false) && flags1 & 0x8000 != 0 && count < 15 {
-        ppdu.sig_symbols = Some(count + 1);
+    match compression {
+        Some(false) if flags1 & 0x8000 != 0 && count < 15 => ppdu.sig_symbols = Some(count + 1),
+        Some(true) if flags1 & 0x8000 != 0 => {
+            ppdu.users = Some(count + 1);
+            let mcs = (flags1 & 0x0010 != 0).then_some(flags1 & 0x000f);
+            let dcm = (flags1 & 0x0040 != 0).then_some(flags1 & 0x0020 != 0);
+            ppdu.sig_symbols =
+                mcs.zip(dcm).and_then(|(mcs, dcm)| compressed_sig_b(count + 1, mcs, dcm, ppdu.width_mhz?));
+        }
+        _ => {}
     }
+}
+
+/// Symbols of a compressed HE-SIG-B, which has no common field: 21 bits a user, and 10 of CRC and tail for every two
+/// (clause 27.3.11.8.3). From 40 MHz on two content channels share the users.
+fn compressed_sig_b(users: u8, mcs: u16, dcm: bool, width_mhz: u16) -> Option<u8> {
+    const BITS: [u32; 6] = [26, 52, 78, 104, 156, 208];
+    let bits = *BITS.get(usize::from(mcs))? / if dcm { 2 } else { 1 };
+    let users = u32::from(users).div_ceil(if width_mhz > 20 { 2 } else { 1 });
+    u8::try_from((21 * users + 10 * users.div_ceil(2)).div_ceil(bits)).ok()
 }
 
 /// The rate, once every field has been read.

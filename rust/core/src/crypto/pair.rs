@@ -1,0 +1,83 @@
+//! What is known of one station at one access point: nonces on their way, verified sessions.
+
+use std::collections::VecDeque;
+
+use crate::frame::Mac;
+use crate::limits;
+
+use super::elements::Suites;
+use super::keys::Pmk;
+use super::session::{Second, Session};
+
+#[derive(Default)]
+pub(super) struct Pair {
+    /// Nonces of the authenticator, newest first.
+    anonces: VecDeque<[u8; 32]>,
+    /// Messages of the supplicant, newest first.
+    seconds: VecDeque<Second>,
+    /// Newest first; frames still under an older key follow a rekeying.
+    pub sessions: Vec<Box<Session>>,
+    /// As the station chose.
+    pub suites: Option<Suites>,
+    /// A whole handshake met keys, and none fits.
+    pub unfit: bool,
+    /// A whole handshake waits for the network's name.
+    pub nameless: bool,
+}
+
+impl Pair {
+    /// Remember a nonce of the authenticator; whether it is news.
+    pub fn hear_anonce(&mut self, nonce: [u8; 32]) -> bool {
+        let news = !self.anonces.contains(&nonce);
+        if news {
+            self.anonces.push_front(nonce);
+            self.anonces.truncate(limits::NONCES);
+        }
+        news
+    }
+
+    /// Remember a message of the supplicant; whether it is news.
+    pub fn hear_second(&mut self, second: Second) -> bool {
+        if self.seconds.iter().any(|s| s.mic == second.mic) {
+            return false;
+        }
+        self.suites = second.suites.or(self.suites);
+        self.seconds.push_front(second);
+        self.seconds.truncate(limits::NONCES);
+        true
+    }
+
+    /// Whether both sides of a handshake were heard.
+    pub fn is_whole(&self) -> bool {
+        !self.anonces.is_empty() && !self.seconds.is_empty()
+    }
+
+    /// Try PMKs on what was heard; `trials` is what may still be spent. A message that is proved leaves the list.
+    pub fn try_all(&mut self, aa: &Mac, spa: &Mac, pmks: &[Pmk], trials: &mut u64) {
+        let Pair { anonces, seconds, sessions, .. } = self;
+        let mut found = None;
+        'all: for (i, second) in seconds.iter().enumerate() {
+            for anonce in anonces.iter() {
+                for pmk in pmks {
+                    if *trials == 0 {
+                        return;
+                    }
+                    *trials -= 1;
+                    if let Some(session) = Session::verified(pmk, aa, spa, anonce, second) {
+                        found = Some((i, session));
+                        break 'all;
+                    }
+                }
+            }
+        }
+        self.unfit = found.is_none() && sessions.is_empty();
+        if let Some((i, session)) = found {
+            seconds.remove(i);
+            // A message sent again proves the same keys again.
+            if !sessions.iter().any(|s| s.anonce == session.anonce && s.snonce == session.snonce) {
+                sessions.insert(0, Box::new(session));
+                sessions.truncate(limits::SESSIONS);
+            }
+        }
+    }
+}

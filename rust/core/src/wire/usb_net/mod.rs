@@ -1,0 +1,254 @@
+//! IP packets in the bulk transfers of network adapters.
+//!
+//! A framing is believed for an endpoint once a transfer fits it to its end and holds an IP header that proves it: the
+//! descriptors that would name the device's class are often sent before a capture begins.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::limits;
+use crate::notes::NoteKind;
+use crate::urb::{Framing, UrbEvent};
+
+use super::decoder::{Decoder, Found};
+use super::view::View;
+use super::{ethernet, ip, llc};
+
+mod asix;
+mod ncm;
+mod prism2;
+mod proof;
+mod qmap;
+mod realtek;
+mod rndis;
+mod search;
+#[cfg(test)]
+pub(super) mod tests;
+
+/// What begins at a place of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ethernet,
+    Llc,
+    Ip,
+}
+
+/// A frame in a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Piece {
+    kind: Kind,
+    at: usize,
+    bytes: usize,
+}
+
+impl Piece {
+    /// The frame's bytes; it may go on in the next transfer.
+    fn of(self, v: View<'_>) -> View<'_> {
+        View::new(v.skip(self.at).clip(self.bytes).data(), self.bytes)
+    }
+}
+
+/// What is known of an endpoint.
+#[derive(Debug, Clone, Copy, Default)]
+struct Endpoint {
+    framing: Option<Framing>,
+    /// Bytes of a frame that the next transfer begins with.
+    carry: usize,
+}
+
+/// What is remembered from transfer to transfer.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Byte order of the latest usbmon header.
+    pub big_endian: bool,
+    endpoints: FxHashMap<u64, Endpoint>,
+    /// Devices that speak the bulk-only mass storage protocol: what looks like a packet there is a file's.
+    storage: FxHashSet<u64>,
+    /// Kept for its memory.
+    pieces: Vec<Piece>,
+}
+
+/// Framings in the order in which they are tried: those with a signature first, that of no header last.
+const CANDIDATES: [Framing; 9] = [
+    Framing::Ncm,
+    Framing::Rndis,
+    Framing::Asix,
+    Framing::Prism2,
+    Framing::R8152,
+    Framing::Ax88179,
+    Framing::Qmap,
+    Framing::Ethernet,
+    Framing::Ip,
+];
+
+/// Hand out the IP packets of a bulk transfer, and say in `e` how many there were and how they were framed.
+pub(super) fn packets(d: &mut Decoder<'_>, e: &mut UrbEvent, v: View<'_>) {
+    let device = u64::from(e.interface) << 32 | u64::from(e.bus) << 16 | u64::from(e.device);
+    if is_storage(&mut d.state.usb, device, v, e.is_in) {
+        return;
+    }
+    let key = device << 5 | u64::from(e.endpoint) << 1 | u64::from(e.is_in);
+    let known = d.state.usb.endpoints.get(&key).copied().unwrap_or_default();
+    let mut pieces = std::mem::take(&mut d.state.usb.pieces);
+    pieces.clear();
+    let found = find(known, v, e.is_in, &mut pieces);
+    let now = found.unwrap_or(Endpoint { carry: 0, ..known });
+    if now.framing != known.framing || now.carry != known.carry {
+        remember(&mut d.state.usb, key, now);
+    }
+    if now.carry > 0 && known.carry == 0 {
+        d.note(NoteKind::UsbFrameSplit);
+    }
+    if !pieces.is_empty() {
+        e.packets = hand_out(d, v, &pieces, !e.is_in);
+        e.framing = now.framing.filter(|_| e.packets > 0);
+    }
+    d.state.usb.pieces = pieces;
+}
+
+fn hand_out(d: &mut Decoder<'_>, v: View<'_>, pieces: &[Piece], outgoing: bool) -> u16 {
+    let mut start = d.packet;
+    start.outgoing = Some(outgoing);
+    let mut rows = 0u16;
+    for piece in pieces {
+        let frame = piece.of(v);
+        if frame.data().is_empty() {
+            d.note(NoteKind::SnaplenCut);
+            break;
+        }
+        d.restart(start);
+        d.ip_packet = false;
+        let found: Found = match piece.kind {
+            Kind::Ethernet => ethernet::ethernet(d, frame),
+            Kind::Llc => llc::llc(d, frame),
+            Kind::Ip => ip::ip(d, frame),
+        };
+        d.finish(found);
+        rows = rows.saturating_add(u16::from(d.ip_packet));
+    }
+    d.restart(start);
+    rows
+}
+
+/// Bulk-only mass storage marks its commands and answers (USB Mass Storage Bulk-Only section 5).
+fn is_storage(state: &mut State, device: u64, v: View<'_>, is_in: bool) -> bool {
+    let marked = match (v.array(0), is_in) {
+        (Some([b'U', b'S', b'B', b'C']), false) => v.wire() == 31,
+        (Some([b'U', b'S', b'B', b'S']), true) => v.wire() == 13,
+        _ => false,
+    };
+    if marked && !state.storage.contains(&device) {
+        if state.storage.len() >= limits::USB_FRAMINGS {
+            state.storage.clear();
+        }
+        state.storage.insert(device);
+    }
+    marked || (!state.storage.is_empty() && state.storage.contains(&device))
+}
+
+fn remember(state: &mut State, key: u64, endpoint: Endpoint) {
+    if state.endpoints.len() >= limits::USB_FRAMINGS && !state.endpoints.contains_key(&key) {
+        state.endpoints.clear();
+    }
+    state.endpoints.insert(key, endpoint);
+}
+
+/// Take a transfer to pieces, and say by which framing; None: no packet can be proved in it.
+fn find(known: Endpoint, v: View<'_>, is_in: bool, pieces: &mut Vec<Piece>) -> Option<Endpoint> {
+    if let Some(framing) = known.framing {
+        // What should have gone on may not have been captured.
+        let carries = [known.carry, 0];
+        for carry in &carries[usize::from(known.carry == 0)..] {
+            pieces.clear();
+            let fits = split(framing, v, is_in, *carry, pieces)
+                .filter(|_| !is_loose(framing) || pieces.iter().all(|p| looks_like(*p, v)));
+            if let Some(carry) = fits {
+                return Some(Endpoint { framing: Some(framing), carry });
+            }
+        }
+    }
+    for framing in CANDIDATES {
+        pieces.clear();
+        let Some(carry) = split(framing, v, is_in, 0, pieces) else {
+            continue;
+        };
+        if pieces.iter().any(|p| proof::proves(p.kind, p.of(v))) {
+            let framing = if framing == Framing::Ncm && pieces.iter().all(|p| p.kind == Kind::Ip) {
+                Framing::Mbim
+            } else {
+                framing
+            };
+            return Some(Endpoint { framing: Some(framing), carry });
+        }
+    }
+    pieces.clear();
+    if is_continuation(known, v) {
+        return Some(Endpoint { carry: known.carry.saturating_sub(v.wire()), ..known });
+    }
+    search::search(v, pieces);
+    // What is known of the endpoint is worth more than one find.
+    (!pieces.is_empty()).then_some(Endpoint { framing: known.framing.or(Some(Framing::Found)), carry: 0 })
+}
+
+fn is_continuation(known: Endpoint, v: View<'_>) -> bool {
+    known.carry > 0 && v.wire() <= known.carry.saturating_add(limits::USB_SEARCH_BYTES)
+}
+
+/// Framings without a header of their own: any transfer fits them.
+fn is_loose(framing: Framing) -> bool {
+    matches!(framing, Framing::Ethernet | Framing::Ip)
+}
+
+/// Whether a frame of an endpoint known for such frames is one again.
+fn looks_like(p: Piece, v: View<'_>) -> bool {
+    let frame = p.of(v);
+    match p.kind {
+        Kind::Ip => matches!(frame.u8(0).map(|b| b >> 4), Some(4 | 6)),
+        Kind::Ethernet => match (frame.be16(12), frame.u8(14).map(|b| b >> 4)) {
+            (Some(0x0800), version) => version == Some(4),
+            (Some(0x86dd), version) => version == Some(6),
+            (Some(kind), _) => matches!(kind, 0x0806 | 0x8100 | 0x88a8 | 0x8847 | 0x8864),
+            _ => false,
+        },
+        Kind::Llc => true,
+    }
+}
+
+/// Take a transfer to pieces by one framing: how many bytes of its last frame the next transfer holds, or None when it
+/// does not fit. `carry`: so many bytes at its begin belong to a frame before.
+fn split(framing: Framing, v: View<'_>, is_in: bool, carry: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
+    match framing {
+        Framing::Asix => return asix::ax88772(v, carry, pieces),
+        _ if carry > 0 => return None,
+        Framing::Ethernet => return whole(Kind::Ethernet, v, pieces),
+        Framing::Ip => return whole(Kind::Ip, v, pieces),
+        Framing::Ncm | Framing::Mbim => ncm::blocks(v, pieces),
+        Framing::Rndis => rndis::messages(v, pieces),
+        Framing::Ax88179 if is_in => asix::ax88179_in(v, pieces),
+        Framing::Ax88179 => asix::ax88179_out(v, pieces),
+        Framing::R8152 if is_in => realtek::received(v, pieces),
+        Framing::R8152 => realtek::sent(v, pieces),
+        Framing::Prism2 => prism2::frame(v, pieces),
+        Framing::Qmap => qmap::packets(v, pieces),
+        Framing::Found => {
+            search::search(v, pieces);
+            (!pieces.is_empty()).then_some(())
+        }
+    }
+    .map(|()| 0)
+}
+
+/// The transfer is one frame, which goes on in the next one where its IP header says so.
+fn whole(kind: Kind, v: View<'_>, pieces: &mut Vec<Piece>) -> Option<usize> {
+    let bytes = proof::frame_bytes(kind, v).unwrap_or(0).max(v.wire());
+    pieces.push(Piece { kind, at: 0, bytes });
+    Some(bytes - v.wire())
+}
+
+/// Add a frame; false when there are too many.
+fn add(pieces: &mut Vec<Piece>, kind: Kind, at: usize, bytes: usize) -> bool {
+    let room = pieces.len() < limits::USB_DATAGRAMS;
+    if room {
+        pieces.push(Piece { kind, at, bytes });
+    }
+    room
+}

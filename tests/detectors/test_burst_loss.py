@@ -1,0 +1,55 @@
+"""burst_loss: bad frames in bursts, against independent errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.detectors import changed, worlds
+from tests.detectors.air import SUBJECT_AB
+from tests.detectors.made import run
+
+CODE = "burst_loss"
+
+
+def test_numbers_are_those_of_the_study() -> None:
+    """FER, mean and longest burst, lost packets: counted by hand over the sender's frames."""
+    made = worlds.made("Gilbert 2.4", 3)
+    finding = next(f for f in run(CODE, made.trace())[0] if f.subject == SUBJECT_AB)
+    bad: list[bool] = []
+    lost: list[bool] = []
+    for m in sorted((m for m in made.msdus if m.kind == "data"), key=lambda m: m.packets[0]):
+        bad += [True] * (m.attempts - 1) + [m.outcome == "dropped"]
+        lost.append(m.outcome == "dropped")
+    values = finding.values
+    assert values["fer_share"] == pytest.approx(np.mean(bad), abs=1e-9)
+    assert values["packet_loss_share"] == pytest.approx(np.mean(lost), abs=1e-9)
+    for flags, mean, longest in (
+        (bad, "mean_burst_packets", "longest_burst_count"),
+        (lost, "mean_lost_burst_packets", "longest_lost_burst_count"),
+    ):
+        runs = [len(run) for run in "".join("x" if f else " " for f in flags).split()]
+        assert values[mean] == pytest.approx(np.mean(runs))
+        assert values[longest] == max(runs)
+    assert values["bad_to_good_share"] == pytest.approx(1 / float(values["mean_burst_packets"]))
+
+
+def test_a_dead_link_shows_in_its_lost_packets() -> None:
+    """A receiver that is gone for seconds: every frame fails, so that within that time nothing is bursty."""
+    world = worlds.fast(lambda rate, t, n: 0.0 if 4 < t < 8 else 0.995, limit=8, udp=True)  # noqa: ARG005
+    finding = next(f for f in run(CODE, worlds.Air(world, 3).trace())[0] if f.subject == SUBJECT_AB)
+    assert int(finding.values["longest_lost_burst_count"]) > 20
+    assert 1.0 < finding.cost_s < 4.0
+
+
+def test_missed_attempts_are_undecided() -> None:
+    made = worlds.made("independent, very deaf", 3).trace()
+    found, undecided = run(CODE, made)
+    assert not found
+    assert len(undecided) == 1
+
+
+def test_frames_of_one_a_mpdu_are_one_trial() -> None:
+    """Sixteen MPDUs that die together are one bad frame, not a burst."""
+    made = changed.aggregated(16, lost=np.random.default_rng(3).random(400) < 0.1)
+    assert run(CODE, made) == ([], [])

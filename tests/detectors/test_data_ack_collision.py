@@ -1,0 +1,55 @@
+"""data_ack_collision: TCP data and TCP ACKs of one link that tie in their backoff."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.detectors import changed, worlds
+from tests.detectors.air import SUBJECT_AB, World
+from tests.detectors.made import run
+
+CODE = "data_ack_collision"
+
+
+@pytest.mark.parametrize("world", ["collisions", "collisions heard"])
+def test_counts_the_ties(world: str) -> None:
+    made = worlds.made(world, 3)
+    (finding,), _ = run(CODE, made.trace())
+    assert finding.subject == SUBJECT_AB
+    ties = made.ties
+    assert finding.values["pairs_count"] == pytest.approx(ties, rel=0.15)
+    # What a tie takes of the air is its longer frame; what chance would pair anyway is not charged.
+    assert 0.6 < finding.cost_s / (ties * 1.309e-3) <= 1.05
+    assert float(finding.values["p_value_share"]) < 1e-9
+    assert finding.values["udp_retry_share"] == "no UDP"
+
+
+def test_heard_ties_are_known_as_such() -> None:
+    (finding,), _ = run(CODE, worlds.trace("collisions heard", 3))
+    assert finding.values["pairs_heard_count"] == finding.values["pairs_count"]
+    (finding,), _ = run(CODE, worlds.trace("collisions", 3))
+    assert finding.values["pairs_heard_count"] == 0
+
+
+def test_encrypted_is_undecided() -> None:
+    made = worlds.made("collisions", 3).trace()
+    table = made.table("exchanges")
+    hidden = changed.encrypted(table)
+    found, (undecided,) = run(CODE, changed.replaced(made, exchanges=hidden))
+    assert not found
+    assert "encrypted" in undecided.sentence
+
+
+def test_udp_with_the_same_retries_speaks_against_it() -> None:
+    """Errors that hit UDP just as often are the channel's, however they fall on TCP."""
+    made = worlds.made("collisions", 3).trace()
+    beside = worlds.made("UDP, poor", 4).trace()
+    assert run(CODE, changed.beside(made, beside)) == ([], [])
+    (finding,), _ = run(CODE, changed.beside(made, worlds.made("UDP", 4).trace()))
+    assert 0.003 < float(finding.values["udp_retry_share"]) < 0.012
+    assert 0.03 < float(finding.values["excess_share"]) < 0.05
+
+
+def test_a_short_capture_says_nothing() -> None:
+    world = worlds.WORLDS["collisions"](3)
+    assert run(CODE, worlds.Air(World(**{**vars(world), "seconds": 0.2}), 3).trace()) == ([], [])

@@ -1,0 +1,38 @@
+"""stuck_rate: one rate for ever, though more would work."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.detectors import changed, worlds
+from tests.detectors.air import SUBJECT_AB, A, Air, B, Fixed, World
+from tests.detectors.made import run
+
+CODE = "stuck_rate"
+
+
+def test_what_it_costs() -> None:
+    made = worlds.made("stuck", 3)
+    (finding,), _ = run(CODE, made.trace())
+    assert finding.subject == SUBJECT_AB
+    assert finding.values["rate_mbps"] == 2.0
+    assert finding.values["works_mbps"] == 11.0
+    sent = sum(f.size for f in made.frames if f.ta == A)
+    assert finding.cost_s == pytest.approx(sent * 8 / 1e6 * (1 / 2 - 1 / 11), rel=0.01)
+
+
+def test_weak_signal_or_many_retries_explain_it() -> None:
+    for world in (
+        World(20, Fixed(2.0), Fixed(11.0), worlds.FLOOR, signal=lambda t: -80),  # noqa: ARG005
+        World(20, Fixed(2.0), Fixed(11.0), worlds.even(0.85), signal=lambda t: -48, back=worlds.FLOOR),  # noqa: ARG005
+    ):
+        assert run(CODE, Air(world, 3).trace()) == ([], [])
+
+
+def test_unknown_rates_are_undecided() -> None:
+    """Another pair on the channel uses more; whether this one could, nobody says."""
+    other = worlds.made("stuck", 4).trace()
+    one = changed.renamed(worlds.made("single rate", 3).trace(), {A: "02:00:00:00:00:1a", B: "02:00:00:00:00:1b"})
+    found, undecided = run(CODE, changed.beside(other, one))
+    assert [f.subject for f in found] == [SUBJECT_AB]
+    assert [u.count for u in undecided] == [2]

@@ -1,0 +1,107 @@
+"""Bytes that each USB endpoint moved in every frame of 1 ms, and how many transfers were outstanding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.bus import FRAME_NS, Array, Transfers, bulk, outstanding, per_frame
+from wlanlens.plots._figure import escaped, shade
+from wlanlens.plots._palette import LINES
+from wlanlens.plots._reduce import line
+from wlanlens.plots._rows import FlowKey
+from wlanlens.registry import plot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from plotly.graph_objects import Figure
+
+    from wlanlens.finding import Finding
+    from wlanlens.trace import Trace
+
+_COLOURS = [LINES[name][0] for name in ("flight", "ack", "rto", "sack", "window", "data")]
+
+
+@plot("usb_bytes", needs=("urbs",))
+def usb_bytes(
+    trace: Trace,
+    findings: Sequence[Finding] = (),
+    *,
+    capture: str | None = None,
+    flow: int | None = None,  # noqa: ARG001  transfers belong to no flow
+    direction: str | None = None,
+    most_endpoints: int = 6,
+    most_points: int = 20_000,
+) -> Figure:
+    """Bytes completed in each 1 ms frame by bulk endpoint and direction; below, the transfers outstanding.
+
+    The `most_endpoints` endpoints with most bytes are drawn (6: as many colours can be told apart); `direction` "in" or
+    "out" chooses among them. Beyond `most_points` a line keeps the least and the greatest value of each slice of time.
+    Bytes count where their transfer completed, which on a full-speed bus is the end of a frame.
+    """
+    from plotly.subplots import make_subplots
+
+    found = [
+        t
+        for t in bulk(trace.table("urbs"))
+        if capture in (None, t.who.capture) and (direction not in ("in", "out") or t.who.direction == direction)
+    ]
+    shown = sorted(found, key=lambda t: -int(t.size_bytes.sum()))[:most_endpoints]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.7, 0.3])
+    figure.update_layout(title={"text": "USB bytes a millisecond and queue depth"}, template="simple_white")
+    for transfers, colour in zip(shown, _COLOURS * (1 + len(shown) // len(_COLOURS)), strict=False):
+        _draw(figure, transfers, colour, max(1, most_points // 4))
+    figure.update_yaxes(title_text="bytes in 1 ms", rangemode="tozero", exponentformat="SI", row=1, col=1)
+    figure.update_yaxes(title_text="outstanding", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title_text="seconds since the trace's start", row=2, col=1)
+    for name in sorted({t.who.capture for t in shown}):
+        shade(figure, findings, FlowKey(name, -1, ""))
+    return figure
+
+
+def _draw(figure: Figure, transfers: Transfers, colour: str, slices: int) -> None:
+    import plotly.graph_objects as go
+
+    name = escaped(str(transfers.who))
+    frame, size = per_frame(transfers.t_complete_ns, transfers.size_bytes)
+    x, y = _filled(frame, size, slices)
+    look = {"mode": "lines", "legendgroup": name, "name": name, "line": {"color": colour, "width": 1, "shape": "hv"}}
+    hover = "%{x:.3f} s: %{y} bytes<extra></extra>"
+    figure.add_trace(go.Scatter(x=x, y=y, hovertemplate=hover, **look), row=1, col=1)
+    t_ns, depth = outstanding(transfers)
+    at = line(t_ns, depth, slices)
+    hover = "%{x:.6f} s: %{y} outstanding<extra></extra>"
+    figure.add_trace(
+        go.Scatter(x=t_ns[at] / 1e9, y=depth[at], hovertemplate=hover, showlegend=False, **look),
+        row=2,
+        col=1,
+    )
+
+
+def _filled(frame: Array, size: Array, slices: int) -> tuple[NDArray[Any], Array]:
+    """Seconds and bytes of the steps of a line over all frames, those without a byte too."""
+    if not len(frame):
+        return np.zeros(0), np.zeros(0, np.int64)
+    width = max(1, -(-int(frame[-1] - frame[0] + 1) // slices))
+    if width == 1:
+        # A frame without bytes after one with some ends the step; one before it is at zero already.
+        falls = frame + 1
+        falls = falls[~np.isin(falls, frame)]
+        x, y = np.concatenate((frame, falls)), np.concatenate((size, np.zeros(len(falls), np.int64)))
+        order = np.argsort(x, kind="stable")
+        return x[order] * (FRAME_NS / 1e9), y[order]
+    at = (frame - frame[0]) // width
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    most, least = np.maximum.reduceat(size, first), np.minimum.reduceat(size, first)
+    busy = np.diff(np.append(first, len(frame)))
+    least = np.where(busy < width, 0, least)
+    begin = frame[0] + at[first] * width
+    # A slice that is idle altogether has no row: the line falls to zero behind the one before.
+    ends = begin + width
+    falls = ends[~np.isin(ends, begin)]
+    x = np.concatenate((begin, begin + width / 2, falls))
+    y = np.concatenate((most, least, np.zeros(len(falls), np.int64)))
+    order = np.argsort(x, kind="stable")
+    return x[order] * (FRAME_NS / 1e9), y[order]
