@@ -146,23 +146,24 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
 fn timestamp(heard: &mut Heard, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
-    heard.radio.stamp_ns = match unit & 0x0f {
+    let stamp_ns = match unit & 0x0f {
         0 => stamp.checked_mul(1_000_000),
         1 => stamp.checked_mul(1000),
         // radiotap.org numbers nanoseconds 2, Linux's header 3.
         2 | 3 => Some(stamp),
         _ => None,
     };
-    heard.radio.stamp_at = match unit >> 4 {
+    let at = match unit >> 4 {
         0 => Some(StampAt::MpduStart),
         1 => Some(StampAt::PpduStart),
         2 => Some(StampAt::PpduEnd),
         _ => None,
-    }
-    .filter(|_| heard.radio.stamp_ns.is_some());
+    };
+    heard.radio.stamp_ns = stamp_ns;
+    heard.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
     if heard.radio.tsf_us.is_none() {
-        // The only clock there is.
-        heard.radio.tsf_us = heard.radio.stamp_ns.and_then(|t| heard.tsf(t / 1000));
+        // Without a TSFT it is the only clock.
+        heard.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
     }
 }
 
@@ -260,10 +261,10 @@ mod tests {
         assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
         assert_eq!(of(0xf2, 1), (Some(4), None));
         assert_eq!(of(0x2f, 0), (None, None));
-        // The TSFT before it is the clock.
+        // Beside a TSFT it is a clock of its own.
         let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
         let r = radio(&[1 | 1 << 22], &both);
-        assert_eq!((r.tsf_us, r.stamp_at), (Some(5), None));
+        assert_eq!((r.tsf_us, r.stamp_ns, r.stamp_at), (Some(5), Some(9000), Some(StampAt::PpduEnd)));
     }
 
     #[test]
