@@ -98,7 +98,7 @@ def flow(air: Summary, number: int, direction: str) -> str:
             if not ns:
                 return ""
             vain = f", {seconds(wasted_ns)} ({percent(wasted_ns, ns)}) of it in vain" if wasted_ns else ""
-            tries = f"{attempts / exchanges:.2g} attempts each" if exchanges and attempts > exchanges else ""
+            tries = f"{attempts / exchanges:.3g} attempts each" if exchanges and attempts > exchanges else ""
             lost = f"{dropped} of {exchanges} given up" if dropped else ""
             more = "; " + listed([part for part in (tries, lost) if part]) if tries or lost else ""
             return f"Its frames were on the air for {seconds(ns)}{vain}{more}."
