@@ -12,7 +12,8 @@ class Reader:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
-    def info(self) -> dict[str, Any]: ...
+    def info(self) -> dict[str, Any]:
+        """About the file so far; `stamps` of an 802.11 capture: clock, stamp_at, announced, pairs, fitting, residual_us."""
 
 def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
     """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""
