@@ -12,7 +12,8 @@ class Reader:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
-    def info(self) -> dict[str, Any]: ...
+    def info(self) -> dict[str, Any]:
+        """About the file so far; `stamps` of an 802.11 capture: clock, stamp_at, announced, pairs, fitting, residual_us."""
 
 class Simulation:
     """A simulated world, described as JSON (rust/sim/src/config.rs). ValueError: it cannot be."""

@@ -117,8 +117,8 @@ define_table! {
     tsf_us: U64 ? null, "us", "The sniffer's MAC clock when the frame came.";
     ampdu: U32 ? null, "", "Number that all MPDUs of one A-MPDU share; null outside A-MPDUs.";
     amsdu: Bool ? null, "", "The MPDU holds an A-MSDU; null without a QoS field or a body.";
-    airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME; an A-MPDU's preamble is its first MPDU's. Null where metadata is missing.";
-    ifs_us: F64 ? null, "us", "Idle time between the end of the frame before and the start of this one.";
+    airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME, 6 us of signal extension at 2.4 GHz included; an A-MPDU's preamble is its first MPDU's, and a packet extension (HE, EHT) counts only where the capture tells of it. Null where metadata is missing.";
+    ifs_us: F64 ? null, "us", "Idle time between the end of the PPDU before and the start of this one; null inside an A-MPDU and where it is open which instant the stamps name.";
     carries: Enum(CARRIES) ? null, "", "What the frame carries; null where it cannot be read.";
     ip_packet: U64 ? null, "", "Number of the row in `packets` that the frame holds (an A-MSDU: of all its rows).";
     stop: Enum(STOPS) ? null, "", "Why decoding of the MAC header ended early; null when it did not.";
