@@ -5,7 +5,9 @@ from typing import Any
 class Reader:
     """Reads one capture, a batch of tables at a time; path None is standard input."""
 
-    def __init__(self, path: str | None, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...) -> None: ...
+    def __init__(
+        self, path: str | None, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...
+    ) -> None: ...
     def next_batches(self) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:

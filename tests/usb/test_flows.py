@@ -96,7 +96,7 @@ def test_usb_and_ethernet_in_one_file() -> None:
 
 @pytest.mark.parametrize("framing", ["rndis", "prism2"])
 def test_cut_at_every_byte(framing: str, sent: list[made.Packet], tmp_path: Path) -> None:
-    records = made.transfers([[p] for p in sent[:8]], FRAMINGS[framing])
+    records = made.transfers([[p] for p in sent[:3]], FRAMINGS[framing])
     whole = made.pcap(records, 220)
     # Behind the first record: in a file of less the search for a sound one may end anywhere.
     first = 24 + 16 + len(records[0][1])
@@ -107,7 +107,7 @@ def test_cut_at_every_byte(framing: str, sent: list[made.Packet], tmp_path: Path
         rows = capture.table("urbs").num_rows
         assert rows >= before
         before = rows
-    assert capture.table("packets").num_rows == 8
+    assert capture.table("packets").num_rows == 3
 
 
 def test_text_of_usbmon(tmp_path: Path) -> None:
