@@ -85,6 +85,7 @@ def command(
 #: Notes that say why no frame could be decrypted.
 _WHY = (
     "handshake_unfit",
+    "other_network",
     "wrong_wep_key",
     "network_unnamed",
     "before_handshake",

@@ -21,7 +21,10 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
         "The environment variable WLANLENS_KEYS takes the same lines.",
     )
     in_words = click.option(
-        "--key", metavar="KEY", multiple=True, help="One key; others see it in the list of processes. May be given again."
+        "--key",
+        metavar="KEY",
+        multiple=True,
+        help="One key; others see it in the list of processes. May be given again.",
     )
     return in_file(in_words(function))
 

@@ -24,7 +24,7 @@ Or do all of it in one pass, for captures of any size, and get a report::
 
 An analysed directory is read back with `wl.load("sender.wlanlens")`; its tables are Parquet, for anyone to read. Every
 column is documented in the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` names the units
-on a shelf. Findings are scored against known truth by `wl.score(findings, truth)`. Whatever cannot be done raises a
+on a shelf. `wl.simulate("ack_holding", out="dir")` writes captures of a synthetic world; findings are scored against known truth by `wl.score(findings, truth)`. Whatever cannot be done raises a
 `WlanlensError` that says what, where and what to do next.
 """
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from wlanlens.finding import Finding, score
     from wlanlens.judge import detect
     from wlanlens.registry import list_units
+    from wlanlens.scenario import simulate
     from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace, align
 
@@ -59,6 +60,7 @@ _HOME = {
     "load": "analysis",
     "open": "capture",
     "rewrite_report": "analysis",
+    "simulate": "scenario",
     "score": "finding",
 }
 
@@ -78,6 +80,7 @@ __all__ = [
     "open",
     "rewrite_report",
     "score",
+    "simulate",
 ]
 
 

@@ -101,9 +101,7 @@ class Capture:
     def reader(self, **options: Any) -> _core.Reader:
         """A fresh reader at the file's start; errors name the file."""
         try:
-            reader: _core.Reader = call(
-                lambda: _core.Reader(self._source(), keys=self._keys.for_core(), **options)
-            )
+            reader: _core.Reader = call(lambda: _core.Reader(self._source(), keys=self._keys.for_core(), **options))
             return reader
         except WlanlensError as error:
             error.path = printable(self.path)

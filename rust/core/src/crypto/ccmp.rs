@@ -100,44 +100,60 @@ impl BlockSizeUser for Opening<'_> {
 }
 
 impl BlockCipherEncClosure for Opening<'_> {
+    /// CBC-MAC is a chain, each block waiting for the one before; counter blocks fill the wait.
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
         let Opening { header, mic, cut, data, tag } = self;
-        let counter = |i: u16| {
-            let mut block = Block::<B>::default();
-            block[0] = 1;
-            block[1..14].copy_from_slice(&header.nonce);
-            block[14..].copy_from_slice(&i.to_be_bytes());
-            block
+        let block = |flags: u8, last: u16| {
+            let mut bytes = [0; 16];
+            bytes[0] = flags;
+            bytes[1..14].copy_from_slice(&header.nonce);
+            bytes[14..].copy_from_slice(&last.to_be_bytes());
+            bytes
         };
+        let encrypt = |word: u128| {
+            let mut bytes = Array(word.to_ne_bytes());
+            backend.encrypt_block_inplace(&mut bytes);
+            u128::from_ne_bytes(bytes.0)
+        };
+        const COUNTER: u8 = 1;
+        // Flags: additional data, length of the MIC, two bytes for the length of the data.
+        let flags = 0x40 | ((mic as u8 - 2) / 2) << 3 | 1;
+        let mut mac = encrypt(word(&block(flags, data.len() as u16)));
+        for chunk in header.aad.chunks_exact(16) {
+            mac = encrypt(mac ^ word(chunk));
+        }
         let mut i = 1u16;
         let mut parallel = Array::<Block<B>, B::ParBlocksSize>::default();
         for chunk in data.chunks_mut(16 * parallel.len()) {
-            for block in parallel.iter_mut() {
-                *block = counter(i);
+            for counter in parallel.iter_mut() {
+                *counter = Array(block(COUNTER, i));
                 i = i.wrapping_add(1);
             }
             backend.encrypt_par_blocks_inplace(&mut parallel);
-            for (d, k) in chunk.chunks_mut(16).zip(parallel.iter()) {
-                xor(d, k);
+            for (sealed, key) in chunk.chunks_mut(16).zip(parallel.iter()) {
+                let n = sealed.len();
+                let mut plain = (word(sealed) ^ word(key)).to_ne_bytes();
+                plain[n..].fill(0);
+                sealed.copy_from_slice(&plain[..n]);
+                if !cut {
+                    mac = encrypt(mac ^ u128::from_ne_bytes(plain));
+                }
             }
         }
-        if cut {
-            return;
-        }
-        let mut mac = counter(data.len() as u16);
-        // Flags: additional data, length of the MIC, two bytes for the length of the data.
-        mac[0] = 0x40 | ((mic as u8 - 2) / 2) << 3 | 1;
-        backend.encrypt_block_inplace(&mut mac);
-        for chunk in header.aad.chunks(16).chain(data.chunks(16)) {
-            xor(&mut mac, chunk);
-            backend.encrypt_block_inplace(&mut mac);
-        }
-        let mut first = counter(0);
-        backend.encrypt_block_inplace(&mut first);
-        xor(&mut mac, &first);
-        tag.copy_from_slice(&mac);
+        *tag = (mac ^ encrypt(word(&block(COUNTER, 0)))).to_ne_bytes();
     }
+}
+
+/// At most 16 bytes, zeros behind them.
+#[inline(always)]
+fn word(bytes: &[u8]) -> u128 {
+    if let Some(whole) = bytes.first_chunk() {
+        return u128::from_ne_bytes(*whole);
+    }
+    let mut padded = [0; 16];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u128::from_ne_bytes(padded)
 }
 
 /// The body of a frame with this CCMP header and payload.
@@ -158,11 +174,6 @@ pub(super) fn seal<C: BlockCipherEncrypt<BlockSize = U16>>(
     let sealed = data.clone();
     cipher.encrypt_with_backend(Opening { header: &header, mic, cut: false, data: &mut data, tag: &mut tag });
     [&head[..], &sealed, &tag[..mic]].concat()
-}
-
-#[inline(always)]
-fn xor(to: &mut [u8], from: &[u8]) {
-    to.iter_mut().zip(from).for_each(|(a, b)| *a ^= b);
 }
 
 #[cfg(test)]

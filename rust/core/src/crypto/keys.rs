@@ -2,7 +2,7 @@
 //!
 //! Nothing here has a `Debug` of its contents, and no error repeats what was given: a mistyped line may be all secret.
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::limits;
 
@@ -227,16 +227,6 @@ fn field(text: &[u8]) -> Option<(Zeroizing<Vec<u8>>, &[u8])> {
                 rest = behind;
             }
             _ => out.push(c),
-        }
-    }
-}
-
-impl Drop for Keys {
-    fn drop(&mut self) {
-        for key in &mut self.list {
-            if let Key::Passphrase { ssid: Some(ssid), .. } = key {
-                ssid.zeroize();
-            }
         }
     }
 }

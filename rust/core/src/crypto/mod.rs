@@ -30,7 +30,7 @@ use eapol::KeyFrame;
 use elements::{Cipher, Elements, Management, Suites};
 use group::Group;
 use keys::{Key, Keys};
-use pair::Pair;
+use pair::{Pair, Tried};
 use pmks::Pmks;
 use session::Second;
 use temporal::TemporalKey;
@@ -57,6 +57,8 @@ pub enum Unread {
     BeforeHandshake,
     /// A handshake does, but no key that was given fits it.
     WrongKey,
+    /// A handshake does, but the keys given name other networks.
+    OtherNetwork,
     /// A handshake does, but a passphrase without a network's name was given, and the capture does not tell it.
     NoName,
     /// The keys are known, but the frame's integrity check fails.
@@ -77,6 +79,7 @@ impl Unread {
             Unread::NoKey => return None,
             Unread::BeforeHandshake => NoteKind::BeforeHandshake,
             Unread::WrongKey => NoteKind::WrongKey,
+            Unread::OtherNetwork => NoteKind::OtherNetwork,
             Unread::NoName => NoteKind::NetworkUnnamed,
             Unread::Damaged => NoteKind::DecryptionFailed,
             Unread::WrongWepKey => NoteKind::WrongWepKey,
@@ -274,13 +277,8 @@ impl Crypto {
             return;
         }
         let own = self.networks.get(&id.0).map(|n| n.names.as_slice()).unwrap_or_default();
-        let names = if own.is_empty() { &self.names } else { own };
-        let pmks = self.pmks.candidates(&self.keys, names.iter().map(Vec::as_slice));
-        pair.nameless = pmks.is_empty() && names.is_empty();
-        if pmks.is_empty() {
-            return;
-        }
-        pair.try_all(&id.0, &id.1, &pmks, &mut self.trials);
+        let candidates = self.pmks.candidates(&self.keys, own, &self.names);
+        pair.try_all(&id.0, &id.1, &candidates, &mut self.trials);
         self.capped |= self.trials == 0;
     }
 
@@ -289,6 +287,7 @@ impl Crypto {
         let opened = self.try_open(frame, body, wire_bytes, out);
         match opened {
             Ok(_) => self.opened = self.opened.saturating_add(1),
+            Err(_) if frame.fcs_ok == Some(false) => {}
             Err(_) => self.closed = self.closed.saturating_add(1),
         }
         opened
@@ -365,11 +364,14 @@ impl Crypto {
                 Management::Passphrase | Management::Unknown => {}
             }
         }
-        match pair {
-            _ if self.keys.len() == self.wep.len() => Unread::NoKey,
-            Some(p) if p.nameless => Unread::NoName,
-            Some(p) if p.unfit => Unread::WrongKey,
-            _ => Unread::BeforeHandshake,
+        if self.keys.len() == self.wep.len() {
+            return Unread::NoKey;
+        }
+        match pair.map(|p| p.tried) {
+            Some(Tried::Nameless) => Unread::NoName,
+            Some(Tried::Unfit) => Unread::WrongKey,
+            Some(Tried::NotMeant) => Unread::OtherNetwork,
+            Some(Tried::Not | Tried::Fits) | None => Unread::BeforeHandshake,
         }
     }
 
@@ -382,7 +384,7 @@ impl Crypto {
         if self.keys.is_empty() {
             return notes;
         }
-        let unfit = self.pairs.values().filter(|p| p.unfit && p.sessions.is_empty()).count() as u64;
+        let unfit = self.pairs.values().filter(|p| p.tried == Tried::Unfit).count() as u64;
         if unfit > 0 {
             notes.add_many(NoteKind::HandshakeUnfit, unfit, 0, 0);
         }

@@ -6,7 +6,7 @@ use crate::frame::Mac;
 use crate::limits;
 
 use super::elements::Suites;
-use super::keys::Pmk;
+use super::pmks::Candidates;
 use super::session::{Second, Session};
 
 #[derive(Default)]
@@ -19,10 +19,23 @@ pub(super) struct Pair {
     pub sessions: Vec<Box<Session>>,
     /// As the station chose.
     pub suites: Option<Suites>,
-    /// A whole handshake met keys, and none fits.
-    pub unfit: bool,
-    /// A whole handshake waits for the network's name.
-    pub nameless: bool,
+    /// What became of the last whole handshake.
+    pub tried: Tried,
+}
+
+/// How keys fared with a handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Tried {
+    /// No whole handshake yet.
+    #[default]
+    Not,
+    Fits,
+    /// None fits.
+    Unfit,
+    /// The keys given are for other networks.
+    NotMeant,
+    /// The network's name is not known.
+    Nameless,
 }
 
 impl Pair {
@@ -53,12 +66,12 @@ impl Pair {
     }
 
     /// Try PMKs on what was heard; `trials` is what may still be spent. A message that is proved leaves the list.
-    pub fn try_all(&mut self, aa: &Mac, spa: &Mac, pmks: &[Pmk], trials: &mut u64) {
-        let Pair { anonces, seconds, sessions, .. } = self;
+    pub fn try_all(&mut self, aa: &Mac, spa: &Mac, candidates: &Candidates, trials: &mut u64) {
+        let Pair { anonces, seconds, sessions, tried, .. } = self;
         let mut found = None;
         'all: for (i, second) in seconds.iter().enumerate() {
             for anonce in anonces.iter() {
-                for pmk in pmks {
+                for pmk in &candidates.pmks {
                     if *trials == 0 {
                         return;
                     }
@@ -70,7 +83,12 @@ impl Pair {
                 }
             }
         }
-        self.unfit = found.is_none() && sessions.is_empty();
+        *tried = match candidates {
+            _ if found.is_some() || !sessions.is_empty() => Tried::Fits,
+            c if c.pmks.is_empty() && c.nameless => Tried::Nameless,
+            c if c.meant => Tried::Unfit,
+            _ => Tried::NotMeant,
+        };
         if let Some((i, session)) = found {
             seconds.remove(i);
             // A message sent again proves the same keys again.

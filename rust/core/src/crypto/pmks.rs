@@ -8,6 +8,16 @@ use crate::limits;
 use super::kdf::pmk_of_passphrase;
 use super::keys::{Key, Keys, Pmk};
 
+/// What may fit a handshake.
+#[derive(Default)]
+pub(super) struct Candidates {
+    pub pmks: Vec<Pmk>,
+    /// A key was given that may be meant for this network: not one with another network's name.
+    pub meant: bool,
+    /// A passphrase was given, but the network's name is not known.
+    pub nameless: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Pmks {
     /// By the key's place in the list and the network's name.
@@ -17,17 +27,26 @@ pub(super) struct Pmks {
 }
 
 impl Pmks {
-    /// The PMKs that the handshake of a network with one of these names may have come from; nothing is known of a
-    /// passphrase without a name.
-    pub fn candidates<'a>(&mut self, keys: &Keys, names: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<Pmk> {
-        let mut out = Vec::new();
+    /// The PMKs that the handshake of a network may have come from. `own` are the names by which it was heard; without
+    /// one, it hides its name, which may be among those heard of `others`. A key for another name is tried all the same.
+    pub fn candidates(&mut self, keys: &Keys, own: &[Vec<u8>], others: &[Vec<u8>]) -> Candidates {
+        let names = if own.is_empty() { others } else { own };
+        let mut out = Candidates::default();
         for (i, key) in keys.list.iter().enumerate() {
             match key {
                 Key::Wep(_) => {}
-                Key::Pmk(pmk) => out.push(pmk.clone()),
-                Key::Passphrase { passphrase, ssid: Some(ssid) } => out.extend(self.derive(i, passphrase, ssid)),
+                Key::Pmk(pmk) => {
+                    out.pmks.push(pmk.clone());
+                    out.meant = true;
+                }
+                Key::Passphrase { passphrase, ssid: Some(ssid) } => {
+                    out.pmks.extend(self.derive(i, passphrase, ssid));
+                    out.meant |= own.is_empty() || own.contains(ssid);
+                }
                 Key::Passphrase { passphrase, ssid: None } => {
-                    out.extend(names.clone().filter_map(|ssid| self.derive(i, passphrase, ssid)));
+                    out.pmks.extend(names.iter().filter_map(|ssid| self.derive(i, passphrase, ssid)));
+                    out.meant = true;
+                    out.nameless |= names.is_empty();
                 }
             }
         }

@@ -116,6 +116,16 @@ fn wrong_keys_say_so() {
 }
 
 #[test]
+fn a_neighbour_is_no_mistake() {
+    let h = handshake("another passphrase", 1, 2);
+    let mut c = keyed(&["wpa-pwd:correct horse:home"]);
+    hear(&mut c, named());
+    (1..=4).for_each(|n| hear(&mut c, h.message(n)));
+    stays_closed(&mut c, &h.sealed(up(), 1, PLAIN), Unread::OtherNetwork);
+    assert_eq!(c.notes().get(NoteKind::HandshakeUnfit).count, 0);
+}
+
+#[test]
 fn what_cannot_be_read_is_named() {
     for (rsn, why) in [
         ("3012 0100 000fac04 0100 000fac04 0100 000fac08", Unread::Wpa3),

@@ -5,9 +5,9 @@ use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Mpdu, Stop};
-use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
+use super::elements;
 use super::fcs;
 use super::fragments::Joined;
 use super::heard::Heard;
@@ -16,12 +16,12 @@ use super::mac_header;
 use super::view::View;
 
 /// The frame behind a capture header that states its own length, which is at least `least` bytes.
-pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, radio: &Radio) -> Found {
+pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, heard: &Heard) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
         return lost(d, Stop::LengthLies);
     }
-    frame(d, v.skip(header), &Heard { radio: *radio, ..Heard::default() })
+    frame(d, v.skip(header), heard)
 }
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
@@ -32,6 +32,7 @@ pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 
 /// The record's one frame: its packets are handed out, then itself.
 pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
+    radio(d, heard);
     if heard.empty {
         return no_frame(d, heard);
     }
@@ -72,6 +73,19 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     frame.ip_packet = d.ip_packet;
     d.sink.frame(&mut frame, body.data());
     Found::Other
+}
+
+/// What is odd about the radio header.
+fn radio(d: &mut Decoder<'_>, heard: &Heard) {
+    if heard.implausible {
+        d.note(NoteKind::RadioImplausible);
+    }
+    if let Some(tsf) = heard.radio.tsf_us {
+        let last = d.state.interfaces.of(d.interface).tsf_us.replace(tsf);
+        if last.is_some_and(|last| tsf < last) {
+            d.note(NoteKind::TsfBackwards);
+        }
+    }
 }
 
 /// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
@@ -115,6 +129,9 @@ fn inside(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -
             d.state.crypto.management(frame, body.data());
         }
         d.note_of(frame.stop);
+        if frame.stop == Stop::None {
+            elements::check(d, frame, body, fcs_known);
+        }
         return Found::Other;
     }
     data(d, frame, body, fcs_known)

@@ -86,6 +86,9 @@ pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> 
             // OUI, sub-namespace, and the length of what follows (radiotap.org/fields/Vendor Namespace).
             at = at.next_multiple_of(2);
             at += 6 + usize::from(header.le16(at + 4)?);
+            if at > header.data().len() {
+                return None;
+            }
             ours = false;
         }
     }
@@ -161,6 +164,7 @@ mod tests {
         assert_eq!(seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields), (vec![(1, 7), (5, 5)], true));
         let liar = [7, 0, 1, 2, 3, 0, 0xff, 0xff];
         assert_eq!(seen(&[0xc000_0002, 0xa000_0000, 0x20], &liar), (vec![(1, 7)], false));
+        assert_eq!(seen(&[0xc000_0002, 1], &liar), (vec![(1, 7)], false));
     }
 
     #[test]
