@@ -183,7 +183,7 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("format", text, "Container format."),
             _field("vantage", text, "Where the tap sits."),
             _field("records", u64, "Records in the file."),
-            _field("other_records", u64, "Records of protocols without a row (ARP, beacons ...)."),
+            _field("other_records", u64, "Records without an IP packet (ARP, beacons ...)."),
             _field("tcp_segments", u64, "TCP segments followed."),
             _field(
                 "tap_drops",
