@@ -63,7 +63,7 @@ def main() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit status. Errors become one line on standard error."""
-    from wlanlens.errors import NoSuchUnit, WlanlensError
+    from wlanlens.errors import BadKey, NoSuchUnit, WlanlensError
     from wlanlens.text import printable
 
     try:
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return USAGE
-    except NoSuchUnit as error:
+    except (NoSuchUnit, BadKey) as error:
         return _say(str(error), USAGE)
     except WlanlensError as error:
         return _say(str(error), UNREADABLE)

@@ -22,6 +22,8 @@ Or do all of it in one pass, for captures of any size, and get a report::
     analysis.totals                      # nanoseconds of each owner in the ledger, exact
     analysis.report                      # path of the HTML page
 
+Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `open`, `align` and `analyze`.
+
 An analysed directory is read back with `wl.load("sender.wlanlens")`; its tables are Parquet, for anyone to read. Every
 column is documented in the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` names the units
 on a shelf. `wl.simulate("ack_holding", out="dir")` writes captures of a synthetic world; findings are scored against known truth by `wl.score(findings, truth)`. Whatever cannot be done raises a

@@ -264,9 +264,9 @@ pub fn bit_error_rate(snr: f64, rate: Rate) -> f64 {
         _ => {
             let coded = per_bit * 10f64.powf(0.5);
             let points: f64 = match rate.kbps {
-                ..=9_000 => 2.0,
-                ..=18_000 => 4.0,
-                ..=36_000 => 16.0,
+                0..=9_000 => 2.0,
+                9_001..=18_000 => 4.0,
+                18_001..=36_000 => 16.0,
                 _ => 64.0,
             };
             let bits = points.log2();

@@ -750,6 +750,11 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     (0..n).map(from).collect()
 }
 
+/// Whether a number is one, and greater.
+fn above(x: f64, least: f64) -> bool {
+    x > least
+}
+
 /// What no world can be.
 fn check(c: &config::World) -> Result<(), Fault> {
     let n = c.nodes.len();
@@ -778,13 +783,13 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
         match f.application {
             Application::Udp { payload_bytes, rate_bps }
-                if !(rate_bps > 0.0) || payload_bytes == 0 || payload_bytes > 65_000 =>
+                if !above(rate_bps, 0.0) || payload_bytes == 0 || payload_bytes > 65_000 =>
             {
                 return Err(format!(
                     "UDP needs a rate above 0 and 1 to 65000 bytes, not {rate_bps} and {payload_bytes}"
                 ))
             }
-            Application::Paced { every_s, .. } if !(every_s >= 1e-6) => {
+            Application::Paced { every_s, .. } if !(1e-6..).contains(&every_s) => {
                 return Err(format!("every_s must be at least 1e-6, not {every_s}"))
             }
             _ => {}
@@ -793,7 +798,7 @@ fn check(c: &config::World) -> Result<(), Fault> {
     for w in &c.wires {
         node(w.a, "a wire's end")?;
         node(w.b, "a wire's end")?;
-        if !(w.rate_bps > 0.0) || !(w.delay_s >= 0.0) || !(0.0..=1.0).contains(&w.loss_rate) {
+        if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {
             return Err(format!(
                 "a wire needs rate_bps > 0, delay_s >= 0 and loss_rate 0 to 1, not {}, {}, {}",
                 w.rate_bps, w.delay_s, w.loss_rate
@@ -803,7 +808,7 @@ fn check(c: &config::World) -> Result<(), Fault> {
     if let Some(cell) = &c.cell {
         for s in &cell.stations {
             node(s.node, "a station's node")?;
-            if s.cw_min > s.cw_max || s.queue_frames == 0 || !(s.control_rate_mbps > 0.0) {
+            if s.cw_min > s.cw_max || s.queue_frames == 0 || !above(s.control_rate_mbps, 0.0) {
                 return Err("a station needs cw_min <= cw_max, queue_frames >= 1 and control_rate_mbps > 0".into());
             }
         }

@@ -181,7 +181,7 @@ const fn entry(s: u8) -> u16 {
 
 /// Times x modulo the polynomial of AES.
 const fn double(x: u8) -> u8 {
-    (x << 1) ^ (x >> 7) * 0x1b
+    (x << 1) ^ ((x >> 7) * 0x1b)
 }
 
 #[cfg(test)]

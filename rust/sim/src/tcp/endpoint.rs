@@ -132,7 +132,6 @@ impl Endpoint {
             self.sack &= s.sack_blocks > 0 || self.config.sack;
             self.timestamps &= s.timestamps.is_some();
         }
-        let pure = s.span() == 0;
         let (answer, new) = self.receive.receive(&self.config, now, s);
         if reads {
             self.receive.unread = self.receive.unread.saturating_sub(new);
@@ -146,7 +145,7 @@ impl Endpoint {
         }
         if let Some(ack) = s.ack {
             let stamp = self.stamp(now);
-            self.send.on_ack(&self.config, now, stamp, s, ack, self.sack && self.established, pure);
+            self.send.on_ack(&self.config, now, stamp, s, ack, self.sack && self.established);
             self.established |= self.send.una >= 1;
         }
         let before = out.len();

@@ -112,7 +112,8 @@ impl Sender {
     }
 
     /// Take an ACK in. `stamp` is this host's timestamp clock now, `dsack` a reported duplicate.
-    pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool, pure: bool) {
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool) {
+        let pure = s.span() == 0;
         if ack > self.next || ack < self.una {
             return;
         }
@@ -503,7 +504,7 @@ impl Sender {
             // Nagle (RFC 1122 section 4.2.3.4): a small segment waits while anything is outstanding; so does one that only the
             // window makes small (silly window, section 4.2.3.4).
             let small = len < config.mss_bytes;
-            if small && !self.board.is_empty() && (config.nagle && !(self.closed && last) || !last) {
+            if small && !self.board.is_empty() && (!last || config.nagle && !self.closed) {
                 return None;
             }
             return Some(Next::New { len, fin: self.closed && last });
