@@ -117,7 +117,7 @@ fn suites(value: &[u8]) -> Option<Suites> {
     let rank = |c: &Cipher| STRONGEST_LAST.iter().position(|s| s == c);
     out.pairwise = pairwise.map(cipher).max_by_key(rank).unwrap_or_default();
     if let Some(akms) = list(&mut rest) {
-        out.akms = Akms(akms.filter(|s| is_known(s)).fold(0, |set, s| set | Akms::of(s[3]).0));
+        out.akms = Akms(akms.filter(is_known).fold(0, |set, s| set | Akms::of(s[3]).0));
     }
     Some(out)
 }

@@ -198,8 +198,10 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
     Some((digit(digits[0])? << 4 | digit(digits[1])?) as u8)
 }
 
+type Secret = Zeroizing<Vec<u8>>;
+
 /// The two fields of `"type","key"`; \xNN, \" and \\ inside the quotes as Wireshark's preference files write them.
-fn quoted(line: &[u8]) -> Option<(Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>)> {
+fn quoted(line: &[u8]) -> Option<(Secret, Secret)> {
     let (kind, rest) = field(line)?;
     let rest = rest.trim_ascii_start().strip_prefix(b",")?.trim_ascii_start();
     let (value, rest) = field(rest)?;

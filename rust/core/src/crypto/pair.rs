@@ -16,6 +16,8 @@ pub(super) struct Pair {
     /// Messages of the supplicant, newest first.
     seconds: VecDeque<Second>,
     /// Newest first; frames still under an older key follow a rekeying.
+    // Boxed: the newest goes in front, and a session is large.
+    #[allow(clippy::vec_box)]
     pub sessions: Vec<Box<Session>>,
     /// As the station chose.
     pub suites: Option<Suites>,
