@@ -11,8 +11,12 @@ import click
 
 @click.command("simulate")
 @click.option("-s", "--scenario", "name", metavar="NAME", help="Which scenario; `wlanlens list scenarios` names them.")
-@click.option("-f", "--file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Scenario and parameters from TOML.")
-@click.option("-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Where to write (default: NAME.simulated).")
+@click.option(
+    "-f", "--file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Scenario and parameters from TOML."
+)
+@click.option(
+    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Where to write (default: NAME.simulated)."
+)
 @click.option("--seed", type=int, default=None, help="Random seed (default 1): the same seed gives the same bytes.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter; may be given again.")
 @click.option("--tap", "taps", metavar="POINT", multiple=True, help="Write only this capture; may be given again.")
@@ -53,7 +57,12 @@ def command(
         click.echo(f"\r{100 * share:3.0f} %", nl=False, err=True)
 
     run = wl.simulate(
-        name, folder, seed=file_seed if seed is None else seed, taps=taps or None, progress=progress if bar else None, **given
+        name,
+        folder,
+        seed=file_seed if seed is None else seed,
+        taps=taps or None,
+        progress=progress if bar else None,
+        **given,
     )
     if bar:
         click.echo("\r     \r", nl=False, err=True)

@@ -94,7 +94,7 @@ def scenario(name: str) -> Callable[[type[Scenario]], ScenarioKind]:
 
 def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
     """Text (from `--set`) and JSON's numbers as the type of the parameter's default."""
-    kind = type(f.default)
+    kind: type[Any] = type(f.default)
     try:
         if kind is bool:
             if isinstance(value, str):
@@ -120,7 +120,8 @@ def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
         if low or high or value != value:
             nearest = least if low or value != value else most
             bounds = " and ".join(
-                [f"at least {least:g}" for _ in [0] if least is not None] + [f"at most {most:g}" for _ in [0] if most is not None]
+                [f"at least {least:g}" for _ in [0] if least is not None]
+                + [f"at most {most:g}" for _ in [0] if most is not None]
             )
             raise ScenarioError(f"{name}: {f.name} must be {bounds}, not {value!r}", next=f"the nearest is {nearest:g}")
 
@@ -199,7 +200,8 @@ class Truth:
                     confidence=1.0,
                     cost_s=wait_s,
                     values={"rto_ns": e["rto_ns"]},
-                    sentence="The timer expired " + ("though the segment arrived." if arrived else "for a lost segment."),
+                    sentence="The timer expired "
+                    + ("though the segment arrived." if arrived else "for a lost segment."),
                     flow=e["flow"],
                     direction=e["direction"],
                 )

@@ -28,7 +28,12 @@ def automatic(kind: str, rates_mbps: tuple[float, ...] = DSSS_MBPS) -> dict[str,
 
 def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_after: int) -> dict[str, Any]:
     """The defective rate control of early Prism firmware: `ladder` are rates and attempts at each after a raise."""
-    return {"kind": "multiplicative", "ladder": [list(step) for step in ladder], "low_mbps": low_mbps, "up_after": up_after}
+    return {
+        "kind": "multiplicative",
+        "ladder": [list(step) for step in ladder],
+        "low_mbps": low_mbps,
+        "up_after": up_after,
+    }
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Bursts:
 
 
 @dataclass(frozen=True)
-class Path:
+class RadioPath:
     """What disturbs the way from one station to another, by their places in the cell."""
 
     start: int
@@ -100,7 +105,7 @@ class Cell:
     beacons: bool = True
     channel_mhz: int = 2412
     bursts: tuple[Bursts, ...] = ()
-    paths: tuple[Path, ...] = ()
+    paths: tuple[RadioPath, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -232,6 +237,6 @@ class World:
 
 
 __all__ = [
-    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "Path", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
+    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
     "file", "fixed", "multiplicative", "paced", "replace", "udp",
 ]  # fmt: skip

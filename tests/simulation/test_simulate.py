@@ -28,7 +28,8 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     wl.simulate("slow_line", tmp_path / "between", seed=5, duration_s=5.0)
     wl.simulate("clean_link", tmp_path / "c", seed=6, duration_s=1.0)
     a, b, c = (digest(tmp_path / name) for name in "abc")
-    assert a == b and len(a) == 3
+    assert a == b
+    assert len(a) == 3
     assert a["air.pcap"] != c["air.pcap"]
 
 
@@ -75,7 +76,7 @@ def test_held_acks_are_found_where_they_were_held(tmp_path: Path) -> None:
     held = [f for f in found if f.code == "ack_holding"]
     assert len(held) == 4
     score = wl.score([f for f in found if f.code == "spurious_timeout"], run.truth)["spurious_timeout"]
-    assert score.recall == 1.0 and score.precision == 1.0
+    assert (score.recall, score.precision) == (1.0, 1.0)
 
 
 def test_the_defective_rate_control_thrashes_and_the_healthy_ones_do_not(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_the_defective_rate_control_thrashes_and_the_healthy_ones_do_not(tmp_pat
     assert not [kind for kind in codes if kind != "multiplicative" and "rate_thrashing" in codes[kind]]
 
 
-def test_a_two_state_channel_does_no_harm_and_long_bursts_do(tmp_path: Path) -> None:
+def test_a_two_state_channel_does_no_harm_and_long_bursts_do() -> None:
     idle = {}
     for share in (0.0, 0.05):
         waits = []
@@ -107,9 +108,9 @@ def test_errors_name_the_nearest_that_is_valid() -> None:
         wl.simulate("clean_link", receive_window_bytes=0)
     with pytest.raises(WlanlensError, match="must be a float"):
         wl.simulate("clean_link", duration_s="soon")
-    with pytest.raises(WlanlensError, match="at least 0.001"):
+    with pytest.raises(WlanlensError, match=r"at least 0\.001"):
         wl.simulate("clean_link", duration_s=-1)
-    with pytest.raises(WlanlensError, match="has no tap 'usb'"):
+    with pytest.raises(WlanlensError, match="has no tap"):
         wl.simulate("clean_link", taps=("usb",))
     with pytest.raises(WlanlensError, match="vegas"):
         wl.simulate("bursty_errors", rto="vegas")
@@ -117,7 +118,7 @@ def test_errors_name_the_nearest_that_is_valid() -> None:
 
 def test_an_unwritable_place_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "air.pcap.partial").mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(IsADirectoryError):
         wl.simulate("clean_link", tmp_path, duration_s=0.1)
     assert not list(tmp_path.glob("*.pcap"))
 
@@ -133,5 +134,6 @@ def test_what_is_written_says_how_it_was_made(tmp_path: Path) -> None:
 def test_every_scenario_is_documented() -> None:
     for name in NAMES:
         kind = units("scenarios")[name]
-        assert isinstance(kind, ScenarioKind) and kind.summary, name
+        assert isinstance(kind, ScenarioKind), name
+        assert kind.summary, name
         assert all(f.metadata.get("doc", "").endswith(".") for f in kind.parameters.values()), name

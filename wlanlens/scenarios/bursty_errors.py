@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Bursts, Cell, Flow, Node, Path, Station, Tcp, World, file
+from wlanlens.world import Bursts, Cell, Flow, Node, RadioPath, Station, Tcp, World, file
 
 
 @scenario("bursty_errors")
@@ -37,7 +37,7 @@ class BurstyErrors(Scenario):
                 ad_hoc=True,
                 beacons=False,
                 bursts=(bursts,),
-                paths=(Path(0, 1, bursts=0), Path(1, 0, bursts=0)),
+                paths=(RadioPath(0, 1, bursts=0), RadioPath(1, 0, bursts=0)),
             ),
             flows=(Flow(0, 1, file(self.file_bytes), tcp=tcp),),
         )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Cell, Flow, Node, Path, Station, Tcp, World, automatic, bulk, fixed, multiplicative
+from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Tcp, World, automatic, bulk, fixed, multiplicative
 
 
 @scenario("rate_thrashing")
@@ -31,10 +31,11 @@ class RateThrashing(Scenario):
         else:
             control = automatic(self.rate_control)
         stations = tuple(
-            Station(node=n, rate_control=control, short_retry_limit=self.retry_limit, control_rate_mbps=1.0) for n in (0, 1)
+            Station(node=n, rate_control=control, short_retry_limit=self.retry_limit, control_rate_mbps=1.0)
+            for n in (0, 1)
         )
         paths = tuple(
-            Path(a, b, snr_db=self.snr_db, frame_error_rate=self.low_frame_error_rate) for a, b in ((0, 1), (1, 0))
+            RadioPath(a, b, snr_db=self.snr_db, frame_error_rate=self.low_frame_error_rate) for a, b in ((0, 1), (1, 0))
         )
         return World(
             nodes=(Node("sender"), Node("receiver")),

@@ -34,6 +34,14 @@ class SlowLine(Scenario):
             rto_min_s=1.0,
         )
         line = Wire(
-            0, 1, rate_bps=9600.0, delay_s=0.2, header_bytes=8, queue_packets=self.buffer_packets, loss_rate=self.loss_rate
+            0,
+            1,
+            rate_bps=9600.0,
+            delay_s=0.2,
+            header_bytes=8,
+            queue_packets=self.buffer_packets,
+            loss_rate=self.loss_rate,
         )
-        return World(nodes=(Node("sender"), Node("receiver")), wires=(line,), flows=(Flow(0, 1, file(self.file_bytes), tcp=tcp),))
+        return World(
+            nodes=(Node("sender"), Node("receiver")), wires=(line,), flows=(Flow(0, 1, file(self.file_bytes), tcp=tcp),)
+        )
