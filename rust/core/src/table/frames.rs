@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::column::DictCol;
 use super::packets::STOPS;
 use crate::frame::{control, Frame, Mac};
 
@@ -153,12 +154,12 @@ impl FrameTable {
         r.mpdu_bytes.push(f.mpdu_bytes);
         r.r#type.push_opt(f.kind().map(|k| (k >> 2) as i8));
         r.subtype.push_opt(f.control.map(|c| ((c & control::TYPE) << 2 | (c & control::SUBTYPE) >> 4) as i8));
-        let columns = [&mut r.ta, &mut r.ra, &mut r.da, &mut r.sa, &mut r.bssid];
-        let macs = [f.ta(), f.ra(), f.da(), f.sa(), f.bssid()];
-        for ((column, keys), mac) in columns.into_iter().zip(&mut self.keys).zip(macs) {
-            let key = mac.map(|m| *keys.entry(number(m)).or_insert_with(|| column.intern(text(m))));
-            column.push_key(key);
-        }
+        let [ta, ra, da, sa, bssid] = &mut self.keys;
+        push_address(&mut r.ta, ta, f.ta());
+        push_address(&mut r.ra, ra, f.ra());
+        push_address(&mut r.da, da, f.da());
+        push_address(&mut r.sa, sa, f.sa());
+        push_address(&mut r.bssid, bssid, f.bssid());
         r.seq.push_opt(f.seq());
         r.fragment.push_opt(f.fragment());
         r.tid.push_opt(f.tid());
@@ -204,9 +205,17 @@ impl FrameTable {
     }
 }
 
+/// Append an address by its key in the batch's dictionary.
+#[inline]
+fn push_address(column: &mut DictCol, keys: &mut FxHashMap<u64, i32>, address: Option<Mac>) {
+    let key = address.map(|m| *keys.entry(number(m)).or_insert_with(|| column.intern(text(m))));
+    column.push_key(key);
+}
+
 /// A MAC address as a number, which hashes faster.
+#[inline]
 fn number([a, b, c, d, e, f]: Mac) -> u64 {
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    u64::from(u32::from_be_bytes([a, b, c, d])) << 16 | u64::from(u16::from_be_bytes([e, f]))
 }
 
 /// A MAC address as Wireshark writes it.
