@@ -269,8 +269,9 @@ impl MacKeys {
 }
 
 /// A MAC address as a number, which hashes faster.
+#[inline]
 fn number([a, b, c, d, e, f]: Mac) -> u64 {
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    u64::from(u32::from_be_bytes([a, b, c, d])) << 16 | u64::from(u16::from_be_bytes([e, f]))
 }
 
 /// A MAC address as Wireshark writes it.

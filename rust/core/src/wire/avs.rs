@@ -25,7 +25,7 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return dot11::lost(d, Stop::BadHeader);
     }
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
-    dot11::behind(d, v, length, LEAST, &heard(header))
+    dot11::behind(d, v, length, LEAST, &mut heard(header))
 }
 
 /// The header's fields, all in network byte order; what it does not reach is not known.
@@ -35,13 +35,13 @@ fn heard(header: View<'_>) -> Heard {
     const NO_NOISE: u32 = u32::MAX;
     let field = |at: usize| header.be32(at);
     let mut heard = Heard::default();
-    heard.radio.tsf_us = header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(|t| heard.tsf(t));
-    heard.radio.antenna = field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok());
+    heard.frame.radio.tsf_us = header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(|t| heard.tsf(t));
+    heard.frame.radio.antenna = field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok());
     if field(44) == Some(DBM) {
-        heard.radio.signal_dbm = field(48).and_then(|p| heard.dbm(p as i32));
-        heard.radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(|p| heard.dbm(p as i32));
+        heard.frame.radio.signal_dbm = field(48).and_then(|p| heard.dbm(p as i32));
+        heard.frame.radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(|p| heard.dbm(p as i32));
     }
-    let ppdu = &mut heard.radio.ppdu;
+    let ppdu = &mut heard.frame.radio.ppdu;
     if field(24).is_some_and(|phy| INFRARED_OR_HOPPING.contains(&phy)) {
         return heard;
     }

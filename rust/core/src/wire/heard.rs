@@ -1,5 +1,6 @@
 //! What a capture header says of the frame behind it, whichever header it is.
 
+use crate::frame::Frame;
 use crate::phy::{rates, Phy, Ppdu, Radio};
 
 /// What the capture says of the frame check sequence.
@@ -12,7 +13,7 @@ pub(super) struct Fcs {
 }
 
 /// What a capture header says.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Heard {
     pub fcs: Fcs,
     /// The body starts at a multiple of four bytes (radiotap's data pad).
@@ -21,10 +22,15 @@ pub(super) struct Heard {
     pub empty: bool,
     /// A value was left out because it cannot be true.
     pub implausible: bool,
-    pub radio: Radio,
+    /// The frame to be filled, its radio first: it stays in one place from here to the tables.
+    pub frame: Frame,
 }
 
 impl Heard {
+    pub fn of(radio: Radio) -> Self {
+        Heard { frame: Frame { radio, ..Frame::default() }, ..Heard::default() }
+    }
+
     /// A clock; one that has run for 2^56 us, 2283 years, is none.
     pub fn tsf(&mut self, us: u64) -> Option<u64> {
         self.plausible(us, us < 1 << 56)

@@ -33,7 +33,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let shift = if order(first) == WLAN_NG { 16 } else { 12 };
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
     let radio = radio(header.skip(LEAST), order, shift);
-    dot11::behind(d, v, length, LEAST, &Heard { radio, ..Heard::default() })
+    dot11::behind(d, v, length, LEAST, &mut Heard::of(radio))
 }
 
 /// How this host wrote its numbers.

@@ -44,7 +44,7 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         d.note(NoteKind::S1g);
     }
     fields.settle();
-    dot11::frame(d, v.skip(length), &fields.heard)
+    dot11::frame(d, v.skip(length), &mut fields.heard)
 }
 
 /// What the fields read so far say.
@@ -60,17 +60,18 @@ impl Fields {
     /// One field by its bit or type.
     #[inline]
     fn take(&mut self, kind: usize, v: View<'_>) {
-        let bit = 1u64.checked_shl(kind as u32).unwrap_or(0);
-        if self.seen & bit != 0 {
+        // Types beyond 63 are nobody's yet.
+        let bit = 1 << (kind as u64 & 63);
+        if self.seen & bit != 0 || kind > 63 {
             return;
         }
         self.seen |= bit;
         let heard = &mut self.heard;
         match kind {
-            0 => heard.radio.tsf_us = v.array(0).and_then(|t| heard.tsf(u64::from_le_bytes(t))),
+            0 => heard.frame.radio.tsf_us = v.array(0).and_then(|t| heard.tsf(u64::from_le_bytes(t))),
             1 => flags(heard, v.u8(0).unwrap_or(0)),
-            5 => heard.radio.signal_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
-            6 => heard.radio.noise_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
+            5 => heard.frame.radio.signal_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
+            6 => heard.frame.radio.noise_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
             19 => ht::mcs(heard, v),
             21 => ht::vht(heard, v),
             22 => timestamp(heard, v),
@@ -85,7 +86,7 @@ impl Fields {
         const S1G: usize = 32;
         const U_SIG: usize = 33;
         const EHT: usize = 34;
-        let radio = &mut self.heard.radio;
+        let radio = &mut self.heard.frame.radio;
         let ppdu = &mut radio.ppdu;
         match kind {
             2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
@@ -109,7 +110,7 @@ impl Fields {
 
     /// What follows from several fields together.
     fn settle(&mut self) {
-        let ppdu = &mut self.heard.radio.ppdu;
+        let ppdu = &mut self.heard.frame.radio.ppdu;
         match ppdu.phy {
             None if self.s1g => {}
             None => heard::legacy(ppdu),
@@ -126,7 +127,7 @@ impl Fields {
 fn flags(heard: &mut Heard, flags: u8) {
     heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
     heard.padded = flags & flag::DATA_PAD != 0;
-    heard.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+    heard.frame.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
 }
 
 /// Channel and XChannel, whose low 16 flags are the same.
@@ -159,11 +160,11 @@ fn timestamp(heard: &mut Heard, v: View<'_>) {
         2 => Some(StampAt::PpduEnd),
         _ => None,
     };
-    heard.radio.stamp_ns = stamp_ns;
-    heard.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
-    if heard.radio.tsf_us.is_none() {
+    heard.frame.radio.stamp_ns = stamp_ns;
+    heard.frame.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
+    if heard.frame.radio.tsf_us.is_none() {
         // Without a TSFT it is the only clock.
-        heard.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
+        heard.frame.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
     }
 }
 

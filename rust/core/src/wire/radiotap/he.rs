@@ -32,7 +32,7 @@ pub(super) fn he(heard: &mut Heard, v: View<'_>) {
     let mcs = if knows1(0x0020) { heard.plausible(mcs, mcs <= LAST_MCS) } else { None };
     let space_time = (data6 & 0xf) as u8;
     let space_time = heard.plausible(space_time, space_time <= MOST_STREAMS).unwrap_or(0);
-    let ppdu = &mut heard.radio.ppdu;
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ax);
     ppdu.format = Some([Format::Su, Format::ErSu, Format::Mu, Format::Tb][usize::from(data1 & 3)]);
     ppdu.mcs = mcs;

@@ -10,7 +10,7 @@ pub(super) fn mcs(heard: &mut Heard, v: View<'_>) {
     let Some([known, flags, mcs]) = v.array(0) else { return };
     let knows = |bit: u8| known & bit != 0;
     let mcs = if knows(0x02) { heard.plausible(mcs, rates::ht_streams(mcs).is_some()) } else { None };
-    let ppdu = &mut heard.radio.ppdu;
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::N);
     ppdu.width_mhz = knows(0x01).then_some(if flags & 3 == 1 { 40 } else { 20 });
     ppdu.mcs = mcs;
@@ -41,7 +41,7 @@ pub(super) fn vht(heard: &mut Heard, v: View<'_>) {
     let user = users.iter().position(captured).or_else(|| users.iter().position(present));
     let user = user.and_then(|u| Some((u, *users.get(u)?)));
     let user = user.and_then(|(u, field)| heard.plausible((u, field), field & 0xf <= MOST_STREAMS));
-    let ppdu = &mut heard.radio.ppdu;
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ac);
     ppdu.stbc = knows(0x0001).then_some(flags & 1);
     ppdu.guard_ns = knows(0x0004).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
