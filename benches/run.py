@@ -25,7 +25,8 @@ from statistics import median
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import make_capture  # noqa: E402 - beside this file
+import make_air  # noqa: E402 - beside this file
+import make_capture  # noqa: E402
 import make_usb  # noqa: E402
 
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
@@ -44,6 +45,13 @@ USB_TARGETS = {"decode to Arrow": 2.0}
 USB_FIELDS = (
     "frame.number frame.time_epoch usb.urb_id usb.urb_type usb.transfer_type usb.bus_id usb.device_address "
     "usb.endpoint_address usb.urb_status usb.urb_len usb.data_len usb.time"
+)
+#: Million frames a CPU second: without packets inside, frames and exchanges are all there is to find; with them the
+#: targets of TCP come on top.
+AIR_TARGETS = {"decode to Arrow": 2.0, "+ exchanges": 2.0}
+AIR_FIELDS = (
+    "frame.number frame.time_epoch wlan.fc.type_subtype wlan.ra wlan.ta wlan.seq wlan.fc.retry wlan_radio.data_rate "
+    "wlan_radio.signal_dbm wlan_radio.duration wlan_radio.ifs wlan.fcs.status"
 )
 ANCHORS = {"capinfos": 12.97, "tcpdump -w /dev/null": 11.12, "tcptrace -l -r -W": 4.82}
 
@@ -168,15 +176,19 @@ def speed(path: Path, packets: int, folder: Path, runs: int, targets: Mapping[st
     return rows
 
 
-def usb(path: Path, records: int, runs: int) -> list[Row]:
-    """Peers that read USB, and ourselves, on one file."""
+def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str, float], tracked: str) -> list[Row]:
+    """Peers that read this link layer, and ourselves, on one file; `tracked` is what following adds to decoding."""
     rows = [Row(name, cost(command, runs).cpu_s, records) for name, command in peers(path).items() if "tcp" not in name]
     if shutil.which("tshark"):
         head = min(records, TSHARK_PACKETS)
-        spent = cost(tshark(path, USB_FIELDS), 1, warm=False).cpu_s * records / head
+        spent = cost(tshark(path, fields), 1, warm=False).cpu_s * records / head
         rows.append(Row("tshark, 12 fields", spent, records, note=f"measured on the first {head:,} records, scaled"))
-    own = {name: spent for name, spent in inside(path, runs).items() if "detectors" not in name}
-    return rows + [Row(name, spent, records, USB_TARGETS.get(name, 0.0)) for name, spent in own.items()]
+    own = {
+        name.replace("+ flow facts", tracked): spent
+        for name, spent in inside(path, runs).items()
+        if "detectors" not in name
+    }
+    return rows + [Row(name, spent, records, targets.get(name, 0.0)) for name, spent in own.items()]
 
 
 def show(title: str, rows: list[Row]) -> None:
@@ -233,8 +245,17 @@ def main() -> None:
         make_usb.write(bus, given.packets, make_usb.SNAPLEN)
         show(
             f"usbmon with TCP in CDC-ECM, {given.packets:,} records, {bus.stat().st_size / 1e6:.0f} MB",
-            usb(bus, given.packets, given.runs),
+            link(bus, given.packets, given.runs, USB_FIELDS, USB_TARGETS, "+ flow facts"),
         )
+        bus.unlink()
+        air = folder / "air.pcap"
+        for protected, tracked in ((True, "+ exchanges"), (False, "+ exchanges, TCP")):
+            make_air.write(air, make_air.FRAMES, protected=protected)
+            what = "encrypted" if protected else "open, with TCP in them"
+            show(
+                f"radiotap 802.11n, A-MPDUs, {what}, {make_air.FRAMES:,} frames, {air.stat().st_size / 1e6:.0f} MB",
+                link(air, make_air.FRAMES, given.runs, AIR_FIELDS, AIR_TARGETS, tracked),
+            )
         show(f"full size, {full.stat().st_size / 1e9:.2f} GB", speed(full, given.packets, folder, given.runs, {}))
 
         print()

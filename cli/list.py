@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-SHELVES = {"formats": "parsers", "detectors": "detectors", "plots": "plots"}
+SHELVES = {"formats": "parsers", "detectors": "detectors", "scenarios": "scenarios", "plots": "plots"}
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(SHELVES)))
 def command(what: str) -> None:
-    """Name the formats that can be read, the detectors or the plots."""
+    """Name the formats that can be read, the detectors, the scenarios or the plots."""
     import wlanlens as wl
 
     units = wl.list_units(SHELVES[what])

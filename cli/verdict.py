@@ -156,6 +156,7 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
 def _notes(console: Console, analysis: wl.Analysis) -> None:
     for note in analysis.trace.notes:
         if note.severity != "info":
-            where = f", first at packet {note.first_packet}, byte {note.first_offset}" if note.first_packet else ""
+            at = f", byte {note.first_offset}" if note.first_offset else ""
+            where = f", first at packet {note.first_packet}{at}" if note.first_packet else ""
             text = f"{note.sentence} ({note.name}, {count(note.count, 'time')}{where})"
             _line(console, note.severity.capitalize(), text, "yellow")

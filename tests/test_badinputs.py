@@ -11,8 +11,8 @@ import pytest
 
 from tests.captures import ROOT
 
-#: Groups that this version covers; the others need tables that later work makes.
-GROUPS = ("container", "link", "ip_tcp", "crypto", "compression", "text", "time", "environment", "usb")
+#: The groups of ../shared/badinputs.
+GROUPS = ("container", "link", "ip_tcp", "wlan", "usb", "crypto", "compression", "text", "time", "environment")
 
 
 def _tools() -> Path | None:
@@ -40,7 +40,18 @@ def test_survives(group: str, inputs: Path) -> None:
     assert TOOLS is not None
     command = f"{sys.executable} -m wlanlens_cli.main analyze {{file}} -o {{out}}"
     done = subprocess.run(
-        [sys.executable, TOOLS / "run_badinputs.py", inputs, "--strict", "--only", group, "--cmd", command],
+        [
+            sys.executable,
+            TOOLS / "run_badinputs.py",
+            inputs,
+            "--strict",
+            "--only",
+            group,
+            "--cmd",
+            command,
+            "--key-args",
+            "--key {key}",
+        ],
         capture_output=True,
         text=True,
         check=False,

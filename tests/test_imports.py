@@ -30,12 +30,13 @@ ROOMS = {
         "trace",
         "registry",
         "air",
+        "scenario",
     },
     "report": {"air", "bus", "plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
     "plots": {"air", "bus", "trace", "finding", "tables", "registry", "ledger"},
     "detectors": {"bus", "trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry"},
-    "scenarios": {"scenario", "registry"},
+    "scenarios": {"scenario", "registry", "world"},
     "parsers": {"registry", "_core"},
 }
 

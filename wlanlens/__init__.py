@@ -26,8 +26,9 @@ Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `ope
 
 An analysed directory is read back with `wl.load("sender.wlanlens")`; its tables are Parquet, for anyone to read. Every
 column is documented in the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` names the units
-on a shelf. Findings are scored against known truth by `wl.score(findings, truth)`. Whatever cannot be done raises a
-`WlanlensError` that says what, where and what to do next.
+on a shelf. `wl.simulate("ack_holding", out="dir")` writes the captures of a synthetic world with what really happened;
+findings are scored against it by `wl.score(findings, truth)`. Whatever cannot be done raises a `WlanlensError` that says
+what, where and what to do next.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wlanlens.finding import Finding, score
     from wlanlens.judge import detect
     from wlanlens.registry import list_units
+    from wlanlens.scenario import simulate
     from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace, align
 
@@ -61,6 +63,7 @@ _HOME = {
     "load": "analysis",
     "open": "capture",
     "rewrite_report": "analysis",
+    "simulate": "scenario",
     "score": "finding",
 }
 
@@ -80,6 +83,7 @@ __all__ = [
     "open",
     "rewrite_report",
     "score",
+    "simulate",
 ]
 
 

@@ -12,7 +12,17 @@ class Reader:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:
         """[(name, severity, count, first_packet, first_offset, sentence), ...]"""
-    def info(self) -> dict[str, Any]: ...
+    def info(self) -> dict[str, Any]:
+        """About the file so far; `stamps` of an 802.11 capture: clock, stamp_at, announced, pairs, fitting, residual_us."""
+
+class Simulation:
+    """A simulated world, described as JSON (rust/sim/src/config.rs). ValueError: it cannot be."""
+
+    def __init__(self, world: str) -> None: ...
+    def run(self, until_ns: int) -> bool:
+        """Go on until this simulated time; False when it is over. Releases the GIL."""
+    def finish(self) -> list[tuple[str, Any]]:
+        """Close the captures; the truth as [(table, pyarrow.RecordBatch), ...]."""
 
 def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
     """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""

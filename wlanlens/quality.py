@@ -85,6 +85,7 @@ class Quality:
             "mac_copies": self.transmissions["mac_copy"],
             "reordered": self.transmissions["reordered"],
             "unseen_data_acks": by_name["acked_unseen"],
+            "unseen_mpdus": by_name["missing_sequence"],
             "not_captured_ns": self.not_captured_ns,
             "time_steps": by_name["time_backwards"],
             "info_notes": min(by_severity["info"], 2**64 - 1),

@@ -183,7 +183,7 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("format", text, "Container format."),
             _field("vantage", text, "Where the tap sits."),
             _field("records", u64, "Records in the file."),
-            _field("other_records", u64, "Records of protocols without a row (ARP, beacons ...)."),
+            _field("other_records", u64, "Records without an IP packet (ARP, beacons ...)."),
             _field("tcp_segments", u64, "TCP segments followed."),
             _field(
                 "tap_drops",
@@ -197,6 +197,11 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("mac_copies", u64, "The same 802.11 frame heard again by the sniffer."),
             _field("reordered", u64, "Segments that arrived out of order."),
             _field("unseen_data_acks", u64, "ACKs of data that the capture does not hold."),
+            _field(
+                "unseen_mpdus",
+                u64,
+                "802.11 sequence numbers that were used and never captured, by their counters and Block Acks.",
+            ),
             _field("not_captured_ns", i64, "Time of flows' lives for which the capture misses packets.", unit="ns"),
             _field("time_steps", u64, "Time stamps that run backwards."),
             _field("info_notes", u64, "Oddities without loss, counted in the capture's notes."),

@@ -1,7 +1,7 @@
 """A compact DCF: two stations and their backoff, rate control, a channel and a sniffer; written as `frames`,
 `exchanges` and `segments`, or as a radiotap capture.
 
-Station A sends TCP data (or UDP), station B its TCP ACKs, one for every `delack` segments. Backoff is drawn, frozen
+Station A sends TCP data (or UDP), station B its TCP ACKs, one for every `delack` segments; a second one may do as B. Backoff is drawn, frozen
 and doubled as in IEEE 802.11-2020 10.3; whoever's counters end in the same slot collide.
 """
 
@@ -25,7 +25,7 @@ from tests.rows import columns
 from wlanlens import tables
 from wlanlens.trace import Trace
 
-A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
+A, B, C = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"
 SUBJECT_AB, SUBJECT_BA = f"station {A} > {B}", f"station {B} > {A}"
 DATA_BYTES, ACK_BYTES = 1448 + 52 + 8 + 24 + 4, 52 + 8 + 24 + 4
 SLOT_US, SIFS_US, DIFS_US, PLCP_US = 20.0, 10.0, 50.0, 192.0
@@ -173,6 +173,8 @@ class World:
     noise_db: float = 1.5
     #: Share of all frames, MAC ACKs too, that the sniffer misses.
     deaf: float = 0.0
+    #: A sends to two stations in turn.
+    two: bool = False
     #: No two frames ever tie: for worlds that show channel errors only.
     ties: bool = True
 
@@ -198,6 +200,8 @@ class Frame:
 class Msdu:
     kind: str
     number: int
+    ta: str
+    ra: str
     seq: int = 0
     attempts: int = 0
     packets: list[int] = field(default_factory=list)
@@ -211,8 +215,8 @@ class Msdu:
 
 
 class _Station:
-    def __init__(self, name: str, peer: str, control: Any, channel: Channel, rng: np.random.Generator) -> None:
-        self.name, self.peer, self.control, self.channel, self.rng = name, peer, control, channel, rng
+    def __init__(self, name: str, control: Any, channel: Channel, rng: np.random.Generator) -> None:
+        self.name, self.control, self.channel, self.rng = name, control, channel, rng
         self.queue: deque[Msdu] = deque()
         self.head: Msdu | None = None
         self.cw, self.backoff, self.seq = CW_LEAST, int(rng.integers(CW_LEAST)), 0
@@ -226,6 +230,23 @@ class _Station:
 
     def draw(self) -> None:
         self.backoff = int(self.rng.integers(self.cw))
+
+
+@dataclass
+class _Flow:
+    """TCP as far as the air sees it."""
+
+    unacked: int = 0
+    owed: int = 0
+    number: int = 0
+    lost: deque[tuple[int, int]] = field(default_factory=deque)
+
+    def next(self, udp: bool, to: str) -> Msdu:
+        self.unacked += 1
+        if self.lost and self.lost[0][1] <= self.number:
+            return Msdu("data", self.lost.popleft()[0], A, to, again=True)
+        self.number += 1
+        return Msdu("udp" if udp else "data", self.number - 1, A, to)
 
 
 class Air:
@@ -242,35 +263,31 @@ class Air:
 
     def _run(self) -> None:
         w = self.world
-        a = _Station(A, B, w.rate_a, w.channel, self.rng)
-        b = _Station(B, A, w.rate_b, w.back or w.channel, self.rng)
-        self.number = 0
-        t, unacked, owed, next_number, waiting = 0.0, 0, 0, 0, 0.0
-        lost: deque[tuple[int, int]] = deque()
+        a = _Station(A, w.rate_a, w.channel, self.rng)
+        peers = [_Station(name, w.rate_b, w.back or w.channel, self.rng) for name in ((B, C) if w.two else (B,))]
+        flows = {b.name: _Flow() for b in peers}
+        self.number, turn, t = 0, 0, 0.0
         while t < w.seconds * 1e6:
-            # TCP: new data while the window allows, what was dropped again after three more segments.
-            while a.head is None and not a.queue and (w.udp or unacked < w.window):
-                if lost and lost[0][1] <= next_number:
-                    a.queue.append(Msdu("data", lost.popleft()[0], again=True))
-                else:
-                    a.queue.append(Msdu("udp" if w.udp else "data", next_number))
-                    next_number += 1
-                unacked += 1
-            ready = [s for s in (a, b) if s.ready()]
+            # TCP: new data while a window allows, what was dropped again after three more segments; in turns.
+            for step in range(len(peers)):
+                to = peers[(turn + step) % len(peers)].name
+                if a.head is None and not a.queue and (w.udp or flows[to].unacked < w.window):
+                    a.queue.append(flows[to].next(w.udp, to))
+                    turn += 1
+            ready = [s for s in (a, *peers) if s.ready()]
             if not ready:
                 # Everything in flight is lost or waits for a delayed ACK.
-                waiting += 1
                 t += 40_000.0
-                if owed:
-                    b.queue.append(Msdu("ack", next_number))
-                    unacked, owed = 0, 0
-                else:
-                    unacked = 0
+                for b in peers:
+                    flow = flows[b.name]
+                    if flow.owed:
+                        b.queue.append(Msdu("ack", flow.number, b.name, A))
+                    flow.unacked, flow.owed = 0, 0
                 continue
             slots = min(s.backoff for s in ready)
             t += DIFS_US + slots * SLOT_US
-            if not w.ties and len(ready) == 2 and a.backoff == b.backoff:
-                b.backoff += 1
+            for s in ready[1:] if not w.ties else ():
+                s.backoff += s.backoff == ready[0].backoff
             senders = [s for s in ready if s.backoff == slots]
             for s in ready:
                 s.backoff -= slots
@@ -279,32 +296,37 @@ class Air:
             for s in senders:
                 ok, length = self._attempt(s, t, len(senders) > 1)
                 busy = max(busy, length)
-                head = s.head
-                if head is None:
-                    raise AssertionError
-                over = not ok and head.attempts >= w.limit
-                s.control.result(head.attempts - 1, ok, over)
-                if not ok and not over:
-                    s.cw = min(CW_MOST, s.cw * 2)
-                    s.draw()
-                    continue
-                head.outcome = "delivered" if ok else "dropped"
-                self.msdus.append(head)
-                s.head, s.cw = None, CW_LEAST
-                s.draw()
-                if head.kind == "data" and ok:
-                    owed += 1
-                    if owed >= w.delack:
-                        b.queue.append(Msdu("ack", head.number))
-                        owed = 0
-                elif head.kind == "data":
-                    unacked -= 1
-                    lost.append((head.number, next_number + 3))
-                elif head.kind == "ack":
-                    unacked = max(0, unacked - w.delack)
-                else:
-                    unacked = 0
+                self._after(s, ok, flows, {b.name: b for b in peers})
             t += busy
+
+    def _after(self, s: _Station, ok: bool, flows: dict[str, _Flow], peers: dict[str, _Station]) -> None:
+        """What follows from an attempt: rate control, backoff, the end of an exchange, and TCP's answer."""
+        w, head = self.world, s.head
+        if head is None:
+            raise AssertionError
+        over = not ok and head.attempts >= w.limit
+        s.control.result(head.attempts - 1, ok, over)
+        if not ok and not over:
+            s.cw = min(CW_MOST, s.cw * 2)
+            s.draw()
+            return
+        head.outcome = "delivered" if ok else "dropped"
+        self.msdus.append(head)
+        s.head, s.cw = None, CW_LEAST
+        s.draw()
+        flow = flows[head.ta if head.kind == "ack" else head.ra]
+        if head.kind == "data" and ok:
+            flow.owed += 1
+            if flow.owed >= w.delack:
+                peers[head.ra].queue.append(Msdu("ack", head.number, head.ra, A))
+                flow.owed = 0
+        elif head.kind == "data":
+            flow.unacked -= 1
+            flow.lost.append((head.number, flow.number + 3))
+        elif head.kind == "ack":
+            flow.unacked = max(0, flow.unacked - w.delack)
+        else:
+            flow.unacked = 0
 
     def _attempt(self, s: _Station, t: float, tie: bool) -> tuple[bool, float]:
         w, m = self.world, s.head
@@ -328,7 +350,7 @@ class Air:
             signal = (w.signal(t / 1e6) if s.name == A else -50.0) + self.rng.normal(0, w.noise_db)
             self.frames.append(
                 Frame(
-                    len(self.frames) + 1, t, s.name, s.peer, m.kind, rate, m.seq, m.attempts > 1, not tie, signal, length, size,
+                    len(self.frames) + 1, t, m.ta, m.ra, m.kind, rate, m.seq, m.attempts > 1, not tie, signal, length, size,
                     m.number,
                 )
             )  # fmt: skip
@@ -375,8 +397,7 @@ class Air:
         ]
         wasted = [sum(x.airtimes[: None if t == "dropped" else -1]) for x, t in zip(m, told, strict=True)]
         return columns("exchanges", {
-            "capture": ["test.pcap"] * len(m), "ta": [B if x.kind == "ack" else A for x in m],
-            "ra": [A if x.kind == "ack" else B for x in m], "seq": [x.seq for x in m],
+            "capture": ["test.pcap"] * len(m), "ta": [x.ta for x in m], "ra": [x.ra for x in m], "seq": [x.seq for x in m],
             "first_packet": [x.packets[0] for x in m], "last_packet": [x.packets[-1] for x in m],
             "packets": pa.array([x.packets for x in m], pa.list_(pa.uint64())),
             "t_first_ns": [int(x.times[0] * 1e3) for x in m], "t_last_ns": [int(x.times[-1] * 1e3) for x in m],
@@ -389,7 +410,7 @@ class Air:
             "airtime_us": [sum(x.airtimes) for x in m], "wasted_us": wasted, "mpdu_bytes": [x.size for x in m],
             "carries": [{"data": "tcp_data", "ack": "tcp_ack", "udp": "udp"}[x.kind] for x in m],
             "tcp_kind": [{"data": "data", "ack": "ack", "udp": None}[x.kind] for x in m],
-            "flow": [None if x.kind == "udp" else 0 for x in m],
+            "flow": [None if x.kind == "udp" else int(C in (x.ta, x.ra)) for x in m],
             "direction": [{"data": "a2b", "ack": "b2a", "udp": None}[x.kind] for x in m],
         })  # fmt: skip
 
@@ -401,7 +422,7 @@ class Air:
             return tables.empty("segments")
         return columns("segments", {
             "capture": ["test.pcap"] * len(f), "packet": [x.packet for x in f], "t_ns": [int(x.t_us * 1e3) for x in f],
-            "flow": [0] * len(f), "direction": ["b2a" if x.kind == "ack" else "a2b" for x in f],
+            "flow": [int(C in (x.ta, x.ra)) for x in f], "direction": ["b2a" if x.kind == "ack" else "a2b" for x in f],
             "kind": [x.kind for x in f], "transmission": kinds,
             "rel_seq": [1 if x.kind == "ack" else 1 + 1448 * x.number for x in f],
             "rel_ack": [1 + 1448 * x.number if x.kind == "ack" else 1 for x in f],

@@ -53,3 +53,24 @@ def test_frames_of_one_a_mpdu_are_one_trial() -> None:
     """Sixteen MPDUs that die together are one bad frame, not a burst."""
     made = changed.aggregated(16, lost=np.random.default_rng(3).random(400) < 0.1)
     assert run(CODE, made) == ([], [])
+
+
+def test_a_lone_ack_tells_of_a_good_frame_behind_the_bad_ones() -> None:
+    """The last attempt was missed, its ACK heard: what was heard before had failed, and the burst ends there."""
+    made = worlds.made("independent errors", 3).trace()
+    table = made.table("exchanges")
+    once = np.asarray(table.column("attempts").to_numpy()) == 1
+    pick = np.flatnonzero(once)[::9]
+    attempts = np.asarray(table.column("attempts").to_numpy()).copy()
+    inferred = np.asarray(table.column("attempts_inferred").to_numpy()).copy()
+    t_ack = np.asarray(table.column("t_ack_ns").to_numpy()).copy()
+    attempts[pick], inferred[pick], t_ack[pick] = 2, 1, t_ack[pick] + 3_000_000
+    by = [None if i not in set(pick.tolist()) else "lone_ack" for i in range(table.num_rows)]
+    for name, values in (
+        ("attempts", attempts),
+        ("attempts_inferred", inferred),
+        ("t_ack_ns", t_ack),
+        ("inferred_by", by),
+    ):
+        table = changed.with_column(table, name, values)
+    assert run(CODE, changed.replaced(made, exchanges=table)) == ([], [])

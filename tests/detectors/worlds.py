@@ -73,6 +73,8 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "collisions": lambda seed: fast(FLOOR),
     "collisions heard": lambda seed: fast(FLOOR, collided=True),
     "collisions, ACK each": lambda seed: fast(CLEAN, delack=1),
+    "collisions, two stations": lambda seed: fast(FLOOR, two=True),
+    "two stations, no ties": lambda seed: fast(even(0.95), two=True, ties=False),
     "collisions and errors": lambda seed: fast(even(0.97)),
     # Channel errors without ties.
     "independent errors": lambda seed: fast(even(0.93), ties=False),
@@ -148,7 +150,7 @@ def trace(name: str, seed: int) -> Trace:
 #: Worlds in which a code must be found, and those in which it may be, since what it tells of happens there too.
 FIRES: dict[str, tuple[str, ...]] = {
     "data_ack_collision": (
-        "collisions", "collisions heard", "collisions, ACK each", "collisions and errors", "collisions, deaf", "stuck",
+        "collisions", "collisions heard", "collisions, ACK each", "collisions, two stations", "collisions and errors", "collisions, deaf", "stuck",
     ),
     "burst_loss": (
         "Gilbert 1.8", "Gilbert 2.4", "Gilbert 15", "Gilbert 2.4, deaf", "fades", "interference", "walk with fades",

@@ -66,7 +66,11 @@ class Frame(NamedTuple):
 
 def _frame(values: list[str]) -> Frame:
     v = dict(zip(FIELDS, (value.split("+")[0] for value in values), strict=True))
-    number = lambda name: int(v[name], 0) if v[name] else None
+
+    def number(field: str) -> int | None:
+        return int(v[field], 0) if v[field] else None
+
+    kind = number("wlan.fc.type_subtype")
     bitmap = None
     if v["wlan.ba.bm"] and number("wlan.ba.control.ba_type") == 2:
         first, octets = number("wlan.fixed.ssc.sequence") or 0, bytes.fromhex(v["wlan.ba.bm"].replace(":", ""))
@@ -74,7 +78,7 @@ def _frame(values: list[str]) -> Frame:
     return Frame(
         number=int(v["frame.number"]),
         time_s=float(v["frame.time_relative"]),
-        kind=number("wlan.fc.type_subtype") if v["wlan.fc.type_subtype"] else -1,
+        kind=-1 if kind is None else kind,
         ta=v["wlan.ta"],
         ra=v["wlan.ra"],
         seq=number("wlan.seq"),
@@ -96,7 +100,7 @@ def frames(name: str) -> tuple[Frame, ...]:
     """Every frame as tshark reads it."""
     fields = [part for field in FIELDS if field in _known() for part in ("-e", field)]
     run = subprocess.run(
-        ["tshark", "-n", "-r", str(SHARED / name), "-T", "fields", "-E", "aggregator=+", *fields],
+        ["tshark", "-n", "-o", "wlan.check_checksum:TRUE", "-r", str(SHARED / name), "-T", "fields", "-E", "aggregator=+", *fields],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     known = [field in _known() for field in FIELDS]
@@ -148,16 +152,19 @@ def test_rows_agree_with_their_frames(name: str) -> None:
         assert (row["acked"] is True) == (row["outcome"] == "delivered")
         assert row["acked"] is False or row["outcome"] != "dropped"
         if not mine:
-            assert row["inferred_by"] is not None and row["attempts"] >= 1
+            assert row["inferred_by"] is not None
+            assert row["attempts"] >= 1
             assert row["first_packet"] is None
             continue
         assert (row["first_packet"], row["last_packet"]) == (mine[0].number, mine[-1].number)
         keys = {(f.ta, f.ra, f.seq, f.fragment, f.tid) for f in mine}
         assert keys == {(row["ta"], row["ra"], row["seq"], row["fragment"], row["tid"])}
         if row["inferred_by"] == "retry_bit" or mine[0].retry:
-            assert mine[0].retry and row["attempts_inferred"] > 0
+            assert mine[0].retry
+            assert row["attempts_inferred"] > 0
         if group(row["ra"]):
-            assert row["acked"] is None and row["wasted_us"] in (None, 0.0)
+            assert row["acked"] is None
+            assert row["wasted_us"] in (None, 0.0)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -167,13 +174,16 @@ def test_retries(name: str) -> None:
     later = {p for row in exchanges(name) for p in row["packets"][1:]}
     first = {row["first_packet"] for row in exchanges(name) if row["packets"] and row["attempts_inferred"]}
     assert all(f.number in later or f.number in first for f in repeated)
-    # And but for a driver that forgets the bit, every later attempt has it.
+    # Every later attempt has it, but for access points that forget it where a whole A-MPDU is sent again.
     bare = later - {f.number for f in repeated}
-    assert len(bare) <= 0.01 * max(len(later), 100), sorted(bare)[:20]
+    assert len(bare) <= 0.03 * max(len(later), 100), sorted(bare)[:20]
 
 
-def answered(name: str) -> set[tuple[int, int]]:
-    """(frame, its ACK): the frame right before, sent by the one whom the ACK is for, soon enough."""
+def answered(name: str, slowest_us: int | None = None) -> set[tuple[int, int]]:
+    """(frame, its ACK): the frame right before, sent by the one whom the ACK is for, soon enough.
+
+    `slowest_us`: take that for the length of every frame instead of what tshark reckons.
+    """
     out = set()
     before: Frame | None = None
     for f in frames(name):
@@ -184,12 +194,12 @@ def answered(name: str) -> set[tuple[int, int]]:
         if f.kind == ACK and before is not None and before.sequenced and before.ta == f.ra and not group(before.ra):
             host_us = (f.time_s - before.time_s) * 1e6
             tsf_us = f.tsf_us - before.tsf_us if f.tsf_us is not None and before.tsf_us is not None else None
-            # SIFS and one of the two frames; an MPDU of an A-MPDU may be far from its end.
-            longest = 16 + (5484 if before.ampdu else max(before.duration_us, f.duration_us) or 20_000)
+            # SIFS and one of the two frames.
+            longest = 10 + (slowest_us or max(before.duration_us, f.duration_us))
             if tsf_us is None or abs(tsf_us - host_us) > 10_000:
-                near = -1000 <= host_us <= longest + 1000
+                near = -2000 <= host_us <= longest + 2000
             else:
-                near = -50 <= tsf_us <= longest + 50
+                near = -250 <= tsf_us <= longest + 250
             if near:
                 out.add((before.number, f.number))
         before = f
@@ -198,25 +208,21 @@ def answered(name: str) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_acks(name: str) -> None:
+    """Every ACK that follows in time settles the frame before it, and no other."""
+    by_packet = {p: row for row in exchanges(name) for p in row["packets"]}
+    surely, at_most = answered(name), answered(name, 20_000)
+    for packet, ack in surely:
+        row = by_packet[packet]
+        assert row["acked"], (packet, ack)
+        # A frame sent again after its ACK was settled by the first one.
+        assert row["ack_packet"] is None or row["ack_packet"] <= ack
     acks = {f.number for f in frames(name) if f.kind == ACK and f.good}
-    ours = set()
-    copies = {}
     for row in exchanges(name):
-        for p in row["packets"]:
-            copies[p] = row
-        ack = row["ack_packet"]
-        if ack in acks and row["packets"] and row["inferred_by"] not in ("lone_ack", "sequence_gap"):
-            ours.add((max(p for p in row["packets"] if p < ack), ack))
-    plain = answered(name)
-    first = {}
-    for packet, ack in sorted(plain, key=lambda pair: pair[1]):
-        row = copies[packet]
-        # A second ACK, of a copy sent again, settles nothing anew; nor does one after a Block Ack.
-        first.setdefault(id(row), (packet, ack, row))
-    theirs = {(p, a) for p, a, row in first.values() if row["ack_packet"] == a}
-    late = {(p, a) for p, a, row in first.values() if row["ack_packet"] != a}
-    assert all(copies[p]["acked"] and (copies[p]["ack_packet"] or 0) < a for p, a in late), sorted(late)[:10]
-    assert theirs == ours, (sorted(theirs - ours)[:10], sorted(ours - theirs)[:10])
+        before = [p for p in row["packets"] if p < (row["ack_packet"] or 0)]
+        if row["ack_packet"] in acks and before and row["inferred_by"] != "lone_ack":
+            assert (before[-1], row["ack_packet"]) in at_most
+    lone = [row for row in exchanges(name) if row["ack_packet"] in acks and row["seq"] is None]
+    assert not {row["ack_packet"] for row in lone} & {ack for _, ack in surely}
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -229,7 +235,8 @@ def test_block_acks(name: str) -> None:
         by_key.setdefault((row["ta"], row["ra"], row["tid"], row["seq"]), []).append(row)
         ba = maps.get(row["ack_packet"])
         if ba is not None:
-            assert row["seq"] in (ba.bitmap or ()) and (row["ta"], row["ra"], row["tid"]) == (ba.ra, ba.ta, ba.ba_tid)
+            assert row["seq"] in (ba.bitmap or ())
+            assert (row["ta"], row["ra"], row["tid"]) == (ba.ra, ba.ta, ba.ba_tid)
             by_bits += 1
         elif row["inferred_by"] == "block_ack" and not row["packets"]:
             raise AssertionError(row)
@@ -251,7 +258,7 @@ def unseen(name: str) -> dict[tuple[str, str, int], int]:
     for f in frames(name):
         if not f.good:
             continue
-        if f.kind in (0, 2, 10, 11, 12) and not f.retry or f.kind in (1, 3):
+        if (f.kind in (0, 2, 10, 11, 12) and not f.retry) or f.kind in (1, 3):
             for key in [k for k in head if {k[0], k[1]} == {f.ta, f.ra}]:
                 del head[key]
         if f.kind >> 4 == 2 and f.tid is not None and f.seq is not None and f.kind not in NULLS and not group(f.ra):
@@ -277,11 +284,12 @@ def test_numbers_that_only_block_acks_tell_of(name: str) -> None:
     told = unseen(name)
     rows: dict[tuple[str, str, int], int] = {}
     for row in exchanges(name):
-        key = (row["ta"], row["ra"], row["tid"])
-        ba_first = row["ack_packet"] is not None and (not row["packets"] or row["packets"][0] > row["ack_packet"])
-        if row["seq"] is not None and ba_first and row["inferred"] if "inferred" in row else ba_first:
+        if row["seq"] is None or row["ack_packet"] is None:
+            continue
+        if not row["packets"] or row["packets"][0] > row["ack_packet"]:
+            key = (row["ta"], row["ra"], row["tid"])
             rows[key] = rows.get(key, 0) + 1
     for key, count in told.items():
-        # Those that another number's Block Ack had shown as missing before are acknowledged here too.
+        # Numbers that a later Block Ack has are acknowledged after they were missed.
         assert rows.get(key, 0) >= count, (key, rows.get(key), count)
     assert sum(told.values()) >= 0.8 * sum(rows.get(key, 0) for key in told)

@@ -62,7 +62,10 @@ def test_ledger_bar_sums_to_the_flows(made):
 def test_texts_are_no_tags(made):
     trace = Trace(
         [],
-        {name: made.trace.table(name) for name in ("segments", "ledger")},
+        {
+            **{name: tables.empty(name) for name in tables.names()},
+            **{name: made.trace.table(name) for name in ("segments", "ledger")},
+        },
         endpoints={0: ("<b>x</b>", 1, "<a href='javascript:alert(1)'>", 2), 1: ("&lt;", 1, "\x1b[0m", 2)},
     )
     for name, plot in registry.units("plots").items():
@@ -74,4 +77,4 @@ def test_texts_are_no_tags(made):
 @pytest.mark.parametrize("name", sorted(registry.units("plots")))
 def test_a_plot_of_nothing(name):
     plot = registry.units("plots")[name]
-    plot(Trace([], {table: tables.empty(table) for table in ("segments", "packets", "ledger")}))
+    plot(Trace([], {table: tables.empty(table) for table in tables.names()}))

@@ -13,7 +13,7 @@ import numpy as np
 
 from wlanlens.air.pending import HELD, Pending
 from wlanlens.air.purposes import CODE, GROUPS, PLAIN
-from wlanlens.air.rows import Array, attempts, connection, connections, integers, nanoseconds, read_frames
+from wlanlens.air.rows import Array, attempts, connection, connections, integers, known, nanoseconds, read_frames
 from wlanlens.air.slices import Slices
 from wlanlens.air.stations import Stations
 from wlanlens.air.summary import Summary
@@ -60,7 +60,7 @@ class Air:
             ("no_airtime", rows["airtime_ns"] < 0),
             ("damaged", rows["damaged"]),
             ("encrypted", rows["encrypted"]),
-            ("data_frames", np.isin(rows["base"], [CODE["delivered"], CODE["group"]])),
+            ("data_frames", (rows["base"] == CODE["delivered"]) | (rows["base"] == CODE["group"])),
         ):
             setattr(sums, name, getattr(sums, name) + int(np.count_nonzero(which)))
         for row in batch.column("channel_mhz").value_counts().to_pylist():
@@ -77,7 +77,7 @@ class Air:
         packets, fate, outcome = attempts(batch)
         self._pending.answer(packets, fate)
         self._stations.exchanges(batch)
-        tcp = np.asarray(batch.column("flow").is_valid(), bool)
+        tcp = known(batch.column("flow"))
         lengths = integers(batch.column("packets").value_lengths())
         of_tcp = np.repeat(tcp, lengths)
         self._copies.know(packets[of_tcp], outcome[of_tcp])

@@ -9,6 +9,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.air.purposes import ANSWERED, BY_SUBTYPE, BY_TYPE, CODE
+from wlanlens.tables import PURPOSES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,17 +40,17 @@ def read_frames(batch: pa.RecordBatch) -> dict[str, Array]:
     base = np.where(special >= 0, special, base)
     group = group_addressed(batch.column("ra"))
     base[(base == CODE["delivered"]) & group] = CODE["group"]
-    damaged = truths(batch.column("fcs_ok"), null=True) == 0
+    damaged = ~truths(batch.column("fcs_ok"), null=True)
     base[damaged] = CODE["damaged"]
-    t_ns = batch.column("t_ns").fill_null(0).to_numpy(zero_copy_only=False)
-    known_sender = np.asarray(batch.column("ta").is_valid(), bool)
+    waits: Array = np.zeros(len(PURPOSES), bool)
+    waits[[CODE[name] for name in ANSWERED]] = True
     return {
         "packet": integers(batch.column("packet")),
-        "t_ns": np.where(np.asarray(batch.column("t_ns").is_valid(), bool), t_ns, NO_TIME),
+        "t_ns": _filled(batch.column("t_ns"), NO_TIME),
         "airtime_ns": nanoseconds(batch.column("airtime_us")),
         "base": base,
-        "waits": np.isin(base, [CODE[name] for name in ANSWERED]) & known_sender & ~group,
-        "retry": truths(batch.column("retry"), null=False) == 1,
+        "waits": waits[base] & known(batch.column("ta")) & ~group,
+        "retry": truths(batch.column("retry"), null=False),
         "damaged": damaged,
         "encrypted": (codes(batch.column("carries"), ("protected",), 1) == 0) & ~damaged,
     }
@@ -82,21 +83,32 @@ def connection(key: int) -> tuple[int, str]:
 
 def integers(column: pa.Array) -> Array:
     """Whole numbers, 0 for null."""
-    return np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(_filled(column, 0), np.int64)
+
+
+def known(column: pa.Array) -> Array:
+    """Which rows are not null."""
+    if not column.null_count:
+        return np.ones(len(column), bool)
+    return np.asarray(column.is_valid(), bool)
+
+
+def _filled(column: pa.Array, null: Any) -> Array:
+    filled = column.fill_null(null) if column.null_count else column
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
 
 
 def nanoseconds(column: pa.Array) -> Array:
     """Microseconds as whole nanoseconds; -1 for null."""
-    micros = column.fill_null(-1e-3).to_numpy(zero_copy_only=False)
-    whole: Array = np.rint(np.clip(np.nan_to_num(micros, nan=-1e-3), -1e-3, 1e9) * 1e3).astype(np.int64)
+    micros = _filled(column, -1e-3)
+    # fmax passes over NaN.
+    whole: Array = np.rint(np.minimum(np.fmax(micros, -1e-3), 1e9) * 1e3).astype(np.int64)
     return whole
 
 
 def truths(column: pa.Array, *, null: bool) -> Array:
-    """A column of truths as 0 and 1."""
-    import pyarrow as pa
-
-    return np.asarray(column.fill_null(null).cast(pa.int8()), np.int8)
+    """A column of truths."""
+    return _filled(column, null)
 
 
 def codes(column: pa.Array, names: Sequence[str], default: int) -> Array:
@@ -121,4 +133,6 @@ def by_value(column: pa.Array, looked_up: Sequence[Any], null: Any) -> Array:
     import pyarrow as pa
 
     table = np.array([*looked_up, null])
-    return np.asarray(table[column.indices.cast(pa.int64()).fill_null(len(looked_up)).to_numpy(zero_copy_only=False)])
+    if not column.null_count:
+        return np.asarray(table[column.indices.to_numpy()])
+    return np.asarray(table[_filled(column.indices.cast(pa.int64()), len(looked_up))])

@@ -9,7 +9,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.air.purposes import CODE, GROUPS
-from wlanlens.air.rows import OUTCOMES, Array, by_value, codes, integers, truths, values
+from wlanlens.air.rows import OUTCOMES, Array, by_value, codes, integers, known, truths, values
 from wlanlens.tables import PURPOSES
 
 if TYPE_CHECKING:
@@ -61,28 +61,28 @@ class Stations:
 
     def count(self, batch: pa.RecordBatch, rows: Mapping[str, Array]) -> Array:
         """Count a batch of `frames`; returns each row's station."""
-        import pyarrow as pa
-
-        used = set(np.unique(integers(batch.column("ta").indices.filter(pa.array(~rows["damaged"]))).tolist()))
-        known = [self._number(value) if i in used else REST for i, value in enumerate(values(batch.column("ta")))]
-        self._grow()
-        numbers = np.array([*known, UNNAMED], np.int64)
+        addresses = values(batch.column("ta"))
         # The addresses of a damaged frame are anyone's.
-        local = np.where(rows["damaged"], len(known), by_value(batch.column("ta"), range(len(known)), len(known)))
+        local = by_value(batch.column("ta"), range(len(addresses)), len(addresses))
+        local = np.where(rows["damaged"], len(addresses), local)
+        used = np.bincount(local, minlength=len(addresses) + 1) > 0
+        numbers = np.array(
+            [self._number(v) if use else REST for v, use in zip(addresses, used[:-1], strict=True)] + [UNNAMED]
+        )
+        self._grow()
         station = numbers[local]
         group = rows["base"] == CODE["group"]
         data = (rows["base"] == CODE["delivered"]) | group
-        columns = {
-            "frames": None,
-            "bytes": integers(batch.column("mpdu_bytes")),
-            "data_frames": data,
-            "retry_frames": rows["retry"],
-            "no_airtime_frames": rows["airtime_ns"] < 0,
-        }
-        for name, weights in columns.items():
-            self._add(name, numbers, np.bincount(local, weights, len(numbers)))
+        self._add("bytes", numbers, np.bincount(local, integers(batch.column("mpdu_bytes")), len(numbers)))
+        self._add("frames", numbers, np.bincount(local, minlength=len(numbers)))
+        for name, which in (
+            ("data_frames", data),
+            ("retry_frames", rows["retry"]),
+            ("no_airtime_frames", rows["airtime_ns"] < 0),
+        ):
+            self._add(name, numbers, np.bincount(local[which], minlength=len(numbers)))
         signal = integers(batch.column("signal_dbm"))
-        heard = np.asarray(batch.column("signal_dbm").is_valid(), bool)
+        heard = known(batch.column("signal_dbm"))
         self._histogram("signals", numbers, local[heard], np.clip(signal[heard] - _LEAST_DBM, 0, _SIGNALS - 1))
         self._count_rates(batch, numbers, local)
         self._count_networks(batch, station, data)
@@ -99,7 +99,7 @@ class Stations:
     def _count_networks(self, batch: pa.RecordBatch, station: Array, data: Array) -> None:
         """An access point sends as its own BSS; others belong to the one in which they last sent data."""
         bssid = by_value(batch.column("bssid"), [self._numbers.get(v, -1) for v in values(batch.column("bssid"))], -1)
-        distributes = truths(batch.column("from_ds"), null=False) == 1
+        distributes = truths(batch.column("from_ds"), null=False)
         announces = codes(batch.column("subtype"), ("beacon", "probe_response"), -1) >= 0
         self._is_ap[station[(bssid == station) & (distributes | announces)]] = True
         sends = data & (bssid >= 0)
@@ -107,10 +107,10 @@ class Stations:
 
     def exchanges(self, batch: pa.RecordBatch) -> None:
         """Count a batch of `exchanges` by its transmitter."""
-        known = [self._number(value) for value in values(batch.column("ta"))]
+        addresses = values(batch.column("ta"))
+        numbers = np.array([*(self._number(value) for value in addresses), UNNAMED], np.int64)
         self._grow()
-        numbers = np.array([*known, UNNAMED], np.int64)
-        local = by_value(batch.column("ta"), range(len(known)), len(known))
+        local = by_value(batch.column("ta"), range(len(addresses)), len(addresses))
         outcome = codes(batch.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)
         self._add("exchanges", numbers, np.bincount(local, minlength=len(numbers)))
         self._add("attempts", numbers, np.bincount(local, integers(batch.column("attempts")), len(numbers)))
@@ -144,8 +144,10 @@ class Stations:
 
     def _histogram(self, name: str, numbers: Array, local: Array, value: Array) -> None:
         width = self._sums[name].shape[1]
-        counts = np.bincount(local * width + value, minlength=len(numbers) * width).reshape(-1, width)
-        np.add.at(self._sums[name], numbers, counts.astype(np.uint32))
+        counts = np.bincount(local * width + value, minlength=len(numbers) * width)
+        cells = np.flatnonzero(counts)
+        at = numbers[cells // width] * width + cells % width
+        np.add.at(self._sums[name].reshape(-1), at, counts[cells].astype(np.uint32))
 
     def prune(self) -> Array:
         """Sum all but the `STATIONS` with most frames in one row; returns the new number of each old one."""

@@ -40,6 +40,8 @@ def _parts(groups: dict[str, int], purposes: dict[str, int], whole: int) -> str:
     said = []
     for group in sorted(groups, key=lambda g: -groups[g]):
         name, within = _NAMES[group]
+        if group == "other" and purposes.get("unknown", 0) > purposes.get("damaged", 0):
+            name = "frames of unknown type"
         if groups[group] < _LEAST_SHARE * whole:
             continue
         parts = [
@@ -96,7 +98,7 @@ def flow(air: Summary, number: int, direction: str) -> str:
             if not ns:
                 return ""
             vain = f", {seconds(wasted_ns)} ({percent(wasted_ns, ns)}) of it in vain" if wasted_ns else ""
-            tries = f"{attempts / exchanges:.2g} attempts each" if exchanges and attempts > exchanges else ""
+            tries = f"{attempts / exchanges:.3g} attempts each" if exchanges and attempts > exchanges else ""
             lost = f"{dropped} of {exchanges} given up" if dropped else ""
             more = "; " + listed([part for part in (tries, lost) if part]) if tries or lost else ""
             return f"Its frames were on the air for {seconds(ns)}{vain}{more}."

@@ -36,6 +36,10 @@ _DSSS = (1.0, 2.0, 5.5, 11.0)
 #: What an attempt costs beside its own airtime, us. DSSS with long preamble: DIFS 50, SIFS 10, an ACK at 2 Mbit/s 248.
 #: OFDM: DIFS 34, SIFS 16, an ACK at 24 Mbit/s 28.
 DSSS_OVERHEAD_US, OFDM_OVERHEAD_US = 308.0, 78.0
+#: An ACK comes no later behind its frame, ns: SIFS, the ACK at 1 Mbit/s, and as much again for stamps.
+_ANSWER_NS = 600_000
+#: Airtime of a frame of which nothing is known, ns: 1500 bytes at 1 Mbit/s.
+_LONGEST_NS = 12_500_000.0
 #: Preambles, us, for an estimate of the airtime where the table has none.
 _DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US = 192.0, 20.0
 #: Slot and smallest contention window of both (IEEE 802.11-2020 Tables 15-7, 16-4 and 17-21); the largest is 1023.
@@ -81,6 +85,7 @@ class Frames(_Columns):
 class Exchanges(_Columns):
     """MSDUs sent from one station to another, by pair and time; those with no attempt seen are left out.
 
+    `late`: the attempt that arrived was missed; only its ACK was heard, after the attempts seen had failed.
     `first` and `seen` say where the attempts stand in `Air.attempts`; `lead` is False for all but one of the MPDUs
     that were first sent in one A-MPDU; `failed` says that the first attempt failed.
     """
@@ -93,6 +98,7 @@ class Exchanges(_Columns):
     seen: Array
     attempts: Array
     inferred: Array
+    late: Array
     delivered: Array
     dropped: Array
     failed: Array
@@ -195,8 +201,8 @@ class Air:
         outcome = table.column("outcome")
         delivered, dropped = (enum_mask(outcome, (word,))[where] for word in ("delivered", "dropped"))
         last = nth == seen[exchange] - 1
-        settled = np.where(delivered, 0, np.where(dropped, 1, -1))
-        bad = np.where(last, settled[exchange], 1)
+        t_last, t_ack = (vector(table.column(name))[where] for name in ("t_last_ns", "t_ack_ns"))
+        t_last = np.where(t_last == NULL, t_first[where], t_last)
         row = self.frame_at(capture[where][exchange], packet)
         known = row >= 0
         lacking, f = not known.all(), self.frames
@@ -211,6 +217,12 @@ class Air:
         with np.errstate(divide="ignore", invalid="ignore"):
             about = np.where(is_dsss(rates), _DSSS_PREAMBLE_US, _OFDM_PREAMBLE_US) + size * 8 / rates
         airtime = np.where(np.isnan(airtime), about, airtime)
+        # Of an attempt that was missed only the ACK may have been heard: it comes too late for the last one seen.
+        answer_ns = np.nan_to_num(airtime[first + seen - 1] * 1e3, nan=_LONGEST_NS) + _ANSWER_NS
+        late = delivered & enum_mask(table.column("inferred_by"), ("lone_ack",))[where]
+        late &= (t_ack != NULL) & (t_ack - t_last > answer_ns)
+        settled = np.where(delivered & ~late, 0, np.where(delivered | dropped, 1, -1))
+        bad = np.where(last, settled[exchange], 1)
         made = Attempts(
             exchange=exchange,
             packet=packet,
@@ -229,19 +241,20 @@ class Air:
         def column(name: str) -> Array:
             return vector(table.column(name))[where]
 
-        t_last, attempts = column("t_last_ns"), column("attempts")
+        attempts = column("attempts")
         carries, kind = table.column("carries"), table.column("tcp_kind")
         data, ack = (enum_mask(kind, (word,))[where] for word in ("data", "ack"))
         wasted = np.bincount(exchange, np.where(bad == 1, airtime, 0.0), len(first))
         return Exchanges(
             pair=pair,
             t_first_ns=t_first[where],
-            t_last_ns=np.where(t_last == NULL, t_first[where], t_last),
-            t_ack_ns=column("t_ack_ns"),
+            t_last_ns=t_last,
+            t_ack_ns=t_ack,
             first=first,
             seen=seen,
             attempts=attempts,
             inferred=column("attempts_inferred"),
+            late=late,
             delivered=delivered,
             dropped=dropped,
             failed=(attempts > 1) | dropped,
@@ -360,15 +373,13 @@ class Air:
         values: Mapping[str, Value],
         evidence: Iterable[int],
         sentence: str,
-        both_ways: bool = False,
+        of: str = "",
         segments: Iterable[int] = (),
     ) -> Finding:
-        """A finding about a station pair. The filter shows the pair's frames over the span of the evidence."""
+        """A finding about a station pair. The filter shows the pair's frames, or those `of`, over the evidence's span."""
         numbers = sorted({int(p) for p in evidence})
         ta, ra = self.address(self.ta(pair)), self.address(self.ra(pair))
-        who = f"wlan.ta == {ta} && wlan.ra == {ra}"
-        if both_ways:
-            who = f"(({who}) || (wlan.ta == {ra} && wlan.ra == {ta}))"
+        who = of or f"wlan.ta == {ta} && wlan.ra == {ra}"
         duration_ns = self._facts.trace.duration_ns
         end_ns = min(int(t_end_ns), duration_ns) if duration_ns else int(t_end_ns)
         return make_finding(

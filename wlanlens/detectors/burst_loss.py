@@ -165,17 +165,20 @@ class _Bursts:
 
 def _trials(air: Air) -> _Trials:
     e, a = air.exchanges, air.attempts
-    # Attempts that the sniffer missed stand before the first that it heard; those of an A-MPDU are not told apart.
-    more = np.where(a.ampdu[e.first] == NULL, np.minimum(e.inferred, INFERRED_MOST), 0)
-    missed = np.repeat(np.arange(len(e)), more)
-    exchange = np.concatenate((missed, a.exchange))
-    before = np.concatenate((np.zeros(len(missed)), np.ones(len(a))))
-    packet = np.concatenate((e.first_packet[missed], a.packet))
-    at = np.lexsort((before, packet, e.pair[exchange]))
-    source = np.concatenate((e.first[missed], np.arange(len(a))))[at]
-    exchange, before, packet = exchange[at], before[at], packet[at]
+    # Attempts that the sniffer missed stand before the first that it heard, but for one of which it heard the ACK last;
+    # those of an A-MPDU are not told apart.
+    alone = a.ampdu[e.first] == NULL
+    missed = np.repeat(np.arange(len(e)), np.where(alone, np.clip(e.inferred - e.late, 0, INFERRED_MOST), 0))
+    late = np.flatnonzero(e.late & alone)
+    last = e.first[late] + e.seen[late] - 1
+    exchange = np.concatenate((missed, a.exchange, late))
+    phase = np.repeat([0, 1, 2], [len(missed), len(a), len(late)])
+    packet = np.concatenate((e.first_packet[missed], a.packet, a.packet[last]))
+    at = np.lexsort((phase, packet, e.pair[exchange]))
+    source = np.concatenate((e.first[missed], np.arange(len(a)), last))[at]
+    exchange, phase, packet = exchange[at], phase[at], packet[at]
     pair, ampdu = e.pair[exchange], a.ampdu[source]
-    bad = np.where(before == 0, 1, a.bad[source])
+    bad = np.where(phase == 0, 1, np.where(phase == 2, 0, a.bad[source]))
     # MPDUs of one A-MPDU stand together.
     new = np.ones(len(at), bool)
     new[1:] = (pair[1:] != pair[:-1]) | (ampdu[1:] != ampdu[:-1]) | (ampdu[1:] == NULL)
@@ -193,7 +196,7 @@ def _trials(air: Air) -> _Trials:
     return _Trials(
         pair=pair[start],
         bad=np.where(known == 0, -1, (2 * failed >= known).astype(np.int64)),
-        inferred=before[start] == 0,
+        inferred=phase[start] != 1,
         exchange=exchange[start],
         packet=packet[start],
         stratum=kind.astype(np.int64) * 32 + np.where(size > 1, 31, length),

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +56,8 @@ def data_ack_collision(
     An exchange whose first attempt failed is an event. Events of data A > B and of ACKs B > A are paired when both
     first attempts were heard and began in one slot; where the sniffer missed an attempt, when their retries stand next
     to each other, both can have been sent in the same moment (neither station is still busy with the exchange before),
-    and the silence before them is no longer than one tie takes. MPDUs of one A-MPDU count once.
+    and the silence before them is no longer than one tie takes. MPDUs of one A-MPDU count once. All that a station sends
+    stands in one queue: the data of an access point to several stations is judged together against the ACKs of all.
     `least_exchanges_count`: as many of either kind, for 3 % of fewer would be no number.
     `least_pairs_count`: so many pairs; fewer say nothing.
     `chance_share`: the largest p-value, against three explanations by chance: (1) as many events in that neighbourhood
@@ -77,23 +80,18 @@ def data_ack_collision(
     of UDP); Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", 2000.
     """
     air = Facts.of(trace).keep(Air)
-    e = air.exchanges
     spans = dict(air.pairs())
-    hidden: list[int] = []
-    for pair, span in spans.items():
-        back = spans.get(air.reverse(pair))
-        if back is None:
-            continue
-        data, acks = _side(e, span, _DATA), _side(e, back, _ACK)
-        if len(data) < least_exchanges_count or len(acks) < least_exchanges_count:
-            if pair < air.reverse(pair) and _hidden(e, span, back, least_exchanges_count):
-                hidden.append(pair)
-            continue
-        told = _judge(
-            air, pair, span, back, data, acks, least=least_pairs_count, chance_share=chance_share, share=paired_share
-        )
-        if told is not None:
-            yield told
+    for link in _links(air, spans):
+        if len(link.data) >= least_exchanges_count and len(link.acks) >= least_exchanges_count:
+            told = _judge(air, link, least=least_pairs_count, chance_share=chance_share, share=paired_share)
+            if told is not None:
+                yield told
+    hidden = [
+        pair
+        for pair, span in spans.items()
+        if pair < air.reverse(pair) and air.reverse(pair) in spans
+        and _hidden(air.exchanges, (span, spans[air.reverse(pair)]), least_exchanges_count)
+    ]  # fmt: skip
     if hidden:
         yield air.undecided(
             "data_ack_collision",
@@ -103,35 +101,58 @@ def data_ack_collision(
         )
 
 
-def _side(e: Exchanges, span: slice, kind: int) -> Array:
-    return np.asarray(np.flatnonzero((e.tcp[span] == kind) & e.lead[span]) + span.start)
+@dataclass
+class _Link:
+    """Data of one station to others and their ACKs back, or data of others to one and its ACKs back: exchanges."""
+
+    station: int
+    data: Array
+    acks: Array
+    all: Array
 
 
-def _hidden(e: Exchanges, span: slice, back: slice, least: int) -> bool:
-    """Whether the pair sends much both ways, encrypted, and with retries on both sides."""
-    return all(int(e.protected[s].sum()) >= least and int((e.failed & e.protected)[s].sum()) >= 5 for s in (span, back))
+def _links(air: Air, spans: dict[int, slice]) -> Iterator[_Link]:
+    """Who contends with whom: an access point's frames to all its stations stand in one queue and tie with the frames
+    of any of them, so what one station sends or receives is judged together."""
+    e = air.exchanges
+    pairs = [p for p, s in spans.items() if air.reverse(p) in spans and (e.tcp[s] == _DATA).any()]
+    senders, receivers = Counter(p >> 24 for p in pairs), Counter((p >> 48, air.ra(p)) for p in pairs)
+    links: dict[tuple[str, Any], list[int]] = {}
+    for p in pairs:
+        sender, receiver = p >> 24, (p >> 48, air.ra(p))
+        to_many = senders[sender] >= receivers[receiver]
+        links.setdefault(("ta", sender) if to_many else ("ra", receiver), []).append(p)
+    for (kind, _), members in links.items():
+        there = _rows([spans[p] for p in members])
+        back = _rows([spans[air.reverse(p)] for p in members])
+        yield _Link(
+            station=air.ta(members[0]) if kind == "ta" else air.ra(members[0]),
+            data=there[(e.tcp[there] == _DATA) & e.lead[there]],
+            acks=back[(e.tcp[back] == _ACK) & e.lead[back]],
+            all=np.concatenate((there, back)),
+        )
 
 
-def _judge(
-    air: Air,
-    pair: int,
-    span: slice,
-    back: slice,
-    data: Array,
-    acks: Array,
-    *,
-    least: int,
-    chance_share: float,
-    share: float,
-) -> Finding | Undecided | None:
+def _rows(spans: Iterable[slice]) -> Array:
+    return np.concatenate([np.arange(s.start, s.stop) for s in spans])
+
+
+def _hidden(e: Exchanges, spans: Iterable[slice], least: int) -> bool:
+    """Whether a pair sends much both ways, encrypted, and with retries on both sides."""
+    return all(int(e.protected[s].sum()) >= least and int((e.failed & e.protected)[s].sum()) >= 5 for s in spans)
+
+
+def _judge(air: Air, link: _Link, *, least: int, chance_share: float, share: float) -> Finding | Undecided | None:
+    data, acks = link.data, link.acks
     e = air.exchanges
     hit_data, hit_acks = data[e.failed[data]], acks[e.failed[acks]]
     if len(hit_data) < least or len(hit_acks) < least:
         return None
     both = np.concatenate((data, acks))
     if air.missed_share(both) > 0.5:
-        return air.undecided("data_ack_collision", [pair], "The sniffer missed more attempts than it heard.")
-    data_at, ack_at, heard = _pairs(air, hit_data, hit_acks, span, back)
+        pairs = sorted({int(p) for p in e.pair[data]})
+        return air.undecided("data_ack_collision", pairs, "The sniffer missed more attempts than it heard.")
+    data_at, ack_at, heard = _pairs(air, hit_data, hit_acks, link.all)
     paired = len(data_at)
     most = max(len(hit_data), len(hit_acks))
     if paired < least or paired < share * most:
@@ -145,7 +166,7 @@ def _judge(
         binomial_tail(unheard, max(unheard, len(hit_acks) - paired + unheard), again) if unheard > paired / 2 else 0.0
     )
     rate = (len(hit_data) + len(hit_acks)) / len(both)
-    udp = np.concatenate([np.flatnonzero(e.udp[s] & e.lead[s]) + s.start for s in (span, back)])
+    udp = link.all[e.udp[link.all] & e.lead[link.all]]
     udp_rate = float(e.failed[udp].mean()) if len(udp) >= 100 else None
     p_udp = binomial_tail(len(hit_data) + len(hit_acks), len(both), udp_rate) if udp_rate is not None else 0.0
     p = max(p_chance, p_burst, p_udp)
@@ -168,6 +189,11 @@ def _judge(
         "excess_share": rate - udp_rate if udp_rate is not None else 2 * (paired - expected) / len(both),
         "wasted_airtime_s": cost_s,
     }
+    names, times = np.unique(e.pair[data_at], return_counts=True)
+    pair, station = int(names[times.argmax()]), air.address(link.station)
+    if len(names) > 1:
+        values["station_pairs_count"] = len(names)
+    more = f" and {count(len(names) - 1, 'more pair')} of it" if len(names) > 1 else ""
     beside = f", UDP's {udp_rate:.1%}" if udp_rate is not None else ""
     return air.finding(
         "data_ack_collision",
@@ -179,18 +205,18 @@ def _judge(
         values=values,
         evidence=np.concatenate([air.attempts.packet[air.attempts_of(x)] for x in (data_at, ack_at)]),
         sentence=(
-            f"{air.subject(pair)}: {paired} of {len(hit_data)} retried TCP data frames and {len(hit_acks)} retried TCP "
+            f"{air.subject(pair)}{more}: {paired} of {len(hit_data)} retried TCP data frames and {len(hit_acks)} retried TCP "
             f"ACKs failed in the same moment, where chance allows {expected:.1f} ({chance(p)}): they collided; "
             f"{rate:.1%} of TCP's frames were sent again{beside}, which wasted {time(cost_s)} of air."
         ),
-        both_ways=True,
+        of=f"(wlan.ta == {station} || wlan.ra == {station})",
     )
 
 
-def _pairs(air: Air, data: Array, acks: Array, span: slice, back: slice) -> tuple[Array, Array, Array]:
+def _pairs(air: Air, data: Array, acks: Array, both: Array) -> tuple[Array, Array, Array]:
     """Events of data and of ACKs that can be one tie, one to one: their exchanges, and whether both were heard."""
     e = air.exchanges
-    place = _places(e, span, back)
+    place = _places(e, both)
     data = data[np.argsort(place[data], kind="stable")]
     # Every event of an ACK against the events of data around it.
     at = np.searchsorted(place[data], place[acks])[:, None] + np.arange(-_NEAR, _NEAR)
@@ -199,7 +225,7 @@ def _pairs(air: Air, data: Array, acks: Array, span: slice, back: slice) -> tupl
     mine = np.broadcast_to(acks[:, None], other.shape)
     away = np.abs(place[other] - place[mine])
     heard = e.first_seen[other] & e.first_seen[mine]
-    possible = np.where(heard, _same_slot(air, mine, other), _possible(e, mine, other, span, back))
+    possible = np.where(heard, _same_slot(air, mine, other), _possible(e, mine, other))
     possible &= inside & (away <= _NEAR)
     possible &= heard | ~_silent(air, mine, other)
     far = 4 * _NEAR
@@ -214,23 +240,22 @@ def _pairs(air: Air, data: Array, acks: Array, span: slice, back: slice) -> tupl
     return made[0], made[1], made[2] == 1
 
 
-def _places(e: Exchanges, span: slice, back: slice) -> Array:
-    """Position of each exchange of both directions in their common order of time, by exchange."""
-    both = np.concatenate((np.arange(span.start, span.stop), np.arange(back.start, back.stop)))
+def _places(e: Exchanges, both: Array) -> Array:
+    """Position of exchanges in their common order of time, by exchange."""
     both = both[e.lead[both]]
     out = np.full(len(e), NULL, np.int64)
     out[both[np.argsort(e.t_first_ns[both], kind="stable")]] = np.arange(len(both))
     return out
 
 
-def _possible(e: Exchanges, a: Array, b: Array, span: slice, back: slice) -> Array:
+def _possible(e: Exchanges, a: Array, b: Array) -> Array:
     """Whether both first attempts can have been in one moment: an unheard one came after its station had done with the
     exchange before and before its first retry that was heard."""
     early, late = [], []
     for which in (a, b):
         before = np.maximum(which - 1, 0)
         done = np.where(e.t_ack_ns[before] != NULL, e.t_ack_ns[before], e.t_last_ns[before])
-        done = np.where(np.isin(which, (span.start, back.start)), 0, done)
+        done = np.where((which == before) | (e.pair[before] != e.pair[which]), 0, done)
         t, seen = e.t_first_ns[which], e.first_seen[which]
         early.append(np.where(seen, t - _TIE_NS, done))
         late.append(np.where(seen, t + _TIE_NS, t))

@@ -34,7 +34,7 @@ _QUALITY = (
     Column("capture", "file and its format", lambda r: f"{r['capture']} ({r['format']})"),
     Column("tap", "where the tap sat", lambda r: str(r["vantage"])),
     Column("records", "records in the file", _count("records")),
-    Column("other records", "records of protocols without a row (ARP, beacons ...)", _count("other_records")),
+    Column("other records", "records without an IP packet (ARP, beacons ...)", _count("other_records")),
     Column("TCP segments", "segments followed", _count("tcp_segments")),
     Column("tap dropped", "by the file's own statistics", _count("tap_drops")),
     Column("lost before tap", "retransmissions whose first copy never passed the tap", _count("lost_before_tap")),

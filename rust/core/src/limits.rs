@@ -60,8 +60,8 @@ pub const NETWORKS: usize = 4096;
 /// these are damaged where one in two is, one in 2^64.
 pub const FCS_TRIALS: u8 = 64;
 
-/// Interfaces of a capture whose frames are tried apart; the later ones share the last place.
-pub const FCS_INTERFACES: usize = 64;
+/// Sniffers of one capture that are told apart; the later ones share the last place.
+pub const AIR_INTERFACES: usize = 64;
 
 /// Items of one Prism header: ten are defined.
 pub const PRISM_ITEMS: usize = 32;

@@ -94,6 +94,10 @@ notes! {
     BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; a row only where the IPv4 header checksum is right";
     FcsFound, "fcs_found", Info, "frames end with a frame check sequence that the capture does not announce: it was found by its value, and checked from there on";
     NoFrame, "no_frame", Info, "PPDUs whose frame was not captured, or that held none (sounding)";
+    RadioImplausible, "radio_implausible", Info, "values in radio headers that no radio measures or sends (a signal above +30 dBm, an MCS that its PHY does not have); they are null";
+    TsfBackwards, "tsf_backwards", Info, "the sniffer's MAC clock steps backwards from frame to frame: it was set, it wrapped, or the frames are out of order";
+    ElementsMalformed, "elements_malformed", Info, "management frames whose elements run past their end, or whose fixed fields are cut short; their MAC header was read";
+    SsidTooLong, "ssid_too_long", Info, "management frames with an SSID longer than 32 bytes, which the standard forbids";
     S1g, "s1g", Info, "sub-gigahertz frames (802.11ah), whose PHY is not decoded: phy and rate_mbps are null";
     WlanFragment, "wlan_fragment", Info, "fragments of 802.11 MSDUs that could not be put together: others are missing or cut";
     Decrypted, "decrypted", Info, "frames decrypted with the keys given";

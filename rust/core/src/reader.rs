@@ -23,7 +23,7 @@ use crate::wire::{self, Sink};
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     pub records: u64,
-    /// Records of protocols without a row (ARP, beacons ...).
+    /// Records without an IP packet (ARP, beacons ...).
     pub other_records: u64,
     /// Bytes of records read, after decompression.
     pub offset: u64,

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use wlanlens_core::container::{self, RecordSource};
+use wlanlens_core::crypto::keys::Keys;
 use wlanlens_core::notes::{NoteKind, Notes};
 use wlanlens_core::reader::Reader;
 
@@ -221,8 +222,8 @@ pub fn read_with_keys(input: &[u8], batch_rows: usize, keys: &[&str]) {
     let Ok(source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;
     };
-    let _ = keys;
-    let mut reader = Reader::new(source, batch_rows, true);
+    let keys = Keys::parse(keys.iter().map(|k| k.as_bytes())).expect("the keys are sound");
+    let mut reader = Reader::new(source, batch_rows, true).with_keys(keys);
     while let Ok(batches) = reader.next_batches() {
         if batches.is_empty() {
             break;

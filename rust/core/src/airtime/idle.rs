@@ -22,6 +22,8 @@ const APART_NS: i64 = 10_000_000_000;
 /// MPDUs of one A-MPDU come within aPPDUMaxTime: 10 ms for HT greenfield (Table 19-25), 5.484 ms else; their capture
 /// times may be later by what the host takes.
 const AMPDU_NS: i64 = 20_000_000;
+/// Stamps are whole microseconds, or read a little late.
+const QUANTUM_NS: i64 = 2_000;
 
 /// A PPDU whose time on the air is known.
 #[derive(Debug, Clone, Copy)]
@@ -100,14 +102,18 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// Whether a frame with the A-MPDU number of the PPDU seen last, or else with its very stamp, is of the same PPDU.
+    /// Whether a frame with the A-MPDU number of the PPDU seen last, or else with its very stamp, is of the same PPDU:
+    /// drivers stamp all MPDUs alike or each as it comes, while a retransmission under the same number comes later.
     pub fn same_ppdu(&self, f: &Frame, same_number: bool) -> bool {
         let Some((last, stamp)) = self.last.as_ref().zip(stamp(f)) else { return false };
+        let Some(since) = since(stamp, last.stamp) else { return false };
         let near = |ns: i64| (-AMPDU_NS..=AMPDU_NS).contains(&ns);
-        let times_near = last.time_ns.zip(f.time_ns).is_none_or(|(a, b)| near(b.saturating_sub(a)));
-        let same =
-            |ns: i64| if same_number { near(ns) } else { ns == 0 && stamp.clock != Clock::Capture && times_near };
-        since(stamp, last.stamp).is_some_and(same)
+        let total_ns = last.timed.map_or(0, |t| i64::from(t.times.total_ns));
+        match (stamp.clock, same_number) {
+            (Clock::Capture, number) => number && near(since),
+            (_, true) => (-QUANTUM_NS..=total_ns + QUANTUM_NS).contains(&since),
+            (_, false) => since == 0 && last.time_ns.zip(f.time_ns).is_none_or(|(a, b)| near(b.saturating_sub(a))),
+        }
     }
 
     /// One more MPDU of the PPDU seen last, which now lasts `total_ns`.

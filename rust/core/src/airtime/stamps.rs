@@ -133,7 +133,9 @@ impl Fit {
             self.plausible /= 2;
             self.histogram.iter_mut().chain(&mut self.tried).for_each(|c| *c /= 2);
         }
-        if self.pairs % ENOUGH == 0 {
+        // Once there is a verdict it is looked at again now and then.
+        let every = if self.decided() { 8 * ENOUGH } else { ENOUGH };
+        if self.pairs % every == 0 {
             self.judge();
         }
     }
@@ -171,13 +173,24 @@ impl Fit {
                 *passed = Some((0..INSTANTS.len()).filter(fits).fold(0, |mask, h| mask | 1 << h) & instants);
             }
         }
-        for mask in passed.iter().flatten().filter(|&&m| m != 0) {
-            instants &= mask;
-        }
-        let tried = passed.iter().any(Option::is_some);
-        if instants == 0 || tried && passed.iter().flatten().all(|&m| m & instants == 0) {
+        // Where kinds of pairs contradict each other, the hypothesis that explains more of them is kept.
+        let explained: [u32; INSTANTS.len()] = std::array::from_fn(|h| {
+            let passes = |(_, mask): &(&u16, &Option<u8>)| mask.is_some_and(|m| m & 1 << h != 0);
+            self.tried.iter().zip(&passed).filter(passes).map(|(&n, _)| u32::from(n)).sum()
+        });
+        let most = explained.iter().copied().max().unwrap_or(0);
+        if most == 0 && passed.iter().any(Option::is_some) {
             return None;
         }
+        instants &= (0..INSTANTS.len()).filter(|&h| explained[h] == most).fold(0, |mask, h| mask | 1 << h);
+        // A verdict stands until it explains much less than another would.
+        let before = self.verdict.as_ref().map_or(0, |v| v.instants);
+        let stands = (0..INSTANTS.len()).filter(|&h| before & 1 << h != 0 && 4 * explained[h] >= 3 * most);
+        instants = match (instants & before, stands.fold(0, |mask, h| mask | 1 << h)) {
+            (0, 0) => instants,
+            (0, before) => before,
+            (both, _) => both,
+        };
         // Drivers convert stamps by PHY, so kinds are compared only where a chain of responses links them; within one kind
         // a constant error cancels out.
         let mut linked: [usize; CLASSES] = std::array::from_fn(|class| class);

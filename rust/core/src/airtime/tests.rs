@@ -213,6 +213,20 @@ fn an_ampdu_pays_its_preamble_once() {
 }
 
 #[test]
+fn a_retransmission_under_the_same_number_is_a_ppdu_of_its_own() {
+    let mut timing = Timing::default();
+    let airtimes = [0, 606, 606 + 20].map(|us| {
+        let mut f = frame(ht(6), DATA, AP, Some(STATION), 84);
+        (f.radio.ampdu, f.radio.tsf_us) = (Some(133), Some(1000 + us));
+        timing.observe(&mut f, 0);
+        f.airtime_ns
+    });
+    // 16 + 8 * 88 + 6 = 726 bits / 234: 4 symbols: 36 + 16 + 6; the third began while the second was on the air: 1430 bits,
+    // 7 symbols.
+    assert_eq!(airtimes, [Some(58_000), Some(58_000), Some(12_000)]);
+}
+
+#[test]
 fn an_announced_instant_is_believed() {
     let mut air = Air::new(StampAt::PpduStart);
     let mut last = 0;

@@ -73,7 +73,7 @@ impl<'a> KeyFrame<'a> {
     }
 
     /// Sent by the authenticator: messages 1 and 3, and the first of the group key handshake.
-    pub fn is_from_authenticator(&self) -> bool {
+    pub fn by_authenticator(&self) -> bool {
         self.has(info::ACK)
     }
 
@@ -128,7 +128,7 @@ mod tests {
         let whole = frame(&[1, 2, 3]);
         let k = KeyFrame::parse(&whole).unwrap();
         assert_eq!((k.version(), k.data, k.mic), (2, &[1u8, 2, 3][..], [7; 16]));
-        assert!(k.is_from_authenticator() && k.pairwise() && k.has_mic() && k.encrypted_data() && !k.request());
+        assert!(k.by_authenticator() && k.pairwise() && k.has_mic() && k.encrypted_data() && !k.request());
         assert_eq!(k.without_mic()[MIC_AT..MIC_AT + 16], [0; 16]);
         for n in 0..whole.len() {
             assert!(KeyFrame::parse(&whole[..n]).is_none(), "{n}");

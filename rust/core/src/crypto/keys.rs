@@ -12,9 +12,9 @@ pub type Pmk = Zeroizing<[u8; 32]>;
 /// One key as given.
 pub(super) enum Key {
     /// WEP-40, WEP-104 or WEP-128 without the initialization vector.
-    Wep(Zeroizing<Vec<u8>>),
+    Wep(Secret),
     Passphrase {
-        passphrase: Zeroizing<Vec<u8>>,
+        passphrase: Secret,
         /// None: the networks' names in the capture are tried.
         ssid: Option<Vec<u8>>,
     },
@@ -156,7 +156,7 @@ fn one_off(a: &str, b: &str) -> bool {
 }
 
 /// 8 to 63 characters (clause J.4.1); those beyond ASCII as their UTF-8 bytes, which is what devices hash.
-fn passphrase(text: &[u8]) -> Result<Bytes, Bad> {
+fn passphrase(text: &[u8]) -> Result<Secret, Bad> {
     match text.len() {
         8..=63 => Ok(Zeroizing::new(text.to_vec())),
         _ => Err(("a passphrase of an impossible length", PASSPHRASE_FORM)),
@@ -168,7 +168,7 @@ fn pmk(key: &[u8]) -> Option<Pmk> {
 }
 
 /// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are passed over.
-fn hex(text: &[u8]) -> Option<Bytes> {
+fn hex(text: &[u8]) -> Option<Secret> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 2));
     let mut high = None;
     for c in text.iter().filter(|c| !b":-. \t".contains(c)) {
@@ -182,7 +182,7 @@ fn hex(text: &[u8]) -> Option<Bytes> {
 }
 
 /// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else stands for itself.
-fn percent(text: &[u8]) -> Bytes {
+fn percent(text: &[u8]) -> Secret {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut rest = text;
     while let Some((&first, behind)) = rest.split_first() {
@@ -199,10 +199,10 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
 }
 
 /// Bytes that are erased when dropped.
-type Bytes = Zeroizing<Vec<u8>>;
+type Secret = Zeroizing<Vec<u8>>;
 
 /// The two fields of `"type","key"`; \xNN, \" and \\ inside the quotes as Wireshark's preference files write them.
-fn quoted(line: &[u8]) -> Option<(Bytes, Bytes)> {
+fn quoted(line: &[u8]) -> Option<(Secret, Secret)> {
     let (kind, rest) = field(line)?;
     let rest = rest.trim_ascii_start().strip_prefix(b",")?.trim_ascii_start();
     let (value, rest) = field(rest)?;
@@ -212,7 +212,7 @@ fn quoted(line: &[u8]) -> Option<(Bytes, Bytes)> {
     Some((kind, value))
 }
 
-fn field(text: &[u8]) -> Option<(Bytes, &[u8])> {
+fn field(text: &[u8]) -> Option<(Secret, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     loop {

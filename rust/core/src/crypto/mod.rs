@@ -234,14 +234,14 @@ impl Crypto {
         if frame.fcs_ok == Some(false) || key.request() {
             return;
         }
-        if key.is_from_authenticator() {
-            self.from_authenticator((ta, ra), &key);
+        if key.by_authenticator() {
+            self.of_authenticator((ta, ra), &key);
         } else if key.pairwise() && key.has_mic() && key.nonce != [0; 32] {
-            self.from_supplicant((ra, ta), &key);
+            self.of_supplicant((ra, ta), &key);
         }
     }
 
-    fn from_authenticator(&mut self, id: PairId, key: &KeyFrame<'_>) {
+    fn of_authenticator(&mut self, id: PairId, key: &KeyFrame<'_>) {
         let Some(pair) = self.pair(id) else {
             return;
         };
@@ -261,7 +261,7 @@ impl Crypto {
         }
     }
 
-    fn from_supplicant(&mut self, id: PairId, key: &KeyFrame<'_>) {
+    fn of_supplicant(&mut self, id: PairId, key: &KeyFrame<'_>) {
         let Some(pair) = self.pair(id) else {
             return;
         };

@@ -9,7 +9,8 @@ use crate::frame::{qos, Frame};
 use super::elements::Cipher;
 use super::{ccmp, tkip, wep};
 
-/// A pairwise or group temporal key.
+/// A pairwise or group temporal key. Its cipher's schedule lies in it, where every frame finds it without another step.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum TemporalKey {
     Wep(Zeroizing<Vec<u8>>),
     Tkip(tkip::Key),

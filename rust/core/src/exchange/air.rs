@@ -12,10 +12,10 @@ const LONGEST_ACK_NS: i64 = 304_000;
 const LONGEST_PPDU_NS: i64 = 5_484_000;
 /// Long preamble of DSSS.
 const PREAMBLE_NS: i64 = 192_000;
-/// A MAC clock counts microseconds; receivers stamp within a slot or two of each other.
-const TSF_SLACK_NS: i64 = 50_000;
+/// MAC clocks count microseconds, but some stamp HT frames up to 180 us early.
+const TSF_SLACK_NS: i64 = 250_000;
 /// Stamps of the host come when its driver gets round to it.
-const HOST_SLACK_NS: i64 = 1_000_000;
+const HOST_SLACK_NS: i64 = 2_000_000;
 /// A MAC clock that is so far from the host's has jumped (some do, by 32 768 us), or the host slept.
 const TSF_STRAY_NS: i64 = 10_000_000;
 
@@ -92,14 +92,10 @@ impl Air {
         &mut self.before[self.at]
     }
 
-    /// The PPDU in which `f` comes: that of the frame before if both are of one A-MPDU, else a new one.
+    /// The PPDU in which `f` comes: that of the frame before, or a new one.
     pub fn ppdu(&mut self, f: &Frame, ta: u64) -> u32 {
         let before = *self.before(f);
-        let one = match (before.ampdu, f.radio.ampdu) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => before.tsf_us.is_some() && before.tsf_us == f.radio.tsf_us,
-            _ => false,
-        };
+        let one = before.shares_ppdu(f);
         if !(one && before.kind == Kind::Sent && before.ta == ta) {
             self.ppdus = self.ppdus.wrapping_add(1);
         }
@@ -156,8 +152,10 @@ impl Before {
         }
     }
 
-    /// A damaged frame of the same A-MPDU changes nothing: its PPDU is told by the radio, not by its bytes.
-    pub fn shares_ampdu(&self, f: &Frame) -> bool {
-        self.ampdu.is_some() && self.ampdu == f.radio.ampdu
+    /// Whether the radio says that `f` came in the PPDU of this frame: one A-MPDU's number, or, since some drivers number
+    /// MPDUs, one time to the microsecond.
+    pub fn shares_ppdu(&self, f: &Frame) -> bool {
+        let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
+        same(self.ampdu.map(u64::from), f.radio.ampdu.map(u64::from)) || same(self.tsf_us, f.radio.tsf_us)
     }
 }

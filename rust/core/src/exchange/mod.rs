@@ -93,7 +93,7 @@ impl Tracker {
     /// A frame with a wrong FCS: it tells that something was sent, and nothing else.
     fn damaged(&mut self, f: &Frame) {
         let before = self.air.before(f);
-        if before.kind != Kind::Cts && !before.shares_ampdu(f) {
+        if before.kind != Kind::Cts && !before.shares_ppdu(f) {
             self.air.note(f, Kind::Damaged);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::half::Half;
-use super::intervals::{Life, Piece};
+use super::intervals::{Life, Piece, ACCESS_NS, TICK_NS};
 use super::kinds::{Kind, State, Transmission};
 use super::out::Out;
 use super::rows::SegmentRow;
@@ -253,7 +253,8 @@ impl Connection {
 
         self.follow_handshake(t, syn, has_ack, reverse);
         if payload > 0 && self.halves[usize::from(reverse)].life.is_none() {
-            self.begin_life(reverse, t, p.number);
+            let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
+            self.begin_life(reverse, t, p.number, rest_ns);
         }
         let [a, b] = &mut self.halves;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
@@ -391,8 +392,8 @@ impl Connection {
     }
 
     /// The first data of a direction: its life began with the connection.
-    fn begin_life(&mut self, reverse: bool, t: i64, packet: u64) {
-        let mut life = Life::new(self.start);
+    fn begin_life(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
+        let mut life = Life::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,
             end,

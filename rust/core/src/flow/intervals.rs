@@ -39,6 +39,8 @@ struct Counts {
 #[derive(Debug)]
 pub struct Life {
     now: i64,
+    /// Pauses shorter than this are no rest of the application.
+    rest_ns: i64,
     /// Pieces that are not final: the one under way when the sender last sent, and those since.
     open: Vec<Piece>,
     /// What the piece under way has counted since the sender last sent.
@@ -60,11 +62,23 @@ pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
 const OPEN_PIECES: usize = 64;
 
 /// A scheduler's tick, 1000 Hz.
-const TICK_NS: i64 = 1_000_000;
+pub const TICK_NS: i64 = 1_000_000;
+
+/// A full frame's way through contention and a few retries at the lowest rate (12 ms an attempt at 1 Mb/s): on the air a
+/// sender with data waits so long between an ACK and its next segment.
+pub const ACCESS_NS: i64 = 30_000_000;
 
 impl Life {
-    pub fn new(start: i64) -> Self {
-        Life { now: start, open: Vec::new(), since: Counts::default(), flight: 0, acked_until: start, doubt: None }
+    pub fn new(start: i64, rest_ns: i64) -> Self {
+        Life {
+            now: start,
+            rest_ns,
+            open: Vec::new(),
+            since: Counts::default(),
+            flight: 0,
+            acked_until: start,
+            doubt: None,
+        }
     }
 
     pub fn now(&self) -> i64 {
@@ -81,8 +95,8 @@ impl Life {
         self.since.acked += piece.acked;
         self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
         self.since.rtt_count += piece.rtt_count;
-        // A pause shorter than a scheduler's tick is the host at work, not an application at rest: it goes with what it follows.
-        if piece.state == State::Idle && piece.end - piece.start < TICK_NS {
+        // A short pause is the host at work or the channel taken, not an application at rest: it goes with what it follows.
+        if piece.state == State::Idle && piece.end - piece.start < self.rest_ns {
             if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
             }

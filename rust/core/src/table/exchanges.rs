@@ -7,9 +7,9 @@ pub const OUTCOMES: &[&str] = &["delivered", "dropped", "unknown"];
 define_table! {
     ExchangeRows, EXCHANGES, "exchanges",
     "One row the life of an MPDU on the air: all attempts to send it from one station to another. In the order of the first sign of each; a frame with a wrong FCS is in none.", {
-    ta: Dict ? null, "", "Transmitter address.";
+    ta: Dict, "", "Transmitter address.";
     ra: Dict ? null, "", "Receiver address; null where only its ACK was seen.";
-    seq: U16 ? null, "", "Sequence number.";
+    seq: U16 ? null, "", "Sequence number; null where only an ACK or a reservation was seen.";
     fragment: U8 ? null, "", "Fragment number.";
     tid: U8 ? null, "", "Traffic identifier of a QoS frame.";
     first_packet: U64 ? null, "", "Record of the first attempt seen; null when none was.";
@@ -21,7 +21,7 @@ define_table! {
     ack_packet: U64 ? null, "", "Record of that ACK or Block Ack.";
     attempts: U16, "", "Attempts, seen and inferred.";
     attempts_inferred: U16, "", "Of these: missed by the sniffer and inferred.";
-    inferred_by: Enum(INFERENCES) ? null, "", "What the inference rests on.";
+    inferred_by: Enum(INFERENCES) ? null, "", "The sign that the last inferred attempt rests on: the Retry bit of the first copy seen, a number that the counter passed over, an ACK that answers no frame seen, a Block Ack bit, or RTS and CTS with nothing behind them.";
     rates_mbps: Numbers, "Mbit/s", "Rate of every attempt seen, in order; NaN where the capture does not say.";
     acked: Bool ? null, "", "An ACK or a Block Ack bit for it was seen, or follows from what was; null when nothing tells.";
     outcome: Enum(OUTCOMES), "", "What became of it.";

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::column::DictCol;
 use super::packets::STOPS;
 use crate::frame::{control, Frame, Mac};
 
@@ -116,18 +117,31 @@ define_table! {
     tsf_us: U64 ? null, "us", "The sniffer's MAC clock when the frame came.";
     ampdu: U32 ? null, "", "Number that all MPDUs of one A-MPDU share; null outside A-MPDUs.";
     amsdu: Bool ? null, "", "The MPDU holds an A-MSDU; null without a QoS field or a body.";
-    airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME; an A-MPDU's preamble is its first MPDU's. Null where metadata is missing.";
-    ifs_us: F64 ? null, "us", "Idle time between the end of the frame before and the start of this one.";
+    airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME, 6 us of signal extension at 2.4 GHz included; an A-MPDU's preamble is its first MPDU's, and a packet extension (HE, EHT) counts only where the capture tells of it. Null where metadata is missing.";
+    ifs_us: F64 ? null, "us", "Idle time between the end of the PPDU before and the start of this one; null inside an A-MPDU and where it is open which instant the stamps name.";
     carries: Enum(CARRIES) ? null, "", "What the frame carries; null where it cannot be read.";
     ip_packet: U64 ? null, "", "Number of the row in `packets` that the frame holds (an A-MSDU: of all its rows).";
     stop: Enum(STOPS) ? null, "", "Why decoding of the MAC header ended early; null when it did not.";
 } }
 
-/// Pushes frames into rows, remembering each address's key in the batch's dictionary.
+/// Frames that are turned into columns at once: they stay in the first-level cache.
+const BLOCK: usize = 64;
+
+/// One frame of a block.
+#[derive(Debug)]
+struct Row {
+    frame: Frame,
+    t_ns: Option<i64>,
+    /// Keys of its transmitter, receiver, destination, source and basic service set.
+    macs: [Option<i32>; 5],
+}
+
+/// Pushes frames into columns, remembering each address's key in the batch's dictionary.
 #[derive(Debug, Default)]
 pub struct FrameTable {
-    rows: FrameRows,
-    keys: [FxHashMap<u64, i32>; 5],
+    columns: FrameRows,
+    block: Vec<Row>,
+    keys: [MacKeys; 5],
     len: usize,
 }
 
@@ -143,70 +157,121 @@ impl FrameTable {
     /// Append one frame; `start_ns` is the trace's start.
     pub fn push(&mut self, f: &Frame, start_ns: i64) {
         if self.len == 0 {
-            self.rows.reserve(crate::limits::BATCH_ROWS);
+            self.columns.reserve(crate::limits::BATCH_ROWS);
+            self.block.reserve(BLOCK);
         }
         self.len += 1;
-        let r = &mut self.rows;
-        r.packet.push(f.number);
-        r.time.push_opt(f.time_ns);
-        r.t_ns.push_opt(f.time_ns.and_then(|t| t.checked_sub(start_ns)));
-        r.mpdu_bytes.push(f.mpdu_bytes);
-        r.r#type.push_opt(f.kind().map(|k| (k >> 2) as i8));
-        r.subtype.push_opt(f.control.map(|c| ((c & control::TYPE) << 2 | (c & control::SUBTYPE) >> 4) as i8));
-        let columns = [&mut r.ta, &mut r.ra, &mut r.da, &mut r.sa, &mut r.bssid];
-        let macs = [f.ta(), f.ra(), f.da(), f.sa(), f.bssid()];
-        for ((column, keys), mac) in columns.into_iter().zip(&mut self.keys).zip(macs) {
-            let key = mac.map(|m| *keys.entry(number(m)).or_insert_with(|| column.intern(text(m))));
-            column.push_key(key);
+        let c = &mut self.columns;
+        let [ta, ra, da, sa, bssid] = &mut self.keys;
+        let macs = [
+            f.ta().map(|m| ta.get(m, &mut c.ta)),
+            f.ra().map(|m| ra.get(m, &mut c.ra)),
+            f.da().map(|m| da.get(m, &mut c.da)),
+            f.sa().map(|m| sa.get(m, &mut c.sa)),
+            f.bssid().map(|m| bssid.get(m, &mut c.bssid)),
+        ];
+        self.block.push(Row { frame: *f, t_ns: f.time_ns.and_then(|t| t.checked_sub(start_ns)), macs });
+        if self.block.len() >= BLOCK {
+            self.write_block();
         }
-        r.seq.push_opt(f.seq());
-        r.fragment.push_opt(f.fragment());
-        r.tid.push_opt(f.tid());
-        r.retry.push_opt(f.flag(control::RETRY));
-        r.more_fragments.push_opt(f.flag(control::MORE_FRAGMENTS));
-        r.protected.push_opt(f.flag(control::PROTECTED));
-        r.to_ds.push_opt(f.flag(control::TO_DS));
-        r.from_ds.push_opt(f.flag(control::FROM_DS));
-        r.duration_us.push_opt(f.duration.filter(|d| d & 0x8000 == 0));
-        r.fcs_ok.push_opt(f.fcs_ok);
-        let radio = &f.radio;
-        let ppdu = &radio.ppdu;
-        r.phy.push_opt(ppdu.phy.map(|p| p as i8));
-        r.rate_mbps.push_opt(ppdu.rate_mbps);
-        r.mcs.push_opt(ppdu.mcs);
-        r.streams.push_opt(ppdu.streams);
-        r.width_mhz.push_opt(ppdu.width_mhz);
-        r.guard_ns.push_opt(ppdu.guard_ns);
-        r.channel_mhz.push_opt(ppdu.channel_mhz);
-        r.signal_dbm.push_opt(radio.signal_dbm);
-        r.noise_dbm.push_opt(radio.noise_dbm);
-        r.antenna.push_opt(radio.antenna);
-        r.tsf_us.push_opt(radio.tsf_us);
-        r.ampdu.push_opt(radio.ampdu);
-        r.amsdu.push_opt(f.amsdu());
-        r.airtime_us.push_opt(f.airtime_ns.map(|t| f64::from(t) / 1e3));
-        r.ifs_us.push_opt(f.ifs_ns.map(|t| t as f64 / 1e3));
-        r.carries.push_enum(f.carries as i8);
-        r.ip_packet.push_opt(f.ip_packet.then_some(f.number));
-        r.stop.push_enum(f.stop as i8);
+    }
+
+    fn write_block(&mut self) {
+        let (c, rows) = (&mut self.columns, &self.block[..]);
+        c.packet.fill(rows, |r| r.frame.number);
+        c.time.fill_opt(rows, |r| r.frame.time_ns);
+        c.t_ns.fill_opt(rows, |r| r.t_ns);
+        c.mpdu_bytes.fill(rows, |r| r.frame.mpdu_bytes);
+        c.r#type.fill_opt(rows, |r| r.frame.kind().map(|k| (k >> 2) as i8));
+        c.subtype.fill_opt(rows, |r| {
+            r.frame.control.map(|c| ((c & control::TYPE) << 2 | (c & control::SUBTYPE) >> 4) as i8)
+        });
+        c.ta.fill_keys(rows, |r| r.macs[0]);
+        c.ra.fill_keys(rows, |r| r.macs[1]);
+        c.da.fill_keys(rows, |r| r.macs[2]);
+        c.sa.fill_keys(rows, |r| r.macs[3]);
+        c.bssid.fill_keys(rows, |r| r.macs[4]);
+        c.seq.fill_opt(rows, |r| r.frame.seq());
+        c.fragment.fill_opt(rows, |r| r.frame.fragment());
+        c.tid.fill_opt(rows, |r| r.frame.tid());
+        c.retry.fill_opt(rows, |r| r.frame.flag(control::RETRY));
+        c.more_fragments.fill_opt(rows, |r| r.frame.flag(control::MORE_FRAGMENTS));
+        c.protected.fill_opt(rows, |r| r.frame.flag(control::PROTECTED));
+        c.to_ds.fill_opt(rows, |r| r.frame.flag(control::TO_DS));
+        c.from_ds.fill_opt(rows, |r| r.frame.flag(control::FROM_DS));
+        c.duration_us.fill_opt(rows, |r| r.frame.duration.filter(|d| d & 0x8000 == 0));
+        c.fcs_ok.fill_opt(rows, |r| r.frame.fcs_ok);
+        c.phy.fill_opt(rows, |r| r.frame.radio.ppdu.phy.map(|p| p as i8));
+        c.rate_mbps.fill_opt(rows, |r| r.frame.radio.ppdu.rate_mbps);
+        c.mcs.fill_opt(rows, |r| r.frame.radio.ppdu.mcs);
+        c.streams.fill_opt(rows, |r| r.frame.radio.ppdu.streams);
+        c.width_mhz.fill_opt(rows, |r| r.frame.radio.ppdu.width_mhz);
+        c.guard_ns.fill_opt(rows, |r| r.frame.radio.ppdu.guard_ns);
+        c.channel_mhz.fill_opt(rows, |r| r.frame.radio.ppdu.channel_mhz);
+        c.signal_dbm.fill_opt(rows, |r| r.frame.radio.signal_dbm);
+        c.noise_dbm.fill_opt(rows, |r| r.frame.radio.noise_dbm);
+        c.antenna.fill_opt(rows, |r| r.frame.radio.antenna);
+        c.tsf_us.fill_opt(rows, |r| r.frame.radio.tsf_us);
+        c.ampdu.fill_opt(rows, |r| r.frame.radio.ampdu);
+        c.amsdu.fill_opt(rows, |r| r.frame.amsdu());
+        c.airtime_us.fill_opt(rows, |r| r.frame.airtime_ns.map(|t| f64::from(t) / 1e3));
+        c.ifs_us.fill_opt(rows, |r| r.frame.ifs_ns.map(|t| t as f64 / 1e3));
+        c.carries.fill_enum(rows, |r| r.frame.carries as i8);
+        c.ip_packet.fill_opt(rows, |r| r.frame.ip_packet.then_some(r.frame.number));
+        c.stop.fill_enum(rows, |r| r.frame.stop as i8);
+        self.block.clear();
     }
 
     /// Fill in an idle time that was found after its row was pushed.
     pub fn set_ifs(&mut self, row: usize, ifs_ns: i64) {
-        self.rows.ifs_us.set(row, Some(ifs_ns as f64 / 1e3));
+        match row.checked_sub(self.len - self.block.len()).and_then(|at| self.block.get_mut(at)) {
+            Some(row) => row.frame.ifs_ns = Some(ifs_ns),
+            None => self.columns.ifs_us.set(row, Some(ifs_ns as f64 / 1e3)),
+        }
     }
 
     /// The rows as one batch; the table is empty afterwards.
     pub fn finish(&mut self) -> arrow_array::RecordBatch {
-        self.keys.iter_mut().for_each(FxHashMap::clear);
+        self.write_block();
+        self.keys.iter_mut().for_each(MacKeys::clear);
         self.len = 0;
-        self.rows.finish()
+        self.columns.finish()
+    }
+}
+
+/// The addresses' keys in one batch's dictionary; those met lately are found without hashing.
+#[derive(Debug, Default)]
+struct MacKeys {
+    all: FxHashMap<u64, i32>,
+    recent: [Option<(u64, i32)>; 16],
+}
+
+impl MacKeys {
+    #[inline]
+    fn get(&mut self, mac: Mac, column: &mut DictCol) -> i32 {
+        let number = number(mac);
+        // The last bits tell the stations of one vendor apart.
+        let recent = &mut self.recent[number as usize % 16];
+        match recent {
+            Some((n, key)) if *n == number => *key,
+            _ => {
+                let key = *self.all.entry(number).or_insert_with(|| column.intern(text(mac)));
+                *recent = Some((number, key));
+                key
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.recent = [None; 16];
     }
 }
 
 /// A MAC address as a number, which hashes faster.
+#[inline]
 fn number([a, b, c, d, e, f]: Mac) -> u64 {
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    u64::from(u32::from_be_bytes([a, b, c, d])) << 16 | u64::from(u16::from_be_bytes([e, f]))
 }
 
 /// A MAC address as Wireshark writes it.

@@ -1,11 +1,10 @@
 //! AVS wireless capture header (LINKTYPE_IEEE802_11_AVS), versions 1 and 2 (linux-wlan-ng, doc/capturefrm.txt).
 
 use crate::packet::Stop;
-use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard;
+use super::heard::{channel_mhz, legacy, Heard};
 use super::view::View;
 
 /// The top 28 bits of the first word; the version is in the rest.
@@ -26,30 +25,28 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return dot11::lost(d, Stop::BadHeader);
     }
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
-    dot11::behind(d, v, length, LEAST, &radio(header))
+    dot11::behind(d, v, length, LEAST, &mut heard(header))
 }
 
 /// The header's fields, all in network byte order; what it does not reach is not known.
-fn radio(header: View<'_>) -> Radio {
+fn heard(header: View<'_>) -> Heard {
     const INFRARED_OR_HOPPING: [u32; 2] = [1, 3];
     const DBM: u32 = 2;
     const NO_NOISE: u32 = u32::MAX;
     let field = |at: usize| header.be32(at);
-    let mut radio = Radio {
-        tsf_us: header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(heard::plausible_tsf),
-        antenna: field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok()),
-        ..Radio::default()
-    };
+    let mut heard = Heard::default();
+    heard.frame.radio.tsf_us = header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(|t| heard.tsf(t));
+    heard.frame.radio.antenna = field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok());
     if field(44) == Some(DBM) {
-        radio.signal_dbm = field(48).and_then(dbm);
-        radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(dbm);
+        heard.frame.radio.signal_dbm = field(48).and_then(|p| heard.dbm(p as i32));
+        heard.frame.radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(|p| heard.dbm(p as i32));
     }
-    let ppdu = &mut radio.ppdu;
+    let ppdu = &mut heard.frame.radio.ppdu;
     if field(24).is_some_and(|phy| INFRARED_OR_HOPPING.contains(&phy)) {
-        return radio;
+        return heard;
     }
     ppdu.channel_mhz = field(28).and_then(|frequency| match frequency {
-        0..=255 => heard::channel_mhz(frequency),
+        0..=255 => channel_mhz(frequency),
         256..=9_999 => u16::try_from(frequency).ok(),
         _ => u16::try_from(frequency / 1000).ok(),
     });
@@ -59,17 +56,12 @@ fn radio(header: View<'_>) -> Radio {
         2 => Some(false),
         _ => None,
     });
-    heard::legacy(ppdu);
-    radio
+    legacy(ppdu);
+    heard
 }
 
 /// The header knows no PHY beyond OFDM: 54 Mbit/s, and 108 of the vendors that doubled it, in 100 kbit/s.
 const MAX_RATE: u32 = 1080;
-
-/// A power as a signed number of 32 bits.
-fn dbm(field: u32) -> Option<i8> {
-    i8::try_from(field as i32).ok()
-}
 
 #[cfg(test)]
 mod tests {

@@ -209,7 +209,7 @@ mod tests {
             announcement(&beacon(), &body(0, &[&element])).map(|a| (a.ssid.text(), a.ssid.hidden()))
         };
         assert_eq!(of(b""), Some((String::new(), true)));
-        assert_eq!(of(&[0; 5]).unwrap().1, true);
+        assert!(of(&[0; 5]).unwrap().1);
         assert_eq!(of(b"a\xff\xfeb").unwrap().0, "a\\xff\\xfeb");
         assert_eq!(of("caf\u{e9}".as_bytes()).unwrap().0, "caf\u{e9}");
         assert_eq!(of(b"</script>\x1b[31m").unwrap().0, "</script>\x1b[31m");

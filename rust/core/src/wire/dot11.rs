@@ -5,9 +5,9 @@ use crate::frame::{control, qos, Carries, Frame};
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Mpdu, Stop};
-use crate::phy::Radio;
 
 use super::decoder::{Decoder, Found};
+use super::elements;
 use super::fcs;
 use super::fragments::Joined;
 use super::heard::Heard;
@@ -16,24 +16,25 @@ use super::mac_header;
 use super::view::View;
 
 /// The frame behind a capture header that states its own length, which is at least `least` bytes.
-pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, radio: &Radio) -> Found {
+pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, heard: &mut Heard) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
         return lost(d, Stop::LengthLies);
     }
-    frame(d, v.skip(header), &Heard { radio: *radio, ..Heard::default() })
+    frame(d, v.skip(header), heard)
 }
 
 /// A frame that begins with its 802.11 header, the container alone telling of its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let radio = d.radio.copied().unwrap_or_default();
-    frame(d, v, &Heard { radio, ..Heard::default() })
+    frame(d, v, &mut Heard::of(radio))
 }
 
 /// The record's one frame: its packets are handed out, then itself.
-pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
+pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Found {
+    radio(d, heard);
     if heard.empty {
-        return no_frame(d, heard);
+        return no_frame(d, &mut heard.frame);
     }
     let fcs = fcs::settle(d, v, heard);
     if fcs.ok == Some(false) {
@@ -42,22 +43,17 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
     }
     let before = d.packet;
     let v = if fcs.at_end == Some(true) { v.clip(v.wire().saturating_sub(fcs::BYTES)) } else { v };
-    let mut frame = Frame {
-        number: d.packet.number,
-        time_ns: d.packet.time_ns,
-        mpdu_bytes: u32::try_from(v.wire() + fcs::BYTES).unwrap_or(u32::MAX),
-        fcs_ok: fcs.ok,
-        radio: heard.radio,
-        ..Frame::default()
-    };
-    let mut header = mac_header::read(&mut frame, v);
-    if heard.padded {
+    let Heard { frame, padded, .. } = heard;
+    (frame.number, frame.time_ns, frame.fcs_ok) = (d.packet.number, d.packet.time_ns, fcs.ok);
+    frame.mpdu_bytes = u32::try_from(v.wire() + fcs::BYTES).unwrap_or(u32::MAX);
+    let mut header = mac_header::read(frame, v);
+    if *padded {
         let pad = header.next_multiple_of(4) - header;
         header += pad;
         frame.mpdu_bytes = frame.mpdu_bytes.saturating_sub(pad as u32);
     }
     let body = v.skip(header);
-    let found = inside(d, &frame, body, fcs.at_end.is_some());
+    let found = inside(d, frame, body, fcs.at_end.is_some());
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.
         d.packet = before;
@@ -68,10 +64,23 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Found {
         d.finish(found);
         d.packet = before;
     }
-    frame.carries = carries(d, &frame);
+    frame.carries = carries(d, frame);
     frame.ip_packet = d.ip_packet;
-    d.sink.frame(&mut frame, body.data());
+    d.sink.frame(frame, body.data());
     Found::Other
+}
+
+/// What is odd about the radio header.
+fn radio(d: &mut Decoder<'_>, heard: &Heard) {
+    if heard.implausible {
+        d.note(NoteKind::RadioImplausible);
+    }
+    if let Some(tsf) = heard.frame.radio.tsf_us {
+        let last = d.state.interfaces.of(d.interface).tsf_us.replace(tsf);
+        if last.is_some_and(|last| tsf < last) {
+            d.note(NoteKind::TsfBackwards);
+        }
+    }
 }
 
 /// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
@@ -87,11 +96,10 @@ pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
 }
 
 /// A row for the PPDU alone.
-fn no_frame(d: &mut Decoder<'_>, heard: &Heard) -> Found {
+fn no_frame(d: &mut Decoder<'_>, frame: &mut Frame) -> Found {
     d.note(NoteKind::NoFrame);
-    let mut frame =
-        Frame { number: d.packet.number, time_ns: d.packet.time_ns, radio: heard.radio, ..Frame::default() };
-    d.sink.frame(&mut frame, &[]);
+    (frame.number, frame.time_ns) = (d.packet.number, d.packet.time_ns);
+    d.sink.frame(frame, &[]);
     Found::Other
 }
 
@@ -115,6 +123,9 @@ fn inside(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -
             d.state.crypto.management(frame, body.data());
         }
         d.note_of(frame.stop);
+        if frame.stop == Stop::None {
+            elements::check(d, frame, body, fcs_known);
+        }
         return Found::Other;
     }
     data(d, frame, body, fcs_known)

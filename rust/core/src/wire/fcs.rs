@@ -20,29 +20,6 @@ pub(super) struct Settled {
     pub ok: Option<bool>,
 }
 
-/// Captures, or their interfaces, that announce nothing: whether their frames end with an FCS is told once, by the
-/// first frames.
-#[derive(Debug, Default)]
-pub(super) struct Unannounced {
-    interfaces: Vec<Trial>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Trial {
-    decided: Option<bool>,
-    frames: u8,
-}
-
-impl Unannounced {
-    fn trial(&mut self, interface: u32) -> &mut Trial {
-        let at = usize::try_from(interface).unwrap_or(usize::MAX).min(limits::FCS_INTERFACES - 1);
-        if self.interfaces.len() <= at {
-            self.interfaces.resize(at + 1, Trial::default());
-        }
-        &mut self.interfaces[at]
-    }
-}
-
 /// Find out about the FCS of a frame that begins `v`.
 pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled {
     let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, heard));
@@ -57,10 +34,10 @@ pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled
 /// Whether this frame's capture ends its frames with an FCS. A frame that this host sent never reached a receiver that
 /// could have put one behind it.
 fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
-    if heard.radio.transmitted {
+    if heard.frame.radio.transmitted {
         return None;
     }
-    let trial = d.state.unannounced_fcs.trial(d.interface);
+    let trial = &mut d.state.interfaces.of(d.interface).unannounced_fcs;
     if trial.decided.is_some() || v.data().len() < SHORTEST + BYTES {
         return trial.decided;
     }

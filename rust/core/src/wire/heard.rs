@@ -1,5 +1,6 @@
 //! What a capture header says of the frame behind it, whichever header it is.
 
+use crate::frame::Frame;
 use crate::phy::{rates, Phy, Ppdu, Radio};
 
 /// What the capture says of the frame check sequence.
@@ -12,14 +13,40 @@ pub(super) struct Fcs {
 }
 
 /// What a capture header says.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Heard {
     pub fcs: Fcs,
     /// The body starts at a multiple of four bytes (radiotap's data pad).
     pub padded: bool,
     /// The PPDU had no frame, or none was captured (radiotap's 0-length PSDU).
     pub empty: bool,
-    pub radio: Radio,
+    /// A value was left out because it cannot be true.
+    pub implausible: bool,
+    /// The frame to be filled, its radio first: it stays in one place from here to the tables.
+    pub frame: Frame,
+}
+
+impl Heard {
+    pub fn of(radio: Radio) -> Self {
+        Heard { frame: Frame { radio, ..Frame::default() }, ..Heard::default() }
+    }
+
+    /// A clock; one that has run for 2^56 us, 2283 years, is none.
+    pub fn tsf(&mut self, us: u64) -> Option<u64> {
+        self.plausible(us, us < 1 << 56)
+    }
+
+    /// A power at the antenna: thermal noise in 5 MHz is -107 dBm, and +30 dBm would have destroyed the receiver.
+    pub fn dbm(&mut self, power: i32) -> Option<i8> {
+        let possible = (-120..=30).contains(&power);
+        self.plausible(power, possible).map(|p| p as i8)
+    }
+
+    /// `value`, or None and a note when it cannot be.
+    pub fn plausible<T>(&mut self, value: T, possible: bool) -> Option<T> {
+        self.implausible |= !possible;
+        possible.then_some(value)
+    }
 }
 
 /// Centre of a channel by its number, in the bands where numbers are unambiguous (IEEE 802.11-2020 Annex E).
@@ -30,11 +57,6 @@ pub(super) fn channel_mhz(number: u32) -> Option<u16> {
         34..=177 => 5000 + 5 * number as u16,
         _ => return None,
     })
-}
-
-/// A clock that shows more has no sense: 2^56 us are 2283 years.
-pub(super) fn plausible_tsf(us: u64) -> Option<u64> {
-    Some(us).filter(|&t| t < 1 << 56)
 }
 
 /// PHY and width of a frame that was sent without an MCS, by its rate and its band: 1, 2, 5.5 and 11 Mbit/s are DSSS,

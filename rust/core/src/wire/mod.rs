@@ -7,6 +7,7 @@ pub mod beacon;
 pub mod block_ack;
 mod decoder;
 mod dot11;
+mod elements;
 mod ethernet;
 mod fcs;
 mod fragments;
@@ -15,6 +16,7 @@ mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
+mod interfaces;
 mod ip;
 mod ipv4;
 mod ipv6;
@@ -101,7 +103,7 @@ impl<F: FnMut(&Packet)> Sink for F {
 #[derive(Default)]
 pub struct State {
     usb: usb_net::State,
-    unannounced_fcs: fcs::Unannounced,
+    interfaces: interfaces::Interfaces,
     crypto: Crypto,
     fragments: Fragments,
 }

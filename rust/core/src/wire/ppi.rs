@@ -7,7 +7,7 @@ use crate::phy::{rates, Phy, Radio};
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard::{legacy, plausible_tsf, Fcs, Heard};
+use super::heard::{legacy, Fcs, Heard};
 use super::view::View;
 use super::{link, link_type};
 
@@ -44,8 +44,8 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let frame = v.skip(length);
     match u16::try_from(inner) {
         Ok(link_type::IEEE802_11) => {
-            let heard = heard(d, fields, flags & ALIGNED != 0);
-            dot11::frame(d, frame, &heard)
+            let mut heard = heard(d, fields, flags & ALIGNED != 0);
+            dot11::frame(d, frame, &mut heard)
         }
         Ok(inner) => link(d, inner, frame),
         Err(_) => d.damaged(Stop::UnknownType, Layer::Link),
@@ -67,16 +67,16 @@ fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
         }
         match kind {
             COMMON => common(&mut heard, field.clip(length)),
-            MAC => mac(&mut heard.radio, field.clip(length)),
-            MAC_PHY => mac_phy(&mut heard.radio, field.clip(length)),
+            MAC => mac(&mut heard.frame.radio, field.clip(length)),
+            MAC_PHY => mac_phy(&mut heard.frame.radio, field.clip(length)),
             _ => {}
         }
         v = field.skip(if aligned { length.next_multiple_of(4) } else { length });
     }
-    if heard.radio.ppdu.phy.is_none() {
-        legacy(&mut heard.radio.ppdu);
+    if heard.frame.radio.ppdu.phy.is_none() {
+        legacy(&mut heard.frame.radio.ppdu);
     } else {
-        heard.radio.ppdu.short_preamble = None;
+        heard.frame.radio.ppdu.short_preamble = None;
     }
     heard
 }
@@ -88,16 +88,17 @@ fn common(heard: &mut Heard, v: View<'_>) {
     const FCS_FAILED: u16 = 0x0004;
     let (Some(tsf), Some(flags)) = (v.array(0).map(u64::from_le_bytes), v.le16(8)) else { return };
     heard.fcs = Fcs { at_end: Some(flags & FCS_PRESENT != 0), failed: flags & FCS_FAILED != 0 };
-    let radio = &mut heard.radio;
     let us = if flags & TSF_IN_MS != 0 { tsf.checked_mul(1000) } else { Some(tsf) };
-    radio.tsf_us = us.filter(|&t| t != 0).and_then(plausible_tsf);
-    if radio.ppdu.phy.is_none() {
-        radio.ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
+    heard.frame.radio.tsf_us = us.filter(|&t| t != 0).and_then(|us| heard.tsf(us));
+    let ppdu = &mut heard.frame.radio.ppdu;
+    if ppdu.phy.is_none() {
+        ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
     }
-    radio.ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
+    ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
     // Both are -128 where they were not measured.
-    radio.signal_dbm = v.u8(18).map(|b| b as i8).filter(|&s| s != i8::MIN);
-    radio.noise_dbm = v.u8(19).map(|b| b as i8).filter(|&s| s != i8::MIN);
+    let power = |at: usize| v.u8(at).map(|b| b as i8).filter(|&p| p != i8::MIN).map(i32::from);
+    heard.frame.radio.signal_dbm = power(18).and_then(|p| heard.dbm(p));
+    heard.frame.radio.noise_dbm = power(19).and_then(|p| heard.dbm(p));
 }
 
 /// 802.11n MAC Extensions: flags, A-MPDU id.

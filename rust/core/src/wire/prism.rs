@@ -7,7 +7,7 @@ use crate::phy::Radio;
 use super::avs;
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard;
+use super::heard::{channel_mhz, legacy, Heard};
 use super::view::View;
 
 /// Message code, message length, device name.
@@ -33,7 +33,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let shift = if order(first) == WLAN_NG { 16 } else { 12 };
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
     let radio = radio(header.skip(LEAST), order, shift);
-    dot11::behind(d, v, length, LEAST, &radio)
+    dot11::behind(d, v, length, LEAST, &mut Heard::of(radio))
 }
 
 /// How this host wrote its numbers.
@@ -54,7 +54,7 @@ fn radio(items: View<'_>, order: Order, shift: u32) -> Radio {
         match order(number) >> shift {
             _ if !supplied => {}
             2 => radio.tsf_us = Some(u64::from(value)),
-            3 => radio.ppdu.channel_mhz = heard::channel_mhz(value),
+            3 => radio.ppdu.channel_mhz = channel_mhz(value),
             4 => rssi = dbm(value),
             6 => signal = dbm(value),
             7 => radio.noise_dbm = dbm(value),
@@ -64,7 +64,7 @@ fn radio(items: View<'_>, order: Order, shift: u32) -> Radio {
         }
     }
     radio.signal_dbm = signal.or(rssi);
-    heard::legacy(&mut radio.ppdu);
+    legacy(&mut radio.ppdu);
     radio
 }
 

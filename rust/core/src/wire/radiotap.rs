@@ -7,7 +7,7 @@ mod walk;
 
 use crate::notes::NoteKind;
 use crate::packet::Stop;
-use crate::phy::{Phy, Ppdu, Radio, StampAt};
+use crate::phy::{Phy, Ppdu, StampAt};
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
@@ -44,7 +44,7 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         d.note(NoteKind::S1g);
     }
     fields.settle();
-    dot11::frame(d, v.skip(length), &fields.heard)
+    dot11::frame(d, v.skip(length), &mut fields.heard)
 }
 
 /// What the fields read so far say.
@@ -60,34 +60,43 @@ impl Fields {
     /// One field by its bit or type.
     #[inline]
     fn take(&mut self, kind: usize, v: View<'_>) {
-        const S1G: usize = 32;
-        const U_SIG: usize = 33;
-        const EHT: usize = 34;
-        let bit = 1u64.checked_shl(kind as u32).unwrap_or(0);
-        if self.seen & bit != 0 {
+        // Types beyond 63 are nobody's yet.
+        let bit = 1 << (kind as u64 & 63);
+        if self.seen & bit != 0 || kind > 63 {
             return;
         }
         self.seen |= bit;
         let heard = &mut self.heard;
-        let radio = &mut heard.radio;
+        match kind {
+            0 => heard.frame.radio.tsf_us = v.array(0).and_then(|t| heard.tsf(u64::from_le_bytes(t))),
+            1 => flags(heard, v.u8(0).unwrap_or(0)),
+            5 => heard.frame.radio.signal_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
+            6 => heard.frame.radio.noise_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
+            19 => ht::mcs(heard, v),
+            21 => ht::vht(heard, v),
+            22 => timestamp(heard, v),
+            23 => he::he(heard, v),
+            _ => self.plain(kind, v),
+        }
+    }
+
+    /// Fields that hold nothing impossible.
+    #[inline]
+    fn plain(&mut self, kind: usize, v: View<'_>) {
+        const S1G: usize = 32;
+        const U_SIG: usize = 33;
+        const EHT: usize = 34;
+        let radio = &mut self.heard.frame.radio;
         let ppdu = &mut radio.ppdu;
         match kind {
-            0 => radio.tsf_us = v.array(0).map(u64::from_le_bytes).and_then(heard::plausible_tsf),
-            1 => flags(heard, v.u8(0).unwrap_or(0)),
             2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
             3 => channel(ppdu, v.le16(0), v.le16(2)),
-            5 => radio.signal_dbm = v.u8(0).map(|b| b as i8),
-            6 => radio.noise_dbm = v.u8(0).map(|b| b as i8),
             11 => radio.antenna = v.u8(0),
             15 => radio.transmitted = true,
             18 => channel(ppdu, v.le16(4), v.le16(0)),
-            19 => ht::mcs(ppdu, v),
             20 => ht::ampdu(radio, v),
-            21 => ht::vht(ppdu, v),
-            22 => timestamp(radio, v),
-            23 => he::he(ppdu, v),
             24 => he::he_mu(ppdu, v),
-            26 => heard.empty = true,
+            26 => self.heard.empty = true,
             27 => ppdu.l_sig_bytes = l_sig_bytes(v),
             S1G => {
                 self.s1g = true;
@@ -101,7 +110,7 @@ impl Fields {
 
     /// What follows from several fields together.
     fn settle(&mut self) {
-        let ppdu = &mut self.heard.radio.ppdu;
+        let ppdu = &mut self.heard.frame.radio.ppdu;
         match ppdu.phy {
             None if self.s1g => {}
             None => heard::legacy(ppdu),
@@ -118,7 +127,7 @@ impl Fields {
 fn flags(heard: &mut Heard, flags: u8) {
     heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
     heard.padded = flags & flag::DATA_PAD != 0;
-    heard.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+    heard.frame.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
 }
 
 /// Channel and XChannel, whose low 16 flags are the same.
@@ -135,25 +144,28 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
 }
 
 /// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, with the instant that it names.
-fn timestamp(radio: &mut Radio, v: View<'_>) {
+fn timestamp(heard: &mut Heard, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
-    radio.stamp_ns = match unit & 0x0f {
+    let stamp_ns = match unit & 0x0f {
         0 => stamp.checked_mul(1_000_000),
         1 => stamp.checked_mul(1000),
         // radiotap.org numbers nanoseconds 2, Linux's header 3.
         2 | 3 => Some(stamp),
         _ => None,
     };
-    radio.stamp_at = match unit >> 4 {
+    let at = match unit >> 4 {
         0 => Some(StampAt::MpduStart),
         1 => Some(StampAt::PpduStart),
         2 => Some(StampAt::PpduEnd),
         _ => None,
+    };
+    heard.frame.radio.stamp_ns = stamp_ns;
+    heard.frame.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
+    if heard.frame.radio.tsf_us.is_none() {
+        // Without a TSFT it is the only clock.
+        heard.frame.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
     }
-    .filter(|_| radio.stamp_ns.is_some());
-    // Without a TSFT it is the only clock.
-    radio.tsf_us = radio.tsf_us.or(radio.stamp_ns.map(|t| t / 1000)).and_then(heard::plausible_tsf);
 }
 
 /// radiotap.org/fields/L-SIG.
@@ -250,10 +262,10 @@ mod tests {
         assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
         assert_eq!(of(0xf2, 1), (Some(4), None));
         assert_eq!(of(0x2f, 0), (None, None));
-        // The TSFT before it is the clock.
+        // Beside a TSFT it is a clock of its own.
         let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
         let r = radio(&[1 | 1 << 22], &both);
-        assert_eq!((r.tsf_us, r.stamp_at), (Some(5), None));
+        assert_eq!((r.tsf_us, r.stamp_ns, r.stamp_at), (Some(5), Some(9000), Some(StampAt::PpduEnd)));
     }
 
     #[test]

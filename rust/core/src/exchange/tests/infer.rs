@@ -2,7 +2,10 @@
 
 use super::*;
 
-fn told(rows: &[Row]) -> Vec<(Option<u16>, usize, u16, Option<&str>, &str)> {
+/// Sequence number, attempts seen, inferred, by what, outcome.
+type Told<'a> = (Option<u16>, usize, u16, Option<&'a str>, &'a str);
+
+fn told(rows: &[Row]) -> Vec<Told<'_>> {
     rows.iter().map(|r| (r.seq, r.packets.len(), r.inferred, r.by.as_deref(), r.outcome.as_str())).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::phy::{rates, Format, Phy, Ppdu};
 
+use super::super::heard::Heard;
 use super::super::view::View;
 
 /// Symbols that a code of "number of LTF symbols" stands for (HE and EHT).
@@ -20,18 +21,24 @@ pub(super) fn guard_ns(code: u8) -> Option<u16> {
 }
 
 /// radiotap.org/fields/HE.
-pub(super) fn he(ppdu: &mut Ppdu, v: View<'_>) {
+pub(super) fn he(heard: &mut Heard, v: View<'_>) {
+    const LAST_MCS: u8 = 11;
+    const MOST_STREAMS: u8 = 8;
     let word = |i: usize| v.le16(2 * i).unwrap_or(0);
     let [data1, data2, data3, data5, data6] = [word(0), word(1), word(2), word(4), word(5)];
     let knows1 = |bit: u16| data1 & bit != 0;
     let knows2 = |bit: u16| data2 & bit != 0;
+    let mcs = (data3 >> 8 & 0xf) as u8;
+    let mcs = if knows1(0x0020) { heard.plausible(mcs, mcs <= LAST_MCS) } else { None };
+    let space_time = (data6 & 0xf) as u8;
+    let space_time = heard.plausible(space_time, space_time <= MOST_STREAMS).unwrap_or(0);
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ax);
     ppdu.format = Some([Format::Su, Format::ErSu, Format::Mu, Format::Tb][usize::from(data1 & 3)]);
-    ppdu.mcs = knows1(0x0020).then_some((data3 >> 8 & 0xf) as u8);
+    ppdu.mcs = mcs;
     ppdu.dcm = knows1(0x0040).then_some(data3 & 0x1000 != 0);
     ppdu.ldpc = knows1(0x0080).then_some(data3 & 0x2000 != 0);
     ppdu.stbc = knows1(0x0200).then_some((data3 >> 15) as u8);
-    let space_time = (data6 & 0xf) as u8;
     ppdu.streams = Some(if ppdu.stbc == Some(1) { space_time / 2 } else { space_time }).filter(|&n| n != 0);
     if knows1(0x4000) {
         let (width, tones) = resource_unit(data5 & 0xf);

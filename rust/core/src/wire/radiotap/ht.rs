@@ -2,15 +2,18 @@
 
 use crate::phy::{rates, Phy, Ppdu, Radio};
 
+use super::super::heard::Heard;
 use super::super::view::View;
 
 /// radiotap.org/fields/MCS.
-pub(super) fn mcs(ppdu: &mut Ppdu, v: View<'_>) {
+pub(super) fn mcs(heard: &mut Heard, v: View<'_>) {
     let Some([known, flags, mcs]) = v.array(0) else { return };
     let knows = |bit: u8| known & bit != 0;
+    let mcs = if knows(0x02) { heard.plausible(mcs, rates::ht_streams(mcs).is_some()) } else { None };
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::N);
     ppdu.width_mhz = knows(0x01).then_some(if flags & 3 == 1 { 40 } else { 20 });
-    ppdu.mcs = knows(0x02).then_some(mcs);
+    ppdu.mcs = mcs;
     ppdu.streams = ppdu.mcs.and_then(rates::ht_streams);
     ppdu.guard_ns = knows(0x04).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
     ppdu.greenfield = knows(0x08).then_some(flags & 0x08 != 0);
@@ -24,22 +27,26 @@ pub(super) fn mcs(ppdu: &mut Ppdu, v: View<'_>) {
 }
 
 /// radiotap.org/fields/VHT. Of several users it is the one whose MCS is known: the data are theirs.
-pub(super) fn vht(ppdu: &mut Ppdu, v: View<'_>) {
+pub(super) fn vht(heard: &mut Heard, v: View<'_>) {
     const UNKNOWN_MCS: u8 = 15;
+    const MOST_STREAMS: u8 = 8;
     let (Some(known), Some([flags, bandwidth]), Some(users), Some(coding)) =
         (v.le16(0), v.array::<2>(2), v.array::<4>(4), v.u8(8))
     else {
         return;
     };
     let knows = |bit: u16| known & bit != 0;
+    let present = |u: &u8| u & 0xf != 0;
+    let captured = |u: &u8| present(u) && u >> 4 != UNKNOWN_MCS;
+    let user = users.iter().position(captured).or_else(|| users.iter().position(present));
+    let user = user.and_then(|u| Some((u, *users.get(u)?)));
+    let user = user.and_then(|(u, field)| heard.plausible((u, field), field & 0xf <= MOST_STREAMS));
+    let ppdu = &mut heard.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ac);
     ppdu.stbc = knows(0x0001).then_some(flags & 1);
     ppdu.guard_ns = knows(0x0004).then_some(if flags & 0x04 != 0 { 400 } else { 800 });
     ppdu.width_mhz = if knows(0x0040) { vht_width(bandwidth & 0x1f) } else { None };
-    let present = |u: &u8| u & 0xf != 0;
-    let captured = |u: &u8| present(u) && u >> 4 != UNKNOWN_MCS;
-    let user = users.iter().position(captured).or_else(|| users.iter().position(present));
-    if let Some((user, field)) = user.and_then(|u| Some((u, users.get(u)?))) {
+    if let Some((user, field)) = user {
         ppdu.streams = Some(field & 0xf);
         ppdu.mcs = Some(field >> 4).filter(|&m| m != UNKNOWN_MCS);
         ppdu.ldpc = Some(coding >> user & 1 != 0);

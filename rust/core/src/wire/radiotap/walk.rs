@@ -72,11 +72,9 @@ pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> 
             let Some(&(align, size)) = FIELDS.get(bit) else {
                 return values(header.skip(at.next_multiple_of(4)), field);
             };
-            at = at.next_multiple_of(align);
-            if at + size > header.data().len() {
-                return None;
-            }
-            field(bit, header.skip(at).clip(size));
+            at = aligned(at, align);
+            let bytes = header.data().get(at..at + size)?;
+            field(bit, View::new(bytes, size));
             at += size;
         }
         continued = true;
@@ -86,10 +84,19 @@ pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> 
             // OUI, sub-namespace, and the length of what follows (radiotap.org/fields/Vendor Namespace).
             at = at.next_multiple_of(2);
             at += 6 + usize::from(header.le16(at + 4)?);
+            if at > header.data().len() {
+                return None;
+            }
             ours = false;
         }
     }
     Some(())
+}
+
+/// The next multiple of a power of two: a division for every field would be felt.
+#[inline]
+fn aligned(at: usize, align: usize) -> usize {
+    (at + align - 1) & !(align - 1)
 }
 
 /// The list of types, lengths and values that fills the rest of the header (radiotap.org/fields/TLV). Bytes that a
@@ -161,6 +168,7 @@ mod tests {
         assert_eq!(seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields), (vec![(1, 7), (5, 5)], true));
         let liar = [7, 0, 1, 2, 3, 0, 0xff, 0xff];
         assert_eq!(seen(&[0xc000_0002, 0xa000_0000, 0x20], &liar), (vec![(1, 7)], false));
+        assert_eq!(seen(&[0xc000_0002, 1], &liar), (vec![(1, 7)], false));
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! The simulator's seam: a world as JSON in, truth tables out.
+
+use std::sync::Mutex;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use pyo3_arrow::PyRecordBatch;
+use wlanlens_sim::config::World as Description;
+use wlanlens_sim::world::World;
+
+/// A simulation under way. One thread at a time may call it.
+#[pyclass(frozen)]
+pub struct Simulation {
+    inner: Mutex<Option<World>>,
+}
+
+#[pymethods]
+impl Simulation {
+    /// `world`: the description as JSON. ValueError says what is impossible in it, OSError what could not be written.
+    #[new]
+    fn new(world: &str) -> PyResult<Self> {
+        let description: Description = serde_json::from_str(world).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let world = World::new(description)?.map_err(PyValueError::new_err)?;
+        Ok(Simulation { inner: Mutex::new(Some(world)) })
+    }
+
+    /// Go on until this simulated time; False when the run is over. Releases the GIL.
+    fn run(&self, py: Python<'_>, until_ns: u64) -> PyResult<bool> {
+        py.detach(|| {
+            let mut guard = self.inner.lock().map_err(|_| gone())?;
+            Ok(guard.as_mut().ok_or_else(gone)?.run(until_ns)?)
+        })
+    }
+
+    /// Close the captures; the truth as [(table, RecordBatch), ...].
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let world = self.inner.lock().map_err(|_| gone())?.take().ok_or_else(gone)?;
+        let tables = py.detach(|| Ok::<_, std::io::Error>(world.finish()?.tables()))?;
+        let out = PyList::empty(py);
+        for (name, batch) in tables {
+            out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
+        }
+        Ok(out)
+    }
+}
+
+fn gone() -> PyErr {
+    PyRuntimeError::new_err("the simulation is over or failed before")
+}

@@ -1,0 +1,339 @@
+//! The description of a world, as a scenario hands it over (JSON). Units are in the names.
+
+use serde::Deserialize;
+
+use crate::channel::{BurstConfig, Clock, Fade, PathConfig, Script};
+use crate::dcf::MacConfig;
+use crate::engine::Ns;
+use crate::phy::{Preamble, Rate};
+use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
+use crate::rng::Rng;
+use crate::taps::TapConfig;
+use crate::tcp::{Recovery, RtoFlavour, TcpConfig};
+
+/// What makes a description impossible, in words.
+pub type Fault = String;
+
+fn ns(seconds: f64) -> Ns {
+    (seconds * 1e9).round().max(0.0) as Ns
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct World {
+    pub seed: u64,
+    pub duration_s: f64,
+    /// Nanoseconds since 1970 at the start.
+    pub epoch_ns: i64,
+    pub nodes: Vec<Node>,
+    pub cell: Option<Cell>,
+    #[serde(default)]
+    pub wires: Vec<Wire>,
+    pub flows: Vec<Flow>,
+    #[serde(default)]
+    pub taps: Taps,
+}
+
+/// A host, an access point or a router.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    pub name: String,
+    /// Packets waiting between its stack and its device, which tcpdump has not seen yet.
+    pub queue_packets: usize,
+    /// The adapter keeps what it receives: from (s) and for how long (s).
+    #[serde(default)]
+    pub holds_s: Vec<(f64, f64)>,
+}
+
+/// The stations that share a channel.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    pub stations: Vec<Station>,
+    /// Stations talk to each other without an access point.
+    pub ad_hoc: bool,
+    pub beacons: bool,
+    pub channel_mhz: u16,
+    #[serde(default)]
+    pub bursts: Vec<Bursts>,
+    #[serde(default)]
+    pub paths: Vec<Path>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Station {
+    pub node: usize,
+    pub access_point: bool,
+    pub cw_min: u16,
+    pub cw_max: u16,
+    pub short_retry_limit: u32,
+    pub long_retry_limit: u32,
+    pub rts_threshold_bytes: u32,
+    pub short_preamble: bool,
+    pub control_rate_mbps: f64,
+    pub queue_frames: usize,
+    pub post_backoff: bool,
+    pub rate_control: RateSpec,
+    /// It sends nothing: from (s), for (s), again after (s; 0: once).
+    #[serde(default)]
+    pub stalls_s: Vec<(f64, f64, f64)>,
+    /// At the sniffer.
+    pub signal_dbm: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
+pub enum RateSpec {
+    Fixed { rate_mbps: f64 },
+    Arf { rates_mbps: Vec<f64> },
+    Aarf { rates_mbps: Vec<f64> },
+    Minstrel { rates_mbps: Vec<f64> },
+    Multiplicative { ladder: Vec<(f64, u32)>, low_mbps: f64, up_after: u32 },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    pub clock: String,
+    pub mean_gap: f64,
+    pub mean_short: f64,
+    pub mean_long: f64,
+    pub long_share: f64,
+    pub error_rate: f64,
+}
+
+/// What disturbs the way from one station to another, by their places in the cell.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    pub from: usize,
+    pub to: usize,
+    pub snr_db: Option<f64>,
+    #[serde(default)]
+    pub frame_error_rate: f64,
+    /// Which of the cell's burst processes; both ways of a link may share one.
+    pub bursts: Option<usize>,
+    /// From (s), for (s), depth (dB), again after (s; 0: once).
+    #[serde(default)]
+    pub fades_s: Vec<(f64, f64, f64, f64)>,
+    /// The n-th data frames, from 0.
+    #[serde(default)]
+    pub lose_frames: Vec<u64>,
+    #[serde(default)]
+    pub blackouts_s: Vec<(f64, f64)>,
+}
+
+/// A line between two nodes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wire {
+    pub a: usize,
+    pub b: usize,
+    pub rate_bps: f64,
+    pub delay_s: f64,
+    /// Bytes that the line adds to a packet.
+    pub header_bytes: u32,
+    /// Packets waiting at each end, the one being sent not counted.
+    pub queue_packets: usize,
+    /// Chance that the line loses a packet.
+    #[serde(default)]
+    pub loss_rate: f64,
+    /// From a to b: the n-th packets with data to lose, from 0.
+    #[serde(default)]
+    pub lose_data: Vec<u64>,
+    #[serde(default)]
+    pub blackouts_s: Vec<(f64, f64)>,
+    /// From b to a: what would arrive from (s) is kept for (s).
+    #[serde(default)]
+    pub holds_s: Vec<(f64, f64)>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    pub client: usize,
+    pub server: usize,
+    pub start_s: f64,
+    pub application: Application,
+    #[serde(default)]
+    pub tcp: Option<Tcp>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
+pub enum Application {
+    /// The client sends until the end.
+    Bulk,
+    /// The client sends so much and closes.
+    File { bytes: u64 },
+    /// The client writes so much at a time, so often.
+    Paced { bytes: u64, every_s: f64 },
+    /// Datagrams of the client.
+    Udp { payload_bytes: u32, rate_bps: f64 },
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    pub mss_bytes: u32,
+    pub initial_window_segments: u32,
+    pub receive_window_bytes: u32,
+    pub sack: bool,
+    pub dsack: bool,
+    pub fack: bool,
+    pub timestamps: bool,
+    pub recovery: String,
+    pub prr: bool,
+    pub limited_transmit: bool,
+    pub nagle: bool,
+    pub delayed_ack_segments: u32,
+    pub delayed_ack_timer_s: f64,
+    pub quick_acks: u32,
+    pub rto: String,
+    pub rto_min_s: f64,
+    pub eifel: bool,
+    pub eifel_first_stamp_defect: bool,
+    pub frto: bool,
+    pub tail_loss_probe: bool,
+}
+
+/// Where captures are written; None: no tap there.
+#[derive(Debug, Clone, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Taps {
+    /// Node and file.
+    pub sender: Option<Tap>,
+    pub receiver: Option<Tap>,
+    pub air: Option<Tap>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tap {
+    pub path: std::path::PathBuf,
+    #[serde(default)]
+    pub node: usize,
+    #[serde(default)]
+    pub clock: TapConfig,
+}
+
+fn rate(mbps: f64) -> Rate {
+    Rate { kbps: (mbps * 1000.0).round() as u32 }
+}
+
+impl RateSpec {
+    pub fn build(&self, rng: Rng) -> Box<dyn RateControl> {
+        let all = |rates: &[f64]| rates.iter().map(|r| rate(*r)).collect::<Vec<_>>();
+        match self {
+            RateSpec::Fixed { rate_mbps } => Box::new(Fixed(rate(*rate_mbps))),
+            RateSpec::Arf { rates_mbps } => Box::new(Arf::new(all(rates_mbps), false)),
+            RateSpec::Aarf { rates_mbps } => Box::new(Arf::new(all(rates_mbps), true)),
+            RateSpec::Minstrel { rates_mbps } => Box::new(Minstrel::new(all(rates_mbps), 1536, rng)),
+            RateSpec::Multiplicative { ladder, low_mbps, up_after } => {
+                let ladder: Vec<_> = ladder.iter().map(|(r, n)| (rate(*r), *n)).collect();
+                Box::new(Multiplicative::new(&ladder, rate(*low_mbps), *up_after))
+            }
+        }
+    }
+}
+
+impl Station {
+    pub fn mac(&self) -> MacConfig {
+        MacConfig {
+            cw_min: self.cw_min,
+            cw_max: self.cw_max,
+            short_retry_limit: self.short_retry_limit,
+            long_retry_limit: self.long_retry_limit,
+            rts_threshold_bytes: self.rts_threshold_bytes,
+            preamble: if self.short_preamble { Preamble::Short } else { Preamble::Long },
+            control_rate: rate(self.control_rate_mbps),
+            queue_frames: self.queue_frames,
+            post_backoff: self.post_backoff,
+        }
+    }
+}
+
+impl Bursts {
+    pub fn build(&self) -> Result<BurstConfig, Fault> {
+        // Lengths on the clock of time come in seconds.
+        let (clock, unit) = match self.clock.as_str() {
+            "frames" => (Clock::Frames, 1.0),
+            "time" => (Clock::Time, 1e9),
+            other => return Err(format!("a burst clock is \"frames\" or \"time\", not {other:?}")),
+        };
+        Ok(BurstConfig {
+            clock,
+            mean_gap: self.mean_gap * unit,
+            mean_short: self.mean_short * unit,
+            mean_long: self.mean_long * unit,
+            long_share: self.long_share,
+            error_rate: self.error_rate,
+        })
+    }
+}
+
+impl Path {
+    pub fn build(&self) -> PathConfig {
+        let fades = self.fades_s.iter().map(|(start, lasts, depth_db, every)| Fade {
+            start: ns(*start),
+            end: ns(start + lasts),
+            depth_db: *depth_db,
+            every: ns(*every),
+        });
+        let spans = self.blackouts_s.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect();
+        PathConfig {
+            snr_db: self.snr_db,
+            frame_error_rate: self.frame_error_rate,
+            fades: fades.collect(),
+            script: Script { frames: self.lose_frames.clone(), spans },
+        }
+    }
+}
+
+impl Tcp {
+    pub fn build(&self) -> Result<TcpConfig, Fault> {
+        let floor = ns(self.rto_min_s);
+        Ok(TcpConfig {
+            mss_bytes: self.mss_bytes,
+            initial_window_segments: self.initial_window_segments,
+            receive_window_bytes: self.receive_window_bytes,
+            sack: self.sack,
+            dsack: self.dsack,
+            fack: self.fack,
+            timestamps: self.timestamps,
+            recovery: match self.recovery.as_str() {
+                "reno" => Recovery::Reno,
+                "newreno" => Recovery::NewReno,
+                "newreno_careless" => Recovery::NewRenoCareless,
+                other => return Err(format!("no TCP recovery is called {other:?}")),
+            },
+            prr: self.prr,
+            limited_transmit: self.limited_transmit,
+            nagle: self.nagle,
+            delayed_ack_segments: self.delayed_ack_segments,
+            delayed_ack_timer: ns(self.delayed_ack_timer_s),
+            quick_acks: self.quick_acks,
+            rto: match self.rto.as_str() {
+                "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
+                "linux" => RtoFlavour::Linux { floor },
+                "linux22" => RtoFlavour::Linux22,
+                other => return Err(format!("no retransmission timer is called {other:?}")),
+            },
+            eifel: self.eifel,
+            eifel_first_stamp_defect: self.eifel_first_stamp_defect,
+            frto: self.frto,
+            tail_loss_probe: self.tail_loss_probe,
+            ..TcpConfig::default()
+        })
+    }
+}
+
+pub fn spans(list: &[(f64, f64)]) -> Vec<(Ns, Ns)> {
+    list.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect()
+}
+
+pub fn seconds(s: f64) -> Ns {
+    ns(s)
+}

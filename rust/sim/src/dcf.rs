@@ -1,0 +1,535 @@
+//! The distributed coordination function: stations that share one channel (IEEE 802.11-2020 clause 10.3).
+//!
+//! All stations hear each other. From the instant at which a station starts to send until the medium is idle again nothing
+//! else can happen, so a whole exchange (RTS, CTS, data, ACK) is laid out at its start; what follows from it comes back as
+//! `Out`, each with its time.
+
+use std::collections::VecDeque;
+
+use crate::engine::{Ns, US};
+use crate::phy::{airtime, Preamble, Rate, Spaces, ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::rate::RateControl;
+use crate::rng::Rng;
+
+/// A station of the cell, by its place in the list.
+pub type StationId = usize;
+
+/// How one station's MAC is set.
+#[derive(Debug, Clone)]
+pub struct MacConfig {
+    pub cw_min: u16,
+    pub cw_max: u16,
+    /// Attempts of a frame that needs no RTS, and of one that does (clause 10.3.4.4).
+    pub short_retry_limit: u32,
+    pub long_retry_limit: u32,
+    /// Frames longer than this are announced by RTS.
+    pub rts_threshold_bytes: u32,
+    pub preamble: Preamble,
+    /// Rate of RTS, CTS and ACK.
+    pub control_rate: Rate,
+    /// Frames waiting, the one being sent included.
+    pub queue_frames: usize,
+    /// Back off after every transmission, not only before a busy medium's next.
+    pub post_backoff: bool,
+}
+
+impl Default for MacConfig {
+    fn default() -> Self {
+        MacConfig {
+            cw_min: 31,
+            cw_max: 1023,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            rts_threshold_bytes: u32::MAX,
+            preamble: Preamble::Long,
+            control_rate: Rate::R2,
+            queue_frames: 100,
+            post_backoff: true,
+        }
+    }
+}
+
+/// What a station is given to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Msdu {
+    /// None: to all.
+    pub to: Option<StationId>,
+    /// Length of its MPDU: header, body and FCS.
+    pub mpdu_bytes: u32,
+    /// What it is to whoever handed it over.
+    pub handle: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameKind {
+    Rts,
+    Cts,
+    Ack,
+    Data,
+}
+
+/// What became of a frame at its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Received,
+    /// Overlapped with a frame of that station.
+    Collision(StationId),
+    /// The channel damaged it.
+    Damaged,
+}
+
+/// A frame on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AirFrame {
+    pub start: Ns,
+    pub end: Ns,
+    pub kind: FrameKind,
+    pub from: StationId,
+    pub to: Option<StationId>,
+    pub rate: Rate,
+    pub preamble: Preamble,
+    pub mpdu_bytes: u32,
+    /// The Duration field.
+    pub duration_us: u16,
+    /// Sequence number of data.
+    pub seq: u16,
+    /// Which attempt of its MSDU, from 0; above 0 the Retry bit is set.
+    pub attempt: u32,
+    pub msdu: Option<Msdu>,
+    pub fate: Fate,
+}
+
+/// What follows from an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Out {
+    Aired(AirFrame),
+    /// A station received an MSDU for the first time.
+    Delivered {
+        at: Ns,
+        station: StationId,
+        from: StationId,
+        msdu: Msdu,
+    },
+    /// A station is done with an MSDU.
+    Done {
+        at: Ns,
+        station: StationId,
+        msdu: Msdu,
+        acked: bool,
+        attempts: u32,
+    },
+}
+
+/// Decides which frames the channel damages.
+pub trait Channel {
+    /// Whether a frame of so many bytes arrives undamaged.
+    fn passes(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns, end: Ns) -> bool;
+}
+
+/// A channel that damages nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Perfect;
+
+impl Channel for Perfect {
+    fn passes(&mut self, _: StationId, _: StationId, _: Rate, _: u32, _: Ns, _: Ns) -> bool {
+        true
+    }
+}
+
+#[derive(Debug)]
+struct Current {
+    msdu: Msdu,
+    seq: u16,
+    attempts: u32,
+    short_retries: u32,
+    long_retries: u32,
+}
+
+#[derive(Debug)]
+struct Station {
+    config: MacConfig,
+    rates: Box<dyn RateControl>,
+    rng: Rng,
+    queue: VecDeque<Msdu>,
+    current: Option<Current>,
+    /// An MSDU is under way until then and still takes its place in the queue.
+    finishing_until: Ns,
+    next_seq: u16,
+    cw: u16,
+    /// Slots left to count down; None: the last backoff is over.
+    backoff: Option<u32>,
+    /// From when on it counts slots: the medium's becoming idle plus its interframe space.
+    count_from: Ns,
+    /// It starts nothing before: a stalled access point.
+    stalled_until: Ns,
+    /// The latest sequence number received from each station: a second copy is not handed up.
+    last_seq: Vec<Option<u16>>,
+}
+
+/// One channel and its stations.
+#[derive(Debug)]
+pub struct Dcf {
+    stations: Vec<Station>,
+    spaces: Spaces,
+    /// When the last frame ends.
+    idle_at: Ns,
+}
+
+/// Two starts closer than this overlap: neither station could hear the other yet (propagation over 300 m).
+const PROPAGATION: Ns = US;
+
+impl Dcf {
+    pub fn new(spaces: Spaces) -> Self {
+        Dcf { stations: Vec::new(), spaces, idle_at: 0 }
+    }
+
+    /// Add a station.
+    pub fn join(&mut self, config: MacConfig, rates: Box<dyn RateControl>, rng: Rng) -> StationId {
+        let cw = config.cw_min;
+        self.stations.push(Station {
+            config,
+            rates,
+            rng,
+            queue: VecDeque::new(),
+            current: None,
+            finishing_until: 0,
+            next_seq: 0,
+            cw,
+            backoff: None,
+            count_from: self.spaces.difs(),
+            stalled_until: 0,
+            last_seq: Vec::new(),
+        });
+        self.stations.len() - 1
+    }
+
+    /// Whether a station's queue has room.
+    pub fn has_room(&self, now: Ns, station: StationId) -> bool {
+        let s = &self.stations[station];
+        let held = s.queue.len() + usize::from(s.current.is_some()) + usize::from(now < s.finishing_until);
+        held < s.config.queue_frames
+    }
+
+    /// Give a station an MSDU to send; false: its queue is full and the MSDU is lost.
+    pub fn enqueue(&mut self, now: Ns, station: StationId, msdu: Msdu) -> bool {
+        if !self.has_room(now, station) {
+            return false;
+        }
+        let idle = now >= self.idle_at;
+        let slot = self.spaces.slot;
+        let s = &mut self.stations[station];
+        s.queue.push_back(msdu);
+        if s.current.is_some() {
+            return true;
+        }
+        s.load();
+        // What is left of the backoff after the last frame still holds.
+        if idle && now >= s.count_from {
+            let counted = (now - s.count_from) / slot;
+            if s.backoff.is_none_or(|b| u64::from(b) <= counted) {
+                // Idle for long enough: at once (clause 10.3.4.2).
+                (s.backoff, s.count_from) = (Some(0), now);
+            }
+        } else if s.backoff.is_none() {
+            s.draw_backoff();
+        }
+        true
+    }
+
+    /// Keep a station from starting anything before a time.
+    pub fn stall(&mut self, station: StationId, until: Ns) {
+        self.stations[station].stalled_until = until;
+    }
+
+    /// When the next station will start to send, if any has something to; `advance` must be called then.
+    pub fn next(&self) -> Option<Ns> {
+        self.stations.iter().filter_map(|s| s.starts(self.spaces.slot)).min()
+    }
+
+    /// Let those stations send whose time has come.
+    pub fn advance(&mut self, now: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
+        let slot = self.spaces.slot;
+        let senders: Vec<(StationId, Ns)> = self
+            .stations
+            .iter()
+            .enumerate()
+            .filter_map(|(i, s)| s.starts(slot).map(|t| (i, t)))
+            .filter(|(_, t)| *t < now + PROPAGATION)
+            .collect();
+        for (i, s) in self.stations.iter_mut().enumerate() {
+            if !senders.iter().any(|(sender, _)| *sender == i) {
+                s.freeze(now, slot);
+            }
+        }
+        match senders[..] {
+            [] => {}
+            [(one, start)] => self.exchange(one, start.max(now), channel, out),
+            _ => self.collide(&senders, now, out),
+        }
+    }
+
+    /// One station alone.
+    fn exchange(&mut self, from: StationId, start: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
+        let Spaces { sifs, slot } = self.spaces;
+        let s = &mut self.stations[from];
+        let Some(current) = &mut s.current else { return };
+        let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
+        current.attempts += 1;
+        let rate = s.rates.rate(start, attempt);
+        let (preamble, control) = (s.config.preamble, s.config.control_rate);
+        let data_time = airtime(rate, preamble, msdu.mpdu_bytes);
+        let ack_time = airtime(control, preamble, ACK_BYTES);
+        let cts_time = airtime(control, preamble, CTS_BYTES);
+        let timeout = self.spaces.answer_timeout(preamble);
+        let frame = |kind, start, end, from, to, rate, mpdu_bytes, duration: Ns, fate| AirFrame {
+            start,
+            end,
+            kind,
+            from,
+            to,
+            rate,
+            preamble,
+            mpdu_bytes,
+            duration_us: u16::try_from(duration.div_ceil(US)).unwrap_or(0x7fff),
+            seq,
+            attempt,
+            msdu: (kind == FrameKind::Data).then_some(msdu),
+            fate,
+        };
+        let Some(to) = msdu.to else {
+            let end = start + data_time;
+            let f = frame(FrameKind::Data, start, end, from, None, rate, msdu.mpdu_bytes, 0, Fate::Received);
+            out.push(Out::Aired(f));
+            for station in (0..self.stations.len()).filter(|i| *i != from) {
+                if channel.passes(from, station, rate, msdu.mpdu_bytes, start, end) {
+                    out.push(Out::Delivered { at: end, station, from, msdu });
+                }
+            }
+            self.idle_at = end;
+            self.all_wait(end, false);
+            self.finish(from, end, false, out);
+            return;
+        };
+
+        let mut at = start;
+        let with_rts = msdu.mpdu_bytes > self.stations[from].config.rts_threshold_bytes;
+        if with_rts {
+            let end = at + airtime(control, preamble, RTS_BYTES);
+            let nav = 3 * sifs + cts_time + data_time + ack_time;
+            let heard = channel.passes(from, to, control, RTS_BYTES, at, end);
+            let fate = if heard { Fate::Received } else { Fate::Damaged };
+            out.push(Out::Aired(frame(FrameKind::Rts, at, end, from, Some(to), control, RTS_BYTES, nav, fate)));
+            let mut answered = false;
+            let mut idle = end;
+            if heard {
+                let (cts_start, cts_end) = (end + sifs, end + sifs + cts_time);
+                answered = channel.passes(to, from, control, CTS_BYTES, cts_start, cts_end);
+                let fate = if answered { Fate::Received } else { Fate::Damaged };
+                let nav = nav - sifs - cts_time;
+                out.push(Out::Aired(frame(
+                    FrameKind::Cts,
+                    cts_start,
+                    cts_end,
+                    to,
+                    Some(from),
+                    control,
+                    CTS_BYTES,
+                    nav,
+                    fate,
+                )));
+                idle = cts_end;
+            }
+            if !answered {
+                // Who heard the RTS but no data may forget its reservation (clause 10.3.2.4).
+                self.idle_at = idle;
+                self.all_wait((end + 2 * sifs + cts_time + 2 * slot).max(idle), false);
+                self.stations[from].wait_from(idle.max(end + timeout), self.spaces.difs());
+                self.failed(from, end + timeout, true, out);
+                return;
+            }
+            at = idle + sifs;
+        }
+        let end = at + data_time;
+        let heard = channel.passes(from, to, rate, msdu.mpdu_bytes, at, end);
+        let fate = if heard { Fate::Received } else { Fate::Damaged };
+        let nav = sifs + ack_time;
+        out.push(Out::Aired(frame(FrameKind::Data, at, end, from, Some(to), rate, msdu.mpdu_bytes, nav, fate)));
+        if !heard {
+            self.idle_at = end;
+            self.all_wait(end + nav, false);
+            // The receiver knows only that something came.
+            let eifs = self.spaces.eifs(preamble);
+            self.stations[to].wait_from(end, eifs);
+            self.stations[from].wait_from(end + timeout, self.spaces.difs());
+            self.failed(from, end + timeout, with_rts, out);
+            return;
+        }
+        if self.stations[to].is_new(from, seq) {
+            out.push(Out::Delivered { at: end, station: to, from, msdu });
+        }
+        let (ack_start, ack_end) = (end + sifs, end + sifs + ack_time);
+        let acked = channel.passes(to, from, control, ACK_BYTES, ack_start, ack_end);
+        let fate = if acked { Fate::Received } else { Fate::Damaged };
+        out.push(Out::Aired(frame(FrameKind::Ack, ack_start, ack_end, to, Some(from), control, ACK_BYTES, 0, fate)));
+        self.idle_at = ack_end;
+        self.all_wait(ack_end, false);
+        if acked {
+            self.finish(from, ack_end, true, out);
+        } else {
+            // It hears that a frame came and that it was damaged.
+            let eifs = self.spaces.eifs(preamble);
+            self.stations[from].wait_from(ack_end, eifs);
+            self.failed(from, ack_end, with_rts, out);
+        }
+    }
+
+    /// Several stations in one slot: nothing arrives.
+    fn collide(&mut self, senders: &[(StationId, Ns)], now: Ns, out: &mut Vec<Out>) {
+        let Spaces { sifs, .. } = self.spaces;
+        let mut ends = Vec::with_capacity(senders.len());
+        for (i, &(from, start)) in senders.iter().enumerate() {
+            let other = senders[usize::from(i == 0)].0;
+            let s = &mut self.stations[from];
+            let Some(current) = &mut s.current else { continue };
+            let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
+            current.attempts += 1;
+            let with_rts = msdu.to.is_some() && msdu.mpdu_bytes > s.config.rts_threshold_bytes;
+            let data_rate = s.rates.rate(start, attempt);
+            let (preamble, control) = (s.config.preamble, s.config.control_rate);
+            let ack = sifs + airtime(control, preamble, ACK_BYTES);
+            let data_time = airtime(data_rate, preamble, msdu.mpdu_bytes);
+            let (kind, rate, mpdu_bytes, nav) = if with_rts {
+                let cts = sifs + airtime(control, preamble, CTS_BYTES);
+                (FrameKind::Rts, control, RTS_BYTES, cts + sifs + data_time + ack)
+            } else {
+                (FrameKind::Data, data_rate, msdu.mpdu_bytes, if msdu.to.is_some() { ack } else { 0 })
+            };
+            let start = start.max(now);
+            let end = start + airtime(rate, preamble, mpdu_bytes);
+            out.push(Out::Aired(AirFrame {
+                start,
+                end,
+                kind,
+                from,
+                to: msdu.to,
+                rate,
+                preamble,
+                mpdu_bytes,
+                duration_us: u16::try_from(nav.div_ceil(US)).unwrap_or(0x7fff),
+                seq,
+                attempt,
+                msdu: (kind == FrameKind::Data).then_some(msdu),
+                fate: Fate::Collision(other),
+            }));
+            ends.push((from, end, preamble, with_rts, msdu.to.is_none()));
+        }
+        let idle = ends.iter().map(|e| e.1).max().unwrap_or(now);
+        self.idle_at = idle;
+        self.all_wait(idle, true);
+        for (from, end, preamble, with_rts, to_all) in ends {
+            if to_all {
+                self.stations[from].wait_from(idle, self.spaces.difs());
+                self.finish(from, end, false, out);
+                continue;
+            }
+            let timeout = end + self.spaces.answer_timeout(preamble);
+            self.stations[from].wait_from(idle.max(timeout), self.spaces.difs());
+            self.failed(from, timeout, with_rts, out);
+        }
+    }
+
+    /// Every station waits for its interframe space from `at` on; EIFS after a frame that nobody could read.
+    fn all_wait(&mut self, at: Ns, unreadable: bool) {
+        let (difs, spaces) = (self.spaces.difs(), self.spaces);
+        for s in &mut self.stations {
+            let space = if unreadable { spaces.eifs(s.config.preamble) } else { difs };
+            s.wait_from(at, space);
+        }
+    }
+
+    /// An attempt came to nothing: try again with a wider window, or give up (clause 10.3.4.4).
+    fn failed(&mut self, station: StationId, at: Ns, long: bool, out: &mut Vec<Out>) {
+        let s = &mut self.stations[station];
+        let Some(current) = &mut s.current else { return };
+        s.rates.failed(at);
+        let (count, limit) = if long {
+            (&mut current.long_retries, s.config.long_retry_limit)
+        } else {
+            (&mut current.short_retries, s.config.short_retry_limit)
+        };
+        *count += 1;
+        if *count >= limit.max(1) {
+            s.rates.dropped(at);
+            self.end(station, at, false, out);
+            return;
+        }
+        s.cw = ((s.cw + 1) * 2 - 1).min(s.config.cw_max);
+        s.draw_backoff();
+    }
+
+    fn finish(&mut self, station: StationId, at: Ns, acked: bool, out: &mut Vec<Out>) {
+        if acked {
+            self.stations[station].rates.succeeded(at);
+        }
+        self.end(station, at, acked, out);
+    }
+
+    fn end(&mut self, station: StationId, at: Ns, acked: bool, out: &mut Vec<Out>) {
+        let s = &mut self.stations[station];
+        let Some(current) = s.current.take() else { return };
+        out.push(Out::Done { at, station, msdu: current.msdu, acked, attempts: current.attempts });
+        s.cw = s.config.cw_min;
+        s.finishing_until = at;
+        s.backoff = None;
+        s.load();
+        if s.config.post_backoff || s.current.is_some() {
+            s.draw_backoff();
+        }
+    }
+}
+
+impl Station {
+    /// Take the next MSDU from the queue.
+    fn load(&mut self) {
+        let Some(msdu) = self.queue.pop_front() else { return };
+        let seq = self.next_seq;
+        self.next_seq = (seq + 1) % 4096;
+        self.current = Some(Current { msdu, seq, attempts: 0, short_retries: 0, long_retries: 0 });
+    }
+
+    fn draw_backoff(&mut self) {
+        self.backoff = Some(self.rng.below(u32::from(self.cw) + 1));
+    }
+
+    /// When it will start to send, if nothing comes between.
+    fn starts(&self, slot: Ns) -> Option<Ns> {
+        self.current.as_ref()?;
+        let at = self.count_from + u64::from(self.backoff.unwrap_or(0)) * slot;
+        Some(at.max(self.stalled_until))
+    }
+
+    /// The medium is taken: keep what is left of the backoff.
+    fn freeze(&mut self, now: Ns, slot: Ns) {
+        let counted = now.saturating_sub(self.count_from) / slot;
+        if let Some(b) = self.backoff {
+            let left = u64::from(b).saturating_sub(counted);
+            // A backoff that ran out without a frame to send is over; one with a frame was kept by a stall.
+            self.backoff = if left == 0 && self.current.is_none() { None } else { Some(left as u32) };
+        }
+    }
+
+    fn wait_from(&mut self, at: Ns, space: Ns) {
+        self.count_from = at + space;
+    }
+
+    /// Whether this sequence number is not a second copy.
+    fn is_new(&mut self, from: StationId, seq: u16) -> bool {
+        if self.last_seq.len() <= from {
+            self.last_seq.resize(from + 1, None);
+        }
+        self.last_seq[from].replace(seq) != Some(seq)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! wlanlens-sim: TCP over a wireless LAN, simulated event by event in whole nanoseconds.
+//!
+//! Deterministic: one random stream a component, ties by order of scheduling, no wall clock. It writes real capture
+//! bytes and the truth beside them, and knows nothing of the decoder.
+
+pub mod channel;
+pub mod config;
+pub mod dcf;
+pub mod engine;
+pub mod packet;
+pub mod phy;
+pub mod rate;
+pub mod rng;
+pub mod taps;
+pub mod tcp;
+pub mod truth;
+pub mod world;

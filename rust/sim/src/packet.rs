@@ -1,0 +1,36 @@
+//! Packets on their way through the simulated network.
+
+use crate::engine::Ns;
+use crate::tcp::Segment;
+
+/// A MAC address.
+pub type Mac = [u8; 6];
+
+/// What an IP packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    Tcp(Segment),
+    /// A datagram of so many bytes, counted from 0 in its flow.
+    Udp {
+        len: u32,
+        number: u64,
+    },
+}
+
+/// An IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Unique in the run: identifies it in the truth.
+    pub id: u64,
+    pub flow: usize,
+    /// From the server's end to the client's.
+    pub reverse: bool,
+    pub src: usize,
+    pub dst: usize,
+    pub ip_id: u16,
+    pub ttl: u8,
+    pub ip_bytes: u32,
+    /// When its sender's stack made it.
+    pub made: Ns,
+    pub body: Body,
+}

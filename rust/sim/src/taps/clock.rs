@@ -1,0 +1,72 @@
+//! A tap's clock, and what it misses.
+
+use serde::Deserialize;
+
+use crate::engine::Ns;
+use crate::rng::Rng;
+
+/// How one tap's clock is off, and what it loses.
+#[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub struct TapConfig {
+    /// Ahead of true time at the start.
+    pub offset_ns: i64,
+    /// Gains this much: 1 ppm is 1 us a second.
+    pub drift_ppm: f64,
+    /// Stamps are multiples of it.
+    pub tick_ns: u64,
+    /// Share of packets that it misses.
+    pub missed_share: f64,
+    /// Bytes kept of each.
+    pub snaplen_bytes: u32,
+}
+
+impl Default for TapConfig {
+    fn default() -> Self {
+        TapConfig { offset_ns: 0, drift_ppm: 0.0, tick_ns: 1_000, missed_share: 0.0, snaplen_bytes: 262_144 }
+    }
+}
+
+/// Stamps as the tap makes them.
+#[derive(Debug)]
+pub struct TapClock {
+    pub config: TapConfig,
+    epoch_ns: i64,
+    rng: Rng,
+}
+
+impl TapClock {
+    /// `epoch_ns`: nanoseconds since 1970 at the simulation's start.
+    pub fn new(config: TapConfig, epoch_ns: i64, rng: Rng) -> Self {
+        TapClock { config, epoch_ns, rng }
+    }
+
+    /// What the tap's clock shows at a true time, ns since 1970.
+    pub fn stamp(&self, now: Ns) -> i64 {
+        let c = &self.config;
+        let gained = (now as f64 * c.drift_ppm * 1e-6).round() as i64;
+        let shown = self.epoch_ns + c.offset_ns + now as i64 + gained;
+        shown - shown.rem_euclid(c.tick_ns.max(1) as i64)
+    }
+
+    /// Whether it misses the next packet.
+    pub fn misses(&mut self) -> bool {
+        let share = self.config.missed_share;
+        self.rng.chance(share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::S;
+
+    #[test]
+    fn offset_drift_and_tick() {
+        let config = TapConfig { offset_ns: -5, drift_ppm: 100.0, tick_ns: 1000, ..TapConfig::default() };
+        let clock = TapClock::new(config, 1_000_000_000, Rng::stream(1, "tap", 0));
+        assert_eq!(clock.stamp(0), 999_999_000);
+        // 100 us a second.
+        assert_eq!(clock.stamp(10 * S), 11_000_999_000);
+    }
+}

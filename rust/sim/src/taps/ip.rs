@@ -1,0 +1,144 @@
+//! IPv4 packets with TCP or UDP inside, checksums right.
+
+use crate::packet::{Body, Packet};
+use crate::tcp::Segment;
+
+/// Addresses and ports of a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    pub src: [u8; 4],
+    pub dst: [u8; 4],
+    pub src_port: u16,
+    pub dst_port: u16,
+    /// Initial sequence numbers of the sender of this packet and of its peer.
+    pub isn: u32,
+    pub peer_isn: u32,
+    /// What the sender's SYN offers.
+    pub mss: u16,
+    pub wscale: u8,
+    pub sack_permitted: bool,
+}
+
+const IP_HEADER: usize = 20;
+
+/// Length of a packet on the IP layer.
+pub fn ip_bytes(body: &Body) -> u32 {
+    match body {
+        Body::Tcp(s) => (IP_HEADER + 20 + options_length(s) + s.len as usize) as u32,
+        Body::Udp { len, .. } => (IP_HEADER + 8) as u32 + len,
+    }
+}
+
+fn options_length(s: &Segment) -> usize {
+    let stamps = if s.timestamps.is_some() { 12 } else { 0 };
+    if s.syn {
+        // MSS, SACK-permitted or padding, window scale with a no-operation.
+        return 4 + 4 + stamps + if s.timestamps.is_some() { 0 } else { 4 };
+    }
+    stamps + if s.sack_blocks > 0 { 4 + 8 * usize::from(s.sack_blocks) } else { 0 }
+}
+
+/// Append the packet to `out`.
+pub fn write_ip(p: &Packet, n: &Names, out: &mut Vec<u8>) {
+    let start = out.len();
+    let total = p.ip_bytes as u16;
+    let protocol = if matches!(p.body, Body::Tcp(_)) { 6 } else { 17 };
+    out.extend([0x45, 0]);
+    out.extend(total.to_be_bytes());
+    out.extend(p.ip_id.to_be_bytes());
+    // Don't fragment.
+    out.extend([0x40, 0, p.ttl, protocol, 0, 0]);
+    out.extend(n.src);
+    out.extend(n.dst);
+    let sum = fold(words(&out[start..start + IP_HEADER]));
+    out[start + 10..start + 12].copy_from_slice(&(!sum).to_be_bytes());
+
+    let l4 = out.len();
+    let at = match &p.body {
+        Body::Tcp(s) => {
+            tcp_header(s, n, out);
+            payload(s.seq, s.len, out);
+            16
+        }
+        Body::Udp { len, number } => {
+            out.extend(n.src_port.to_be_bytes());
+            out.extend(n.dst_port.to_be_bytes());
+            out.extend((8 + *len as u16).to_be_bytes());
+            out.extend([0, 0]);
+            payload(*number, *len, out);
+            6
+        }
+    };
+    let length = (out.len() - l4) as u64;
+    let pseudo = words(&n.src) + words(&n.dst) + protocol as u64 + length;
+    let sum = !fold(words(&out[l4..]) + pseudo);
+    // A UDP checksum of 0 means none (RFC 768).
+    let sum = if protocol == 17 && sum == 0 { 0xffff } else { sum };
+    out[l4 + at..l4 + at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+fn tcp_header(s: &Segment, n: &Names, out: &mut Vec<u8>) {
+    let options = options_length(s);
+    out.extend(n.src_port.to_be_bytes());
+    out.extend(n.dst_port.to_be_bytes());
+    out.extend(n.isn.wrapping_add(s.seq as u32).to_be_bytes());
+    out.extend(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)).to_be_bytes());
+    let psh = s.len > 0;
+    let flags = u8::from(s.fin) | u8::from(s.syn) << 1 | u8::from(s.rst) << 2 | u8::from(psh) << 3;
+    out.extend([(((20 + options) / 4) << 4) as u8, flags | u8::from(s.ack.is_some()) << 4]);
+    let shift = if s.syn { 0 } else { n.wscale };
+    let window = (s.window >> shift).min(0xffff) as u16;
+    out.extend(window.to_be_bytes());
+    out.extend([0, 0, 0, 0]);
+    if s.syn {
+        out.extend([2, 4]);
+        out.extend(n.mss.to_be_bytes());
+        if let Some((tsval, tsecr)) = s.timestamps {
+            out.extend(if n.sack_permitted { [4, 2] } else { [1, 1] });
+            out.extend([8, 10]);
+            out.extend(tsval.to_be_bytes());
+            out.extend(tsecr.to_be_bytes());
+        } else {
+            out.extend(if n.sack_permitted { [1, 1, 4, 2] } else { [1, 1, 1, 1] });
+        }
+        out.extend([1, 3, 3, n.wscale]);
+        return;
+    }
+    if let Some((tsval, tsecr)) = s.timestamps {
+        out.extend([1, 1, 8, 10]);
+        out.extend(tsval.to_be_bytes());
+        out.extend(tsecr.to_be_bytes());
+    }
+    if s.sack_blocks > 0 {
+        out.extend([1, 1, 5, 2 + 8 * s.sack_blocks]);
+        for (left, right) in &s.sack[..usize::from(s.sack_blocks)] {
+            out.extend(n.peer_isn.wrapping_add(*left as u32).to_be_bytes());
+            out.extend(n.peer_isn.wrapping_add(*right as u32).to_be_bytes());
+        }
+    }
+}
+
+/// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
+fn payload(from: u64, len: u32, out: &mut Vec<u8>) {
+    const PATTERN: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+    let (mut at, mut left) = ((from % PATTERN.len() as u64) as usize, len as usize);
+    while left > 0 {
+        let n = left.min(PATTERN.len() - at);
+        out.extend_from_slice(&PATTERN[at..at + n]);
+        (at, left) = (0, left - n);
+    }
+}
+
+/// Sum of 16-bit words, an odd byte padded.
+fn words(bytes: &[u8]) -> u64 {
+    let pairs = bytes.chunks_exact(2);
+    let odd = pairs.remainder().first().map_or(0, |b| u64::from(*b) << 8);
+    pairs.map(|p| u64::from(u16::from_be_bytes([p[0], p[1]]))).sum::<u64>() + odd
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

@@ -1,0 +1,18 @@
+//! What the capture points write: real bytes in real formats.
+
+mod clock;
+mod ethernet;
+mod ip;
+mod pcap;
+mod radiotap;
+mod usbmon;
+
+pub use clock::{TapClock, TapConfig};
+pub use ethernet::ethernet;
+pub use ip::{ip_bytes, write_ip, Names};
+pub use pcap::PcapFile;
+pub use radiotap::{air_frame, Reception, Roles, LINKTYPE_RADIOTAP};
+pub use usbmon::{urb_record, UrbRecord, LINKTYPE_USBMON};
+
+/// LINKTYPE_ETHERNET.
+pub const LINKTYPE_ETHERNET: u32 = 1;

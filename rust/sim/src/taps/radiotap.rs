@@ -1,0 +1,77 @@
+//! 802.11 frames behind radiotap headers, as a sniffer writes them.
+
+use crate::dcf::{AirFrame, FrameKind};
+use crate::packet::Mac;
+
+/// LINKTYPE_IEEE802_11_RADIOTAP.
+pub const LINKTYPE_RADIOTAP: u32 = 127;
+
+/// What the sniffer says beside the frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Reception {
+    /// The MAC clock at the first bit of the MPDU.
+    pub tsf_us: u64,
+    pub channel_mhz: u16,
+    pub signal_dbm: i8,
+    pub noise_dbm: i8,
+    pub damaged: bool,
+}
+
+/// The MAC addresses of a frame: receiver, transmitter, and the third; and the two DS bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Roles {
+    pub ra: Mac,
+    pub ta: Mac,
+    pub third: Mac,
+    pub to_ds: bool,
+    pub from_ds: bool,
+}
+
+const HEADER: usize = 24;
+
+/// Append radiotap, the MAC header, `body` and the FCS.
+pub fn air_frame(f: &AirFrame, roles: &Roles, body: &[u8], beacon: bool, r: &Reception, out: &mut Vec<u8>) {
+    // Version 0; TSFT, flags, rate, channel, signal, noise.
+    out.extend([0, 0, HEADER as u8, 0]);
+    out.extend((1u32 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6).to_le_bytes());
+    out.extend(r.tsf_us.to_le_bytes());
+    let short = f.preamble == crate::phy::Preamble::Short && f.rate > crate::phy::Rate::R1;
+    // The frame ends with its FCS.
+    out.push(0x10 | u8::from(short) << 1 | u8::from(r.damaged) << 6);
+    out.push((f.rate.kbps / 500) as u8);
+    out.extend(r.channel_mhz.to_le_bytes());
+    // 2 GHz, with CCK or OFDM.
+    out.extend((0x0080 | if f.rate.ofdm() { 0x0040u16 } else { 0x0020 }).to_le_bytes());
+    out.extend([r.signal_dbm as u8, r.noise_dbm as u8]);
+
+    let start = out.len();
+    let control: u16 = match f.kind {
+        FrameKind::Rts => 0x00b4,
+        FrameKind::Cts => 0x00c4,
+        FrameKind::Ack => 0x00d4,
+        FrameKind::Data if beacon => 0x0080,
+        FrameKind::Data => {
+            0x0008 | u16::from(roles.to_ds) << 8 | u16::from(roles.from_ds) << 9 | u16::from(f.attempt > 0) << 11
+        }
+    };
+    out.extend(control.to_le_bytes());
+    out.extend(f.duration_us.to_le_bytes());
+    out.extend(roles.ra);
+    match f.kind {
+        FrameKind::Cts | FrameKind::Ack => {}
+        FrameKind::Rts => out.extend(roles.ta),
+        FrameKind::Data => {
+            out.extend(roles.ta);
+            out.extend(roles.third);
+            out.extend((f.seq << 4).to_le_bytes());
+            out.extend_from_slice(body);
+        }
+    }
+    let fcs = crc32fast::hash(&out[start..]);
+    if r.damaged {
+        // What was heard is not what was sent: bits of the body are wrong.
+        let at = start + (out.len() - start) * 2 / 3;
+        out[at] ^= 0x5a;
+    }
+    out.extend(fcs.to_le_bytes());
+}

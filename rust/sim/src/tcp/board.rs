@@ -1,0 +1,171 @@
+//! What is outstanding: the sender's list of segments and what is known of each.
+
+use std::collections::VecDeque;
+
+use crate::engine::Ns;
+
+/// One segment that was sent and is not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub start: u64,
+    pub end: u64,
+    pub len: u32,
+    pub syn: bool,
+    pub fin: bool,
+    pub first_sent: Ns,
+    pub last_sent: Ns,
+    pub copies: u16,
+    pub sacked: bool,
+    /// Taken for lost and not sent again yet.
+    pub lost: bool,
+    /// A resend of it is under way.
+    pub resent: bool,
+}
+
+/// The segments between `una` and `next`, in order.
+#[derive(Debug, Default)]
+pub struct Board {
+    entries: VecDeque<Entry>,
+    pub sacked: u32,
+    pub lost: u32,
+    pub resent: u32,
+}
+
+/// What an ACK took off.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Acked {
+    pub segments: u32,
+    /// Of these, not selectively acknowledged before.
+    pub fresh: u32,
+    /// Send time of the oldest that was sent only once.
+    pub oldest_once: Option<Ns>,
+    /// One of them had been sent again.
+    pub resent: bool,
+    /// One that was never sent again and never SACKed was among them.
+    pub original: bool,
+}
+
+impl Board {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    pub fn push(&mut self, e: Entry) {
+        self.entries.push_back(e);
+    }
+
+    pub fn first(&self) -> Option<&Entry> {
+        self.entries.front()
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Segments thought to be in the network (RFC 6675's pipe).
+    pub fn pipe(&self) -> u32 {
+        (self.len() + self.resent).saturating_sub(self.sacked + self.lost)
+    }
+
+    /// Take off what lies wholly below `ack`.
+    pub fn acked(&mut self, ack: u64) -> Acked {
+        let mut a = Acked::default();
+        while let Some(e) = self.entries.front().filter(|e| e.end <= ack) {
+            a.segments += 1;
+            a.resent |= e.copies > 1;
+            if e.copies == 1 && !e.sacked {
+                a.original = true;
+                a.oldest_once = a.oldest_once.or(Some(e.first_sent));
+            }
+            a.fresh += u32::from(!e.sacked);
+            self.sacked -= u32::from(e.sacked);
+            self.lost -= u32::from(e.lost);
+            self.resent -= u32::from(e.resent);
+            self.entries.pop_front();
+        }
+        a
+    }
+
+    /// Mark what a SACK block covers; how many segments that is news for, and whether one of them was sent once only.
+    pub fn sack(&mut self, left: u64, right: u64) -> (u32, bool) {
+        let (mut news, mut original) = (0, false);
+        for e in self.entries.iter_mut().filter(|e| left <= e.start && e.end <= right && !e.sacked) {
+            e.sacked = true;
+            self.sacked += 1;
+            original |= e.copies == 1;
+            self.lost -= u32::from(std::mem::take(&mut e.lost));
+            self.resent -= u32::from(std::mem::take(&mut e.resent));
+            news += 1;
+        }
+        (news, original)
+    }
+
+    /// Take for lost every segment that the predicate names and that is neither SACKed nor under way again.
+    pub fn mark_lost(&mut self, mut is: impl FnMut(&Entry) -> bool) -> u32 {
+        let mut news = 0;
+        for e in self.entries.iter_mut().filter(|e| !e.sacked && !e.lost && !e.resent) {
+            if is(e) {
+                e.lost = true;
+                self.lost += 1;
+                news += 1;
+            }
+        }
+        news
+    }
+
+    /// After a timeout: everything not SACKed is lost, resends too. `forget_sack`: SACKs count no more.
+    pub fn all_lost(&mut self, forget_sack: bool) {
+        for e in &mut self.entries {
+            e.sacked &= !forget_sack;
+            e.resent = false;
+            e.lost = !e.sacked;
+        }
+        self.recount();
+    }
+
+    /// A timeout or recovery was a mistake: nothing is lost after all.
+    pub fn none_lost(&mut self) {
+        for e in &mut self.entries {
+            (e.lost, e.resent) = (false, false);
+        }
+        self.recount();
+    }
+
+    fn recount(&mut self) {
+        let count = |f: fn(&Entry) -> bool| self.entries.iter().filter(|e| f(e)).count() as u32;
+        (self.sacked, self.lost, self.resent) = (count(|e| e.sacked), count(|e| e.lost), count(|e| e.resent));
+    }
+
+    /// The first segment that is taken for lost.
+    pub fn next_lost(&mut self) -> Option<&mut Entry> {
+        if self.lost == 0 {
+            return None;
+        }
+        self.entries.iter_mut().find(|e| e.lost)
+    }
+
+    /// Note that the segment beginning at `start` is sent again.
+    pub fn resend(&mut self, start: u64, now: Ns) -> Option<Entry> {
+        let at = self.entries.partition_point(|e| e.start < start);
+        let e = self.entries.get_mut(at).filter(|e| e.start == start)?;
+        e.copies = e.copies.saturating_add(1);
+        e.last_sent = now;
+        if e.lost || !e.resent {
+            self.lost -= u32::from(std::mem::take(&mut e.lost));
+            self.resent += u32::from(!std::mem::replace(&mut e.resent, true));
+        }
+        Some(*e)
+    }
+
+    /// Highest SACKed byte.
+    pub fn sacked_end(&self) -> Option<u64> {
+        if self.sacked == 0 {
+            return None;
+        }
+        self.entries.iter().rev().find(|e| e.sacked).map(|e| e.end)
+    }
+}

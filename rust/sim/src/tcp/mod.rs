@@ -1,0 +1,149 @@
+//! TCP, both ends: state machines that take segments and timers and give segments. They know nothing of the network.
+//!
+//! Sequence numbers are offsets: the SYN is 0, the first byte of data 1. The taps add the initial numbers.
+
+mod board;
+mod endpoint;
+mod receiver;
+mod rto;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use endpoint::{Endpoint, Role};
+pub use rto::RtoFlavour;
+pub use sender::{Event, State};
+
+use crate::engine::{Ns, MS};
+
+/// Why a segment with data was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// For the first time.
+    New,
+    /// The retransmission timer's own.
+    Rto,
+    /// In the recovery after a timeout.
+    GoBackN,
+    /// On the third duplicate ACK.
+    Fast,
+    /// On a partial ACK in fast recovery.
+    PartialAck,
+    /// SACK blocks showed the hole.
+    Sack,
+    /// A tail loss probe (RFC 8985).
+    TailLossProbe,
+    /// A probe into a closed window.
+    WindowProbe,
+}
+
+/// A segment as one end hands it to its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    pub seq: u64,
+    pub len: u32,
+    pub syn: bool,
+    pub fin: bool,
+    pub rst: bool,
+    /// Offset in the peer's sequence space; None: no ACK flag.
+    pub ack: Option<u64>,
+    /// The receive window, bytes.
+    pub window: u32,
+    /// Selective acknowledgements, the most recent first; a DSACK is the first.
+    pub sack: [(u64, u64); 4],
+    pub sack_blocks: u8,
+    /// TSval and TSecr.
+    pub timestamps: Option<(u32, u32)>,
+    pub trigger: Trigger,
+    /// How often its first byte was sent before.
+    pub copy: u16,
+}
+
+impl Segment {
+    /// Sequence numbers that it occupies.
+    pub fn span(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.syn) + u64::from(self.fin)
+    }
+}
+
+/// How losses are recovered without SACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// RFC 5681: recovery ends with the first ACK of new data.
+    Reno,
+    /// RFC 6582. `careful`: no second fast retransmission for duplicate ACKs that the recovery itself caused.
+    #[default]
+    NewReno,
+    /// Without the careful variant's guard.
+    NewRenoCareless,
+}
+
+/// How one end is set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TcpConfig {
+    pub mss_bytes: u32,
+    pub initial_window_segments: u32,
+    pub initial_ssthresh_segments: u32,
+    /// The receive buffer that is offered.
+    pub receive_window_bytes: u32,
+    /// What the application may have unsent and unacknowledged at once; 0: no bound but the windows.
+    pub send_buffer_bytes: u64,
+    pub sack: bool,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
+    /// Forward acknowledgment: what lies three segments below the highest SACK is lost at once.
+    pub fack: bool,
+    pub timestamps: bool,
+    pub recovery: Recovery,
+    /// Proportional rate reduction (RFC 6937), as Linux; else the window is inflated by duplicate ACKs.
+    pub prr: bool,
+    pub limited_transmit: bool,
+    pub nagle: bool,
+    /// ACK every so many full segments.
+    pub delayed_ack_segments: u32,
+    pub delayed_ack_timer: Ns,
+    /// Segments that are acknowledged at once when a connection begins (Linux: its quick ACKs).
+    pub quick_acks: u32,
+    pub rto: RtoFlavour,
+    /// Undo a timeout that the ACK's timestamp shows to be spurious (RFC 3522, RFC 4015).
+    pub eifel: bool,
+    /// Linux 2.4's defect: the stamp of the first resend is that of the SYN until a timeout has been undone or recovered
+    /// from once, so that the first spurious timeout is not undone.
+    pub eifel_first_stamp_defect: bool,
+    /// RFC 5682.
+    pub frto: bool,
+    /// RFC 8985 section 7; needs SACK.
+    pub tail_loss_probe: bool,
+    /// Duplicate ACKs needed.
+    pub dupack_threshold: u32,
+}
+
+impl Default for TcpConfig {
+    /// Linux of the 2010s without SACK and timestamps set apart: scenarios say what they need.
+    fn default() -> Self {
+        TcpConfig {
+            mss_bytes: 1448,
+            initial_window_segments: 10,
+            initial_ssthresh_segments: u32::MAX,
+            receive_window_bytes: 65_535,
+            send_buffer_bytes: 0,
+            sack: true,
+            dsack: true,
+            fack: false,
+            timestamps: true,
+            recovery: Recovery::NewReno,
+            prr: true,
+            limited_transmit: true,
+            nagle: true,
+            delayed_ack_segments: 2,
+            delayed_ack_timer: 40 * MS,
+            quick_acks: 16,
+            rto: RtoFlavour::linux(),
+            eifel: true,
+            eifel_first_stamp_defect: false,
+            frto: true,
+            tail_loss_probe: false,
+            dupack_threshold: 3,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The receiving half: reassembly, when to acknowledge, and what the ACK says.
+
+use super::{Segment, TcpConfig};
+use crate::engine::Ns;
+
+#[derive(Debug)]
+pub struct Receiver {
+    /// The next byte expected.
+    pub next: u64,
+    /// What came out of order: disjoint ranges, the latest first.
+    ranges: Vec<(u64, u64)>,
+    /// A duplicate to be reported (RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    /// Timestamp to echo (RFC 7323 section 4.3).
+    pub recent: u32,
+    last_ack_sent: u64,
+    /// Segments not acknowledged yet, and when the timer will acknowledge them.
+    waiting: u32,
+    pub timer: Option<Ns>,
+    quick: u32,
+    pub fin_at: Option<u64>,
+    /// Bytes handed to the application so far, and bytes that it has not read.
+    pub unread: u64,
+}
+
+/// What to do after a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    Nothing,
+    /// The delayed-ACK timer runs.
+    Later,
+    Now,
+}
+
+impl Receiver {
+    pub fn new(config: &TcpConfig) -> Self {
+        Receiver {
+            next: 0,
+            ranges: Vec::new(),
+            duplicate: None,
+            recent: 0,
+            last_ack_sent: 0,
+            waiting: 0,
+            timer: None,
+            quick: config.quick_acks,
+            fin_at: None,
+            unread: 0,
+        }
+    }
+
+    /// Take a segment in; how it must be answered, and how many bytes are new in order.
+    pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> (Answer, u64) {
+        let (start, end) = (s.seq, s.seq + s.span());
+        if let Some((tsval, _)) = s.timestamps {
+            // Only a segment that spans the left edge renews the echo: a duplicate below it does not.
+            let newer = (tsval.wrapping_sub(self.recent) as i32) >= 0;
+            if newer && start <= self.last_ack_sent && (end > self.last_ack_sent || s.span() == 0) {
+                self.recent = tsval;
+            }
+        }
+        if s.span() == 0 {
+            return (Answer::Nothing, 0);
+        }
+        if s.fin {
+            self.fin_at = Some(end);
+        }
+        if end <= self.next {
+            self.duplicate = config.dsack.then_some((start, end));
+            return (Answer::Now, 0);
+        }
+        if start > self.next {
+            if config.dsack && self.ranges.iter().any(|r| r.0 <= start && end <= r.1) {
+                self.duplicate = Some((start, end));
+            }
+            self.keep(start, end);
+            return (Answer::Now, 0);
+        }
+        let before = self.next;
+        self.next = end;
+        let filled = !self.ranges.is_empty();
+        // The ranges behind it follow.
+        while let Some(i) = self.ranges.iter().position(|r| r.0 <= self.next) {
+            let range = self.ranges.remove(i);
+            self.next = self.next.max(range.1);
+        }
+        let new = self.next - before;
+        self.unread += new;
+        self.waiting += 1;
+        let quick = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        let all = self.waiting >= config.delayed_ack_segments.max(1);
+        // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
+        if s.syn || s.fin || filled || quick || all {
+            return (Answer::Now, new);
+        }
+        if self.timer.is_none() {
+            self.timer = Some(now + config.delayed_ack_timer);
+        }
+        (Answer::Later, new)
+    }
+
+    fn keep(&mut self, start: u64, end: u64) {
+        let (mut low, mut high) = (start, end);
+        self.ranges.retain(|&(l, r)| {
+            let apart = r < low || l > high;
+            if !apart {
+                (low, high) = (low.min(l), high.max(r));
+            }
+            apart
+        });
+        self.ranges.insert(0, (low, high));
+    }
+
+    /// The ACK's fields; the delayed-ACK timer is satisfied.
+    pub fn acknowledge(&mut self, config: &TcpConfig, sack_agreed: bool, s: &mut Segment) {
+        s.ack = Some(self.next);
+        s.window = self.window(config);
+        self.last_ack_sent = self.next;
+        (self.waiting, self.timer) = (0, None);
+        let duplicate = self.duplicate.take();
+        if !sack_agreed {
+            return;
+        }
+        // Timestamps leave room for three blocks (RFC 2018 section 3).
+        let most = if s.timestamps.is_some() { 3 } else { 4 };
+        let blocks = duplicate.into_iter().chain(self.ranges.iter().copied()).take(most);
+        for (slot, block) in s.sack.iter_mut().zip(blocks) {
+            *slot = block;
+            s.sack_blocks += 1;
+        }
+    }
+
+    /// Room in the buffer beyond what is in order: what lies out of order has its place within the window.
+    pub fn window(&self, config: &TcpConfig) -> u32 {
+        let room = u64::from(config.receive_window_bytes).saturating_sub(self.unread);
+        u32::try_from(room).unwrap_or(u32::MAX)
+    }
+}

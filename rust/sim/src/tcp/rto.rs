@@ -1,0 +1,167 @@
+//! Retransmission timeouts: the standard's and Linux's.
+
+use crate::engine::{Ns, MS, S};
+
+/// How a sender makes its timeout from round trips.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RtoFlavour {
+    /// RFC 6298 with clock granularity and floor.
+    Rfc6298 { floor: Ns, granularity: Ns },
+    /// Linux since 2.4: the variance term has the floor, not the sum; deviations that fall slowly.
+    Linux { floor: Ns },
+    /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), doublings kept until nothing is outstanding, at least 200 ms, at
+    /// most 120 s (the idle-time study's equation).
+    Linux22,
+}
+
+impl RtoFlavour {
+    pub fn linux() -> Self {
+        RtoFlavour::Linux { floor: 200 * MS }
+    }
+}
+
+/// No timeout is longer.
+const CEILING: Ns = 120 * S;
+/// Before the first sample (RFC 6298 section 2.1).
+const INITIAL: Ns = S;
+
+/// The estimator of one sender.
+#[derive(Debug, Clone)]
+pub struct Rto {
+    flavour: RtoFlavour,
+    srtt: Option<i64>,
+    mdev: i64,
+    /// Linux: the greatest deviation of this round trip, and the one in force.
+    mdev_max: i64,
+    rttvar: i64,
+    /// Linux: the round trip under way ends when this is acknowledged.
+    round_ends: u64,
+    /// Doublings in force.
+    pub backoff: u32,
+}
+
+impl Rto {
+    pub fn new(flavour: RtoFlavour) -> Self {
+        Rto { flavour, srtt: None, mdev: 0, mdev_max: 0, rttvar: 0, round_ends: 0, backoff: 0 }
+    }
+
+    pub fn srtt(&self) -> Option<Ns> {
+        self.srtt.map(|s| s as Ns)
+    }
+
+    /// A valid sample; `una` and `next` bound the window just then.
+    pub fn sample(&mut self, rtt: Ns, una: u64, next: u64) {
+        let rtt = rtt as i64;
+        let floor = match self.flavour {
+            RtoFlavour::Linux { floor } => floor as i64 / 4,
+            _ => 0,
+        };
+        let Some(srtt) = &mut self.srtt else {
+            self.srtt = Some(rtt);
+            self.mdev = rtt / 2;
+            self.mdev_max = self.mdev.max(floor);
+            self.rttvar = self.mdev_max;
+            self.round_ends = next;
+            return;
+        };
+        let error = rtt - *srtt;
+        *srtt += error / 8;
+        let mut step = error.abs() - self.mdev;
+        if let RtoFlavour::Linux { .. } = self.flavour {
+            // A round trip that got shorter must not raise the timeout: a falling deviation counts an eighth.
+            if error < 0 && step > 0 {
+                step /= 8;
+            }
+        }
+        self.mdev += step / 4;
+        if let RtoFlavour::Linux { .. } = self.flavour {
+            if self.mdev > self.mdev_max {
+                self.mdev_max = self.mdev;
+                self.rttvar = self.rttvar.max(self.mdev_max);
+            }
+            if una > self.round_ends {
+                if self.mdev_max < self.rttvar {
+                    self.rttvar -= (self.rttvar - self.mdev_max) / 4;
+                }
+                self.round_ends = next;
+                self.mdev_max = floor;
+            }
+        }
+    }
+
+    /// The timeout without its doublings; `cwnd` in segments.
+    pub fn fresh(&self, cwnd: u32) -> Ns {
+        let Some(srtt) = self.srtt else { return INITIAL };
+        let rto = match self.flavour {
+            RtoFlavour::Rfc6298 { floor, granularity } => {
+                (srtt + (4 * self.mdev).max(granularity as i64)).max(floor as i64)
+            }
+            RtoFlavour::Linux { .. } => srtt + 4 * self.rttvar,
+            RtoFlavour::Linux22 => {
+                let base = srtt + 4 * self.mdev;
+                // The shift by the window was unguarded; from 32 segments on it adds nothing.
+                let small = base.checked_shr(cwnd.saturating_sub(1)).unwrap_or(0);
+                base + base / 4 + small
+            }
+        };
+        (rto.max(0) as Ns).min(CEILING)
+    }
+
+    /// The timeout in force.
+    pub fn current(&self, cwnd: u32) -> Ns {
+        let fresh = match self.flavour {
+            RtoFlavour::Linux22 => self.fresh(cwnd).max(200 * MS),
+            _ => self.fresh(cwnd),
+        };
+        fresh.checked_shl(self.backoff.min(16)).unwrap_or(CEILING).min(CEILING)
+    }
+
+    /// Whether new data acknowledged after a timeout takes the doublings back: not Linux 2.2's, which keeps them until
+    /// nothing is outstanding.
+    pub fn keeps_backoff(&self) -> bool {
+        self.flavour == RtoFlavour::Linux22
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The idle-time study's Table 2: what (srtt, mdev, cwnd, backoff) make.
+    #[test]
+    fn the_idle_time_studys_table() {
+        let rto = |srtt: i64, mdev: i64, cwnd, backoff| {
+            let r =
+                Rto { srtt: Some(srtt * MS as i64), mdev: mdev * MS as i64, backoff, ..Rto::new(RtoFlavour::Linux22) };
+            r.current(cwnd) as f64 / 1e9
+        };
+        for (srtt, mdev, cwnd, backoff, printed) in
+            [(400, 750, 2, 4, 95.2), (350, 660, 3, 4, 71.8), (310, 580, 4, 4, 57.9), (30, 10, 8, 0, 0.2)]
+        {
+            assert!((rto(srtt, mdev, cwnd, backoff) - printed).abs() < 0.05, "{}", rto(srtt, mdev, cwnd, backoff));
+        }
+        assert_eq!(rto(10_000, 10_000, 1, 10), 120.0);
+    }
+
+    /// One sample of three seconds takes 30/10 to 401/750 (the study's rows 5 and 6).
+    #[test]
+    fn one_late_sample() {
+        let mut r = Rto { srtt: Some(30_000_000), mdev: 10_000_000, ..Rto::new(RtoFlavour::Linux22) };
+        r.sample(3000 * MS, 0, 0);
+        assert_eq!((r.srtt.unwrap() / 1_000_000, r.mdev / 1_000_000), (401, 750));
+    }
+
+    #[test]
+    fn the_standards() {
+        let mut r = Rto::new(RtoFlavour::Rfc6298 { floor: S, granularity: MS });
+        assert_eq!(r.current(1), S);
+        r.sample(100 * MS, 0, 0);
+        // 100 + 4 * 50 = 300 ms, below the floor.
+        assert_eq!((r.fresh(1), r.srtt()), (S, Some(100 * MS)));
+        r.backoff = 3;
+        assert_eq!(r.current(1), 8 * S);
+        let mut l = Rto::new(RtoFlavour::linux());
+        (0..50).for_each(|i| l.sample(20 * MS, i, i + 10));
+        assert_eq!(l.fresh(1), 220 * MS);
+    }
+}

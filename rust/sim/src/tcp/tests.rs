@@ -1,0 +1,262 @@
+//! Two ends over a pipe with a delay, a rate, a queue and a script of losses.
+
+use std::collections::VecDeque;
+
+use super::*;
+use crate::engine::{Queue, S};
+
+/// One way of the pipe.
+#[derive(Default)]
+struct Way {
+    delay: Ns,
+    bits_per_s: u64,
+    limit: usize,
+    /// Segments with data to lose, by their number from 0; whole spans of time too.
+    lose: Vec<u64>,
+    blackout: Vec<(Ns, Ns)>,
+    hold: Option<(Ns, Ns)>,
+    sent: u64,
+    free_at: Ns,
+    queued: VecDeque<Ns>,
+}
+
+impl Way {
+    fn carry(&mut self, now: Ns, s: &Segment) -> Option<Ns> {
+        let n = self.sent;
+        self.sent += u64::from(s.len > 0);
+        if (s.len > 0 && self.lose.contains(&n)) || self.blackout.iter().any(|b| (b.0..b.1).contains(&now)) {
+            return None;
+        }
+        self.queued.retain(|t| *t > now);
+        if self.limit > 0 && self.queued.len() >= self.limit {
+            return None;
+        }
+        let bits = 8 * (u64::from(s.len) + 52);
+        let spent = (bits * S).checked_div(self.bits_per_s).unwrap_or(0);
+        self.free_at = self.free_at.max(now) + spent;
+        self.queued.push_back(self.free_at);
+        let mut at = self.free_at + self.delay;
+        if let Some((from, to)) = self.hold {
+            if (from..to).contains(&at) {
+                at = to;
+            }
+        }
+        Some(at)
+    }
+}
+
+enum What {
+    Arrive(usize, Segment),
+    Timer(usize),
+}
+
+struct World {
+    ends: [Endpoint; 2],
+    ways: [Way; 2],
+    queue: Queue<What>,
+    armed: [Option<Ns>; 2],
+    log: Vec<(Ns, usize, Segment)>,
+}
+
+fn world(config: TcpConfig, way: impl Fn() -> Way) -> World {
+    let server = Endpoint::new(config.clone(), Role::Server, 7_000);
+    World {
+        ends: [Endpoint::new(config, Role::Client, 100), server],
+        ways: [way(), way()],
+        queue: Queue::default(),
+        armed: [None; 2],
+        log: Vec::new(),
+    }
+}
+
+impl World {
+    fn emit(&mut self, now: Ns, from: usize, out: Vec<Segment>) {
+        for s in out {
+            self.log.push((now, from, s));
+            if let Some(at) = self.ways[from].carry(now, &s) {
+                self.queue.at(at, What::Arrive(1 - from, s));
+            }
+        }
+        for end in 0..2 {
+            let timer = self.ends[end].timer();
+            if timer != self.armed[end] {
+                self.armed[end] = timer;
+                if let Some(t) = timer {
+                    self.queue.at(t, What::Timer(end));
+                }
+            }
+        }
+    }
+
+    /// The client sends so many bytes and closes.
+    fn transfer(&mut self, bytes: u64, until: Ns) {
+        let mut out = Vec::new();
+        self.ends[0].open(0, &mut out);
+        self.ends[0].write(0, bytes, &mut out);
+        self.ends[0].close(0, &mut out);
+        self.emit(0, 0, out);
+        while let Some((now, what)) = self.queue.pop().filter(|(t, _)| *t < until) {
+            let mut out = Vec::new();
+            let end = match what {
+                What::Arrive(end, s) => {
+                    self.ends[end].receive(now, &s, true, &mut out);
+                    end
+                }
+                What::Timer(end) => {
+                    if self.armed[end] == Some(now) {
+                        self.armed[end] = None;
+                        self.ends[end].on_timer(now, &mut out);
+                    }
+                    end
+                }
+            };
+            self.emit(now, end, out);
+            if self.ends[0].finished() {
+                break;
+            }
+        }
+    }
+
+    fn data(&self) -> Vec<(Ns, Segment)> {
+        self.log.iter().filter(|l| l.1 == 0 && l.2.len > 0).map(|l| (l.0, l.2)).collect()
+    }
+
+    fn again(&self) -> Vec<(u64, Trigger)> {
+        self.data().iter().filter(|(_, s)| s.copy > 0).map(|(_, s)| ((s.seq - 1) / 1448, s.trigger)).collect()
+    }
+}
+
+fn path() -> Way {
+    Way { delay: 20 * MS, bits_per_s: 10_000_000, ..Way::default() }
+}
+
+fn newreno() -> TcpConfig {
+    TcpConfig { sack: false, timestamps: false, frto: false, ..TcpConfig::default() }
+}
+
+fn configs() -> Vec<TcpConfig> {
+    let base = TcpConfig::default();
+    vec![
+        base.clone(),
+        newreno(),
+        TcpConfig { prr: false, ..newreno() },
+        TcpConfig { recovery: Recovery::Reno, prr: false, ..newreno() },
+        TcpConfig { fack: true, ..base.clone() },
+        TcpConfig { tail_loss_probe: true, ..base.clone() },
+        TcpConfig { rto: RtoFlavour::Linux22, eifel: false, frto: false, prr: false, ..base },
+    ]
+}
+
+#[test]
+fn a_clean_transfer_sends_every_byte_once() {
+    for config in configs() {
+        let mut w = world(config, path);
+        w.transfer(1_000_000, 100 * S);
+        assert!(w.ends[0].finished());
+        assert_eq!(w.ends[1].received_bytes(), 1_000_001);
+        assert!(w.again().is_empty());
+        assert_eq!(w.data().iter().map(|d| u64::from(d.1.len)).sum::<u64>(), 1_000_000);
+    }
+}
+
+#[test]
+fn one_loss_takes_one_fast_retransmission() {
+    for config in configs() {
+        let sack = config.sack;
+        let mut w = world(config, || Way { lose: vec![30], ..path() });
+        w.transfer(300_000, 100 * S);
+        let expected = if sack { Trigger::Sack } else { Trigger::Fast };
+        assert!(w.ends[0].finished(), "{:?}", w.again());
+        assert_eq!(w.again(), [(30, expected)]);
+    }
+}
+
+#[test]
+fn three_losses_of_a_window() {
+    let lose = || Way { lose: vec![40, 42, 45], ..path() };
+    let mut w = world(newreno(), lose);
+    w.transfer(300_000, 100 * S);
+    // A hole a round trip (RFC 6582).
+    assert_eq!(w.again(), [(40, Trigger::Fast), (42, Trigger::PartialAck), (45, Trigger::PartialAck)]);
+    let mut w = world(TcpConfig::default(), lose);
+    w.transfer(300_000, 100 * S);
+    assert_eq!(w.again().iter().map(|a| a.0).collect::<Vec<_>>(), [40, 42, 45]);
+    let times: Vec<Ns> = w.data().iter().filter(|d| d.1.copy > 0).map(|d| d.0).collect();
+    assert!(times[2] - times[0] < 20 * MS, "{times:?}");
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timer_or_a_probe() {
+    let last = (300_000u64 - 1) / 1448;
+    let lose = move || Way { lose: vec![last], ..path() };
+    let mut w = world(newreno(), lose);
+    w.transfer(300_000, 100 * S);
+    assert_eq!(w.again(), [(last, Trigger::Rto)]);
+    let mut w = world(TcpConfig { tail_loss_probe: true, ..TcpConfig::default() }, lose);
+    w.transfer(300_000, 100 * S);
+    assert_eq!(w.again(), [(last, Trigger::TailLossProbe)]);
+}
+
+#[test]
+fn a_blackout_backs_the_timer_off() {
+    let mut w = world(newreno(), || Way { blackout: vec![(300 * MS, 4 * S)], ..path() });
+    w.transfer(1_000_000, 100 * S);
+    let timer: Vec<Ns> = w.data().iter().filter(|d| d.1.trigger == Trigger::Rto).map(|d| d.0).collect();
+    assert!(timer.len() >= 4 && w.ends[0].finished(), "{timer:?}");
+    let gaps: Vec<Ns> = timer.windows(2).map(|t| t[1] - t[0]).collect();
+    assert!(gaps.windows(2).take(2).all(|g| (1.9..2.1).contains(&(g[1] as f64 / g[0] as f64))), "{gaps:?}");
+}
+
+#[test]
+fn held_acks_fire_the_timer_needlessly() {
+    let hold = |config| {
+        let mut w = world(config, path);
+        w.ways[1].hold = Some((400 * MS, 800 * MS));
+        w.transfer(1_000_000, 100 * S);
+        assert!(w.ends[0].finished());
+        w
+    };
+    // Without evidence everything outstanding is sent again ...
+    let blind = hold(newreno());
+    let sent: Vec<Trigger> = blind.again().iter().map(|a| a.1).collect();
+    assert!(sent.len() > 10 && sent[0] == Trigger::Rto && sent[1..].iter().all(|t| *t == Trigger::GoBackN), "{sent:?}");
+    // ... timestamps or F-RTO leave it at the timer's own.
+    for config in
+        [TcpConfig { frto: false, ..TcpConfig::default() }, TcpConfig { eifel: false, ..TcpConfig::default() }]
+    {
+        let seen = hold(config);
+        assert_eq!(seen.again().iter().map(|a| a.1).collect::<Vec<_>>(), [Trigger::Rto], "{:?}", seen.ends[0].config);
+    }
+}
+
+#[test]
+fn delayed_acks_come_every_second_segment_or_by_their_timer() {
+    let config = TcpConfig { quick_acks: 0, initial_window_segments: 1, initial_ssthresh_segments: 2, ..newreno() };
+    let mut w = world(config, path);
+    w.transfer(1448, 10 * S);
+    let ack = w.log.iter().find(|l| l.1 == 1 && l.2.ack == Some(1450)).unwrap();
+    let got = w.log.iter().find(|l| l.1 == 0 && l.2.len > 0).unwrap();
+    // The FIN goes with the data, so the answer is immediate; without it the timer answers.
+    assert!(got.2.fin && ack.0 - got.0 < 25 * MS);
+    let config = TcpConfig { receive_window_bytes: 1448, quick_acks: 0, ..newreno() };
+    let mut w = world(config, path);
+    w.transfer(14_480, 10 * S);
+    let starts: Vec<Ns> = w.data().iter().map(|d| d.0).collect();
+    // One segment in flight: every round trip has the timer's 40 ms on top.
+    assert!(starts.windows(2).all(|s| s[1] - s[0] > 80 * MS), "{starts:?}");
+}
+
+#[test]
+fn any_pattern_of_losses_is_survived() {
+    use crate::rng::Rng;
+    for (i, config) in configs().into_iter().enumerate() {
+        for seed in 0..30 {
+            let mut rng = Rng::stream(seed, "losses", i as u64);
+            let lose: Vec<u64> = (0..400).filter(|_| rng.chance(0.1)).collect();
+            let mut w = world(config.clone(), || Way { lose: lose.clone(), limit: 20, ..path() });
+            w.transfer(200_000, 2000 * S);
+            assert!(w.ends[0].finished(), "config {i} seed {seed}: {:?}", w.ends[0]);
+            assert_eq!(w.ends[1].received_bytes(), 200_001);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The truth as Arrow tables.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array, RecordBatch, StringArray};
+use arrow_array::{UInt32Array, UInt64Array};
+use arrow_schema::{Field, Schema};
+
+use super::{fate, kind, Truth, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
+
+/// Name, one sentence, values, and whether it may be null.
+type Column = (&'static str, &'static str, ArrayRef, bool);
+
+fn table(name: &str, doc: &str, columns: Vec<Column>) -> RecordBatch {
+    let meta = |doc: &str| std::collections::HashMap::from([("doc".to_string(), doc.to_string())]);
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, doc, values, null)| {
+            let unit = ["ns", "us", "bytes", "mbps"].into_iter().find(|u| name.ends_with(&format!("_{u}")));
+            let mut m = meta(doc);
+            m.extend(unit.map(|u| ("unit".to_string(), u.to_string())));
+            Field::new(*name, arrow_array::Array::data_type(values).clone(), *null).with_metadata(m)
+        })
+        .collect();
+    let mut m = meta(doc);
+    m.insert("table".to_string(), name.to_string());
+    let arrays = columns.into_iter().map(|c| c.2).collect();
+    RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, m)), arrays).expect("columns are of one length")
+}
+
+fn words(codes: impl Iterator<Item = i8>, names: &[&str]) -> ArrayRef {
+    let keys: Int8Array = codes.map(Some).collect();
+    Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::new(StringArray::from(names.to_vec()))))
+}
+
+fn whole(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn small(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+
+fn times(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values.map(|t| t as i64)))
+}
+
+fn maybe_times(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
+    Arc::new(values.map(|t| t.map(|t| t as i64)).collect::<Int64Array>())
+}
+
+fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
+    words(reverse.map(i8::from), &["a2b", "b2a"])
+}
+
+impl Truth {
+    /// `truth_packets`, `truth_frames` and `truth_events`.
+    pub fn tables(&self) -> Vec<(&'static str, RecordBatch)> {
+        vec![
+            ("truth_packets", self.packet_table()),
+            ("truth_frames", self.frame_table()),
+            ("truth_events", self.event_table()),
+        ]
+    }
+
+    fn packet_table(&self) -> RecordBatch {
+        let p = || self.packets.iter();
+        table(
+            "truth_packets",
+            "One row a packet that a stack made: why, and what became of it.",
+            vec![
+                ("id", "Number of the packet in the run, from 0.", whole(p().map(|r| r.id)), false),
+                ("flow", "Flow of the scenario, from 0.", small(p().map(|r| r.flow)), false),
+                ("direction", "a is the client.", directions(p().map(|r| r.reverse)), false),
+                (
+                    "rel_seq",
+                    "Offset in the stream; the SYN is 0. Of a datagram its number.",
+                    whole(p().map(|r| r.seq)),
+                    false,
+                ),
+                ("rel_ack", "Offset acknowledged; 0 for none.", whole(p().map(|r| r.ack)), false),
+                ("len_bytes", "Payload.", small(p().map(|r| r.len)), false),
+                ("trigger", "Why it was sent.", words(p().map(|r| r.trigger), &TRIGGERS), false),
+                ("copy", "How often its first byte was sent before.", small(p().map(|r| r.copy.into())), false),
+                ("t_made_ns", "When its stack made it.", times(p().map(|r| r.made)), false),
+                (
+                    "t_tap_ns",
+                    "When its sender's tap saw it; null when it never did.",
+                    maybe_times(p().map(|r| r.tapped)),
+                    true,
+                ),
+                ("fate", "What became of it.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
+                ("t_end_ns", "When that was decided.", times(p().map(|r| r.ended)), false),
+                ("attempts", "Attempts on the air.", small(p().map(|r| r.attempts)), false),
+            ],
+        )
+    }
+
+    fn frame_table(&self) -> RecordBatch {
+        let f = || self.frames.iter().map(|r| &r.frame);
+        let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
+        let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
+        let rates = Float64Array::from_iter_values(f().map(|f| f64::from(f.rate.kbps) / 1000.0));
+        table(
+            "truth_frames",
+            "One row a frame on the air.",
+            vec![
+                ("t_start_ns", "First bit of its preamble.", times(f().map(|f| f.start)), false),
+                ("t_end_ns", "Last bit.", times(f().map(|f| f.end)), false),
+                ("kind", "What it is.", words(f().map(kind), &FRAME_KINDS), false),
+                ("station", "Its sender's place in the cell.", small(f().map(|f| f.from as u32)), false),
+                ("seq", "Sequence number of data.", small(f().map(|f| f.seq.into())), false),
+                ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
+                ("rate_mbps", "Data rate.", Arc::new(rates), false),
+                ("fate", "What became of it at its receiver.", words(f().map(|f| fate(f).0), &FRAME_FATES), false),
+                ("collided_with", "The other party's place in the cell.", Arc::new(other), true),
+                ("packet", "id of the packet in it.", Arc::new(packet), true),
+            ],
+        )
+    }
+
+    fn event_table(&self) -> RecordBatch {
+        let e = || self.events.iter();
+        let names: StringArray = e().map(|r| Some(r.what)).collect();
+        table(
+            "truth_events",
+            "What TCP senders did.",
+            vec![
+                ("t_ns", "When.", times(e().map(|r| r.t)), false),
+                ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
+                ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
+                (
+                    "what",
+                    "timeout, timeout_undone, recovery_began, recovery_undone or recovery_ended.",
+                    Arc::new(names),
+                    false,
+                ),
+                ("rel_seq", "The segment that it is about.", whole(e().map(|r| r.seq)), false),
+                ("rto_ns", "Of a timeout: the timer's length.", times(e().map(|r| r.value_ns)), false),
+            ],
+        )
+    }
+}

@@ -1,0 +1,323 @@
+"""Scenarios: frozen descriptions of synthetic worlds, and `simulate()`, which turns one into captures with ground truth."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from wlanlens.errors import NoSuchUnit, WlanlensError
+from wlanlens.finding import Finding
+from wlanlens.registry import Unit, units
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.world import World
+
+#: The first packet of every simulation: 2001-09-09T01:46:40Z. Runs are alike whenever they are made.
+EPOCH_NS = 1_000_000_000_000_000_000
+
+#: Simulated time between two looks at Ctrl-C and the progress.
+_STEP_NS = 1_000_000_000
+
+
+class ScenarioError(WlanlensError):
+    """A scenario or a parameter that cannot be."""
+
+
+def quantity(default: Any, doc: str, *, least: float | None = None, most: float | None = None) -> Any:
+    """A parameter: its default, one sentence, and the values that it may have, both ends included."""
+    return field(default=default, metadata={"doc": doc, "least": least, "most": most})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A synthetic world. Subclasses add parameters by `quantity` and say in `world` what they make."""
+
+    name: ClassVar[str] = ""
+    duration_s: float = quantity(10.0, "Simulated time, s.", least=1e-3, most=1e6)
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            _check(self.name, f, getattr(self, f.name))
+
+    def world(self) -> World:
+        """What the simulator is given."""
+        raise NotImplementedError
+
+    def truth(self, facts: Truth) -> list[Finding]:
+        """What must be found, from what really happened. Most scenarios need no more than timeouts tell."""
+        return facts.timeouts()
+
+
+class ScenarioKind(Unit):
+    """A scenario on its shelf: a class of `Scenario`."""
+
+    def __init__(self, name: str, kind: type[Scenario]) -> None:
+        super().__init__("scenarios", name, kind.__module__, kind.__doc__ or "")
+        self.kind = kind
+
+    @property
+    def parameters(self) -> dict[str, dataclasses.Field[Any]]:
+        """Its parameters by name."""
+        return {f.name: f for f in dataclasses.fields(self.kind)}
+
+    def make(self, parameters: Mapping[str, Any]) -> Scenario:
+        """The scenario with these parameters; an error names the nearest valid one."""
+        known = self.parameters
+        for name in parameters:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1, 0.0)
+                raise ScenarioError(
+                    f"{self.name} has no parameter {name!r}",
+                    next=f"did you mean {near[0]!r}? it has " + ", ".join(sorted(known)),
+                )
+        return self.kind(**{name: _convert(self.name, known[name], value) for name, value in parameters.items()})
+
+
+def scenario(name: str) -> Callable[[type[Scenario]], ScenarioKind]:
+    """Put a frozen dataclass of `Scenario` on the shelf `scenarios`."""
+
+    def put(kind: type[Scenario]) -> ScenarioKind:
+        kind.name = name
+        return ScenarioKind(name, kind)
+
+    return put
+
+
+def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
+    """Text (from `--set`) and JSON's numbers as the type of the parameter's default."""
+    kind: type[Any] = type(f.default)
+    try:
+        if kind is bool:
+            if isinstance(value, str):
+                return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[value.lower()]
+            if isinstance(value, bool):
+                return value
+            raise ValueError
+        if kind is int:
+            if float(value) != int(float(value)):
+                raise ValueError
+            return int(float(value))
+        return kind(value)
+    except (ValueError, TypeError, KeyError, OverflowError):
+        raise ScenarioError(
+            f"{name}: {f.name} must be a {kind.__name__}, not {value!r}", next=f"for example {f.default!r}"
+        ) from None
+
+
+def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
+    least, most = f.metadata.get("least"), f.metadata.get("most")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = least is not None and not value >= least, most is not None and not value <= most
+        if low or high or value != value:
+            nearest = least if low or value != value else most
+            bounds = " and ".join(
+                [f"at least {least:g}" for _ in [0] if least is not None]
+                + [f"at most {most:g}" for _ in [0] if most is not None]
+            )
+            raise ScenarioError(f"{name}: {f.name} must be {bounds}, not {value!r}", next=f"the nearest is {nearest:g}")
+
+
+def find(name: str) -> ScenarioKind:
+    """A scenario's class by its name."""
+    shelf = units("scenarios")
+    unit = shelf.get(name)
+    if not isinstance(unit, ScenarioKind):
+        near = difflib.get_close_matches(name, shelf, 1)
+        raise NoSuchUnit(
+            f"there is no scenario {name!r}",
+            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens list scenarios` names them",
+        )
+    return unit
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What really happened in a run, as tables.
+
+    Attributes
+    ----------
+    packets, frames, events : pyarrow.Table
+        `truth_packets`, `truth_frames`, `truth_events`; every column is documented in its field's metadata.
+    world : World
+        What was simulated.
+    """
+
+    packets: pa.Table
+    frames: pa.Table
+    events: pa.Table
+    world: World
+
+    def subject(self, flow: int, direction: str) -> str:
+        """ "10.0.0.1:40000 > 10.0.0.2:5001", as the captures have it."""
+        f = self.world.flows[flow]
+        ends = [f"{_address(f.client)}:{40_000 + flow % 20_000}", f"{_address(f.server)}:5001"]
+        a, b = ends if direction == "a2b" else ends[::-1]
+        return f"{a} > {b}"
+
+    def timeouts(self) -> list[Finding]:
+        """Expiries of the retransmission timer: spurious when a copy sent before arrived in the end.
+
+        From the segment's latest copy before the expiry to the expiry itself; the cost is that wait.
+        """
+        import pyarrow.compute as pc
+
+        expiries = self.events.filter(pc.equal(self.events.column("what"), "timeout")).to_pylist()
+        if not expiries:
+            return []
+        columns = ["flow", "direction", "rel_seq", "len_bytes", "t_made_ns", "fate", "t_end_ns"]
+        copies: dict[tuple[int, str, int], list[dict[str, Any]]] = {}
+        wanted = {(e["flow"], e["direction"], e["rel_seq"]) for e in expiries}
+        for row in self.packets.select(columns).to_pylist():
+            key = row["flow"], row["direction"], row["rel_seq"]
+            if key in wanted and (row["len_bytes"] or not row["rel_seq"]):
+                copies.setdefault(key, []).append(row)
+        found = []
+        for e in expiries:
+            key = e["flow"], e["direction"], e["rel_seq"]
+            before = [c for c in copies.get(key, []) if c["t_made_ns"] < e["t_ns"]]
+            if not before:
+                continue
+            arrived = any(c["fate"] == "delivered" for c in before)
+            start = before[-1]["t_made_ns"]
+            wait_s = (e["t_ns"] - start) / 1e9
+            found.append(
+                Finding(
+                    code="spurious_timeout" if arrived else "genuine_timeout",
+                    t_start_ns=start,
+                    t_end_ns=e["t_ns"],
+                    capture="sender.pcap",
+                    subject=self.subject(e["flow"], e["direction"]),
+                    severity="serious" if wait_s > 1 else "warning",
+                    confidence=1.0,
+                    cost_s=wait_s,
+                    values={"rto_ns": e["rto_ns"]},
+                    sentence="The timer expired "
+                    + ("though the segment arrived." if arrived else "for a lost segment."),
+                    flow=e["flow"],
+                    direction=e["direction"],
+                )
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished simulation.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    seed : int
+    captures : dict
+        Path of the capture at each point: sender, air, receiver.
+    truth : list of Finding
+        What must be found.
+    facts : Truth
+        What really happened, packet by packet.
+    """
+
+    scenario: Scenario
+    seed: int
+    captures: dict[str, Path]
+    truth: list[Finding]
+    facts: Truth
+
+
+def simulate(
+    scenario: str | Scenario,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    seed: int = 1,
+    taps: tuple[str, ...] | None = None,
+    progress: Callable[[float], None] | None = None,
+    **parameters: Any,
+) -> Run:
+    """Simulate a scenario and write its captures, the truth and scenario.json into the directory `out`.
+
+    `taps` leaves out capture points; without `out` nothing is written. `progress` is told the share that is done.
+    Parameters are the scenario's. The same scenario and seed give the same bytes. ScenarioError says what cannot be.
+    """
+    from wlanlens import _core
+
+    made = find(scenario).make(parameters) if isinstance(scenario, str) else dataclasses.replace(scenario, **parameters)
+    if not 0 <= int(seed) < 1 << 63:
+        raise ScenarioError(f"seed must be 0 to 2^63 - 1, not {seed}", next="for example 1")
+    world = made.world()
+    wanted = world.taps if taps is None else taps
+    if unknown := [tap for tap in wanted if tap not in world.taps]:
+        raise ScenarioError(f"{made.name} has no tap {unknown[0]!r}", next="it has " + ", ".join(world.taps))
+    folder = Path(out) if out is not None else None
+    captures: dict[str, Path] = {}
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        captures = {tap: folder / f"{tap}.pcap" for tap in wanted}
+    description = world.description(seed=int(seed), duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
+    try:
+        run = _core.Simulation(description)
+    except ValueError as error:
+        raise ScenarioError(f"{made.name}: {error}") from None
+    end = made.duration_s * 1e9
+    try:
+        now = _STEP_NS
+        while run.run(now):
+            if progress is not None:
+                progress(min(1.0, now / end))
+            now += _STEP_NS
+        tables = _tables(run)
+    except BaseException:
+        for path in captures.values():
+            path.with_suffix(".pcap.partial").unlink(missing_ok=True)
+        raise
+    facts = Truth(tables["truth_packets"], tables["truth_frames"], tables["truth_events"], world)
+    done = Run(made, int(seed), captures, made.truth(facts), facts)
+    if folder is not None:
+        _write(folder, done, tables)
+    return done
+
+
+def _tables(run: Any) -> dict[str, pa.Table]:
+    import pyarrow as pa
+
+    return {name: pa.Table.from_batches([batch]) for name, batch in run.finish()}
+
+
+def _write(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
+    import pyarrow.parquet as pq
+
+    from wlanlens import finding
+
+    for name, table in tables.items():
+        path = folder / f"{name}.parquet"
+        partial = path.with_suffix(".partial")
+        pq.write_table(table, partial)
+        partial.replace(path)
+    described = {"scenario": run.scenario.name, "seed": run.seed, "parameters": dataclasses.asdict(run.scenario)}
+    for name, text in (
+        ("truth.json", finding.to_json(run.truth)),
+        ("scenario.json", json.dumps(described, indent=1) + "\n"),
+    ):
+        partial = folder / (name + ".partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / name)
+
+
+def _address(node: int) -> str:
+    return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
+
+
+def parameters_of(name: str) -> str:
+    """The parameters of a scenario as text: name, default, what it is."""
+    kind = find(name)
+    lines = [inspect.cleandoc(kind.__doc__ or ""), ""]
+    for f in kind.parameters.values():
+        lines.append(f"{f.name}={f.default!r}  {f.metadata.get('doc', '')}")
+    return "\n".join(lines)

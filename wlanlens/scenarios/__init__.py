@@ -1,0 +1,1 @@
+"""Synthetic worlds: one file each."""

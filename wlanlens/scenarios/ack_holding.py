@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk
+
+
+@scenario("ack_holding")
+@dataclass(frozen=True, kw_only=True)
+class AckHolding(Scenario):
+    """The sender's adapter keeps received ACKs for longer than the retransmission timeout, then hands them on at once.
+
+    Nothing is lost on the air or at the receiver; the timer expires all the same (the USB study's section on spurious
+    timeouts).
+    """
+
+    hold_s: float = quantity(0.4, "How long ACKs are kept, s.", least=0.0, most=100.0)
+    first_s: float = quantity(2.0, "When they are kept first, s.", least=0.0, most=1e6)
+    every_s: float = quantity(3.0, "From one hold to the next, s.", least=1e-3, most=1e6)
+    timestamps: bool = quantity(True, "TCP timestamps, which show that the timeout was spurious.")
+    frto: bool = quantity(False, "F-RTO (RFC 5682).")
+
+    def world(self) -> World:
+        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
+        holds = tuple((self.first_s + k * self.every_s, self.hold_s) for k in range(count))
+        tcp = Tcp(timestamps=self.timestamps, frto=self.frto)
+        return World(
+            nodes=(Node("sender", holds_s=holds), Node("receiver")),
+            cell=Cell((Station(node=0), Station(node=1)), ad_hoc=True, beacons=False),
+            flows=(Flow(0, 1, bulk(), tcp=tcp),),
+        )

@@ -1,0 +1,242 @@
+"""What a simulated world is made of: nodes, a wireless cell, lines, flows, taps. Plain frozen data with units in names.
+
+Defaults are those of the studies' setup: 802.11b at 11 Mb/s with long preambles, Linux TCP with SACK and timestamps.
+The fields are the simulator's (rust/sim/src/config.rs), which checks them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+#: 802.11b rates, Mb/s, from the lowest.
+DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+
+
+def fixed(rate_mbps: float) -> dict[str, Any]:
+    """Rate control: always this rate."""
+    return {"kind": "fixed", "rate_mbps": rate_mbps}
+
+
+def automatic(kind: str, rates_mbps: tuple[float, ...] = DSSS_MBPS) -> dict[str, Any]:
+    """Rate control: "arf", "aarf" or "minstrel"."""
+    return {"kind": kind, "rates_mbps": list(rates_mbps)}
+
+
+def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_after: int) -> dict[str, Any]:
+    """The defective rate control of early Prism firmware: `ladder` are rates and attempts at each after a raise."""
+    return {
+        "kind": "multiplicative",
+        "ladder": [list(step) for step in ladder],
+        "low_mbps": low_mbps,
+        "up_after": up_after,
+    }
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host, an access point or a router; `holds_s`: (from, for) its adapter keeps what it receives."""
+
+    name: str
+    queue_packets: int = 100
+    holds_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Station:
+    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing."""
+
+    node: int
+    access_point: bool = False
+    cw_min: int = 31
+    cw_max: int = 1023
+    short_retry_limit: int = 7
+    long_retry_limit: int = 4
+    rts_threshold_bytes: int = 3000
+    short_preamble: bool = False
+    control_rate_mbps: float = 2.0
+    queue_frames: int = 50
+    post_backoff: bool = True
+    rate_control: Mapping[str, Any] = field(default_factory=lambda: fixed(11.0))
+    stalls_s: tuple[tuple[float, float, float], ...] = ()
+    signal_dbm: float = -45.0
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Errors in bursts: mean lengths in frames (clock "frames") or seconds (clock "time"), long ones now and then."""
+
+    mean_gap: float
+    mean_short: float
+    mean_long: float = 1.0
+    long_share: float = 0.0
+    error_rate: float = 1.0
+    clock: str = "frames"
+
+    @classmethod
+    def gilbert(cls, frame_error_rate: float, mean_burst: float) -> Bursts:
+        """Gilbert's channel of two states with this frame error rate and mean burst, in frames."""
+        return cls(mean_gap=mean_burst * (1 - frame_error_rate) / frame_error_rate, mean_short=mean_burst)
+
+
+@dataclass(frozen=True)
+class RadioPath:
+    """What disturbs the way from one station to another, by their places in the cell."""
+
+    start: int
+    end: int
+    snr_db: float | None = None
+    frame_error_rate: float = 0.0
+    bursts: int | None = None
+    fades_s: tuple[tuple[float, float, float, float], ...] = ()
+    lose_frames: tuple[int, ...] = ()
+    blackouts_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Stations that share a channel."""
+
+    stations: tuple[Station, ...]
+    ad_hoc: bool = False
+    beacons: bool = True
+    channel_mhz: int = 2412
+    bursts: tuple[Bursts, ...] = ()
+    paths: tuple[RadioPath, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A line between two nodes; `lose_data`: numbers of data packets that it loses from a to b."""
+
+    a: int
+    b: int
+    rate_bps: float = 100e6
+    delay_s: float = 0.0005
+    header_bytes: int = 18
+    queue_packets: int = 1000
+    loss_rate: float = 0.0
+    lose_data: tuple[int, ...] = ()
+    blackouts_s: tuple[tuple[float, float], ...] = ()
+    holds_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """Both ends of a connection."""
+
+    mss_bytes: int = 1448
+    initial_window_segments: int = 2
+    receive_window_bytes: int = 32_768
+    sack: bool = True
+    dsack: bool = True
+    fack: bool = False
+    timestamps: bool = True
+    recovery: str = "newreno"
+    prr: bool = True
+    limited_transmit: bool = True
+    nagle: bool = True
+    delayed_ack_segments: int = 2
+    delayed_ack_timer_s: float = 0.04
+    quick_acks: int = 16
+    rto: str = "linux"
+    rto_min_s: float = 0.2
+    eifel: bool = True
+    eifel_first_stamp_defect: bool = False
+    frto: bool = True
+    tail_loss_probe: bool = False
+
+
+def bulk() -> dict[str, Any]:
+    """Application: the client sends until the end."""
+    return {"kind": "bulk"}
+
+
+def file(size_bytes: int) -> dict[str, Any]:
+    """Application: the client sends so much and closes."""
+    return {"kind": "file", "bytes": size_bytes}
+
+
+def paced(size_bytes: int, every_s: float) -> dict[str, Any]:
+    """Application: the client writes so much, so often."""
+    return {"kind": "paced", "bytes": size_bytes, "every_s": every_s}
+
+
+def udp(rate_bps: float, payload_bytes: int = 1472) -> dict[str, Any]:
+    """Application: datagrams of the client at a constant rate of payload."""
+    return {"kind": "udp", "payload_bytes": payload_bytes, "rate_bps": rate_bps}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Traffic from a client to a server; `tcp` None for UDP."""
+
+    client: int
+    server: int
+    application: Mapping[str, Any] = field(default_factory=bulk)
+    start_s: float = 0.0
+    tcp: Tcp | None = field(default_factory=Tcp)
+
+
+@dataclass(frozen=True)
+class TapClock:
+    """How a tap's clock is off, and what it loses."""
+
+    offset_ns: int = 0
+    drift_ppm: float = 0.0
+    tick_ns: int = 1000
+    missed_share: float = 0.0
+    snaplen_bytes: int = 262_144
+
+
+@dataclass(frozen=True)
+class World:
+    """All of it. `sender` and `receiver` are the nodes whose hosts run tcpdump."""
+
+    nodes: tuple[Node, ...]
+    flows: tuple[Flow, ...]
+    cell: Cell | None = None
+    wires: tuple[Wire, ...] = ()
+    sender: int = 0
+    receiver: int = 1
+    clocks: Mapping[str, TapClock] = field(default_factory=dict)
+
+    def description(self, *, seed: int, duration_s: float, epoch_ns: int, captures: Mapping[str, Path | Any]) -> str:
+        """The world as the simulator reads it. `captures`: which taps write where."""
+        cell = asdict(self.cell) if self.cell is not None else None
+        if cell is not None:
+            cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
+        nodes = {"sender": self.sender, "receiver": self.receiver}
+        taps = {
+            name: {
+                "path": str(path),
+                "node": nodes.get(name, 0),
+                "clock": asdict(self.clocks.get(name, TapClock())),
+            }
+            for name, path in captures.items()
+        }
+        whole = {
+            "seed": seed,
+            "duration_s": duration_s,
+            "epoch_ns": epoch_ns,
+            "nodes": [asdict(n) for n in self.nodes],
+            "cell": cell,
+            "wires": [asdict(w) for w in self.wires],
+            "flows": [asdict(f) for f in self.flows],
+            "taps": taps,
+        }
+        return json.dumps(whole)
+
+    @property
+    def taps(self) -> tuple[str, ...]:
+        """The capture points that this world has."""
+        return ("sender", "air", "receiver") if self.cell is not None else ("sender", "receiver")
+
+
+__all__ = [
+    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
+    "file", "fixed", "multiplicative", "paced", "replace", "udp",
+]  # fmt: skip
