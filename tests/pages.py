@@ -1,4 +1,4 @@
-"""The generated pages: docs/tables.md and docs/detectors.md. `make docs` writes them, a test says when they are stale."""
+"""The generated pages: docs/tables.md, detectors.md and scenarios.md. `make docs` writes them, a test says when they are stale."""
 
 from __future__ import annotations
 
@@ -23,9 +23,21 @@ def detectors() -> str:
     return "\n".join(out) + "\n"
 
 
+def scenarios() -> str:
+    """docs/scenarios.md: every scenario on the shelf with its parameters."""
+    from wlanlens.scenario import ScenarioKind
+
+    out = ["# Scenarios", "", "Made by `make docs` from the docstrings; a test fails when it is stale."]
+    for name, unit in registry.units("scenarios").items():
+        assert isinstance(unit, ScenarioKind)
+        out += ["", f"## {name}", "", unit.__doc__ or "", "", "| parameter | default | |", "|---|---|---|"]
+        out += [f"| `{key}` | `{f.default!r}` | {f.metadata['doc']} |" for key, f in unit.parameters.items()]
+    return "\n".join(out) + "\n"
+
+
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    return {"tables.md": tables.markdown(), "detectors.md": detectors()}
+    return {"tables.md": tables.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
 
 
 def main() -> None:
