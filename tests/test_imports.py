@@ -34,7 +34,7 @@ ROOMS = {
     },
     "report": {"air", "bus", "plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
     "plots": {"air", "bus", "trace", "finding", "tables", "registry", "ledger"},
-    "detectors": {"bus", "trace", "finding", "tables", "registry"},
+    "detectors": {"bus", "pace", "trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry"},
     "scenarios": {"scenario", "registry", "world"},
     "parsers": {"registry", "_core"},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.pace import paces
 from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ FULL_PATH = 2
 #: ... and data arrives at this share of the flow's best pace, so that the path does not rest in between. A larger window
 #: would only lengthen the queue, so the time is not the window's. The detector `window_limited` has the same figures.
 FULL_PACE = 0.8
-#: Shortest interval that tells a pace: below, ACKs that came together do.
-PACE_NS = 1_000_000
 
 
 def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
@@ -107,10 +106,24 @@ def _round_trips(intervals: pa.Table) -> tuple[Array, Array]:
 
 def _at_pace(intervals: pa.Table) -> Array:
     """Intervals in which data arrived at nearly the flow's best pace."""
-    lasted = intervals.column("t_end_ns").to_numpy() - intervals.column("t_start_ns").to_numpy()
-    acked = intervals.column("acked_bytes").to_numpy().astype(np.float64)
-    pace = np.where(lasted >= PACE_NS, acked / np.maximum(lasted, 1), 0.0)
+    start, end = intervals.column("t_start_ns").to_numpy(), intervals.column("t_end_ns").to_numpy()
+    order, rank = _ranks(intervals, start)
+    acked = intervals.column("acked_bytes").to_numpy()[order]
+    rtt = _known(intervals.column("rtt_ns"))[order]
+    pace = np.empty(len(order))
+    pace[order] = paces(rank, start[order], end[order], acked, rtt)
     return np.asarray((pace > 0) & (pace >= FULL_PACE * _by_flow(intervals, pace, np.maximum)))
+
+
+def _ranks(intervals: pa.Table, start: Array) -> tuple[Array, Array]:
+    """The order of flow's direction and time, and the number of each row's direction in it."""
+    capture, _ = _codes(intervals.column("capture"))
+    direction, _ = _codes(intervals.column("direction"))
+    flow = intervals.column("flow").to_numpy()
+    order = np.lexsort((start, direction, flow, capture))
+    c, f, d = capture[order], flow[order], direction[order]
+    new = np.concatenate(([False], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
+    return order, np.cumsum(new)
 
 
 def _by_flow(intervals: pa.Table, values: Array, fold: np.ufunc) -> Array:

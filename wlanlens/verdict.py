@@ -130,14 +130,16 @@ def _payload(trace: Trace) -> dict[tuple[int, str], int]:
 def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Finding]) -> str:
     """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
     kinds: dict[str, int] = {}
+    needless: list[int] = []
     if trace.has("timeouts"):
-        for row in trace.table("timeouts").select(["flow", "direction", "kind"]).to_pylist():
+        for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
             if (row["flow"], row["direction"]) == (flow, direction):
                 kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+                needless += [row["t_ns"]] if row["kind"] == "spurious" else []
     total = sum(kinds.values())
     if not total:
         return "recovery after losses"
-    why = next((w for code, w in _WHY.items() if any(f.code == code and f.flow in (None, flow) for f in findings)), "")
+    why = _why([f for f in findings if f.flow in (None, flow)], needless)
     words = {
         "spurious": f"spurious {why}".strip(),
         "ack_lost": "because only ACKs were lost",
@@ -154,6 +156,16 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
         if said
         else count(total, "retransmission timeout")
     )
+
+
+def _why(findings: Sequence[Finding], needless: Sequence[int]) -> str:
+    """Why most of the spurious timeouts came: they fell into what a finding tells of."""
+    for code, words in _WHY.items():
+        spans = [(f.t_start_ns, f.t_end_ns) for f in findings if f.code == code]
+        inside = sum(any(start <= t <= end for start, end in spans) for t in needless)
+        if inside and 2 * inside >= len(needless):
+            return words
+    return ""
 
 
 def _fine(owners: Mapping[str, int], life: int) -> str:

@@ -121,6 +121,15 @@ def test_slices_widen_and_lose_nothing() -> None:
     assert len(widths) == 1
 
 
+def test_no_slice_of_one_channel_holds_more_than_its_own_time() -> None:
+    # Frames of 12 ms back to back, in slices of 17 ms.
+    rows = [frame(i + 1, t_ns=12 * i * MS, airtime_us=12_000.0) for i in range(50)]
+    table = air.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"].to_pylist()
+    assert all(row["airtime_ns"] <= row["t_end_ns"] - row["t_start_ns"] for row in table)
+    assert sum(row["airtime_ns"] for row in table) == 600 * MS
+    assert sum(row["frames"] for row in table) == 50
+
+
 def test_hostile_numbers_do_not_stop_the_sums() -> None:
     most = 2**63 - 1
     rows = [frame(1, t_ns=most), frame(2, t_ns=-most), frame(3, airtime_us=float("nan")), frame(4, airtime_us=1e300)]

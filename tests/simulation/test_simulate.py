@@ -68,6 +68,16 @@ def test_a_clean_link_goes_at_the_studys_pace(tmp_path: Path) -> None:
     assert run.truth == []
 
 
+def test_hosts_on_a_clean_link_have_nothing_to_complain_of(tmp_path: Path) -> None:
+    # The air is what limits: neither the window that fills it nor the application.
+    run = wl.simulate("clean_link", tmp_path, duration_s=10.0, taps=("sender", "receiver"))
+    for path in run.captures.values():
+        trace = wl.align([path])
+        assert [f.code for f in wl.detect(trace) if f.severity != "info"] == []
+    owners = wl.analyze([run.captures["sender"]], out=tmp_path / "out", report=False).totals
+    assert owners["transfer"] > 0.95 * sum(owners.values())
+
+
 def test_held_acks_are_found_where_they_were_held(tmp_path: Path) -> None:
     run = wl.simulate("ack_holding", tmp_path, duration_s=12.0)
     assert [f.code for f in run.truth] == ["spurious_timeout"] * 4

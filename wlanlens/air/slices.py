@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: Slices kept: more than a screen has columns to spare.
 SLICES = 1024
-#: The narrowest slice, 17 ms: the longest frames last 5 to 12 ms, and a frame counts where it begins.
+#: The narrowest slice, 17 ms: the longest frames last 5 to 12 ms.
 SLICE_NS = 1 << 24
 
 
@@ -32,13 +32,20 @@ class Slices:
         known = (t_ns >= 0) & (airtime_ns >= 0)
         if not known.any():
             return
-        t_ns, purpose, airtime_ns = t_ns[known], purpose[known].astype(np.int64), airtime_ns[known]
-        while int(t_ns.max()) // self.width_ns >= SLICES:
+        # Times of 146 years are damage; clipped, so that sums with them stay numbers.
+        t_ns, purpose, airtime_ns = np.minimum(t_ns[known], 1 << 62), purpose[known].astype(np.int64), airtime_ns[known]
+        while int((t_ns + airtime_ns).max()) // self.width_ns >= SLICES:
             self._widen()
-        cell = t_ns // self.width_ns * len(PURPOSES) + purpose
-        size = self._ns.size
-        self._ns += np.bincount(cell, airtime_ns, size).astype(np.int64).reshape(self._ns.shape)
-        self._frames += np.bincount(cell, minlength=size).reshape(self._ns.shape)
+        at, size = t_ns // self.width_ns, self._ns.size
+        self._frames += np.bincount(at * len(PURPOSES) + purpose, minlength=size).reshape(self._ns.shape)
+        # A frame takes what is left of its slice, then of the next, so that no slice holds more than its own time.
+        while len(at):
+            part = np.minimum(airtime_ns, (at + 1) * self.width_ns - t_ns)
+            cell = at * len(PURPOSES) + purpose
+            self._ns += np.bincount(cell, part, size).astype(np.int64).reshape(self._ns.shape)
+            more = airtime_ns > part
+            at, purpose, airtime_ns = at[more] + 1, purpose[more], (airtime_ns - part)[more]
+            t_ns = at * self.width_ns
 
     def _widen(self) -> None:
         self.width_ns *= 2
@@ -47,10 +54,10 @@ class Slices:
             sums[: len(halved)], sums[len(halved) :] = halved, 0
 
     def table(self, capture: str) -> pa.Table:
-        """The table `airtime`: a row a slice and purpose that has frames."""
+        """The table `airtime`: a row a slice and purpose that has time on the air or frames that begin in it."""
         import pyarrow as pa
 
-        at, purpose = np.nonzero(self._frames)
+        at, purpose = np.nonzero((self._frames > 0) | (self._ns > 0))
         names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(at), np.int32)), pa.array([capture]))
         columns = [
             names,

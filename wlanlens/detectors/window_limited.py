@@ -7,6 +7,7 @@ import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.finding import Finding, Undecided
+from wlanlens.pace import paces
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def window_limited(
     --------------
     From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
     is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
-    over a millisecond or more, the window fills the path and a queue in it: a larger window would only lengthen the
+    over two round trips, the window fills the path and a queue in it: a larger window would only lengthen the
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
     the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
     the least delayed ACK with its round trip.
@@ -79,7 +80,7 @@ def _findings(
     duration = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
-    pace, best = _pace(spans), _best_pace(facts, spans.key)
+    pace, best = _pace(facts, spans)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * best)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
@@ -101,17 +102,17 @@ def _findings(
     )
 
 
-def _pace(spans: Rows) -> Array:
-    """Bytes a ns acknowledged in each interval; 0 for less than 1 ms, in which ACKs that come together set the pace."""
-    lasted = spans["t_end_ns"] - spans["t_start_ns"]
-    return np.where(lasted >= 1_000_000, spans["acked_bytes"] / np.maximum(lasted, 1), 0.0)
-
-
-def _best_pace(facts: Facts, keys: Array) -> Array:
-    """The best pace in any interval of each key."""
-    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "acked_bytes"], keys=keys)
-    first, _ = groups(spans.key)
-    return np.maximum.reduceat(_pace(spans), first)[np.searchsorted(spans.key[first], keys)]
+def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
+    """Bytes a ns that arrived up to the end of each interval, over a few round trips, and the best of its direction."""
+    every = facts.rows(
+        "intervals", ["t_start_ns", "t_end_ns", "acked_bytes", "rtt_ns"], keys=np.unique(spans.key)
+    ).ordered("t_start_ns")
+    first, _ = groups(every.key)
+    rank = np.searchsorted(every.key[first], every.key)
+    rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
+    pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
+    best = np.maximum.reduceat(pace, first)[np.searchsorted(every.key[first], spans.key)]
+    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], best
 
 
 def _finding(

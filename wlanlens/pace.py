@@ -1,0 +1,38 @@
+"""How fast data arrived, over a few round trips: what a ledger and a detector mean by a path that is kept full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: ACKs come in bursts: a pace is taken over so many round trips ...
+ROUND_TRIPS = 2
+#: ... and over no less than this, for a delayed ACK or a scheduler holds ACKs back for milliseconds.
+LEAST_NS = 20_000_000
+
+#: Keys and times share one number: 12 days in microseconds for each of 8 million keys.
+_SPAN = 1 << 40
+
+
+def paces(rank: Array, start_ns: Array, end_ns: Array, acked_bytes: Array, rtt_ns: Array) -> Array:
+    """Bytes a ns acknowledged in the round trips up to the end of each interval; 0 where there were not as many yet.
+
+    `rank` numbers the flows' directions from 0; rows stand in its order, and in that of time. `rtt_ns` is -1 for unknown.
+    """
+    if not len(rank):
+        return np.zeros(0)
+    new = np.concatenate(([True], rank[1:] != rank[:-1]))
+    begun = start_ns[new][np.cumsum(new) - 1]
+    horizon = np.maximum(np.maximum(rtt_ns, 0) * ROUND_TRIPS, LEAST_NS)
+    since = np.clip((end_ns - begun) // 1000, 0, _SPAN - 1)
+    before = np.clip((end_ns - horizon - begun) // 1000, 0, _SPAN - 1)
+    # The first interval that ends within the horizon; it began before, so whole intervals cover the horizon.
+    first = np.searchsorted(rank * _SPAN + since, rank * _SPAN + before, side="right")
+    first = np.minimum(first, np.arange(len(rank)))
+    total = np.concatenate(([0], np.cumsum(acked_bytes, dtype=np.float64)))
+    lasted = end_ns - start_ns[first]
+    bytes_ = total[1:] - total[first]
+    return np.where((end_ns - horizon >= begun) & (lasted > 0), bytes_ / np.maximum(lasted, 1), 0.0)
