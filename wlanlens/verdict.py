@@ -160,11 +160,11 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
 
 def _why(findings: Sequence[Finding], needless: Sequence[int]) -> str:
     """Why most of the spurious timeouts came: they fell into what a finding tells of."""
-    for code, words in _WHY.items():
+    for code, said in _WHY.items():
         spans = [(f.t_start_ns, f.t_end_ns) for f in findings if f.code == code]
         inside = sum(any(start <= t <= end for start, end in spans) for t in needless)
         if inside and 2 * inside >= len(needless):
-            return words
+            return said
     return ""
 
 
