@@ -64,9 +64,10 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
         return owners
     if timeouts is not None and timeouts.num_rows:
         _give(owners, _after_needless(intervals, timeouts), "loss_recovery", "spurious_recovery")
-    rtt, least = _round_trips(intervals)
+    directions, rtt = _Directions(intervals), _known(intervals.column("rtt_ns"))
+    least = _least(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
-    full = (least > 0) & (rtt // FULL_PATH > least) & _at_pace(intervals)
+    full = (least > 0) & (rtt // FULL_PATH > least) & _at_pace(intervals, directions, rtt)
     _give(owners, limited & full, "receiver_window", "transfer")
     _give(owners, (least > 0) & (rtt - QUEUE_NS >= least), "transfer", "queue")
     return owners
@@ -96,48 +97,41 @@ def _after_needless(intervals: pa.Table, timeouts: pa.Table) -> Array:
     return np.asarray(found.to_numpy(), dtype=bool)
 
 
-def _round_trips(intervals: pa.Table) -> tuple[Array, Array]:
-    """Mean round trip in each interval, and the least of its flow's direction; -1 for unknown."""
-    rtt, least = (_known(intervals.column(name)) for name in ("rtt_ns", "rtt_min_ns"))
-    most = np.iinfo(np.int64).max
-    of_flow = _by_flow(intervals, np.where(least < 0, most, least), np.minimum)
-    return rtt, np.where(of_flow == most, -1, of_flow)
+class _Directions:
+    """The rows of `intervals` by direction of a flow, each direction's in order of time."""
+
+    def __init__(self, intervals: pa.Table) -> None:
+        capture, _ = _codes(intervals.column("capture"))
+        direction, _ = _codes(intervals.column("direction"))
+        flow = intervals.column("flow").to_numpy()
+        self.order: Array = np.lexsort((intervals.column("t_start_ns").to_numpy(), direction, flow, capture))
+        c, f, d = capture[self.order], flow[self.order], direction[self.order]
+        new = np.concatenate(([True], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
+        self._first = np.flatnonzero(new)
+        #: Number of each row's direction, in that order.
+        self.rank: Array = np.cumsum(new) - 1
+
+    def fold(self, values: Array, fold: np.ufunc) -> Array:
+        """Each interval's value, folded over the intervals of its direction."""
+        out = np.empty_like(values)
+        out[self.order] = fold.reduceat(values[self.order], self._first)[self.rank]
+        return out
 
 
-def _at_pace(intervals: pa.Table) -> Array:
+def _least(intervals: pa.Table, directions: _Directions) -> Array:
+    """The least round trip of each interval's direction; -1 for unknown."""
+    least, most = _known(intervals.column("rtt_min_ns")), np.iinfo(np.int64).max
+    of_flow = directions.fold(np.where(least < 0, most, least), np.minimum)
+    return np.where(of_flow == most, -1, of_flow)
+
+
+def _at_pace(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     """Intervals in which data arrived at nearly the flow's best pace."""
-    start, end = intervals.column("t_start_ns").to_numpy(), intervals.column("t_end_ns").to_numpy()
-    order, rank = _ranks(intervals, start)
-    acked = intervals.column("acked_bytes").to_numpy()[order]
-    rtt = _known(intervals.column("rtt_ns"))[order]
+    order = directions.order
+    start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
     pace = np.empty(len(order))
-    pace[order] = paces(rank, start[order], end[order], acked, rtt)
-    return np.asarray((pace > 0) & (pace >= FULL_PACE * _by_flow(intervals, pace, np.maximum)))
-
-
-def _ranks(intervals: pa.Table, start: Array) -> tuple[Array, Array]:
-    """The order of flow's direction and time, and the number of each row's direction in it."""
-    capture, _ = _codes(intervals.column("capture"))
-    direction, _ = _codes(intervals.column("direction"))
-    flow = intervals.column("flow").to_numpy()
-    order = np.lexsort((start, direction, flow, capture))
-    c, f, d = capture[order], flow[order], direction[order]
-    new = np.concatenate(([False], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
-    return order, np.cumsum(new)
-
-
-def _by_flow(intervals: pa.Table, values: Array, fold: np.ufunc) -> Array:
-    """Each interval's value, folded over the intervals of its flow's direction."""
-    capture, _ = _codes(intervals.column("capture"))
-    direction, _ = _codes(intervals.column("direction"))
-    flow = intervals.column("flow").to_numpy()
-    order = np.lexsort((direction, flow, capture))
-    c, f, d = capture[order], flow[order], direction[order]
-    new = np.concatenate(([True], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
-    folded = fold.reduceat(values[order], np.flatnonzero(new))
-    out = np.empty_like(values)
-    out[order] = folded[np.cumsum(new) - 1]
-    return out
+    pace[order] = paces(directions.rank, start, end, acked, rtt[order])
+    return np.asarray((pace > 0) & (pace >= FULL_PACE * directions.fold(pace, np.maximum)))
 
 
 def _known(column: pa.ChunkedArray) -> Array:

@@ -218,3 +218,15 @@ impl Frame {
         }
     }
 }
+
+/// The elements of a management frame's body behind its fixed fields, as (element ID, value), up to the first that runs past
+/// the end (clause 9.4.2).
+pub fn elements(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        let [id, length, behind @ ..] = rest else { return None };
+        let (value, next) = behind.split_at_checked(usize::from(*length))?;
+        rest = next;
+        Some((*id, value))
+    })
+}

@@ -27,8 +27,7 @@ pub enum PacketFate {
 
 pub const PACKET_FATES: [&str; 7] =
     ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire"];
-pub const TRIGGERS: [&str; 8] =
-    ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe", "window_probe"];
+pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
 
@@ -123,7 +122,6 @@ fn trigger(t: Trigger) -> i8 {
         Trigger::PartialAck => 4,
         Trigger::Sack => 5,
         Trigger::TailLossProbe => 6,
-        Trigger::WindowProbe => 7,
     }
 }
 

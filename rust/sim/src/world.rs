@@ -449,7 +449,7 @@ impl World {
         self.truth.ended(packet.id, now, PacketFate::Delivered);
         if let Body::Tcp(s) = packet.body {
             let end = usize::from(!packet.reverse);
-            self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, true, out));
+            self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, out));
         }
     }
 

@@ -1,6 +1,8 @@
 //! What information elements say of a network: its name, its ciphers and key managements (IEEE 802.11-2020 clauses
 //! 9.4.2.2 and 9.4.2.24; WPA's vendor element has the same fields).
 
+use crate::frame::elements;
+
 /// A cipher suite (Table 9-149).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Cipher {
@@ -74,18 +76,15 @@ pub(super) struct Elements<'a> {
 
 impl<'a> Elements<'a> {
     /// Elements up to the first that runs past the end; of a kind the first counts, and RSN before WPA.
-    pub fn parse(mut rest: &'a [u8]) -> Elements<'a> {
+    pub fn parse(body: &'a [u8]) -> Elements<'a> {
         const SSID: u8 = 0;
         const RSN: u8 = 48;
         const VENDOR: u8 = 221;
         const WPA: [u8; 4] = [0x00, 0x50, 0xf2, 1];
         let mut out = Elements::default();
         let mut wpa = None;
-        while let [id, length, behind @ ..] = rest {
-            let Some(value) = behind.get(..usize::from(*length)) else {
-                break;
-            };
-            match *id {
+        for (id, value) in elements(body) {
+            match id {
                 SSID if out.ssid.is_none() && value.len() <= 32 && value.iter().any(|b| *b != 0) => {
                     out.ssid = Some(value);
                 }
@@ -93,7 +92,6 @@ impl<'a> Elements<'a> {
                 VENDOR if wpa.is_none() => wpa = value.strip_prefix(&WPA).and_then(suites),
                 _ => {}
             }
-            rest = &behind[value.len()..];
         }
         out.suites = out.suites.or(wpa);
         out

@@ -1,8 +1,7 @@
 //! `frames`: one row an 802.11 frame.
 
-use rustc_hash::FxHashMap;
-
 use super::column::DictCol;
+use super::keys::Keys;
 use super::packets::STOPS;
 use crate::frame::{control, Frame, Mac};
 
@@ -141,7 +140,7 @@ struct Row {
 pub struct FrameTable {
     columns: FrameRows,
     block: Vec<Row>,
-    keys: [MacKeys; 5],
+    keys: [Keys<u64>; 5],
     len: usize,
 }
 
@@ -164,11 +163,11 @@ impl FrameTable {
         let c = &mut self.columns;
         let [ta, ra, da, sa, bssid] = &mut self.keys;
         let macs = [
-            f.ta().map(|m| ta.get(m, &mut c.ta)),
-            f.ra().map(|m| ra.get(m, &mut c.ra)),
-            f.da().map(|m| da.get(m, &mut c.da)),
-            f.sa().map(|m| sa.get(m, &mut c.sa)),
-            f.bssid().map(|m| bssid.get(m, &mut c.bssid)),
+            f.ta().map(|m| key(ta, m, &mut c.ta)),
+            f.ra().map(|m| key(ra, m, &mut c.ra)),
+            f.da().map(|m| key(da, m, &mut c.da)),
+            f.sa().map(|m| key(sa, m, &mut c.sa)),
+            f.bssid().map(|m| key(bssid, m, &mut c.bssid)),
         ];
         self.block.push(Row { frame: *f, t_ns: f.time_ns.and_then(|t| t.checked_sub(start_ns)), macs });
         if self.block.len() >= BLOCK {
@@ -233,39 +232,16 @@ impl FrameTable {
     /// The rows as one batch; the table is empty afterwards.
     pub fn finish(&mut self) -> arrow_array::RecordBatch {
         self.write_block();
-        self.keys.iter_mut().for_each(MacKeys::clear);
+        self.keys.iter_mut().for_each(Keys::clear);
         self.len = 0;
         self.columns.finish()
     }
 }
 
-/// The addresses' keys in one batch's dictionary; those met lately are found without hashing.
-#[derive(Debug, Default)]
-struct MacKeys {
-    all: FxHashMap<u64, i32>,
-    recent: [Option<(u64, i32)>; 16],
-}
-
-impl MacKeys {
-    #[inline]
-    fn get(&mut self, mac: Mac, column: &mut DictCol) -> i32 {
-        let number = number(mac);
-        // The last bits tell the stations of one vendor apart.
-        let recent = &mut self.recent[number as usize % 16];
-        match recent {
-            Some((n, key)) if *n == number => *key,
-            _ => {
-                let key = *self.all.entry(number).or_insert_with(|| column.intern(text(mac)));
-                *recent = Some((number, key));
-                key
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.all.clear();
-        self.recent = [None; 16];
-    }
+#[inline]
+fn key(keys: &mut Keys<u64>, mac: Mac, column: &mut DictCol) -> i32 {
+    let number = number(mac);
+    keys.get(number, number as usize, column, |_| text(mac))
 }
 
 /// A MAC address as a number, which hashes faster.

@@ -9,6 +9,7 @@ pub mod exchanges;
 pub mod flow_facts;
 pub mod flows;
 pub mod frames;
+mod keys;
 pub mod networks;
 pub mod packets;
 pub mod schema;

@@ -1,8 +1,7 @@
 //! `packets`: one row an IP packet, at any vantage.
 
-use rustc_hash::FxHashMap;
-
 use super::column::DictCol;
+use super::keys::Keys;
 use crate::packet::{Addr, Packet};
 
 pub const STOPS: &[&str] =
@@ -67,8 +66,8 @@ struct Row {
 pub struct PacketTable {
     columns: PacketRows,
     block: Vec<Row>,
-    src_keys: AddrKeys,
-    dst_keys: AddrKeys,
+    src_keys: Keys<Addr>,
+    dst_keys: Keys<Addr>,
     len: usize,
 }
 
@@ -93,8 +92,8 @@ impl PacketTable {
             packet: *p,
             t_ns: p.time_ns.and_then(|t| t.checked_sub(start_ns)),
             flow,
-            src: has_ip.then(|| self.src_keys.get(p.src, &mut self.columns.ip_src)),
-            dst: has_ip.then(|| self.dst_keys.get(p.dst, &mut self.columns.ip_dst)),
+            src: has_ip.then(|| key(&mut self.src_keys, p.src, &mut self.columns.ip_src)),
+            dst: has_ip.then(|| key(&mut self.dst_keys, p.dst, &mut self.columns.ip_dst)),
         });
         if self.block.len() >= BLOCK {
             self.write_block();
@@ -154,30 +153,7 @@ impl PacketTable {
     }
 }
 
-/// The addresses' keys in one batch's dictionary; those met lately are found without hashing.
-#[derive(Debug, Default)]
-struct AddrKeys {
-    all: FxHashMap<Addr, i32>,
-    recent: [Option<(Addr, i32)>; 16],
-}
-
-impl AddrKeys {
-    #[inline]
-    fn get(&mut self, addr: Addr, column: &mut DictCol) -> i32 {
-        // The last bits of an address tell hosts of one network apart.
-        let recent = &mut self.recent[addr.bits as usize % 16];
-        match recent {
-            Some((a, key)) if *a == addr => *key,
-            _ => {
-                let key = *self.all.entry(addr).or_insert_with(|| column.intern(addr.to_string()));
-                *recent = Some((addr, key));
-                key
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.all.clear();
-        self.recent = [None; 16];
-    }
+#[inline]
+fn key(keys: &mut Keys<Addr>, addr: Addr, column: &mut DictCol) -> i32 {
+    keys.get(addr, addr.bits as usize, column, |a| a.to_string())
 }

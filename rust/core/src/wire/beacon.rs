@@ -1,7 +1,7 @@
 //! What a BSS says of itself: elements of beacons, probe responses and association requests (IEEE 802.11-2020 clauses
 //! 9.3.3 and 9.4.2). Everything in them is text and numbers of a stranger.
 
-use crate::frame::{control, Frame, Mac};
+use crate::frame::{control, elements, Frame, Mac};
 
 /// A network name, 0 to 32 bytes of any kind (clause 9.4.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -104,10 +104,8 @@ pub fn announcement(frame: &Frame, body: &[u8]) -> Option<Announcement> {
     let mut ssid = None;
     let mut channel = None;
     let mut announced = None;
-    let mut rest = body.get(fixed..)?;
-    while let [id, length, behind @ ..] = rest {
-        let Some((element, next)) = behind.split_at_checked(usize::from(*length)) else { break };
-        match *id {
+    for (id, element) in elements(body.get(fixed..)?) {
+        match id {
             SSID if ssid.is_none() => ssid = Some(Ssid::new(element)?),
             DSSS_PARAMETER_SET => channel = element.first().copied(),
             HT_OPERATION if channel.is_none() => channel = element.first().copied(),
@@ -115,7 +113,6 @@ pub fn announcement(frame: &Frame, body: &[u8]) -> Option<Announcement> {
             VENDOR if announced.is_none() => announced = wpa(element),
             _ => {}
         }
-        rest = next;
     }
     let joins = source == Source::Association;
     let privacy = word(capability_at).map(|c| c & PRIVACY != 0);

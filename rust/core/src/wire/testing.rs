@@ -4,6 +4,7 @@ use crate::container::Record;
 use crate::frame::Frame;
 use crate::notes::{NoteKind, Notes};
 use crate::packet::Packet;
+use crate::urb::UrbEvent;
 
 use super::{Sink, State};
 
@@ -13,6 +14,7 @@ pub struct Found {
     pub packets: Vec<Packet>,
     /// Each with its body.
     pub frames: Vec<(Frame, Vec<u8>)>,
+    pub urbs: Vec<UrbEvent>,
 }
 
 impl Sink for Found {
@@ -22,6 +24,10 @@ impl Sink for Found {
 
     fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
         self.frames.push((*frame, body.to_vec()));
+    }
+
+    fn urb(&mut self, event: &UrbEvent) {
+        self.urbs.push(*event);
     }
 }
 

@@ -165,29 +165,18 @@ fn descriptors(d: &mut Decoder<'_>, h: Header<'_>, e: &mut UrbEvent, header_byte
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, noted, packets, record};
+    use super::super::testing::{cut_everywhere, noted, packets, record, Found};
     use super::super::usb_net::tests::{bulk, sound};
-    use super::super::{decode, Sink, State};
+    use super::super::{decode, State};
     use super::*;
     use crate::notes::Notes;
-    use crate::packet::Packet;
-
-    struct Events(Vec<UrbEvent>);
-
-    impl Sink for Events {
-        fn packet(&mut self, _: &Packet) {}
-
-        fn urb(&mut self, e: &UrbEvent) {
-            self.0.push(*e);
-        }
-    }
 
     fn events(link_type: u16, records: &[&[u8]]) -> (Vec<UrbEvent>, Notes) {
-        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Events(Vec::new()));
+        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Found::default());
         for (i, data) in records.iter().enumerate() {
             decode(&record(link_type, data, data.len()), i as u64 + 1, &mut state, &mut notes, &mut sink);
         }
-        (sink.0, notes)
+        (sink.urbs, notes)
     }
 
     fn event(link_type: u16, data: &[u8]) -> UrbEvent {

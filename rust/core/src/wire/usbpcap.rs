@@ -94,27 +94,16 @@ fn control<'a>(e: &mut UrbEvent, v: View<'a>, header: usize, length: Option<u32>
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, noted, packets, record};
+    use super::super::testing::{cut_everywhere, noted, packets, record, Found};
     use super::super::usb_net::tests::sound;
-    use super::super::{decode, Sink, State};
+    use super::super::{decode, State};
     use super::*;
     use crate::notes::Notes;
-    use crate::packet::Packet;
-
-    struct Events(Vec<UrbEvent>);
-
-    impl Sink for Events {
-        fn packet(&mut self, _: &Packet) {}
-
-        fn urb(&mut self, e: &UrbEvent) {
-            self.0.push(*e);
-        }
-    }
 
     fn event(data: &[u8]) -> UrbEvent {
-        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Events(Vec::new()));
+        let (mut state, mut notes, mut sink) = (State::default(), Notes::default(), Found::default());
         decode(&record(249, data, data.len()), 1, &mut state, &mut notes, &mut sink);
-        sink.0[0]
+        sink.urbs[0]
     }
 
     fn urb(info: u8, endpoint: u8, transfer: u8, more: &[u8], data: &[u8]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! One end of a connection: handshake, the two halves, and their timers.
 
 use super::receiver::{Answer, Receiver};
-use super::sender::{Event, Next, Sender, State};
+use super::sender::{Event, Next, Sender};
 use super::{Segment, TcpConfig, Trigger};
 use crate::engine::{Ns, MS};
 
@@ -60,11 +60,6 @@ impl Endpoint {
         self.push(now, out);
     }
 
-    /// Bytes of the application acknowledged, and room in the send buffer.
-    pub fn acked_bytes(&self) -> u64 {
-        self.send.una.saturating_sub(1)
-    }
-
     /// Bytes received in order.
     pub fn received_bytes(&self) -> u64 {
         self.receive.next.saturating_sub(1)
@@ -73,14 +68,6 @@ impl Endpoint {
     /// Everything was sent and acknowledged, FIN included.
     pub fn finished(&self) -> bool {
         self.established && self.send.drained()
-    }
-
-    pub fn cwnd(&self) -> u32 {
-        self.send.cwnd
-    }
-
-    pub fn state(&self) -> State {
-        self.send.state
     }
 
     /// What happened in the sender since it was last asked.
@@ -109,20 +96,8 @@ impl Endpoint {
         }
     }
 
-    /// The application read so many bytes.
-    pub fn read(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) {
-        let before = self.receive.window(&self.config);
-        self.receive.unread = self.receive.unread.saturating_sub(bytes);
-        let after = self.receive.window(&self.config);
-        // A window that opens by two segments, or by half of the buffer, is worth an ACK (RFC 1122 section 4.2.3.3).
-        let step = (2 * self.config.mss_bytes).min(self.config.receive_window_bytes / 2);
-        if before < self.config.mss_bytes && after >= before + step {
-            self.acknowledge(now, out);
-        }
-    }
-
-    /// A segment of the other end arrived. `reads`: the application reads at once.
-    pub fn receive(&mut self, now: Ns, s: &Segment, reads: bool, out: &mut Vec<Segment>) {
+    /// A segment of the other end arrived; the application reads at once.
+    pub fn receive(&mut self, now: Ns, s: &Segment, out: &mut Vec<Segment>) {
         if s.rst {
             self.send.timer = None;
             self.receive.timer = None;
@@ -132,10 +107,7 @@ impl Endpoint {
             self.sack &= s.sack_blocks > 0 || self.config.sack;
             self.timestamps &= s.timestamps.is_some();
         }
-        let (answer, new) = self.receive.receive(&self.config, now, s);
-        if reads {
-            self.receive.unread = self.receive.unread.saturating_sub(new);
-        }
+        let answer = self.receive.receive(&self.config, now, s);
         if s.syn && self.role == Role::Server && self.send.next == 0 {
             let answer = self.segment(now, 0, 0, Trigger::New, 0);
             out.push(Segment { syn: true, ..answer });

@@ -12,7 +12,7 @@ mod tests;
 
 pub use endpoint::{Endpoint, Role};
 pub use rto::RtoFlavour;
-pub use sender::{Event, State};
+pub use sender::Event;
 
 use crate::engine::{Ns, MS};
 
@@ -33,8 +33,6 @@ pub enum Trigger {
     Sack,
     /// A tail loss probe (RFC 8985).
     TailLossProbe,
-    /// A probe into a closed window.
-    WindowProbe,
 }
 
 /// A segment as one end hands it to its device.

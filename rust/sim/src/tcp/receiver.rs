@@ -19,8 +19,6 @@ pub struct Receiver {
     pub timer: Option<Ns>,
     quick: u32,
     pub fin_at: Option<u64>,
-    /// Bytes handed to the application so far, and bytes that it has not read.
-    pub unread: u64,
 }
 
 /// What to do after a segment.
@@ -44,12 +42,11 @@ impl Receiver {
             timer: None,
             quick: config.quick_acks,
             fin_at: None,
-            unread: 0,
         }
     }
 
-    /// Take a segment in; how it must be answered, and how many bytes are new in order.
-    pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> (Answer, u64) {
+    /// Take a segment in; how it must be answered.
+    pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> Answer {
         let (start, end) = (s.seq, s.seq + s.span());
         if let Some((tsval, _)) = s.timestamps {
             // Only a segment that spans the left edge renews the echo: a duplicate below it does not.
@@ -59,23 +56,22 @@ impl Receiver {
             }
         }
         if s.span() == 0 {
-            return (Answer::Nothing, 0);
+            return Answer::Nothing;
         }
         if s.fin {
             self.fin_at = Some(end);
         }
         if end <= self.next {
             self.duplicate = config.dsack.then_some((start, end));
-            return (Answer::Now, 0);
+            return Answer::Now;
         }
         if start > self.next {
             if config.dsack && self.ranges.iter().any(|r| r.0 <= start && end <= r.1) {
                 self.duplicate = Some((start, end));
             }
             self.keep(start, end);
-            return (Answer::Now, 0);
+            return Answer::Now;
         }
-        let before = self.next;
         self.next = end;
         let filled = !self.ranges.is_empty();
         // The ranges behind it follow.
@@ -83,20 +79,18 @@ impl Receiver {
             let range = self.ranges.remove(i);
             self.next = self.next.max(range.1);
         }
-        let new = self.next - before;
-        self.unread += new;
         self.waiting += 1;
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
         let all = self.waiting >= config.delayed_ack_segments.max(1);
         // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
         if s.syn || s.fin || filled || quick || all {
-            return (Answer::Now, new);
+            return Answer::Now;
         }
         if self.timer.is_none() {
             self.timer = Some(now + config.delayed_ack_timer);
         }
-        (Answer::Later, new)
+        Answer::Later
     }
 
     fn keep(&mut self, start: u64, end: u64) {
@@ -114,7 +108,8 @@ impl Receiver {
     /// The ACK's fields; the delayed-ACK timer is satisfied.
     pub fn acknowledge(&mut self, config: &TcpConfig, sack_agreed: bool, s: &mut Segment) {
         s.ack = Some(self.next);
-        s.window = self.window(config);
+        // What lies out of order has its place within the window.
+        s.window = config.receive_window_bytes;
         self.last_ack_sent = self.next;
         (self.waiting, self.timer) = (0, None);
         let duplicate = self.duplicate.take();
@@ -128,11 +123,5 @@ impl Receiver {
             *slot = block;
             s.sack_blocks += 1;
         }
-    }
-
-    /// Room in the buffer beyond what is in order: what lies out of order has its place within the window.
-    pub fn window(&self, config: &TcpConfig) -> u32 {
-        let room = u64::from(config.receive_window_bytes).saturating_sub(self.unread);
-        u32::try_from(room).unwrap_or(u32::MAX)
     }
 }

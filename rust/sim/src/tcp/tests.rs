@@ -99,7 +99,7 @@ impl World {
             let mut out = Vec::new();
             let end = match what {
                 What::Arrive(end, s) => {
-                    self.ends[end].receive(now, &s, true, &mut out);
+                    self.ends[end].receive(now, &s, &mut out);
                     end
                 }
                 What::Timer(end) => {
