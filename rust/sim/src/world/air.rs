@@ -1,0 +1,114 @@
+//! The cell: packets into stations, frames onto the air and into its tap.
+
+use super::taps::{beacon_body, names, roles};
+use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD, NOISE_DBM};
+use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
+use crate::engine::Ns;
+use crate::taps::{self, Reception};
+use crate::truth::{FrameRow, PacketFate};
+
+impl World {
+    /// Hand packets from a host's queue to its station while that has room.
+    pub(super) fn pump(&mut self, now: Ns, station: StationId) {
+        while self.dcf.has_room(now, station) {
+            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let node = self.stations[station].node;
+            let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { continue };
+            if packet.src == node {
+                self.tap_host(now, node, &packet);
+            }
+            let handle = match self.free.pop() {
+                Some(slot) => {
+                    self.slab[slot] = Some(packet);
+                    slot
+                }
+                None => {
+                    self.slab.push(Some(packet));
+                    self.slab.len() - 1
+                }
+            };
+            let msdu = Msdu { to: Some(to), mpdu_bytes: packet.ip_bytes + MPDU_OVERHEAD, handle: handle as u64 };
+            self.dcf.enqueue(now, station, msdu);
+        }
+    }
+
+    /// Note when the next station will send.
+    pub(super) fn plan_air(&mut self) {
+        let next = self.dcf.next();
+        if next != self.air_plan.1 {
+            self.air_plan = (self.air_plan.0 + 1, next);
+            if let Some(t) = next {
+                self.queue.at(t, Event::Air(self.air_plan.0));
+            }
+        }
+    }
+
+    pub(super) fn on_air(&mut self, now: Ns) {
+        self.air_plan.1 = None;
+        let mut outs = std::mem::take(&mut self.outs);
+        self.dcf.advance(now, &mut self.air, &mut outs);
+        for out in outs.drain(..) {
+            match out {
+                Out::Aired(frame) => self.aired(&frame),
+                Out::Delivered { msdu, .. } if msdu.handle == BEACON => {}
+                Out::Delivered { at, station, msdu, .. } => {
+                    self.queue.at(at, Event::FromAir { station, handle: msdu.handle });
+                }
+                Out::Done { at, station, msdu, acked, attempts } => {
+                    self.queue.at(at, Event::AirDone { station, handle: msdu.handle, acked, attempts });
+                }
+            }
+        }
+        self.outs = outs;
+    }
+
+    pub(super) fn air_done(&mut self, now: Ns, station: StationId, handle: u64, acked: bool, attempts: u32) {
+        if handle != BEACON {
+            if let Some(packet) = self.slab.get_mut(handle as usize).and_then(Option::take) {
+                self.free.push(handle as usize);
+                if let Some(row) = self.truth.row(packet.id) {
+                    row.attempts += attempts;
+                    // Given up; a copy may have arrived all the same.
+                    if !acked && row.fate == PacketFate::UnderWay {
+                        (row.fate, row.ended) = (PacketFate::Air, now);
+                    }
+                }
+            }
+        }
+        self.pump(now, station);
+    }
+
+    pub(super) fn aired(&mut self, frame: &AirFrame) {
+        let packet = frame.msdu.and_then(|m| self.slab.get(m.handle as usize).copied().flatten());
+        self.truth.frames.push(FrameRow { frame: *frame, packet: packet.map(|p| p.id) });
+        let Some(tap) = &mut self.air_tap else { return };
+        if tap.clock.misses() {
+            return;
+        }
+        let beacon = frame.kind == FrameKind::Data && frame.msdu.is_some_and(|m| m.handle == BEACON);
+        let roles = roles(&self.stations, self.ad_hoc, frame, packet.as_ref());
+        self.body.clear();
+        if let Some(p) = &packet {
+            self.body.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+            taps::write_ip(p, &names(&self.flows, p), &mut self.body);
+        } else if beacon {
+            beacon_body(frame.start, &mut self.body);
+        }
+        let signal = self.stations[frame.from].config.signal_dbm;
+        let stamp = tap.clock.stamp(frame.end);
+        // The MAC header begins behind the PLCP preamble.
+        let plcp = if frame.rate.ofdm() { 20_000 } else { 192_000 };
+        let reception = Reception {
+            tsf_us: (tap.clock.stamp(frame.start + plcp).max(0) as u64) / 1000,
+            channel_mhz: self.channel_mhz,
+            signal_dbm: signal.round() as i8,
+            noise_dbm: NOISE_DBM,
+            damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
+        };
+        self.scratch.clear();
+        taps::air_frame(frame, &roles, &self.body, beacon, &reception, &mut self.scratch);
+        if let Err(e) = tap.file.write(stamp, &self.scratch) {
+            self.failed.get_or_insert(e);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Building a world from its description: what it cannot be, who reaches whom.
+
+use std::collections::VecDeque;
+use std::io;
+
+use super::{Event, Flow, Hop, Node, Station, Tap, Way, Wire, World, BEACON_INTERVAL};
+use crate::channel::Air;
+use crate::config::{self, Application, Fault};
+use crate::dcf::Dcf;
+use crate::engine::Queue;
+use crate::phy::Spaces;
+use crate::rng::Rng;
+use crate::taps::{self, PcapFile, TapClock};
+use crate::tcp::{Endpoint, Role};
+use crate::truth::Truth;
+
+impl World {
+    /// Build a world. A description that contradicts itself is a fault in words; a file that cannot be made an error.
+    pub fn new(c: config::World) -> io::Result<Result<Self, Fault>> {
+        match check(&c) {
+            Ok(()) => Self::build(c),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    pub(super) fn build(c: config::World) -> io::Result<Result<Self, Fault>> {
+        let seed = c.seed;
+        let mut dcf = Dcf::new(Spaces::DSSS);
+        let mut air = Air::new(Rng::stream(seed, "channel", 0));
+        let mut stations = Vec::new();
+        let (mut ad_hoc, mut channel_mhz) = (false, 2412);
+        let mut queue = Queue::default();
+        if let Some(cell) = &c.cell {
+            (ad_hoc, channel_mhz) = (cell.ad_hoc, cell.channel_mhz);
+            for (i, s) in cell.stations.iter().enumerate() {
+                let rates = s.rate_control.build(Rng::stream(seed, "rate", i as u64));
+                dcf.join(s.mac(), rates, Rng::stream(seed, "dcf", i as u64));
+                stations.push(Station { node: s.node, queue: VecDeque::new(), config: s.clone() });
+                if s.access_point && cell.beacons {
+                    queue.at(
+                        Rng::stream(seed, "beacon", i as u64).next_u64() % BEACON_INTERVAL,
+                        Event::Beacon { station: i },
+                    );
+                }
+                for (stall, (start, ..)) in s.stalls_s.iter().enumerate() {
+                    queue.at(config::seconds(*start), Event::Stall { station: i, stall });
+                }
+            }
+            let mut processes = Vec::new();
+            for (i, b) in cell.bursts.iter().enumerate() {
+                match b.build() {
+                    Ok(b) => processes.push(air.burst_process(b, Rng::stream(seed, "bursts", i as u64))),
+                    Err(fault) => return Ok(Err(fault)),
+                }
+            }
+            for p in &cell.paths {
+                air.disturb(p.from, p.to, p.build(), p.bursts.and_then(|b| processes.get(b).copied()));
+            }
+        }
+        let wires: Vec<Wire> = (0u64..)
+            .zip(&c.wires)
+            .map(|(i, w)| Wire {
+                ways: [0, 1].map(|_| Way { queue: VecDeque::new(), sending: None, data_seen: 0 }),
+                blackouts: config::spans(&w.blackouts_s),
+                holds: config::spans(&w.holds_s),
+                rng: Rng::stream(seed, "wire", i),
+                config: w.clone(),
+            })
+            .collect();
+        let mut flows = Vec::new();
+        for (i, f) in c.flows.iter().enumerate() {
+            let mut rng = Rng::stream(seed, "flow", i as u64);
+            let ends = match &f.tcp {
+                None => None,
+                Some(tcp) => match tcp.build() {
+                    Err(fault) => return Ok(Err(fault)),
+                    Ok(tcp) => Some(
+                        [Role::Client, Role::Server]
+                            .map(|role| Endpoint::new(tcp.clone(), role, rng.next_u64() as u32 >> 1)),
+                    ),
+                },
+            };
+            let isn = [rng.next_u64() as u32, rng.next_u64() as u32];
+            flows.push(Flow { config: f.clone(), ends, plans: [0; 2], armed: [None; 2], isn, datagrams: 0 });
+            queue.at(config::seconds(f.start_s), Event::Start { flow: i });
+        }
+        let routes = routes(&c);
+        let nodes: Vec<Node> = (0u64..)
+            .zip(&c.nodes)
+            .zip(routes)
+            .map(|((i, n), routes)| Node {
+                holds: config::spans(&n.holds_s),
+                held: VecDeque::new(),
+                ip_id: Rng::stream(seed, "ip_id", i).next_u64() as u16,
+                routes,
+                config: n.clone(),
+            })
+            .collect();
+        for (i, n) in nodes.iter().enumerate() {
+            for (_, until) in &n.holds {
+                queue.at(*until, Event::Release { node: i });
+            }
+        }
+        let tap = |t: &Option<config::Tap>, linktype, name| -> io::Result<Option<Tap>> {
+            let Some(t) = t else { return Ok(None) };
+            let file = PcapFile::create(&t.path, linktype, t.clock.snaplen_bytes)?;
+            Ok(Some(Tap { node: t.node, file, clock: TapClock::new(t.clock, c.epoch_ns, Rng::stream(seed, name, 0)) }))
+        };
+        Ok(Ok(World {
+            end: config::seconds(c.duration_s),
+            nodes,
+            stations,
+            dcf,
+            air,
+            air_plan: (0, None),
+            ad_hoc,
+            channel_mhz,
+            wires,
+            flows,
+            slab: Vec::new(),
+            free: Vec::new(),
+            taps: [
+                tap(&c.taps.sender, taps::LINKTYPE_ETHERNET, "tap_sender")?,
+                tap(&c.taps.receiver, taps::LINKTYPE_ETHERNET, "tap_receiver")?,
+            ],
+            air_tap: tap(&c.taps.air, taps::LINKTYPE_RADIOTAP, "tap_air")?,
+            queue,
+            truth: Truth::default(),
+            scratch: Vec::new(),
+            body: Vec::new(),
+            segments: Vec::new(),
+            outs: Vec::new(),
+            failed: None,
+        }))
+    }
+}
+
+/// Next hops by breadth-first search: fewest hops.
+fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
+    let n = c.nodes.len();
+    let mut edges: Vec<Vec<(usize, Hop)>> = vec![Vec::new(); n];
+    if let Some(cell) = &c.cell {
+        for (i, a) in cell.stations.iter().enumerate() {
+            for (j, b) in cell.stations.iter().enumerate() {
+                if i != j && (cell.ad_hoc || a.access_point || b.access_point) {
+                    edges[a.node].push((b.node, Hop::Cell { from: i, to: j }));
+                }
+            }
+        }
+    }
+    for (i, w) in c.wires.iter().enumerate() {
+        edges[w.a].push((w.b, Hop::Wire { wire: i, way: 0 }));
+        edges[w.b].push((w.a, Hop::Wire { wire: i, way: 1 }));
+    }
+    let from = |start: usize| {
+        let mut first: Vec<Option<Hop>> = vec![None; n];
+        let mut seen = vec![false; n];
+        seen[start] = true;
+        let mut todo = VecDeque::from([(start, None)]);
+        while let Some((node, hop)) = todo.pop_front() {
+            for (next, edge) in &edges[node] {
+                if !std::mem::replace(&mut seen[*next], true) {
+                    let hop = hop.or(Some(*edge));
+                    first[*next] = hop;
+                    todo.push_back((*next, hop));
+                }
+            }
+        }
+        first
+    };
+    (0..n).map(from).collect()
+}
+
+/// Whether a number is one, and greater.
+fn above(x: f64, least: f64) -> bool {
+    x > least
+}
+
+/// What no world can be.
+fn check(c: &config::World) -> Result<(), Fault> {
+    let n = c.nodes.len();
+    let node = |i: usize, what: &str| if i < n { Ok(()) } else { Err(format!("{what}: there is no node {i}")) };
+    if !(c.duration_s > 0.0 && c.duration_s <= 1e6) {
+        return Err(format!("duration_s must be above 0 and at most 1e6, not {}", c.duration_s));
+    }
+    if n == 0 || n > 60_000 {
+        return Err(format!("a world has 1 to 60000 nodes, not {n}"));
+    }
+    for f in &c.flows {
+        node(f.client, "a flow's client")?;
+        node(f.server, "a flow's server")?;
+        if f.client == f.server {
+            return Err("a flow needs two different nodes".into());
+        }
+        if let Some(t) = &f.tcp {
+            if !(88..=65_000).contains(&t.mss_bytes) {
+                return Err(format!("mss_bytes must be 88 to 65000, not {}", t.mss_bytes));
+            }
+            if t.receive_window_bytes < t.mss_bytes || t.receive_window_bytes > 1 << 30 {
+                return Err(format!("receive_window_bytes must be one MSS to 2^30, not {}", t.receive_window_bytes));
+            }
+        } else if !matches!(f.application, Application::Udp { .. }) {
+            return Err("only UDP goes without TCP".into());
+        }
+        match f.application {
+            Application::Udp { payload_bytes, rate_bps }
+                if !above(rate_bps, 0.0) || payload_bytes == 0 || payload_bytes > 65_000 =>
+            {
+                return Err(format!(
+                    "UDP needs a rate above 0 and 1 to 65000 bytes, not {rate_bps} and {payload_bytes}"
+                ))
+            }
+            Application::Paced { every_s, .. } if !(1e-6..).contains(&every_s) => {
+                return Err(format!("every_s must be at least 1e-6, not {every_s}"))
+            }
+            _ => {}
+        }
+    }
+    for w in &c.wires {
+        node(w.a, "a wire's end")?;
+        node(w.b, "a wire's end")?;
+        if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {
+            return Err(format!(
+                "a wire needs rate_bps > 0, delay_s >= 0 and loss_rate 0 to 1, not {}, {}, {}",
+                w.rate_bps, w.delay_s, w.loss_rate
+            ));
+        }
+    }
+    if let Some(cell) = &c.cell {
+        for s in &cell.stations {
+            node(s.node, "a station's node")?;
+            if s.cw_min > s.cw_max || s.queue_frames == 0 || !above(s.control_rate_mbps, 0.0) {
+                return Err("a station needs cw_min <= cw_max, queue_frames >= 1 and control_rate_mbps > 0".into());
+            }
+        }
+        for p in &cell.paths {
+            if p.from >= cell.stations.len() || p.to >= cell.stations.len() {
+                return Err(format!(
+                    "a path between stations {} and {}: there are {}",
+                    p.from,
+                    p.to,
+                    cell.stations.len()
+                ));
+            }
+            if !(0.0..=1.0).contains(&p.frame_error_rate) {
+                return Err(format!("frame_error_rate must be 0 to 1, not {}", p.frame_error_rate));
+            }
+        }
+    }
+    Ok(())
+}

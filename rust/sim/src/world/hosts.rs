@@ -1,0 +1,163 @@
+//! Hosts: applications and TCP hand packets down, adapters hand them up, routers forward.
+
+use super::{Event, Hop, World};
+use crate::config::{self, Application};
+use crate::engine::Ns;
+use crate::packet::{Body, Packet};
+use crate::taps;
+use crate::tcp::{Endpoint, Segment};
+use crate::truth::{EventRow, PacketFate};
+
+impl World {
+    pub(super) fn start(&mut self, now: Ns, flow: usize) {
+        if self.flows[flow].ends.is_none() {
+            return self.write(now, flow);
+        }
+        let application = self.flows[flow].config.application.clone();
+        self.with_end(now, flow, 0, |e, out| {
+            e.open(now, out);
+            match application {
+                // More than any run can send.
+                Application::Bulk => e.write(now, 1 << 50, out),
+                Application::File { bytes } => {
+                    e.write(now, bytes, out);
+                    e.close(now, out);
+                }
+                Application::Paced { .. } | Application::Udp { .. } => {}
+            }
+        });
+        if let Application::Paced { .. } = self.flows[flow].config.application {
+            self.write(now, flow);
+        }
+    }
+
+    pub(super) fn write(&mut self, now: Ns, flow: usize) {
+        match self.flows[flow].config.application {
+            Application::Paced { bytes, every_s } => {
+                self.with_end(now, flow, 0, |e, out| e.write(now, bytes, out));
+                self.queue.at(now + config::seconds(every_s), Event::Write { flow });
+            }
+            Application::Udp { payload_bytes, rate_bps } => {
+                let number = self.flows[flow].datagrams;
+                self.flows[flow].datagrams += 1;
+                self.emit(now, flow, 0, Body::Udp { len: payload_bytes, number });
+                let gap = f64::from(payload_bytes) * 8.0 / rate_bps;
+                self.queue.at(now + config::seconds(gap).max(1), Event::Write { flow });
+            }
+            Application::Bulk | Application::File { .. } => {}
+        }
+    }
+
+    /// Let one end of a flow do something, send what it made, and set its timer.
+    pub(super) fn with_end(
+        &mut self,
+        now: Ns,
+        flow: usize,
+        end: usize,
+        what: impl FnOnce(&mut Endpoint, &mut Vec<Segment>),
+    ) {
+        let mut out = std::mem::take(&mut self.segments);
+        if let Some(ends) = &mut self.flows[flow].ends {
+            what(&mut ends[end], &mut out);
+        }
+        for s in out.drain(..) {
+            self.emit(now, flow, end, Body::Tcp(s));
+        }
+        self.segments = out;
+        let f = &mut self.flows[flow];
+        let Some(ends) = &mut f.ends else { return };
+        for e in ends[end].take_events() {
+            let (what, seq, value_ns) = described(&e);
+            self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse: end == 1, what, seq, value_ns });
+        }
+        let timer = ends[end].timer();
+        if timer != f.armed[end] {
+            f.armed[end] = timer;
+            f.plans[end] += 1;
+            if let Some(t) = timer {
+                self.queue.at(t, Event::Timer { flow, end, plan: f.plans[end] });
+            }
+        }
+    }
+
+    /// A stack hands a packet down.
+    pub(super) fn emit(&mut self, now: Ns, flow: usize, end: usize, body: Body) {
+        let f = &self.flows[flow].config;
+        let (src, dst) = if end == 0 { (f.client, f.server) } else { (f.server, f.client) };
+        let node = &mut self.nodes[src];
+        node.ip_id = node.ip_id.wrapping_add(1);
+        let packet = Packet {
+            id: self.truth.packets.len() as u64,
+            flow,
+            reverse: end == 1,
+            src,
+            dst,
+            ip_id: node.ip_id,
+            ttl: 64,
+            ip_bytes: taps::ip_bytes(&body),
+            made: now,
+            body,
+        };
+        self.truth.made(&packet);
+        self.forward(now, src, packet);
+    }
+
+    // ---- nodes
+
+    /// A packet came in at a node.
+    pub(super) fn arrived(&mut self, now: Ns, node: usize, packet: Packet) {
+        if packet.dst != node {
+            return self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
+        }
+        let n = &mut self.nodes[node];
+        if n.holds.iter().any(|h| (h.0..h.1).contains(&now)) {
+            n.held.push_back(packet);
+            return;
+        }
+        self.deliver(now, node, packet);
+    }
+
+    /// A host's stack gets a packet.
+    pub(super) fn deliver(&mut self, now: Ns, node: usize, packet: Packet) {
+        self.tap_host(now, node, &packet);
+        self.truth.ended(packet.id, now, PacketFate::Delivered);
+        if let Body::Tcp(s) = packet.body {
+            let end = usize::from(!packet.reverse);
+            self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, out));
+        }
+    }
+
+    /// Send a packet on towards its destination.
+    pub(super) fn forward(&mut self, now: Ns, node: usize, packet: Packet) {
+        match self.nodes[node].routes[packet.dst] {
+            None => self.truth.ended(packet.id, now, PacketFate::Wire),
+            Some(Hop::Cell { from, .. }) => {
+                let most = self.nodes[node].config.queue_packets;
+                if self.stations[from].queue.len() >= most.max(1) {
+                    return self.truth.ended(packet.id, now, PacketFate::DeviceQueue);
+                }
+                self.stations[from].queue.push_back(packet);
+                self.pump(now, from);
+            }
+            Some(Hop::Wire { wire, way }) => {
+                let w = &mut self.wires[wire];
+                if w.ways[way].sending.is_some() && w.ways[way].queue.len() >= w.config.queue_packets {
+                    return self.truth.ended(packet.id, now, PacketFate::WireQueue);
+                }
+                w.ways[way].queue.push_back(packet);
+                self.wire_next(now, wire, way);
+            }
+        }
+    }
+}
+
+fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
+    use crate::tcp::Event;
+    match *e {
+        Event::Timeout { seq, rto, .. } => ("timeout", seq, rto),
+        Event::TimeoutUndone => ("timeout_undone", 0, 0),
+        Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
+        Event::RecoveryUndone => ("recovery_undone", 0, 0),
+        Event::RecoveryEnded => ("recovery_ended", 0, 0),
+    }
+}

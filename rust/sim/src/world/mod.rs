@@ -1,0 +1,227 @@
+//! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
+
+mod air;
+mod build;
+mod hosts;
+mod taps;
+mod wires;
+
+use std::collections::VecDeque;
+use std::io;
+
+use crate::channel::Air;
+use crate::config;
+use crate::dcf::{Dcf, Msdu, Out, StationId};
+use crate::engine::{Ns, Queue};
+use crate::packet::Packet;
+use crate::rng::Rng;
+use crate::taps::{PcapFile, TapClock};
+use crate::tcp::{Endpoint, Segment};
+use crate::truth::Truth;
+
+/// MAC header, LLC and SNAP, FCS around an IP packet.
+const MPDU_OVERHEAD: u32 = 24 + 8 + 4;
+/// Time units of 1024 us between beacons.
+const BEACON_INTERVAL: Ns = 100 * 1_024_000;
+const BEACON_BYTES: u32 = 24 + 12 + 60 + 4;
+/// Handles of beacons: no packet has this number.
+const BEACON: u64 = u64::MAX;
+const NOISE_DBM: i8 = -95;
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A station's time to send has come, if the plan has not changed since.
+    Air(u64),
+    FromAir {
+        station: StationId,
+        handle: u64,
+    },
+    AirDone {
+        station: StationId,
+        handle: u64,
+        acked: bool,
+        attempts: u32,
+    },
+    Beacon {
+        station: StationId,
+    },
+    Stall {
+        station: StationId,
+        stall: usize,
+    },
+    /// A line has sent a packet.
+    WireSent {
+        wire: usize,
+        way: usize,
+    },
+    WireArrives {
+        wire: usize,
+        way: usize,
+        packet: Packet,
+    },
+    /// A host's adapter hands on what it kept.
+    Release {
+        node: usize,
+    },
+    Start {
+        flow: usize,
+    },
+    Write {
+        flow: usize,
+    },
+    Timer {
+        flow: usize,
+        end: usize,
+        plan: u64,
+    },
+}
+
+/// How a node reaches another.
+#[derive(Debug, Clone, Copy)]
+enum Hop {
+    Cell { from: StationId, to: StationId },
+    Wire { wire: usize, way: usize },
+}
+
+struct Node {
+    config: config::Node,
+    holds: Vec<(Ns, Ns)>,
+    held: VecDeque<Packet>,
+    ip_id: u16,
+    /// Next hop to each node.
+    routes: Vec<Option<Hop>>,
+}
+
+struct Station {
+    node: usize,
+    /// Waiting between stack and device.
+    queue: VecDeque<Packet>,
+    config: config::Station,
+}
+
+struct Way {
+    queue: VecDeque<Packet>,
+    sending: Option<Packet>,
+    data_seen: u64,
+}
+
+struct Wire {
+    config: config::Wire,
+    ways: [Way; 2],
+    blackouts: Vec<(Ns, Ns)>,
+    holds: Vec<(Ns, Ns)>,
+    rng: Rng,
+}
+
+struct Flow {
+    config: config::Flow,
+    /// Client and server; none for UDP.
+    ends: Option<[Endpoint; 2]>,
+    plans: [u64; 2],
+    armed: [Option<Ns>; 2],
+    isn: [u32; 2],
+    datagrams: u64,
+}
+
+struct Tap {
+    node: usize,
+    file: PcapFile,
+    clock: TapClock,
+}
+
+/// A simulation under way.
+pub struct World {
+    queue: Queue<Event>,
+    end: Ns,
+    nodes: Vec<Node>,
+    stations: Vec<Station>,
+    dcf: Dcf,
+    air: Air,
+    air_plan: (u64, Option<Ns>),
+    ad_hoc: bool,
+    channel_mhz: u16,
+    wires: Vec<Wire>,
+    flows: Vec<Flow>,
+    /// Packets in the hands of stations.
+    slab: Vec<Option<Packet>>,
+    free: Vec<usize>,
+    taps: [Option<Tap>; 2],
+    air_tap: Option<Tap>,
+    pub truth: Truth,
+    scratch: Vec<u8>,
+    body: Vec<u8>,
+    segments: Vec<Segment>,
+    outs: Vec<Out>,
+    failed: Option<io::Error>,
+}
+
+impl World {
+    /// Go on until `until` or the end; whether there is more. `Err`: a capture could not be written.
+    pub fn run(&mut self, until: Ns) -> io::Result<bool> {
+        let until = until.min(self.end);
+        while self.queue.peek().is_some_and(|t| t < until) {
+            if let Some((now, event)) = self.queue.pop() {
+                self.dispatch(now, event);
+                self.plan_air();
+            }
+            if let Some(e) = self.failed.take() {
+                return Err(e);
+            }
+        }
+        Ok(until < self.end && self.queue.peek().is_some())
+    }
+
+    /// The captures are whole.
+    pub fn finish(self) -> io::Result<Truth> {
+        for tap in self.taps.into_iter().chain([self.air_tap]).flatten() {
+            tap.file.finish()?;
+        }
+        Ok(self.truth)
+    }
+
+    fn dispatch(&mut self, now: Ns, event: Event) {
+        match event {
+            Event::Air(plan) if plan == self.air_plan.0 => self.on_air(now),
+            Event::Air(_) => {}
+            Event::FromAir { station, handle } => {
+                if let Some(packet) = self.slab.get(handle as usize).copied().flatten() {
+                    let node = self.stations[station].node;
+                    self.arrived(now, node, packet);
+                }
+            }
+            Event::AirDone { station, handle, acked, attempts } => self.air_done(now, station, handle, acked, attempts),
+            Event::Beacon { station } => {
+                let beacon = Msdu { to: None, mpdu_bytes: BEACON_BYTES, handle: BEACON };
+                self.dcf.enqueue(now, station, beacon);
+                self.queue.at(now + BEACON_INTERVAL, Event::Beacon { station });
+            }
+            Event::Stall { station, stall } => {
+                if let Some((_, lasts, every)) = self.stations[station].config.stalls_s.get(stall).copied() {
+                    self.dcf.stall(station, now + config::seconds(lasts));
+                    if every > 0.0 {
+                        self.queue.at(now + config::seconds(every), Event::Stall { station, stall });
+                    }
+                }
+            }
+            Event::WireSent { wire, way } => self.wire_sent(now, wire, way),
+            Event::WireArrives { wire, way, packet } => {
+                let w = &self.wires[wire].config;
+                let node = if way == 0 { w.b } else { w.a };
+                self.arrived(now, node, packet);
+            }
+            Event::Release { node } => {
+                while let Some(packet) = self.nodes[node].held.pop_front() {
+                    self.deliver(now, node, packet);
+                }
+            }
+            Event::Start { flow } => self.start(now, flow),
+            Event::Write { flow } => self.write(now, flow),
+            Event::Timer { flow, end, plan } => {
+                if self.flows[flow].plans[end] == plan {
+                    self.flows[flow].armed[end] = None;
+                    self.with_end(now, flow, end, |e, out| e.on_timer(now, out));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Hosts' taps, and the addresses and names that taps write.
+
+use super::{Flow, Station, World, BEACON_BYTES};
+use crate::dcf::{AirFrame, StationId};
+use crate::engine::Ns;
+use crate::packet::Packet;
+use crate::taps::{self, Names, Roles};
+
+impl World {
+    pub(super) fn tap_host(&mut self, now: Ns, node: usize, p: &Packet) {
+        if p.src == node {
+            if let Some(row) = self.truth.row(p.id) {
+                row.tapped.get_or_insert(now);
+            }
+        }
+        for tap in self.taps.iter_mut().flatten().filter(|t| t.node == node) {
+            if tap.clock.misses() {
+                continue;
+            }
+            self.scratch.clear();
+            taps::ethernet(mac(p.dst), mac(p.src), &mut self.scratch);
+            taps::write_ip(p, &names(&self.flows, p), &mut self.scratch);
+            if let Err(e) = tap.file.write(tap.clock.stamp(now), &self.scratch) {
+                self.failed.get_or_insert(e);
+            }
+        }
+    }
+}
+
+/// Locally administered, the node's number last.
+pub(super) fn mac(node: usize) -> [u8; 6] {
+    let n = (node as u32 + 1).to_be_bytes();
+    [0x02, 0, n[0], n[1], n[2], n[3]]
+}
+
+pub(super) fn address(node: usize) -> [u8; 4] {
+    let n = (node as u16 + 1).to_be_bytes();
+    [10, 0, n[0], n[1]]
+}
+
+pub(super) fn names(flows: &[Flow], p: &Packet) -> Names {
+    let f = &flows[p.flow];
+    let (me, peer) = (usize::from(p.reverse), usize::from(!p.reverse));
+    let ports = [40_000 + (p.flow % 20_000) as u16, 5_001];
+    let tcp = f.config.tcp.as_ref();
+    let window = tcp.map_or(0, |t| t.receive_window_bytes);
+    Names {
+        src: address(p.src),
+        dst: address(p.dst),
+        src_port: ports[me],
+        dst_port: ports[peer],
+        isn: f.isn[me],
+        peer_isn: f.isn[peer],
+        mss: tcp.map_or(0, |t| t.mss_bytes.min(0xffff) as u16),
+        wscale: (0..=14).find(|s| window >> s <= 0xffff).unwrap_or(14),
+        sack_permitted: tcp.is_some_and(|t| t.sack),
+    }
+}
+
+pub(super) fn roles(stations: &[Station], ad_hoc: bool, f: &AirFrame, p: Option<&Packet>) -> Roles {
+    let of = |s: StationId| mac(stations[s].node);
+    let (ta, ra) = (of(f.from), f.to.map_or([0xff; 6], of));
+    let from_ap = stations[f.from].config.access_point;
+    let third = match p {
+        // The cell's own number: that of its first station.
+        _ if ad_hoc => of(0),
+        Some(p) if from_ap => mac(p.src),
+        Some(p) => mac(p.dst),
+        None => ta,
+    };
+    let data = p.is_some() && !ad_hoc;
+    Roles { ra, ta, third, to_ds: data && !from_ap, from_ds: data && from_ap }
+}
+
+/// Timestamp, interval, capabilities, SSID, rates, channel, padded to `BEACON_BYTES`.
+pub(super) fn beacon_body(start: Ns, out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.extend((start / 1000).to_le_bytes());
+    out.extend(100u16.to_le_bytes());
+    out.extend([0x21, 0]);
+    out.extend([0, 8]);
+    out.extend(b"wlanlens");
+    out.extend([1, 4, 0x82, 0x84, 0x8b, 0x96, 3, 1, 1]);
+    // A vendor's element fills the rest.
+    let rest = (BEACON_BYTES as usize - 28) - (out.len() - begin) - 2;
+    out.extend([221, rest as u8]);
+    out.extend(vec![0; rest]);
+}

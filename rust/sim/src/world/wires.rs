@@ -1,0 +1,46 @@
+//! Lines between two nodes.
+
+use super::{Event, World};
+use crate::config;
+use crate::engine::Ns;
+use crate::packet::Body;
+use crate::truth::PacketFate;
+
+impl World {
+    pub(super) fn wire_next(&mut self, now: Ns, wire: usize, way: usize) {
+        let w = &mut self.wires[wire];
+        if w.ways[way].sending.is_some() {
+            return;
+        }
+        let Some(packet) = w.ways[way].queue.pop_front() else { return };
+        w.ways[way].sending = Some(packet);
+        let bits = f64::from(packet.ip_bytes + w.config.header_bytes) * 8.0;
+        let node = if way == 0 { w.config.a } else { w.config.b };
+        self.queue.at(now + config::seconds(bits / w.config.rate_bps), Event::WireSent { wire, way });
+        if packet.src == node {
+            self.tap_host(now, node, &packet);
+        }
+    }
+
+    pub(super) fn wire_sent(&mut self, now: Ns, wire: usize, way: usize) {
+        let w = &mut self.wires[wire];
+        if let Some(packet) = w.ways[way].sending.take() {
+            let data = matches!(packet.body, Body::Tcp(s) if s.len > 0);
+            let number = w.ways[way].data_seen;
+            w.ways[way].data_seen += u64::from(data);
+            let scripted = way == 0 && data && w.config.lose_data.contains(&number);
+            let black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            let loss = w.config.loss_rate;
+            if scripted || black || w.rng.chance(loss) {
+                self.truth.ended(packet.id, now, PacketFate::Wire);
+            } else {
+                let mut at = now + config::seconds(w.config.delay_s);
+                if let (1, Some(hold)) = (way, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
+                    at = hold.1;
+                }
+                self.queue.at(at, Event::WireArrives { wire, way, packet });
+            }
+        }
+        self.wire_next(now, wire, way);
+    }
+}
