@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from wlanlens.errors import NoSuchUnit, WlanlensError
 from wlanlens.finding import Finding
 from wlanlens.registry import Unit, units
+from wlanlens.truth import Truth
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +43,13 @@ class Scenario:
     """A synthetic world. Subclasses add parameters by `quantity` and say in `world` what they make."""
 
     name: ClassVar[str] = ""
+    #: Codes of detectors that must find something here.
+    shows: ClassVar[tuple[str, ...]] = ()
+    #: Codes of detectors that must stay silent: it is their look-alike.
+    resembles: ClassVar[tuple[str, ...]] = ()
+    #: Nothing above info may be found.
+    clean: ClassVar[bool] = False
+
     duration_s: float = quantity(10.0, "Simulated time, s.", least=1e-3, most=1e6)
 
     def __post_init__(self) -> None:
@@ -53,8 +61,8 @@ class Scenario:
         raise NotImplementedError
 
     def truth(self, facts: Truth) -> list[Finding]:
-        """What must be found, from what really happened. Most scenarios need no more than timeouts tell."""
-        return facts.timeouts()
+        """What must be found, from what really happened: the same rules in every world (`wlanlens.truth`)."""
+        return facts.findings()
 
 
 class ScenarioKind(Unit):
@@ -137,76 +145,6 @@ def find(name: str) -> ScenarioKind:
             next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens list scenarios` names them",
         )
     return unit
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What really happened in a run, as tables.
-
-    Attributes
-    ----------
-    packets, frames, events : pyarrow.Table
-        `truth_packets`, `truth_frames`, `truth_events`; every column is documented in its field's metadata.
-    world : World
-        What was simulated.
-    """
-
-    packets: pa.Table
-    frames: pa.Table
-    events: pa.Table
-    world: World
-
-    def subject(self, flow: int, direction: str) -> str:
-        """ "10.0.0.1:40000 > 10.0.0.2:5001", as the captures have it."""
-        f = self.world.flows[flow]
-        ends = [f"{_address(f.client)}:{40_000 + flow % 20_000}", f"{_address(f.server)}:5001"]
-        a, b = ends if direction == "a2b" else ends[::-1]
-        return f"{a} > {b}"
-
-    def timeouts(self) -> list[Finding]:
-        """Expiries of the retransmission timer: spurious when a copy sent before arrived in the end.
-
-        From the segment's latest copy before the expiry to the expiry itself; the cost is that wait.
-        """
-        import pyarrow.compute as pc
-
-        expiries = self.events.filter(pc.equal(self.events.column("what"), "timeout")).to_pylist()
-        if not expiries:
-            return []
-        columns = ["flow", "direction", "rel_seq", "len_bytes", "t_made_ns", "fate", "t_end_ns"]
-        copies: dict[tuple[int, str, int], list[dict[str, Any]]] = {}
-        wanted = {(e["flow"], e["direction"], e["rel_seq"]) for e in expiries}
-        for row in self.packets.select(columns).to_pylist():
-            key = row["flow"], row["direction"], row["rel_seq"]
-            if key in wanted and (row["len_bytes"] or not row["rel_seq"]):
-                copies.setdefault(key, []).append(row)
-        found = []
-        for e in expiries:
-            key = e["flow"], e["direction"], e["rel_seq"]
-            before = [c for c in copies.get(key, []) if c["t_made_ns"] < e["t_ns"]]
-            if not before:
-                continue
-            arrived = any(c["fate"] == "delivered" for c in before)
-            start = before[-1]["t_made_ns"]
-            wait_s = (e["t_ns"] - start) / 1e9
-            found.append(
-                Finding(
-                    code="spurious_timeout" if arrived else "genuine_timeout",
-                    t_start_ns=start,
-                    t_end_ns=e["t_ns"],
-                    capture="sender.pcap",
-                    subject=self.subject(e["flow"], e["direction"]),
-                    severity="serious" if wait_s > 1 else "warning",
-                    confidence=1.0,
-                    cost_s=wait_s,
-                    values={"rto_ns": e["rto_ns"]},
-                    sentence="The timer expired "
-                    + ("though the segment arrived." if arrived else "for a lost segment."),
-                    flow=e["flow"],
-                    direction=e["direction"],
-                )
-            )
-        return found
 
 
 @dataclass(frozen=True)
@@ -308,10 +246,6 @@ def _write(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
         partial = folder / (name + ".partial")
         partial.write_text(text, encoding="utf-8")
         partial.replace(folder / name)
-
-
-def _address(node: int) -> str:
-    return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
 
 
 def parameters_of(name: str) -> str:

@@ -1,0 +1,1 @@
+"""One closed-form model a file (see `wlanlens.model`)."""

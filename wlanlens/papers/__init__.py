@@ -1,0 +1,1 @@
+"""One published experiment a file, reproduced beside its numbers (see `wlanlens.paper`)."""

@@ -1,0 +1,55 @@
+"""What really happened in a simulation, and what a detector must find of it: one file a family of causes.
+
+Each module beside this one has `findings(facts) -> list of Finding`: from what the simulator did, never from a capture,
+and by the same rule in every world. Times are ns since the run's start; `capture` names a capture that shows it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.finding import Finding
+    from wlanlens.world import World
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What really happened in a run, as tables.
+
+    Attributes
+    ----------
+    packets, frames, events : pyarrow.Table
+        `truth_packets`, `truth_frames`, `truth_events`; every column is documented in its field's metadata.
+    world : World
+        What was simulated.
+    """
+
+    packets: pa.Table
+    frames: pa.Table
+    events: pa.Table
+    world: World
+
+    def subject(self, flow: int, direction: str) -> str:
+        """ "10.0.0.1:40000 > 10.0.0.2:5001", as the captures have it."""
+        f = self.world.flows[flow]
+        ends = [f"{_address(f.client)}:{40_000 + flow % 20_000}", f"{_address(f.server)}:5001"]
+        a, b = ends if direction == "a2b" else ends[::-1]
+        return f"{a} > {b}"
+
+    def findings(self) -> list[Finding]:
+        """What must be found, in order of time."""
+        found = []
+        for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
+            if not info.name.startswith("_"):
+                found += importlib.import_module(f"{__name__}.{info.name}").findings(self)
+        return sorted(found, key=lambda f: (f.t_start_ns, f.code))
+
+
+def _address(node: int) -> str:
+    return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
