@@ -7,6 +7,7 @@ follows which, how large, how often, why. Where a capture goes another way, `DEP
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -79,7 +80,7 @@ def lost(name: str) -> tuple[int, ...]:
 def window_steps(name: str) -> tuple[tuple[int, int], ...]:
     """Where the receiver's memory let the window grow: to 80 KiB, again from an ACK on, to the end of the growth."""
     acks = seen(name).acks
-    pairs = list(zip(acks, acks[1:], strict=False))
+    pairs = list(itertools.pairwise(acks))
     steps = [(0, 81_160)]
     resumes = next((b[0] - 1460 for a, b in pairs if b[1] > 81_920 and b[1] > a[1]), None)
     if resumes is not None:
