@@ -225,7 +225,15 @@ def simulate(
 def _tables(run: Any) -> dict[str, pa.Table]:
     import pyarrow as pa
 
-    return {name: pa.Table.from_batches([batch]) for name, batch in run.finish()}
+    return {name: _ordered(pa.Table.from_batches([batch])) for name, batch in run.finish()}
+
+
+def _ordered(table: pa.Table) -> pa.Table:
+    """Metadata in order of its keys, so that the same run gives the same file."""
+    import pyarrow as pa
+
+    fields = [f.with_metadata(dict(sorted((f.metadata or {}).items()))) for f in table.schema]
+    return table.cast(pa.schema(fields, dict(sorted((table.schema.metadata or {}).items()))))
 
 
 def _write(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
