@@ -10,7 +10,7 @@ use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
 use crate::router::Discipline;
 use crate::taps::TapConfig;
-use crate::tcp::{Recovery, RtoFlavour, TcpConfig};
+use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig};
 
 /// What makes a description impossible, in words.
 pub type Fault = String;
@@ -206,10 +206,42 @@ pub struct Tcp {
     pub quick_acks: u32,
     pub rto: String,
     pub rto_min_s: f64,
+    #[serde(default)]
+    pub rto_tick_s: f64,
     pub eifel: bool,
     pub eifel_first_stamp_defect: bool,
     pub frto: bool,
     pub tail_loss_probe: bool,
+    #[serde(default = "yes")]
+    pub cwnd_validation: bool,
+    #[serde(default = "yes")]
+    pub minshall: bool,
+    #[serde(default = "yes")]
+    pub silly_window_avoidance: bool,
+    #[serde(default)]
+    pub ack_pushed: bool,
+    #[serde(default)]
+    pub receive_window_first_bytes: u32,
+    #[serde(default)]
+    pub receive_window_steps: Vec<(u64, u32)>,
+    /// What holds the application's data at the client; None: no bound.
+    #[serde(default)]
+    pub send_buffer: Option<Buffer>,
+}
+
+/// A send buffer of finite size (`tcp::SendBuffer`).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    pub size_bytes: u64,
+    pub grows_by_bytes: u64,
+    pub overhead_bytes: u64,
+    pub write_bytes: u64,
+    pub wakeup_s: f64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Where captures are written; None: no tap there.
@@ -330,7 +362,8 @@ impl Tcp {
             quick_acks: self.quick_acks,
             rto: match self.rto.as_str() {
                 "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
-                "linux" => RtoFlavour::Linux { floor },
+                "linux" => RtoFlavour::Linux { floor, tick: ns(self.rto_tick_s) },
+                "linux24" => RtoFlavour::Linux24,
                 "linux22" => RtoFlavour::Linux22,
                 other => return Err(format!("no retransmission timer is called {other:?}")),
             },
@@ -338,6 +371,19 @@ impl Tcp {
             eifel_first_stamp_defect: self.eifel_first_stamp_defect,
             frto: self.frto,
             tail_loss_probe: self.tail_loss_probe,
+            cwnd_validation: self.cwnd_validation,
+            minshall: self.minshall,
+            silly_window_avoidance: self.silly_window_avoidance,
+            ack_pushed: self.ack_pushed,
+            receive_window_first_bytes: self.receive_window_first_bytes,
+            receive_window_steps: self.receive_window_steps.clone(),
+            send_buffer: self.send_buffer.as_ref().map_or_else(SendBuffer::default, |b| SendBuffer {
+                bytes: b.size_bytes,
+                grows_by_bytes: b.grows_by_bytes,
+                overhead_bytes: b.overhead_bytes,
+                write_bytes: b.write_bytes,
+                wakeup: ns(b.wakeup_s),
+            }),
             ..TcpConfig::default()
         })
     }

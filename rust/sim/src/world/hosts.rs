@@ -179,5 +179,7 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
         Event::RecoveryUndone => ("recovery_undone", 0, 0),
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
+        Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
+        Event::WindowProbe { wait } => ("window_probe", 0, wait),
     }
 }
