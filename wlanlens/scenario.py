@@ -215,7 +215,9 @@ def simulate(
         for path in captures.values():
             path.with_suffix(".pcap.partial").unlink(missing_ok=True)
         raise
-    facts = Truth(tables["truth_packets"], tables["truth_frames"], tables["truth_events"], world)
+    facts = Truth(
+        tables["truth_packets"], tables["truth_frames"], tables["truth_events"], tables["truth_queues"], world
+    )
     done = Run(made, int(seed), captures, made.truth(facts), facts)
     if folder is not None:
         _write(folder, done, tables)

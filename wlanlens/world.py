@@ -36,13 +36,52 @@ def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_af
     }
 
 
+def tail_drop() -> dict[str, Any]:
+    """Queue discipline: drop what finds no room."""
+    return {"kind": "tail_drop"}
+
+
+def red(
+    min_packets: float = 0.0,
+    max_packets: float = 0.0,
+    *,
+    weight: float = 0.0,
+    most_share: float = 0.1,
+    gentle: bool = True,
+    wait: bool = True,
+    mean_packet_bytes: int = 500,
+) -> dict[str, Any]:
+    """Queue discipline: random early detection (Floyd and Jacobson 1993); 0 for ns-2's automatic values."""
+    return {
+        "kind": "red",
+        "min_packets": min_packets,
+        "max_packets": max_packets,
+        "weight": weight,
+        "most_share": most_share,
+        "gentle": gentle,
+        "wait": wait,
+        "mean_packet_bytes": mean_packet_bytes,
+    }
+
+
+def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
+    """Queue discipline: one packet is dropped when the queue reaches the soft limit, all at its hard one."""
+    return {"kind": "dual_threshold", "soft_packets": soft_packets, "again_packets": again_packets}
+
+
 @dataclass(frozen=True)
 class Node:
-    """A host, an access point or a router; `holds_s`: (from, for) its adapter keeps what it receives."""
+    """A host, an access point or a router.
+
+    `holds_s`: (from, for) its adapter keeps what it receives. `drops_s`: (from, again after or 0, packets) it loses the
+    next packets with data that it should forward.
+    """
 
     name: str
     queue_packets: int = 100
+    discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     holds_s: tuple[tuple[float, float], ...] = ()
+    drops_s: tuple[tuple[float, float, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +149,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A line between two nodes; `lose_data`: numbers of data packets that it loses from a to b."""
+    """A line between two nodes.
+
+    `lose_data`: numbers of data packets that it loses from a to b. `bursts_s`: (from, for, chance, again after or 0) it
+    loses packets, each way.
+    """
 
     a: int
     b: int
@@ -118,7 +161,9 @@ class Wire:
     delay_s: float = 0.0005
     header_bytes: int = 18
     queue_packets: int = 1000
+    discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     loss_rate: float = 0.0
+    bursts_s: tuple[tuple[float, float, float, float], ...] = ()
     lose_data: tuple[int, ...] = ()
     blackouts_s: tuple[tuple[float, float], ...] = ()
     holds_s: tuple[tuple[float, float], ...] = ()
@@ -238,5 +283,5 @@ class World:
 
 __all__ = [
     "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
-    "file", "fixed", "multiplicative", "paced", "replace", "udp",
+    "dual_threshold", "file", "fixed", "multiplicative", "paced", "red", "replace", "tail_drop", "udp",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ use crate::engine::Ns;
 use crate::phy::{Preamble, Rate};
 use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
+use crate::router::Discipline;
 use crate::taps::TapConfig;
 use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig};
 
@@ -41,9 +42,15 @@ pub struct Node {
     pub name: String,
     /// Packets waiting between its stack and its device, which tcpdump has not seen yet.
     pub queue_packets: usize,
+    /// Of that queue.
+    #[serde(default)]
+    pub discipline: Discipline,
     /// The adapter keeps what it receives: from (s) and for how long (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
+    /// It loses so many packets with data that it should forward: the next from (s) on, again after (s; 0: once).
+    #[serde(default)]
+    pub drops_s: Vec<(f64, f64, u32)>,
 }
 
 /// The stations that share a channel.
@@ -137,9 +144,15 @@ pub struct Wire {
     pub header_bytes: u32,
     /// Packets waiting at each end, the one being sent not counted.
     pub queue_packets: usize,
+    /// Of both ends' queues.
+    #[serde(default)]
+    pub discipline: Discipline,
     /// Chance that the line loses a packet.
     #[serde(default)]
     pub loss_rate: f64,
+    /// Bursts of errors, each way: from (s), for (s), chance that a packet is lost, again after (s; 0: once).
+    #[serde(default)]
+    pub bursts_s: Vec<(f64, f64, f64, f64)>,
     /// From a to b: the n-th packets with data to lose, from 0.
     #[serde(default)]
     pub lose_data: Vec<u64>,

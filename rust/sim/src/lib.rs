@@ -11,6 +11,7 @@ pub mod packet;
 pub mod phy;
 pub mod rate;
 pub mod rng;
+pub mod router;
 pub mod taps;
 pub mod tcp;
 pub mod truth;

@@ -2,9 +2,12 @@
 
 mod tables;
 
+use std::sync::Arc;
+
 use crate::dcf::{AirFrame, Fate, FrameKind};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
+use crate::router::Note;
 use crate::tcp::Trigger;
 
 /// Where a packet ended.
@@ -23,10 +26,14 @@ pub enum PacketFate {
     WireQueue = 5,
     /// Lost on a line.
     Wire = 6,
+    /// Dropped by a queue's discipline though there was room.
+    EarlyDrop = 7,
+    /// Lost by the node that should have forwarded it.
+    Router = 8,
 }
 
-pub const PACKET_FATES: [&str; 7] =
-    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire"];
+pub const PACKET_FATES: [&str; 9] =
+    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire", "early_drop", "router"];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
@@ -70,6 +77,13 @@ pub struct EventRow {
     pub value_ns: Ns,
 }
 
+/// What a queue was like.
+#[derive(Debug, Clone)]
+pub struct QueueRow {
+    pub queue: Arc<str>,
+    pub note: Note,
+}
+
 /// All of it.
 #[derive(Debug, Default)]
 pub struct Truth {
@@ -77,6 +91,7 @@ pub struct Truth {
     pub packets: Vec<PacketRow>,
     pub frames: Vec<FrameRow>,
     pub events: Vec<EventRow>,
+    pub queues: Vec<QueueRow>,
 }
 
 impl Truth {
@@ -104,6 +119,12 @@ impl Truth {
 
     pub fn row(&mut self, id: u64) -> Option<&mut PacketRow> {
         self.packets.get_mut(id as usize)
+    }
+
+    /// A queue's history.
+    pub fn queue(&mut self, name: &str, notes: &mut Vec<Note>) {
+        let name: Arc<str> = name.into();
+        self.queues.extend(notes.drain(..).map(|note| QueueRow { queue: name.clone(), note }));
     }
 
     pub fn ended(&mut self, id: u64, now: Ns, fate: PacketFate) {

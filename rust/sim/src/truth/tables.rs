@@ -55,12 +55,13 @@ fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
 }
 
 impl Truth {
-    /// `truth_packets`, `truth_frames` and `truth_events`.
+    /// `truth_packets`, `truth_frames`, `truth_events` and `truth_queues`.
     pub fn tables(&self) -> Vec<(&'static str, RecordBatch)> {
         vec![
             ("truth_packets", self.packet_table()),
             ("truth_frames", self.frame_table()),
             ("truth_events", self.event_table()),
+            ("truth_queues", self.queue_table()),
         ]
     }
 
@@ -138,6 +139,35 @@ impl Truth {
                 ),
                 ("rel_seq", "The segment that it is about.", whole(e().map(|r| r.seq)), false),
                 ("rto_ns", "Of a timeout: the timer's length.", times(e().map(|r| r.value_ns)), false),
+            ],
+        )
+    }
+
+    fn queue_table(&self) -> RecordBatch {
+        let q = || self.queues.iter();
+        let names: StringArray = q().map(|r| Some(&*r.queue)).collect();
+        let average: Float64Array = q().map(|r| r.note.average).collect();
+        let dropped: UInt64Array = q().map(|r| r.note.dropped).collect();
+        table(
+            "truth_queues",
+            "What the queues were like: a row at each drop, at changes of the length (long queues: large ones) and when one \
+             became empty.",
+            vec![
+                ("t_ns", "When.", times(q().map(|r| r.note.t)), false),
+                (
+                    "queue",
+                    "Whose: \"wire 0 a2b\" is before the first line at its end a; \"station 1\" between that node and the air.",
+                    Arc::new(names),
+                    false,
+                ),
+                (
+                    "length_packets",
+                    "Packets waiting, the one being sent not counted.",
+                    small(q().map(|r| r.note.packets)),
+                    false,
+                ),
+                ("average_packets", "RED's average; null for other queues.", Arc::new(average), true),
+                ("dropped", "id of the packet that was dropped; null for a change of length.", Arc::new(dropped), true),
             ],
         )
     }

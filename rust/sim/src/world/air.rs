@@ -12,7 +12,7 @@ impl World {
     /// Hand packets from a host's queue to its station while that has room.
     pub(super) fn pump(&mut self, now: Ns, station: StationId) {
         while self.dcf.has_room(now, station) {
-            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let Some(packet) = self.stations[station].queue.take(now) else { return };
             let node = self.stations[station].node;
             let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { continue };
             if packet.src == node {

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::{Event, Flow, Hop, Node, Station, Tap, Way, Wire, World, BEACON_INTERVAL};
+use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
 use crate::channel::Air;
 use crate::config::{self, Application, Fault};
 use crate::dcf::Dcf;
 use crate::engine::Queue;
 use crate::phy::Spaces;
 use crate::rng::Rng;
+use crate::router::{Buffer, Discipline, Outlet};
 use crate::taps::{self, PcapFile, TapClock};
 use crate::tcp::{Endpoint, Role};
 use crate::truth::Truth;
@@ -35,7 +36,12 @@ impl World {
             for (i, s) in cell.stations.iter().enumerate() {
                 let rates = s.rate_control.build(Rng::stream(seed, "rate", i as u64));
                 dcf.join(s.mac(), rates, Rng::stream(seed, "dcf", i as u64));
-                stations.push(Station { node: s.node, queue: VecDeque::new(), config: s.clone() });
+                let node = &c.nodes[s.node];
+                // What the air takes away is no fixed rate: automatic values are those of 802.11b's 5 Mb/s.
+                let outlet = Outlet { rate_bps: 5e6, delay_s: 0.0 };
+                let rng = Rng::stream(seed, "node_queue", i as u64);
+                let waiting = Buffer::new(node.queue_packets.max(1), node.discipline, outlet, rng);
+                stations.push(Station { node: s.node, queue: waiting, config: s.clone() });
                 if s.access_point && cell.beacons {
                     queue.at(
                         Rng::stream(seed, "beacon", i as u64).next_u64() % BEACON_INTERVAL,
@@ -60,7 +66,11 @@ impl World {
         let wires: Vec<Wire> = (0u64..)
             .zip(&c.wires)
             .map(|(i, w)| Wire {
-                ways: [0, 1].map(|_| Way { queue: VecDeque::new(), sending: None, data_seen: 0 }),
+                ways: [0, 1].map(|way| {
+                    let outlet = Outlet { rate_bps: w.rate_bps, delay_s: w.delay_s };
+                    let rng = Rng::stream(seed, "wire_queue", 2 * i + way);
+                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, data_seen: 0 }
+                }),
                 blackouts: config::spans(&w.blackouts_s),
                 holds: config::spans(&w.holds_s),
                 rng: Rng::stream(seed, "wire", i),
@@ -91,9 +101,9 @@ impl World {
             .map(|((i, n), routes)| Node {
                 holds: config::spans(&n.holds_s),
                 held: VecDeque::new(),
+                drops: n.drops_s.iter().map(ticks).collect(),
                 ip_id: Rng::stream(seed, "ip_id", i).next_u64() as u16,
                 routes,
-                config: n.clone(),
             })
             .collect();
         for (i, n) in nodes.iter().enumerate() {
@@ -169,6 +179,24 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     (0..n).map(from).collect()
 }
 
+fn ticks(&(first, every, packets): &(f64, f64, u32)) -> Ticks {
+    Ticks { next: Some(config::seconds(first)), every: config::seconds(every), packets, left: 0 }
+}
+
+/// What no queue can be.
+fn check_discipline(d: Discipline) -> Result<(), Fault> {
+    let Discipline::Red(r) = d else { return Ok(()) };
+    let (least, most) = (r.min_packets, r.max_packets);
+    let ordered = above(most, least) || most == 0.0;
+    if least >= 0.0 && ordered && (0.0..=1.0).contains(&r.weight) && (0.0..=1.0).contains(&r.most_share) {
+        return Ok(());
+    }
+    Err(format!(
+        "RED needs 0 <= min_packets < max_packets (or 0), weight and most_share 0 to 1, not {least}, {most}, {}, {}",
+        r.weight, r.most_share
+    ))
+}
+
 /// Whether a number is one, and greater.
 fn above(x: f64, least: f64) -> bool {
     x > least
@@ -183,6 +211,12 @@ fn check(c: &config::World) -> Result<(), Fault> {
     }
     if n == 0 || n > 60_000 {
         return Err(format!("a world has 1 to 60000 nodes, not {n}"));
+    }
+    for n in &c.nodes {
+        check_discipline(n.discipline)?;
+        if n.drops_s.iter().any(|d| !(0.0..).contains(&d.0) || !(0.0..).contains(&d.1)) {
+            return Err(format!("{}: drops_s are times of 0 s or more", n.name));
+        }
     }
     for f in &c.flows {
         node(f.client, "a flow's client")?;
@@ -215,6 +249,13 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
     }
     for w in &c.wires {
+        check_discipline(w.discipline)?;
+        if w.bursts_s
+            .iter()
+            .any(|b| [b.0, b.1, b.3].iter().any(|t| !(0.0..).contains(t)) || !(0.0..=1.0).contains(&b.2))
+        {
+            return Err("a wire's bursts_s are times of 0 s or more, and a chance of 0 to 1".into());
+        }
         node(w.a, "a wire's end")?;
         node(w.b, "a wire's end")?;
         if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {

@@ -107,6 +107,9 @@ impl World {
     /// A packet came in at a node.
     pub(super) fn arrived(&mut self, now: Ns, node: usize, packet: Packet) {
         if packet.dst != node {
+            if self.loses_at_tick(now, node, &packet) {
+                return self.truth.ended(packet.id, now, PacketFate::Router);
+            }
             return self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
         }
         let n = &mut self.nodes[node];
@@ -127,25 +130,42 @@ impl World {
         }
     }
 
+    /// Whether a node loses this packet, since one of its ticks has come.
+    fn loses_at_tick(&mut self, now: Ns, node: usize, packet: &Packet) -> bool {
+        let data = match packet.body {
+            Body::Tcp(s) => s.len > 0,
+            Body::Udp { .. } => true,
+        };
+        if !data {
+            return false;
+        }
+        let mut lost = false;
+        for d in &mut self.nodes[node].drops {
+            if let Some(tick) = d.next.filter(|t| *t <= now) {
+                d.left = d.packets;
+                d.next = now.checked_sub(tick).and_then(|s| s.checked_div(d.every)).map(|n| tick + (n + 1) * d.every);
+            }
+            lost |= d.left > 0;
+            d.left = d.left.saturating_sub(1);
+        }
+        lost
+    }
+
     /// Send a packet on towards its destination.
     pub(super) fn forward(&mut self, now: Ns, node: usize, packet: Packet) {
         match self.nodes[node].routes[packet.dst] {
             None => self.truth.ended(packet.id, now, PacketFate::Wire),
-            Some(Hop::Cell { from, .. }) => {
-                let most = self.nodes[node].config.queue_packets;
-                if self.stations[from].queue.len() >= most.max(1) {
-                    return self.truth.ended(packet.id, now, PacketFate::DeviceQueue);
-                }
-                self.stations[from].queue.push_back(packet);
-                self.pump(now, from);
-            }
+            Some(Hop::Cell { from, .. }) => match self.stations[from].queue.offer(now, packet, false) {
+                Ok(()) => self.pump(now, from),
+                Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
+                Err(fate) => self.truth.ended(packet.id, now, fate),
+            },
             Some(Hop::Wire { wire, way }) => {
-                let w = &mut self.wires[wire];
-                if w.ways[way].sending.is_some() && w.ways[way].queue.len() >= w.config.queue_packets {
-                    return self.truth.ended(packet.id, now, PacketFate::WireQueue);
+                let w = &mut self.wires[wire].ways[way];
+                match w.queue.offer(now, packet, w.sending.is_none()) {
+                    Ok(()) => self.wire_next(now, wire, way),
+                    Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
-                w.ways[way].queue.push_back(packet);
-                self.wire_next(now, wire, way);
             }
         }
     }

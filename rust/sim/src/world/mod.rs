@@ -15,6 +15,7 @@ use crate::dcf::{Dcf, Msdu, Out, StationId};
 use crate::engine::{Ns, Queue};
 use crate::packet::Packet;
 use crate::rng::Rng;
+use crate::router::Buffer;
 use crate::taps::{PcapFile, TapClock};
 use crate::tcp::{Endpoint, Segment};
 use crate::truth::Truth;
@@ -84,23 +85,31 @@ enum Hop {
 }
 
 struct Node {
-    config: config::Node,
     holds: Vec<(Ns, Ns)>,
     held: VecDeque<Packet>,
+    drops: Vec<Ticks>,
     ip_id: u16,
     /// Next hop to each node.
     routes: Vec<Option<Hop>>,
 }
 
+/// A node's losses at fixed times: the next tick, from one to the next (0: no other), packets of each and of this one.
+struct Ticks {
+    next: Option<Ns>,
+    every: Ns,
+    packets: u32,
+    left: u32,
+}
+
 struct Station {
     node: usize,
     /// Waiting between stack and device.
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     config: config::Station,
 }
 
 struct Way {
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     sending: Option<Packet>,
     data_seen: u64,
 }
@@ -191,11 +200,25 @@ impl World {
     }
 
     /// The captures are whole.
-    pub fn finish(self) -> io::Result<Truth> {
+    pub fn finish(mut self) -> io::Result<Truth> {
+        self.tell_queues();
         for tap in self.taps.into_iter().chain([self.air_tap]).flatten() {
             tap.file.finish()?;
         }
         Ok(self.truth)
+    }
+
+    /// Put the queues' histories together, in order of time.
+    fn tell_queues(&mut self) {
+        for (i, wire) in self.wires.iter_mut().enumerate() {
+            for (way, name) in wire.ways.iter_mut().zip(["a2b", "b2a"]) {
+                self.truth.queue(&format!("wire {i} {name}"), &mut way.queue.notes);
+            }
+        }
+        for (i, station) in self.stations.iter_mut().enumerate() {
+            self.truth.queue(&format!("station {i}"), &mut station.queue.notes);
+        }
+        self.truth.queues.sort_by_key(|r| r.note.t);
     }
 
     fn dispatch(&mut self, now: Ns, event: Event) {
