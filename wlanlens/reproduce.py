@@ -130,7 +130,11 @@ def measured(row: Row) -> str:
 
 def band(row: Row) -> str:
     """A row's band as text: "5 to 5.3"; empty when it has none."""
-    return f"{row.band[0]:.6g} to {row.band[1]:.6g}" if row.band is not None else ""
+    if row.band is None:
+        return ""
+    low, high = row.band
+    digits = next((n for n in range(4, 12) if f"{low:.{n}g}" != f"{high:.{n}g}"), 12)
+    return f"{low:.{digits + 1}g} to {high:.{digits + 1}g}"
 
 
 def as_dict(outcome: Outcome) -> dict[str, Any]:

@@ -139,4 +139,6 @@ def _plain(value: Any) -> Any:
 
 
 def _paragraphs(doc: str) -> list[str]:
-    return [part.strip() for part in doc.split("\n", 1)[1].split("\n\n") if part.strip()] if "\n" in doc else []
+    """Past the first line, each on one line."""
+    rest = doc.partition("\n")[2]
+    return [" ".join(part.split()) for part in rest.split("\n\n") if part.strip()]
