@@ -83,7 +83,7 @@ def curves(
     model: list[tuple[str, list[float], list[float]]],
     points: list[tuple[str, list[float], list[float]]],
 ) -> Figure:
-    """A model's lines and a simulation's marks in one picture, pair by pair in one colour."""
+    """A model's lines and a simulation's marks in one picture."""
     import plotly.graph_objects as go
 
     figure = go.Figure(layout={"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}})
@@ -91,4 +91,6 @@ def curves(
         figure.add_scatter(x=x, y=y, mode="lines", name=name)
     for name, x, y in points:
         figure.add_scatter(x=x, y=y, mode="markers", name=name, marker={"size": 8})
+    if all(value == int(value) and value <= 20 for _, x, _ in (*model, *points) for value in x):
+        figure.update_xaxes(dtick=1)
     return figure

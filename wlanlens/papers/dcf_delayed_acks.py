@@ -20,8 +20,15 @@ def dcf_delayed_acks(lab: Lab) -> Result:
         ("clean_rts_link", {"delayed_ack_segments": d, "window_segments": d, "duration_s": 60.0}) for d in EVERY
     ]
     kept = [("delayed_ack_stall", {"delayed_ack_segments": d, "duration_s": 60.0}) for d in (1, 2, 3)]
-    got = [mean(runs) for runs in lab.measure_all(aggregate_mbps, [*wide_case, *narrow_case, *kept], seeds=5)]
-    wide, narrow, stalled = got[:5], got[5:10], got[10:]
+    off = [
+        (
+            "clean_rts_link",
+            {"delayed_ack_segments": 1, "window_segments": 1, "post_backoff": False, "duration_s": 60.0},
+        ),
+        ("clean_rts_link", {"delayed_ack_segments": 2, "rts_threshold_bytes": 3000, "duration_s": 60.0}),
+    ]
+    got = [mean(runs) for runs in lab.measure_all(aggregate_mbps, [*wide_case, *narrow_case, *kept, *off], seeds=5)]
+    wide, narrow, stalled, (unkept, unreserved) = got[:5], got[5:10], got[10:13], got[13:]
     eq13 = [model.wide_window_mbps(d) for d in EVERY]
     eq14 = [model.narrow_window_mbps(d) for d in EVERY]
     rows = [
@@ -95,6 +102,24 @@ def dcf_delayed_acks(lab: Lab) -> Result:
             because="without delayed ACKs the stall is gone",
         )
     )
+    rows += [
+        Row(
+            "W = d = 1 without post-backoff is nearer to eq. 14, Mb/s",
+            f"{eq14[0]:.3f} (eq. 14)",
+            "S",
+            unkept,
+            holds=abs(unkept - eq14[0]) < 0.5 * abs(narrow[0] - eq14[0]),
+            because="equation 14 has no post-backoff: what lies above it is the counter that runs while the peer sends",
+        ),
+        Row(
+            "d=2 without RTS and CTS is faster, Mb/s",
+            "",
+            "S",
+            unreserved,
+            holds=unreserved > 1.2 * wide[1],
+            because="two control frames of 270 us with their spaces",
+        ),
+    ]
     x = [float(d) for d in EVERY]
     figures = (
         (

@@ -34,9 +34,9 @@ function look(layout, box) {
   const base = {
     ...axes, colorway: COLOURS[darkQuery.matches ? 1 : 0], paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", color: ink, size: 12 }, margin: { l: 50, r: 12, t: layout.title?.text ? 44 : 12, b: 40 },
-    title: { font: { size: 14 }, x: 0, xanchor: "left", xref: "paper" },
+    title: { font: { size: 14 }, x: 0, xanchor: "left", xref: "paper", yref: "container", y: 0.98, yanchor: "top", automargin: true },
     hoverlabel: { bgcolor: css.getPropertyValue("--paper").trim(), font: { color: ink } },
-    legend: { orientation: "h", y: -0.22, x: 0, yanchor: "top", font: { size: 11 } },
+    legend: { orientation: "h", y: 1.02, x: 0, yanchor: "bottom", font: { size: 11 } },
     dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
   };
   const over = inked(layout, ink);

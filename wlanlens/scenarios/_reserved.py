@@ -28,11 +28,14 @@ def tcp(*, every: int, window: int, timer_s: float, steps: tuple[tuple[int, int]
     )
 
 
-def cell(stations: int, *, rts_threshold_bytes: int = 0, queue_packets: int = 400) -> tuple[tuple[Node, ...], Cell]:
+def cell(
+    stations: int, *, rts_threshold_bytes: int = 0, queue_packets: int = 400, post_backoff: bool = True
+) -> tuple[tuple[Node, ...], Cell]:
     """An access point, which is the first node and keeps the files, and so many stations; no beacons, as in ns-2."""
     nodes = (Node("access point", queue_packets), *(Node(f"station {n}") for n in range(1, stations + 1)))
     places = tuple(
-        Station(node=n, access_point=n == 0, rts_threshold_bytes=rts_threshold_bytes) for n in range(stations + 1)
+        Station(node=n, access_point=n == 0, rts_threshold_bytes=rts_threshold_bytes, post_backoff=post_backoff)
+        for n in range(stations + 1)
     )
     return nodes, Cell(places, beacons=False)
 

@@ -23,9 +23,10 @@ class CleanRtsLink(Scenario):
     window_segments: int = quantity(20, "The receiver's window, segments of 1000 bytes.", least=1, most=10_000)
     delayed_ack_timer_s: float = quantity(0.1, "The receiver's delayed-ACK timer, s.", least=0.0, most=10.0)
     rts_threshold_bytes: int = quantity(0, "Frames longer than this have RTS and CTS before them.", least=0, most=3000)
+    post_backoff: bool = quantity(True, "A station counts down after a frame, too, with nothing to send.")
 
     def world(self) -> World:
-        nodes, cell = _reserved.cell(1, rts_threshold_bytes=self.rts_threshold_bytes)
+        nodes, cell = _reserved.cell(1, rts_threshold_bytes=self.rts_threshold_bytes, post_backoff=self.post_backoff)
         tcp = _reserved.tcp(
             every=self.delayed_ack_segments, window=self.window_segments, timer_s=self.delayed_ack_timer_s
         )
