@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Tcp:
-    """Both ends of a connection."""
+    """Both ends of a connection. `delayed_ack_steps`: up to segment number n an ACK every so many, (n, so many)."""
 
     mss_bytes: int = 1448
     initial_window_segments: int = 2
@@ -185,6 +185,7 @@ class Tcp:
     limited_transmit: bool = True
     nagle: bool = True
     delayed_ack_segments: int = 2
+    delayed_ack_steps: tuple[tuple[int, int], ...] = ()
     delayed_ack_timer_s: float = 0.04
     quick_acks: int = 16
     rto: str = "linux"
@@ -200,9 +201,27 @@ def bulk() -> dict[str, Any]:
     return {"kind": "bulk"}
 
 
-def file(size_bytes: int) -> dict[str, Any]:
-    """Application: the client sends so much and closes."""
-    return {"kind": "file", "bytes": size_bytes}
+#: Bytes of a transfer: a number, or a draw by `pareto`.
+Size = int | Mapping[str, Any]
+
+
+def file(size_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
+    """Application: the client sends so much and, unless told otherwise, closes."""
+    return {"kind": "file", "bytes": size_bytes, "closes": closes}
+
+
+def request(request_bytes: int, answer_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
+    """Application: the client asks in so many bytes, the server answers with so many: a download."""
+    return {"kind": "request", "request_bytes": request_bytes, "answer_bytes": answer_bytes, "closes": closes}
+
+
+def pareto(mean_bytes: float, shape: float, *, number: int = 0, of: int = 0, unit_bytes: int = 1) -> Size:
+    """A size with a heavy tail, in whole multiples of `unit_bytes`.
+
+    `number` of `of`: one of a set that has exactly the distribution's mean and that the seed only orders; without
+    `of` an independent draw.
+    """
+    return {"mean_bytes": mean_bytes, "shape": shape, "number": number, "of": of, "unit_bytes": unit_bytes}
 
 
 def paced(size_bytes: int, every_s: float) -> dict[str, Any]:
@@ -217,13 +236,18 @@ def udp(rate_bps: float, payload_bytes: int = 1472) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Flow:
-    """Traffic from a client to a server; `tcp` None for UDP."""
+    """Traffic from a client to a server; `tcp` None for UDP.
+
+    `after`: it begins when that earlier flow's transfer is over, and a thinking time of mean `think_s` later.
+    """
 
     client: int
     server: int
     application: Mapping[str, Any] = field(default_factory=bulk)
     start_s: float = 0.0
     tcp: Tcp | None = field(default_factory=Tcp)
+    after: int | None = None
+    think_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -279,9 +303,3 @@ class World:
     def taps(self) -> tuple[str, ...]:
         """The capture points that this world has."""
         return ("sender", "air", "receiver") if self.cell is not None else ("sender", "receiver")
-
-
-__all__ = [
-    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
-    "dual_threshold", "file", "fixed", "multiplicative", "paced", "red", "replace", "tail_drop", "udp",
-]  # fmt: skip

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::application::Application;
 use crate::channel::{BurstConfig, Clock, Fade, PathConfig, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
@@ -169,22 +170,15 @@ pub struct Flow {
     pub client: usize,
     pub server: usize,
     pub start_s: f64,
+    /// Begins when the transfer of this earlier flow is over instead, ...
+    #[serde(default)]
+    pub after: Option<usize>,
+    /// ... and after a time of exponential distribution with this mean.
+    #[serde(default)]
+    pub think_s: f64,
     pub application: Application,
     #[serde(default)]
     pub tcp: Option<Tcp>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
-pub enum Application {
-    /// The client sends until the end.
-    Bulk,
-    /// The client sends so much and closes.
-    File { bytes: u64 },
-    /// The client writes so much at a time, so often.
-    Paced { bytes: u64, every_s: f64 },
-    /// Datagrams of the client.
-    Udp { payload_bytes: u32, rate_bps: f64 },
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -202,6 +196,9 @@ pub struct Tcp {
     pub limited_transmit: bool,
     pub nagle: bool,
     pub delayed_ack_segments: u32,
+    /// Early segments are acknowledged more often: (number of the last one, ACK every so many).
+    #[serde(default)]
+    pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer_s: f64,
     pub quick_acks: u32,
     pub rto: String,
@@ -358,6 +355,7 @@ impl Tcp {
             limited_transmit: self.limited_transmit,
             nagle: self.nagle,
             delayed_ack_segments: self.delayed_ack_segments,
+            delayed_ack_steps: self.delayed_ack_steps.clone(),
             delayed_ack_timer: ns(self.delayed_ack_timer_s),
             quick_acks: self.quick_acks,
             rto: match self.rto.as_str() {

@@ -3,6 +3,7 @@
 //! Deterministic: one random stream a component, ties by order of scheduling, no wall clock. It writes real capture
 //! bytes and the truth beside them, and knows nothing of the decoder.
 
+pub mod application;
 pub mod channel;
 pub mod config;
 pub mod dcf;

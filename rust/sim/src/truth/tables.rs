@@ -126,14 +126,14 @@ impl Truth {
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
-            "What TCP senders did.",
+            "What TCP senders and the applications above them did.",
             vec![
                 ("t_ns", "When.", times(e().map(|r| r.t)), false),
                 ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
                 ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone or recovery_ended.",
+                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, transfer_began or transfer_ended.",
                     Arc::new(names),
                     false,
                 ),

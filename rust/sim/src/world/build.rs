@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 
 use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
+use crate::application::{Application, Strata};
 use crate::channel::Air;
-use crate::config::{self, Application, Fault};
+use crate::config::{self, Fault};
 use crate::dcf::Dcf;
 use crate::engine::Queue;
 use crate::phy::Spaces;
@@ -77,7 +78,8 @@ impl World {
                 config: w.clone(),
             })
             .collect();
-        let mut flows = Vec::new();
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut strata = Strata::default();
         for (i, f) in c.flows.iter().enumerate() {
             let mut rng = Rng::stream(seed, "flow", i as u64);
             let ends = match &f.tcp {
@@ -91,8 +93,23 @@ impl World {
                 },
             };
             let isn = [rng.next_u64() as u32, rng.next_u64() as u32];
-            flows.push(Flow { config: f.clone(), ends, plans: [0; 2], armed: [None; 2], isn, datagrams: 0 });
-            queue.at(config::seconds(f.start_s), Event::Start { flow: i });
+            flows.push(Flow {
+                config: f.clone(),
+                ends,
+                plans: [0; 2],
+                armed: [None; 2],
+                isn,
+                datagrams: 0,
+                bytes: f.application.size().map_or(0, |s| s.bytes(seed, i as u64, &mut strata)),
+                answered: false,
+                ended: false,
+                followers: Vec::new(),
+                rng,
+            });
+            match f.after {
+                None => queue.at(config::seconds(f.start_s), Event::Start { flow: i }),
+                Some(before) => flows[before].followers.push(i),
+            }
         }
         let routes = routes(&c);
         let nodes: Vec<Node> = (0u64..)
@@ -218,11 +235,20 @@ fn check(c: &config::World) -> Result<(), Fault> {
             return Err(format!("{}: drops_s are times of 0 s or more", n.name));
         }
     }
-    for f in &c.flows {
+    for (i, f) in c.flows.iter().enumerate() {
         node(f.client, "a flow's client")?;
         node(f.server, "a flow's server")?;
         if f.client == f.server {
             return Err("a flow needs two different nodes".into());
+        }
+        if !(0.0..=1e6).contains(&f.think_s) {
+            return Err(format!("think_s must be 0 to 1e6, not {}", f.think_s));
+        }
+        if f.after.is_some_and(|a| a >= i || c.flows[a].application.size().is_none()) {
+            return Err(format!("flow {i} comes after an earlier one with an end, not after {:?}", f.after));
+        }
+        if let Some(fault) = f.application.size().and_then(|s| s.fault()) {
+            return Err(fault);
         }
         if let Some(t) = &f.tcp {
             if !(88..=65_000).contains(&t.mss_bytes) {

@@ -1,7 +1,6 @@
-//! Hosts: applications and TCP hand packets down, adapters hand them up, routers forward.
+//! Hosts: TCP hands packets down, adapters hand them up, routers forward.
 
 use super::{Event, Hop, World};
-use crate::config::{self, Application};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::taps;
@@ -9,45 +8,6 @@ use crate::tcp::{Endpoint, Segment};
 use crate::truth::{EventRow, PacketFate};
 
 impl World {
-    pub(super) fn start(&mut self, now: Ns, flow: usize) {
-        if self.flows[flow].ends.is_none() {
-            return self.write(now, flow);
-        }
-        let application = self.flows[flow].config.application.clone();
-        self.with_end(now, flow, 0, |e, out| {
-            e.open(now, out);
-            match application {
-                // More than any run can send.
-                Application::Bulk => e.write(now, 1 << 50, out),
-                Application::File { bytes } => {
-                    e.write(now, bytes, out);
-                    e.close(now, out);
-                }
-                Application::Paced { .. } | Application::Udp { .. } => {}
-            }
-        });
-        if let Application::Paced { .. } = self.flows[flow].config.application {
-            self.write(now, flow);
-        }
-    }
-
-    pub(super) fn write(&mut self, now: Ns, flow: usize) {
-        match self.flows[flow].config.application {
-            Application::Paced { bytes, every_s } => {
-                self.with_end(now, flow, 0, |e, out| e.write(now, bytes, out));
-                self.queue.at(now + config::seconds(every_s), Event::Write { flow });
-            }
-            Application::Udp { payload_bytes, rate_bps } => {
-                let number = self.flows[flow].datagrams;
-                self.flows[flow].datagrams += 1;
-                self.emit(now, flow, 0, Body::Udp { len: payload_bytes, number });
-                let gap = f64::from(payload_bytes) * 8.0 / rate_bps;
-                self.queue.at(now + config::seconds(gap).max(1), Event::Write { flow });
-            }
-            Application::Bulk | Application::File { .. } => {}
-        }
-    }
-
     /// Let one end of a flow do something, send what it made, and set its timer.
     pub(super) fn with_end(
         &mut self,
@@ -127,6 +87,7 @@ impl World {
         if let Body::Tcp(s) = packet.body {
             let end = usize::from(!packet.reverse);
             self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, out));
+            self.progressed(now, packet.flow);
         }
     }
 

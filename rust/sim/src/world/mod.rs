@@ -1,6 +1,7 @@
 //! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
 
 mod air;
+mod applications;
 mod build;
 mod hosts;
 mod taps;
@@ -130,6 +131,15 @@ struct Flow {
     armed: [Option<Ns>; 2],
     isn: [u32; 2],
     datagrams: u64,
+    /// What its transfer carries.
+    bytes: u64,
+    /// The server has had its request.
+    answered: bool,
+    /// All of it has arrived, and its sender knows.
+    ended: bool,
+    /// Flows that begin then.
+    followers: Vec<usize>,
+    rng: Rng,
 }
 
 struct Tap {
