@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 
-use super::{fate, kind, Truth, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
+use super::{damage, fate, kind, Truth, DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
 
 /// Name, one sentence, values, and whether it may be null.
 type Column = (&'static str, &'static str, ArrayRef, bool);
@@ -101,6 +101,10 @@ impl Truth {
         let f = || self.frames.iter().map(|r| &r.frame);
         let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
         let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
+        let damages: Int8Array = f().map(damage).collect();
+        let damages: ArrayRef =
+            Arc::new(DictionaryArray::<Int8Type>::new(damages, Arc::new(StringArray::from(DAMAGES.to_vec()))));
+        let signal = Float64Array::from_iter_values(self.frames.iter().map(|r| f64::from(r.signal_dbm)));
         let rates = Float64Array::from_iter_values(f().map(|f| f64::from(f.rate.kbps) / 1000.0));
         table(
             "truth_frames",
@@ -114,6 +118,8 @@ impl Truth {
                 ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
                 ("rate_mbps", "Data rate.", Arc::new(rates), false),
                 ("fate", "What became of it at its receiver.", words(f().map(|f| fate(f).0), &FRAME_FATES), false),
+                ("damaged_by", "What damaged it; null when nothing did, or a collision.", damages, true),
+                ("signal_dbm", "At the sniffer.", Arc::new(signal), false),
                 ("collided_with", "The other party's place in the cell.", Arc::new(other), true),
                 ("packet", "id of the packet in it.", Arc::new(packet), true),
             ],

@@ -1,7 +1,7 @@
 //! The cell: packets into stations, frames onto the air and into its tap.
 
 use super::taps::{beacon_body, names, roles};
-use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD, NOISE_DBM};
+use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
 use crate::taps::{self, Reception};
@@ -80,7 +80,9 @@ impl World {
 
     pub(super) fn aired(&mut self, frame: &AirFrame) {
         let packet = frame.msdu.and_then(|m| self.slab.get(m.handle as usize).copied().flatten());
-        self.truth.frames.push(FrameRow { frame: *frame, packet: packet.map(|p| p.id) });
+        let signal_dbm = self.air.heard_dbm(frame.from, self.stations[frame.from].config.signal_dbm, frame.start);
+        let row = FrameRow { frame: *frame, packet: packet.map(|p| p.id), signal_dbm: signal_dbm as f32 };
+        self.truth.frames.push(row);
         let Some(tap) = &mut self.air_tap else { return };
         if tap.clock.misses() {
             return;
@@ -94,15 +96,14 @@ impl World {
         } else if beacon {
             beacon_body(frame.start, &mut self.body);
         }
-        let signal = self.stations[frame.from].config.signal_dbm;
         let stamp = tap.clock.stamp(frame.end);
         // The MAC header begins behind the PLCP preamble.
         let plcp = if frame.rate.ofdm() { 20_000 } else { 192_000 };
         let reception = Reception {
             tsf_us: (tap.clock.stamp(frame.start + plcp).max(0) as u64) / 1000,
             channel_mhz: self.channel_mhz,
-            signal_dbm: signal.round() as i8,
-            noise_dbm: NOISE_DBM,
+            signal_dbm: signal_dbm.round() as i8,
+            noise_dbm: self.air.noise_dbm().round() as i8,
             damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
         };
         self.scratch.clear();
