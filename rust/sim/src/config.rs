@@ -371,7 +371,8 @@ impl Tcp {
             rto: match self.rto.as_str() {
                 "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
                 "linux" => RtoFlavour::Linux { floor },
-                "linux22" => RtoFlavour::Linux22,
+                "linux22" => RtoFlavour::Linux22 { keeps_backoff: true },
+                "linux22_reset" => RtoFlavour::Linux22 { keeps_backoff: false },
                 other => return Err(format!("no retransmission timer is called {other:?}")),
             },
             eifel: self.eifel,

@@ -18,11 +18,21 @@ pub enum State {
 /// Something worth a line in the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    Timeout { seq: u64, rto: Ns, backoff: u32 },
+    Timeout {
+        seq: u64,
+        rto: Ns,
+        backoff: u32,
+    },
     TimeoutUndone,
-    RecoveryBegan { seq: u64 },
+    RecoveryBegan {
+        seq: u64,
+    },
     RecoveryUndone,
     RecoveryEnded,
+    /// The receiving half's timer sent an ACK that it had put off.
+    DelayedAck {
+        ack: u64,
+    },
 }
 
 #[derive(Debug)]

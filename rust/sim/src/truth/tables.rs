@@ -101,6 +101,7 @@ impl Truth {
         let f = || self.frames.iter().map(|r| &r.frame);
         let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
         let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
+        let to = Arc::new(f().map(|f| f.to.map(|s| s as u32)).collect::<UInt32Array>());
         let damages: Int8Array = f().map(damage).collect();
         let damages: ArrayRef =
             Arc::new(DictionaryArray::<Int8Type>::new(damages, Arc::new(StringArray::from(DAMAGES.to_vec()))));
@@ -114,6 +115,7 @@ impl Truth {
                 ("t_end_ns", "Last bit.", times(f().map(|f| f.end)), false),
                 ("kind", "What it is.", words(f().map(kind), &FRAME_KINDS), false),
                 ("station", "Its sender's place in the cell.", small(f().map(|f| f.from as u32)), false),
+                ("to", "Its receiver's place; null: all.", to, true),
                 ("seq", "Sequence number of data.", small(f().map(|f| f.seq.into())), false),
                 ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
                 ("rate_mbps", "Data rate.", Arc::new(rates), false),
@@ -131,18 +133,18 @@ impl Truth {
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
-            "What TCP senders did.",
+            "What TCP did.",
             vec![
                 ("t_ns", "When.", times(e().map(|r| r.t)), false),
                 ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
                 ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone or recovery_ended.",
+                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, or delayed_ack: the timer of this end sent an ACK.",
                     Arc::new(names),
                     false,
                 ),
-                ("rel_seq", "The segment that it is about.", whole(e().map(|r| r.seq)), false),
+                ("rel_seq", "The segment that it is about; of a delayed ACK what it acknowledges.", whole(e().map(|r| r.seq)), false),
                 ("rto_ns", "Of a timeout: the timer's length.", times(e().map(|r| r.value_ns)), false),
             ],
         )

@@ -129,8 +129,6 @@ impl World {
             air_tap: tap(&c.taps.air, taps::LINKTYPE_RADIOTAP, "tap_air")?,
             queue,
             truth: Truth::default(),
-            scratch: Vec::new(),
-            body: Vec::new(),
             segments: Vec::new(),
             outs: Vec::new(),
             failed: None,

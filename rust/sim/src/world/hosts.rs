@@ -159,5 +159,6 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
         Event::RecoveryUndone => ("recovery_undone", 0, 0),
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
+        Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
 }

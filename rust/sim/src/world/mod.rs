@@ -56,7 +56,7 @@ enum Event {
     WireArrives {
         wire: usize,
         way: usize,
-        packet: Packet,
+        handle: u64,
     },
     /// A host's adapter hands on what it kept.
     Release {
@@ -141,14 +141,12 @@ pub struct World {
     channel_mhz: u16,
     wires: Vec<Wire>,
     flows: Vec<Flow>,
-    /// Packets in the hands of stations.
+    /// Packets in the hands of stations and on lines, by handle: events stay small.
     slab: Vec<Option<Packet>>,
     free: Vec<usize>,
     taps: [Option<Tap>; 2],
     air_tap: Option<Tap>,
     pub truth: Truth,
-    scratch: Vec<u8>,
-    body: Vec<u8>,
     segments: Vec<Segment>,
     outs: Vec<Out>,
     failed: Option<io::Error>,
@@ -168,6 +166,27 @@ impl World {
             }
         }
         Ok(until < self.end && self.queue.peek().is_some())
+    }
+
+    /// Keep a packet under a handle.
+    fn keep(&mut self, packet: Packet) -> u64 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slab[slot] = Some(packet);
+                slot as u64
+            }
+            None => {
+                self.slab.push(Some(packet));
+                self.slab.len() as u64 - 1
+            }
+        }
+    }
+
+    /// The packet under a handle, which is free again.
+    fn release(&mut self, handle: u64) -> Option<Packet> {
+        let packet = self.slab.get_mut(handle as usize)?.take()?;
+        self.free.push(handle as usize);
+        Some(packet)
     }
 
     /// The captures are whole.
@@ -203,10 +222,12 @@ impl World {
                 }
             }
             Event::WireSent { wire, way } => self.wire_sent(now, wire, way),
-            Event::WireArrives { wire, way, packet } => {
+            Event::WireArrives { wire, way, handle } => {
                 let w = &self.wires[wire].config;
                 let node = if way == 0 { w.b } else { w.a };
-                self.arrived(now, node, packet);
+                if let Some(packet) = self.release(handle) {
+                    self.arrived(now, node, packet);
+                }
             }
             Event::Release { node } => {
                 while let Some(packet) = self.nodes[node].held.pop_front() {

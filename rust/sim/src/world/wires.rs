@@ -38,7 +38,8 @@ impl World {
                 if let (1, Some(hold)) = (way, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
                     at = hold.1;
                 }
-                self.queue.at(at, Event::WireArrives { wire, way, packet });
+                let handle = self.keep(packet);
+                self.queue.at(at, Event::WireArrives { wire, way, handle });
             }
         }
         self.wire_next(now, wire, way);
