@@ -23,7 +23,7 @@ class Weak(Scenario):
         0.025, "Share of bad frames beside the noise, the MAC's ACKs included.", least=0.0, most=1.0
     )
     snr_db: float = quantity(
-        3.0, "Signal to noise in 22 MHz: 2 Mb/s needs 2 dB, 5.5 Mb/s 5.5 and 11 Mb/s 8.5.", least=-20.0, most=60.0
+        2.5, "Signal to noise in 22 MHz: 2 Mb/s needs 2 dB, 5.5 Mb/s 5.5 and 11 Mb/s 8.5.", least=-20.0, most=60.0
     )
 
     def rate_control(self) -> dict[str, Any]:

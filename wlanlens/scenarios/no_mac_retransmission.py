@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World, bulk, udp
+from wlanlens.scenarios._weak import LINUX24
+from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
 
 
 @scenario("no_mac_retransmission")
@@ -17,29 +18,23 @@ class NoMacRetransmission(Scenario):
 
     ends: str = quantity("station", "Who does not.", among=("none", "station", "both"))
     datagrams: bool = quantity(False, "UDP instead of TCP.")
-    frame_error_rate: float = quantity(0.0035, "Share of bad frames, the MAC's ACKs included.", least=0.0, most=0.5)
+    snr_db: float = quantity(
+        9.5, "Signal to noise in 22 MHz: 0.7 % of full frames at 11 Mb/s fail at 9.5 dB.", least=-20.0, most=90.0
+    )
     receive_window_bytes: int = quantity(16_384, "The receiver's buffer.", least=1448, most=1 << 30)
     sack: bool = quantity(True, "Selective acknowledgments.")
-    rto_min_s: float = quantity(0.2, "Least retransmission timeout, s.", least=0.01, most=10.0)
 
     def world(self) -> World:
         station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7)
         access_point = Station(node=1, access_point=True, short_retry_limit=1 if self.ends == "both" else 7)
-        error = self.frame_error_rate
-        tcp = Tcp(
-            receive_window_bytes=self.receive_window_bytes,
-            sack=self.sack,
-            rto_min_s=self.rto_min_s,
-            limited_transmit=False,
-            quick_acks=0,
-        )
+        tcp = replace(LINUX24, receive_window_bytes=self.receive_window_bytes, sack=self.sack)
         flow = Flow(0, 2, udp(8e6), tcp=None) if self.datagrams else Flow(0, 2, bulk(), tcp=tcp)
         return World(
             nodes=(Node("station"), Node("access_point"), Node("host")),
             cell=Cell(
                 (station, access_point),
                 beacons=False,
-                paths=(RadioPath(0, 1, frame_error_rate=error), RadioPath(1, 0, frame_error_rate=error)),
+                paths=(RadioPath(0, 1, snr_db=self.snr_db), RadioPath(1, 0, snr_db=self.snr_db)),
             ),
             wires=(Wire(1, 2),),
             flows=(flow,),
