@@ -86,7 +86,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Station:
-    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing."""
+    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing.
+
+    `signal_dbm` is what the sniffer hears where the cell has no `path_loss`; with it the places say. `fades_s`: (from, for,
+    depth in dB, again after or 0) all that it sends and receives fades, at the sniffer too.
+    """
 
     node: int
     access_point: bool = False
@@ -102,6 +106,9 @@ class Station:
     rate_control: Mapping[str, Any] = field(default_factory=lambda: fixed(11.0))
     stalls_s: tuple[tuple[float, float, float], ...] = ()
     signal_dbm: float = -45.0
+    at_m: tuple[float, float] = (0.0, 0.0)
+    walks_m_per_s: tuple[float, float] = (0.0, 0.0)
+    fades_s: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,8 +143,21 @@ class RadioPath:
 
 
 @dataclass(frozen=True)
+class PathLoss:
+    """What distance takes from a signal: so much over the first metre, then 10 `exponent` dB for ten times the way."""
+
+    sent_dbm: float = 15.0
+    first_metre_db: float = 40.0
+    exponent: float = 3.5
+
+
+@dataclass(frozen=True)
 class Cell:
-    """Stations that share a channel."""
+    """Stations that share a channel.
+
+    `multipath`: fading by many waves, as (Doppler frequency in Hz, power of the direct wave over that of the others);
+    0 of the latter makes Rayleigh's.
+    """
 
     stations: tuple[Station, ...]
     ad_hoc: bool = False
@@ -145,6 +165,10 @@ class Cell:
     channel_mhz: int = 2412
     bursts: tuple[Bursts, ...] = ()
     paths: tuple[RadioPath, ...] = ()
+    path_loss: PathLoss | None = None
+    multipath: tuple[float, float] | None = None
+    noise_dbm: float = -95.0
+    sniffer_m: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)

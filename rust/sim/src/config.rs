@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::application::Application;
-use crate::channel::{BurstConfig, Clock, Fade, PathConfig, Script};
+use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
 use crate::phy::{Preamble, Rate};
@@ -67,6 +67,29 @@ pub struct Cell {
     pub bursts: Vec<Bursts>,
     #[serde(default)]
     pub paths: Vec<Path>,
+    /// What distance takes; null: nothing.
+    #[serde(default)]
+    pub path_loss: Option<PathLoss>,
+    /// Fading by many waves: Doppler frequency (Hz), and power of the direct wave over that of the others; null: none.
+    #[serde(default)]
+    pub multipath: Option<(f64, f64)>,
+    #[serde(default = "noise_dbm")]
+    pub noise_dbm: f64,
+    #[serde(default)]
+    pub sniffer_m: (f64, f64),
+}
+
+/// Of a receiver 22 MHz wide with a noise figure of 6 dB.
+fn noise_dbm() -> f64 {
+    -95.0
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathLoss {
+    pub sent_dbm: f64,
+    pub first_metre_db: f64,
+    pub exponent: f64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -87,8 +110,15 @@ pub struct Station {
     /// It sends nothing: from (s), for (s), again after (s; 0: once).
     #[serde(default)]
     pub stalls_s: Vec<(f64, f64, f64)>,
-    /// At the sniffer.
+    /// At the sniffer, where distances do not say.
     pub signal_dbm: f64,
+    #[serde(default)]
+    pub at_m: (f64, f64),
+    #[serde(default)]
+    pub walks_m_per_s: (f64, f64),
+    /// All that it sends and receives fades: from (s), for (s), depth (dB), again after (s; 0: once).
+    #[serde(default)]
+    pub fades_s: Vec<(f64, f64, f64, f64)>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -318,18 +348,41 @@ impl Bursts {
 
 impl Path {
     pub fn build(&self) -> PathConfig {
-        let fades = self.fades_s.iter().map(|(start, lasts, depth_db, every)| Fade {
-            start: ns(*start),
-            end: ns(start + lasts),
-            depth_db: *depth_db,
-            every: ns(*every),
-        });
         let spans = self.blackouts_s.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect();
         PathConfig {
             snr_db: self.snr_db,
             frame_error_rate: self.frame_error_rate,
-            fades: fades.collect(),
+            fades: fades(&self.fades_s),
             script: Script { frames: self.lose_frames.clone(), spans },
+        }
+    }
+}
+
+fn fades(list: &[(f64, f64, f64, f64)]) -> Vec<Fade> {
+    let fade = |&(start, lasts, depth_db, every): &(f64, f64, f64, f64)| Fade {
+        start: ns(start),
+        end: ns(start + lasts),
+        depth_db,
+        every: ns(every),
+    };
+    list.iter().map(fade).collect()
+}
+
+impl Cell {
+    pub fn floor(&self) -> Floor {
+        let path_loss = self.path_loss.map(|p| channel::PathLoss {
+            sent_dbm: p.sent_dbm,
+            first_metre_db: p.first_metre_db,
+            exponent: p.exponent,
+        });
+        let stations = self.stations.iter().map(|s| Place { at_m: s.at_m, walks_m_per_s: s.walks_m_per_s });
+        let sniffer = Place { at_m: self.sniffer_m, walks_m_per_s: (0.0, 0.0) };
+        Floor {
+            path_loss,
+            multipath: self.multipath,
+            noise_dbm: self.noise_dbm,
+            places: stations.chain([sniffer]).collect(),
+            fades: self.stations.iter().map(|s| fades(&s.fades_s)).collect(),
         }
     }
 }
@@ -362,7 +415,8 @@ impl Tcp {
                 "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
                 "linux" => RtoFlavour::Linux { floor, tick: ns(self.rto_tick_s) },
                 "linux24" => RtoFlavour::Linux24,
-                "linux22" => RtoFlavour::Linux22,
+                "linux22" => RtoFlavour::Linux22 { keeps_backoff: true },
+                "linux22_reset" => RtoFlavour::Linux22 { keeps_backoff: false },
                 other => return Err(format!("no retransmission timer is called {other:?}")),
             },
             eifel: self.eifel,

@@ -4,7 +4,7 @@ mod tables;
 
 use std::sync::Arc;
 
-use crate::dcf::{AirFrame, Fate, FrameKind};
+use crate::dcf::{AirFrame, Damage, Fate, FrameKind};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::router::Note;
@@ -36,6 +36,7 @@ pub const PACKET_FATES: [&str; 9] =
     ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire", "early_drop", "router"];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
+pub const DAMAGES: [&str; 5] = ["noise", "fade", "independent", "burst", "script"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
 
 /// One packet.
@@ -64,6 +65,8 @@ pub struct PacketRow {
 pub struct FrameRow {
     pub frame: AirFrame,
     pub packet: Option<u64>,
+    /// How loud the sniffer heard it.
+    pub signal_dbm: f32,
 }
 
 /// What a TCP sender or an adapter did.
@@ -161,6 +164,20 @@ pub fn fate(f: &AirFrame) -> (i8, Option<usize>) {
     match f.fate {
         Fate::Received => (0, None),
         Fate::Collision(with) => (1, Some(with)),
-        Fate::Damaged => (2, None),
+        Fate::Damaged(_) => (2, None),
+    }
+}
+
+/// Code in `DAMAGES` of what damaged a frame.
+pub fn damage(f: &AirFrame) -> Option<i8> {
+    match f.fate {
+        Fate::Damaged(by) => Some(match by {
+            Damage::Noise => 0,
+            Damage::Fade => 1,
+            Damage::Independent => 2,
+            Damage::Burst => 3,
+            Damage::Script => 4,
+        }),
+        _ => None,
     }
 }

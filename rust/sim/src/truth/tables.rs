@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 
-use super::{fate, kind, Truth, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
+use super::{damage, fate, kind, Truth, DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
 
 /// Name, one sentence, values, and whether it may be null.
 type Column = (&'static str, &'static str, ArrayRef, bool);
@@ -102,6 +102,11 @@ impl Truth {
         let f = || self.frames.iter().map(|r| &r.frame);
         let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
         let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
+        let to = Arc::new(f().map(|f| f.to.map(|s| s as u32)).collect::<UInt32Array>());
+        let damages: Int8Array = f().map(damage).collect();
+        let damages: ArrayRef =
+            Arc::new(DictionaryArray::<Int8Type>::new(damages, Arc::new(StringArray::from(DAMAGES.to_vec()))));
+        let signal = Float64Array::from_iter_values(self.frames.iter().map(|r| f64::from(r.signal_dbm)));
         let rates = Float64Array::from_iter_values(f().map(|f| f64::from(f.rate.kbps) / 1000.0));
         table(
             "truth_frames",
@@ -111,10 +116,13 @@ impl Truth {
                 ("t_end_ns", "Last bit.", times(f().map(|f| f.end)), false),
                 ("kind", "What it is.", words(f().map(kind), &FRAME_KINDS), false),
                 ("station", "Its sender's place in the cell.", small(f().map(|f| f.from as u32)), false),
+                ("to", "Its receiver's place; null: all.", to, true),
                 ("seq", "Sequence number of data.", small(f().map(|f| f.seq.into())), false),
                 ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
                 ("rate_mbps", "Data rate.", Arc::new(rates), false),
                 ("fate", "What became of it at its receiver.", words(f().map(|f| fate(f).0), &FRAME_FATES), false),
+                ("damaged_by", "What damaged it; null when nothing did, or a collision.", damages, true),
+                ("signal_dbm", "At the sniffer.", Arc::new(signal), false),
                 ("collided_with", "The other party's place in the cell.", Arc::new(other), true),
                 ("packet", "id of the packet in it.", Arc::new(packet), true),
             ],
@@ -126,18 +134,18 @@ impl Truth {
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
-            "What TCP senders and the applications above them did.",
+            "What TCP senders, receivers and the applications above them did.",
             vec![
                 ("t_ns", "When.", times(e().map(|r| r.t)), false),
                 ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
                 ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, transfer_began or transfer_ended.",
+                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, transfer_began, transfer_ended, or delayed_ack: the timer of this end sent an ACK.",
                     Arc::new(names),
                     false,
                 ),
-                ("rel_seq", "The segment that it is about.", whole(e().map(|r| r.seq)), false),
+                ("rel_seq", "The segment that it is about; of a delayed ACK what it acknowledges.", whole(e().map(|r| r.seq)), false),
                 ("rto_ns", "Of a timeout: the timer's length.", times(e().map(|r| r.value_ns)), false),
             ],
         )

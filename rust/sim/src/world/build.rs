@@ -28,7 +28,10 @@ impl World {
     pub(super) fn build(c: config::World) -> io::Result<Result<Self, Fault>> {
         let seed = c.seed;
         let mut dcf = Dcf::new(Spaces::DSSS);
-        let mut air = Air::new(Rng::stream(seed, "channel", 0));
+        let floor = c.cell.as_ref().map(config::Cell::floor).unwrap_or_default();
+        let count = c.cell.as_ref().map_or(0, |cell| cell.stations.len());
+        let fading = |link| Rng::stream(seed, "fading", link);
+        let mut air = Air::new(count, floor, Rng::stream(seed, "channel", 0), fading);
         let mut stations = Vec::new();
         let (mut ad_hoc, mut channel_mhz) = (false, 2412);
         let mut queue = Queue::default();
@@ -297,6 +300,11 @@ fn check(c: &config::World) -> Result<(), Fault> {
             if s.cw_min > s.cw_max || s.queue_frames == 0 || !above(s.control_rate_mbps, 0.0) {
                 return Err("a station needs cw_min <= cw_max, queue_frames >= 1 and control_rate_mbps > 0".into());
             }
+        }
+        let direct = cell.multipath.unwrap_or_default();
+        let loss = cell.path_loss.map_or(0.0, |p| p.exponent);
+        if !(0.0..=1e6).contains(&direct.0) || !(0.0..=1e6).contains(&direct.1) || !(0.0..=20.0).contains(&loss) {
+            return Err("multipath needs two numbers of 0 to 1e6, path_loss an exponent of 0 to 20".into());
         }
         for p in &cell.paths {
             if p.from >= cell.stations.len() || p.to >= cell.stations.len() {

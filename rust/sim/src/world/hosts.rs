@@ -142,5 +142,6 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
         Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
         Event::WindowProbe { wait } => ("window_probe", 0, wait),
+        Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
 }

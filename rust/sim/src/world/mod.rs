@@ -28,7 +28,6 @@ const BEACON_INTERVAL: Ns = 100 * 1_024_000;
 const BEACON_BYTES: u32 = 24 + 12 + 60 + 4;
 /// Handles of beacons: no packet has this number.
 const BEACON: u64 = u64::MAX;
-const NOISE_DBM: i8 = -95;
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
