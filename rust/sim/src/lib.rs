@@ -14,4 +14,5 @@ pub mod rng;
 pub mod taps;
 pub mod tcp;
 pub mod truth;
+pub mod usb_host;
 pub mod world;
