@@ -37,17 +37,46 @@ def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_af
 
 
 @dataclass(frozen=True)
+class Holds:
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two."""
+
+    mean_gap_s: float = 3.0
+    shortest_s: float = 0.3
+    longest_s: float = 0.6
+
+
+@dataclass(frozen=True)
 class Node:
-    """A host, an access point or a router; `holds_s`: (from, for) its adapter keeps what it receives."""
+    """A host, an access point or a router; `holds_s`: (from, for) its adapter keeps what it receives; `holds`: at random."""
 
     name: str
     queue_packets: int = 100
     holds_s: tuple[tuple[float, float], ...] = ()
+    holds: Holds | None = None
+
+
+@dataclass(frozen=True)
+class Usb:
+    """A USB adapter and the UHCI bus before it; the defaults are Linux 2.4's (rust/sim/src/usb_host.rs).
+
+    `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
+    `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
+    a transfer's second transaction.
+    """
+
+    depth_first: bool = False
+    reclamation: bool = True
+    urbs_out: int = 1
+    urbs_in: int = 1
+    buffer_frames: int = 8
+    receive_buffer_frames: int = 64
+    descriptor_s: float = 100e-6
+    interrupt_s: float = 20e-6
 
 
 @dataclass(frozen=True)
 class Station:
-    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing."""
+    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing; `usb`: how it is attached."""
 
     node: int
     access_point: bool = False
@@ -63,6 +92,7 @@ class Station:
     rate_control: Mapping[str, Any] = field(default_factory=lambda: fixed(11.0))
     stalls_s: tuple[tuple[float, float, float], ...] = ()
     signal_dbm: float = -45.0
+    usb: Usb | None = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +239,7 @@ class World:
         cell = asdict(self.cell) if self.cell is not None else None
         if cell is not None:
             cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
-        nodes = {"sender": self.sender, "receiver": self.receiver}
+        nodes = {"sender": self.sender, "receiver": self.receiver, "usb": self.usb_node}
         taps = {
             name: {
                 "path": str(path),
@@ -233,10 +263,19 @@ class World:
     @property
     def taps(self) -> tuple[str, ...]:
         """The capture points that this world has."""
-        return ("sender", "air", "receiver") if self.cell is not None else ("sender", "receiver")
+        usb = ("usb",) if self.usb_node is not None else ()
+        air = ("air",) if self.cell is not None else ()
+        return ("sender", *usb, *air, "receiver")
+
+    @property
+    def usb_node(self) -> int | None:
+        """The node whose bus is captured: the sender's if it has a USB adapter, or the first that has one."""
+        stations = self.cell.stations if self.cell is not None else ()
+        nodes = [s.node for s in stations if s.usb is not None]
+        return self.sender if self.sender in nodes else min(nodes, default=None)
 
 
 __all__ = [
-    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
-    "file", "fixed", "multiplicative", "paced", "replace", "udp",
+    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Holds", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Usb", "Wire", "World",
+    "automatic", "bulk", "file", "fixed", "multiplicative", "paced", "replace", "udp",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ use crate::dcf::{AirFrame, Fate, FrameKind};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::tcp::Trigger;
+use crate::usb_host::Times;
 
 /// Where a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +24,12 @@ pub enum PacketFate {
     WireQueue = 5,
     /// Lost on a line.
     Wire = 6,
+    /// No room for a received frame in a USB adapter.
+    AdapterQueue = 7,
 }
 
-pub const PACKET_FATES: [&str; 7] =
-    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire"];
+pub const PACKET_FATES: [&str; 8] =
+    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire", "adapter_queue"];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
@@ -68,6 +71,23 @@ pub struct EventRow {
     pub what: &'static str,
     pub seq: u64,
     pub value_ns: Ns,
+    /// Of a hold: packets kept.
+    pub packets: u32,
+}
+
+/// One transfer of a USB adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct UrbRow {
+    pub node: u32,
+    pub into_host: bool,
+    /// id of the packet in it.
+    pub packet: u64,
+    pub bytes: u32,
+    pub submitted: Ns,
+    pub times: Times,
+    pub completed: Ns,
+    /// Packets that the adapter still had for the air when it had this one whole.
+    pub found: u32,
 }
 
 /// All of it.
@@ -77,6 +97,7 @@ pub struct Truth {
     pub packets: Vec<PacketRow>,
     pub frames: Vec<FrameRow>,
     pub events: Vec<EventRow>,
+    pub urbs: Vec<UrbRow>,
 }
 
 impl Truth {

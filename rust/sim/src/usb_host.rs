@@ -150,9 +150,15 @@ impl UsbHost {
         self.posted.push_back(from);
     }
 
-    /// The adapter has a frame for the host.
+    /// The adapter has a frame for the host. A short transaction ends the transfer, an empty one if need be.
     pub fn receive(&mut self, now: Ns, bytes: u32) {
-        self.received.push_back(Waiting { transactions: transactions(bytes), from: now });
+        self.received.push_back(Waiting { transactions: bytes / TRANSACTION_BYTES + 1, from: now });
+    }
+
+    /// Received frames that are not on the bus yet.
+    pub fn kept(&self) -> usize {
+        let c = &self.walk.cursors[List::In as usize];
+        self.received.len() - c.done - usize::from(c.moved > 0)
     }
 
     /// The adapter is done with a packet: room for another.
@@ -280,13 +286,17 @@ impl UsbHost {
                 return true;
             }
             let soonest = LISTS.into_iter().filter_map(can).min().unwrap_or(Ns::MAX).min(until);
+            if soonest == Ns::MAX {
+                // Without an end there is nothing to walk to.
+                return false;
+            }
             if self.config.reclamation {
                 let other = w.list ^ 1;
                 if can(LISTS[other]).is_some_and(|t| t <= w.at) {
                     w.list = other;
                     return true;
                 }
-                w.at = if soonest < Ns::MAX { self.slot_from(soonest) } else { Ns::MAX };
+                w.at = self.slot_from(soonest);
             } else if w.list + 1 < LISTS.len() {
                 w.list += 1;
             } else {

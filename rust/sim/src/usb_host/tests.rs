@@ -162,3 +162,16 @@ fn lists_do_not_wait_for_each_other_breadth_first() {
         .collect();
     assert_eq!(ends, [25, 25]);
 }
+
+#[test]
+fn an_idle_bus_asks_for_nothing() {
+    for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut host = UsbHost::new(config(depth_first, reclamation));
+        host.post(0);
+        assert_eq!(host.next(), None);
+        // Whatever time has passed, the next submission is served in its frame or the next.
+        host.advance(3600 * S, &mut Vec::new());
+        host.submit(3600 * S, 64);
+        assert!(host.next().is_some_and(|t| t < 3600 * S + 2 * MS));
+    }
+}
