@@ -169,7 +169,7 @@ class Run:
     scenario : Scenario
     seed : int
     captures : dict
-        Path of the capture at each point: sender, air, receiver.
+        Path of the capture at each point: sender, usb, air, receiver.
     truth : list of Finding
         What must be found.
     facts : Truth
@@ -228,9 +228,7 @@ def simulate(
         for path in captures.values():
             path.with_suffix(".pcap.partial").unlink(missing_ok=True)
         raise
-    facts = Truth(
-        tables["truth_packets"], tables["truth_frames"], tables["truth_events"], tables["truth_queues"], world
-    )
+    facts = Truth(**{name.removeprefix("truth_"): table for name, table in tables.items()}, world=world)
     done = Run(made, int(seed), captures, made.truth(facts), facts)
     if folder is not None:
         _write(folder, done, tables)

@@ -70,10 +70,19 @@ def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Holds:
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two."""
+
+    mean_gap_s: float = 3.0
+    shortest_s: float = 0.3
+    longest_s: float = 0.6
+
+
+@dataclass(frozen=True)
 class Node:
     """A host, an access point or a router.
 
-    `holds_s`: (from, for) its adapter keeps what it receives. `drops_s`: (from, again after or 0, packets) it loses the
+    `holds_s`: (from, for) its adapter keeps what it receives, `holds` at random. `drops_s`: (from, again after or 0, packets) it loses the
     next packets with data that it should forward.
     """
 
@@ -82,6 +91,26 @@ class Node:
     discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     holds_s: tuple[tuple[float, float], ...] = ()
     drops_s: tuple[tuple[float, float, int], ...] = ()
+    holds: Holds | None = None
+
+
+@dataclass(frozen=True)
+class Usb:
+    """A USB adapter and the UHCI bus before it; the defaults are Linux 2.4's (rust/sim/src/usb_host.rs).
+
+    `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
+    `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
+    a transfer's second transaction.
+    """
+
+    depth_first: bool = False
+    reclamation: bool = True
+    urbs_out: int = 1
+    urbs_in: int = 1
+    buffer_frames: int = 8
+    receive_buffer_frames: int = 64
+    descriptor_s: float = 100e-6
+    interrupt_s: float = 20e-6
 
 
 @dataclass(frozen=True)
@@ -89,7 +118,7 @@ class Station:
     """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing.
 
     `signal_dbm` is what the sniffer hears where the cell has no `path_loss`; with it the places say. `fades_s`: (from, for,
-    depth in dB, again after or 0) all that it sends and receives fades, at the sniffer too.
+    depth in dB, again after or 0) all that it sends and receives fades, at the sniffer too. `usb`: how it is attached.
     """
 
     node: int
@@ -109,6 +138,7 @@ class Station:
     at_m: tuple[float, float] = (0.0, 0.0)
     walks_m_per_s: tuple[float, float] = (0.0, 0.0)
     fades_s: tuple[tuple[float, float, float, float], ...] = ()
+    usb: Usb | None = None
 
 
 @dataclass(frozen=True)
@@ -302,7 +332,7 @@ class World:
         cell = asdict(self.cell) if self.cell is not None else None
         if cell is not None:
             cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
-        nodes = {"sender": self.sender, "receiver": self.receiver}
+        nodes = {"sender": self.sender, "receiver": self.receiver, "usb": self.usb_node}
         taps = {
             name: {
                 "path": str(path),
@@ -326,4 +356,13 @@ class World:
     @property
     def taps(self) -> tuple[str, ...]:
         """The capture points that this world has."""
-        return ("sender", "air", "receiver") if self.cell is not None else ("sender", "receiver")
+        usb = ("usb",) if self.usb_node is not None else ()
+        air = ("air",) if self.cell is not None else ()
+        return ("sender", *usb, *air, "receiver")
+
+    @property
+    def usb_node(self) -> int | None:
+        """The node whose bus is captured: the sender's if it has a USB adapter, or the first that has one."""
+        stations = self.cell.stations if self.cell is not None else ()
+        nodes = [s.node for s in stations if s.usb is not None]
+        return self.sender if self.sender in nodes else min(nodes, default=None)

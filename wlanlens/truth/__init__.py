@@ -24,8 +24,8 @@ class Truth:
 
     Attributes
     ----------
-    packets, frames, events, queues : pyarrow.Table
-        `truth_packets`, `truth_frames`, `truth_events`, `truth_queues`; every column is documented in its field's metadata.
+    packets, frames, events, queues, urbs : pyarrow.Table
+        `truth_packets`, `truth_frames` ...; every column is documented in its field's metadata.
     world : World
         What was simulated.
     """
@@ -34,6 +34,7 @@ class Truth:
     frames: pa.Table
     events: pa.Table
     queues: pa.Table
+    urbs: pa.Table
     world: World
 
     def subject(self, flow: int, direction: str) -> str:

@@ -12,6 +12,7 @@ use crate::rng::Rng;
 use crate::router::Discipline;
 use crate::taps::TapConfig;
 use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig};
+use crate::usb_host::UsbConfig;
 
 /// What makes a description impossible, in words.
 pub type Fault = String;
@@ -52,6 +53,41 @@ pub struct Node {
     /// It loses so many packets with data that it should forward: the next from (s) on, again after (s; 0: once).
     #[serde(default)]
     pub drops_s: Vec<(f64, f64, u32)>,
+    /// It does so at random as well.
+    #[serde(default)]
+    pub holds: Option<Holds>,
+}
+
+/// Now and then an adapter keeps what it receives.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holds {
+    /// Mean time from a hold's end to the next one's begin; exponential.
+    pub mean_gap_s: f64,
+    /// Each lasts from one to the other, all alike.
+    pub shortest_s: f64,
+    pub longest_s: f64,
+}
+
+/// A USB adapter and its bus, between a host and the air.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usb {
+    /// The controller stays with a list; otherwise it takes one transaction of each (breadth first).
+    pub depth_first: bool,
+    /// Full-speed bandwidth reclamation.
+    pub reclamation: bool,
+    /// Transfers that the driver keeps outstanding: 1 is queueless.
+    pub urbs_out: u32,
+    pub urbs_in: u32,
+    /// Packets that the adapter can keep for the air.
+    pub buffer_frames: u32,
+    /// Received frames that it can keep for the host.
+    pub receive_buffer_frames: u32,
+    /// It refuses a transfer's second transaction for so long.
+    pub descriptor_s: f64,
+    /// From a frame's end to the driver.
+    pub interrupt_s: f64,
 }
 
 /// The stations that share a channel.
@@ -119,6 +155,8 @@ pub struct Station {
     /// All that it sends and receives fades: from (s), for (s), depth (dB), again after (s; 0: once).
     #[serde(default)]
     pub fades_s: Vec<(f64, f64, f64, f64)>,
+    #[serde(default)]
+    pub usb: Option<Usb>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -279,6 +317,8 @@ pub struct Taps {
     pub sender: Option<Tap>,
     pub receiver: Option<Tap>,
     pub air: Option<Tap>,
+    /// Node, which must have a USB adapter.
+    pub usb: Option<Tap>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -323,6 +363,20 @@ impl Station {
             control_rate: rate(self.control_rate_mbps),
             queue_frames: self.queue_frames,
             post_backoff: self.post_backoff,
+        }
+    }
+}
+
+impl Usb {
+    pub fn build(&self, mut rng: Rng) -> UsbConfig {
+        UsbConfig {
+            depth_first: self.depth_first,
+            reclamation: self.reclamation,
+            // The bus began to count its frames long before.
+            phase: Ns::from(rng.below(1_000_000)),
+            interrupt: ns(self.interrupt_s),
+            descriptor: ns(self.descriptor_s),
+            buffer_frames: self.buffer_frames,
         }
     }
 }

@@ -16,4 +16,5 @@ pub mod router;
 pub mod taps;
 pub mod tcp;
 pub mod truth;
+pub mod usb_host;
 pub mod world;

@@ -9,6 +9,7 @@ use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::router::Note;
 use crate::tcp::Trigger;
+use crate::usb_host::Times;
 
 /// Where a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +31,22 @@ pub enum PacketFate {
     EarlyDrop = 7,
     /// Lost by the node that should have forwarded it.
     Router = 8,
+    /// No room for a received frame in a USB adapter.
+    AdapterQueue = 9,
 }
 
-pub const PACKET_FATES: [&str; 9] =
-    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire", "early_drop", "router"];
+pub const PACKET_FATES: [&str; 10] = [
+    "under_way",
+    "delivered",
+    "device_queue",
+    "mac_queue",
+    "air",
+    "wire_queue",
+    "wire",
+    "early_drop",
+    "router",
+    "adapter_queue",
+];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const DAMAGES: [&str; 5] = ["noise", "fade", "independent", "burst", "script"];
@@ -78,6 +91,23 @@ pub struct EventRow {
     pub what: &'static str,
     pub seq: u64,
     pub value_ns: Ns,
+    /// Of a hold: packets kept.
+    pub packets: u32,
+}
+
+/// One transfer of a USB adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct UrbRow {
+    pub node: u32,
+    pub into_host: bool,
+    /// id of the packet in it.
+    pub packet: u64,
+    pub bytes: u32,
+    pub submitted: Ns,
+    pub times: Times,
+    pub completed: Ns,
+    /// Packets that the adapter still had for the air when it had this one whole.
+    pub found: u32,
 }
 
 /// What a queue was like.
@@ -95,6 +125,7 @@ pub struct Truth {
     pub frames: Vec<FrameRow>,
     pub events: Vec<EventRow>,
     pub queues: Vec<QueueRow>,
+    pub urbs: Vec<UrbRow>,
 }
 
 impl Truth {

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::io;
 
+use super::taps::mac;
+use super::usb::Adapter;
 use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
 use crate::application::{Application, Strata};
 use crate::channel::Air;
-use crate::config::{self, Fault};
+use crate::config::{self, Fault, Holds};
 use crate::dcf::Dcf;
 use crate::engine::Queue;
 use crate::phy::Spaces;
@@ -15,6 +17,7 @@ use crate::router::{Buffer, Discipline, Outlet};
 use crate::taps::{self, PcapFile, TapClock};
 use crate::tcp::{Endpoint, Role};
 use crate::truth::Truth;
+use crate::usb_host::UsbHost;
 
 impl World {
     /// Build a world. A description that contradicts itself is a fault in words; a file that cannot be made an error.
@@ -32,7 +35,7 @@ impl World {
         let count = c.cell.as_ref().map_or(0, |cell| cell.stations.len());
         let fading = |link| Rng::stream(seed, "fading", link);
         let mut air = Air::new(count, floor, Rng::stream(seed, "channel", 0), fading);
-        let mut stations = Vec::new();
+        let (mut stations, mut adapters) = (Vec::new(), Vec::new());
         let (mut ad_hoc, mut channel_mhz) = (false, 2412);
         let mut queue = Queue::default();
         if let Some(cell) = &c.cell {
@@ -40,12 +43,19 @@ impl World {
             for (i, s) in cell.stations.iter().enumerate() {
                 let rates = s.rate_control.build(Rng::stream(seed, "rate", i as u64));
                 dcf.join(s.mac(), rates, Rng::stream(seed, "dcf", i as u64));
+                let adapter = s.usb.as_ref().map(|usb| {
+                    let host = UsbHost::new(usb.build(Rng::stream(seed, "usb", i as u64)));
+                    let access_point = cell.stations.iter().find(|s| s.access_point).unwrap_or(&cell.stations[0]);
+                    adapters.push(Adapter::new(i, s.node, mac(access_point.node), usb.clone(), host));
+                    queue.at(0, Event::UsbBegin { adapter: adapters.len() - 1 });
+                    adapters.len() - 1
+                });
                 let node = &c.nodes[s.node];
                 // What the air takes away is no fixed rate: automatic values are those of 802.11b's 5 Mb/s.
                 let outlet = Outlet { rate_bps: 5e6, delay_s: 0.0 };
                 let rng = Rng::stream(seed, "node_queue", i as u64);
                 let waiting = Buffer::new(node.queue_packets.max(1), node.discipline, outlet, rng);
-                stations.push(Station { node: s.node, queue: waiting, config: s.clone() });
+                stations.push(Station { node: s.node, queue: waiting, config: s.clone(), adapter });
                 if s.access_point && cell.beacons {
                     queue.at(
                         Rng::stream(seed, "beacon", i as u64).next_u64() % BEACON_INTERVAL,
@@ -115,20 +125,26 @@ impl World {
             }
         }
         let routes = routes(&c);
-        let nodes: Vec<Node> = (0u64..)
+        let mut nodes: Vec<Node> = (0u64..)
             .zip(&c.nodes)
             .zip(routes)
             .map(|((i, n), routes)| Node {
-                holds: config::spans(&n.holds_s),
-                held: VecDeque::new(),
                 drops: n.drops_s.iter().map(ticks).collect(),
+                holds: n.holds,
+                hold: None,
+                held: Vec::new(),
+                rng: Rng::stream(seed, "holds", i),
                 ip_id: Rng::stream(seed, "ip_id", i).next_u64() as u16,
                 routes,
             })
             .collect();
-        for (i, n) in nodes.iter().enumerate() {
-            for (_, until) in &n.holds {
-                queue.at(*until, Event::Release { node: i });
+        for (i, n) in nodes.iter_mut().enumerate() {
+            for (start, lasts) in &c.nodes[i].holds_s {
+                queue.at(config::seconds(*start), Event::Hold { node: i, lasts: config::seconds(*lasts) });
+            }
+            if let Some(holds) = n.holds {
+                let first = n.rng.exponential(holds.mean_gap_s);
+                queue.at(config::seconds(first), Event::HoldAtRandom { node: i });
             }
         }
         let tap = |t: &Option<config::Tap>, linktype, name| -> io::Result<Option<Tap>> {
@@ -154,6 +170,9 @@ impl World {
                 tap(&c.taps.receiver, taps::LINKTYPE_ETHERNET, "tap_receiver")?,
             ],
             air_tap: tap(&c.taps.air, taps::LINKTYPE_RADIOTAP, "tap_air")?,
+            adapters,
+            usb_tap: tap(&c.taps.usb, taps::LINKTYPE_USBMON, "tap_usb")?,
+            usb_done: Vec::new(),
             queue,
             truth: Truth::default(),
             segments: Vec::new(),
@@ -222,6 +241,33 @@ fn above(x: f64, least: f64) -> bool {
     x > least
 }
 
+/// Whether a share or a time in seconds is one that makes sense.
+fn within(x: f64, most: f64) -> bool {
+    (0.0..=most).contains(&x)
+}
+
+fn check_usb(usb: &config::Usb, s: &config::Station) -> Result<(), Fault> {
+    if s.access_point {
+        return Err("an access point has no USB adapter".into());
+    }
+    if !(1..=64).contains(&usb.urbs_out) || !(1..=64).contains(&usb.urbs_in) {
+        return Err(format!("urbs_out and urbs_in must be 1 to 64, not {} and {}", usb.urbs_out, usb.urbs_in));
+    }
+    if usb.buffer_frames == 0 || usb.buffer_frames as usize > s.queue_frames || usb.receive_buffer_frames == 0 {
+        return Err(format!(
+            "a USB adapter needs buffer_frames 1 to its station's queue_frames ({}) and receive_buffer_frames >= 1",
+            s.queue_frames
+        ));
+    }
+    if !within(usb.descriptor_s, 1.0) || !within(usb.interrupt_s, 0.1) {
+        return Err(format!(
+            "descriptor_s must be 0 to 1 and interrupt_s 0 to 0.1, not {} and {}",
+            usb.descriptor_s, usb.interrupt_s
+        ));
+    }
+    Ok(())
+}
+
 /// What no world can be.
 fn check(c: &config::World) -> Result<(), Fault> {
     let n = c.nodes.len();
@@ -236,6 +282,20 @@ fn check(c: &config::World) -> Result<(), Fault> {
         check_discipline(n.discipline)?;
         if n.drops_s.iter().any(|d| !(0.0..).contains(&d.0) || !(0.0..).contains(&d.1)) {
             return Err(format!("{}: drops_s are times of 0 s or more", n.name));
+        }
+    }
+    for holds in c.nodes.iter().filter_map(|n| n.holds) {
+        let Holds { mean_gap_s, shortest_s, longest_s } = holds;
+        if !above(mean_gap_s, 0.0) || !within(shortest_s, longest_s) || !within(longest_s, 1e6) {
+            return Err(format!(
+                "holds need mean_gap_s > 0 and 0 <= shortest_s <= longest_s, not {mean_gap_s}, {shortest_s}, {longest_s}"
+            ));
+        }
+    }
+    if let Some(tap) = &c.taps.usb {
+        let stations = c.cell.iter().flat_map(|cell| &cell.stations);
+        if !stations.filter(|s| s.node == tap.node).any(|s| s.usb.is_some()) {
+            return Err(format!("node {} has no USB adapter to tap", tap.node));
         }
     }
     for (i, f) in c.flows.iter().enumerate() {
@@ -299,6 +359,9 @@ fn check(c: &config::World) -> Result<(), Fault> {
             node(s.node, "a station's node")?;
             if s.cw_min > s.cw_max || s.queue_frames == 0 || !above(s.control_rate_mbps, 0.0) {
                 return Err("a station needs cw_min <= cw_max, queue_frames >= 1 and control_rate_mbps > 0".into());
+            }
+            if let Some(usb) = &s.usb {
+                check_usb(usb, s)?;
             }
         }
         let direct = cell.multipath.unwrap_or_default();

@@ -28,7 +28,15 @@ impl World {
         let Some(ends) = &mut f.ends else { return };
         for e in ends[end].take_events() {
             let (what, seq, value_ns) = described(&e);
-            self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse: end == 1, what, seq, value_ns });
+            self.truth.events.push(EventRow {
+                t: now,
+                flow: flow as u32,
+                reverse: end == 1,
+                what,
+                seq,
+                value_ns,
+                packets: 0,
+            });
         }
         let timer = ends[end].timer();
         if timer != f.armed[end] {
@@ -73,11 +81,20 @@ impl World {
             return self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
         }
         let n = &mut self.nodes[node];
-        if n.holds.iter().any(|h| (h.0..h.1).contains(&now)) {
-            n.held.push_back(packet);
+        if n.hold.is_some() {
+            n.held.push(packet);
             return;
         }
         self.deliver(now, node, packet);
+    }
+
+    /// A driver hands a packet to its host.
+    pub(super) fn handed_up(&mut self, now: Ns, node: usize, packet: Packet) {
+        if packet.dst == node {
+            self.deliver(now, node, packet);
+        } else {
+            self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
+        }
     }
 
     /// A host's stack gets a packet.
