@@ -7,6 +7,8 @@ from typing import Any
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 
+CODES = ("spurious_timeout", "genuine_timeout")
+
 
 def findings(facts: Truth) -> list[Finding]:
     """From the segment's latest copy before the expiry to the expiry itself; the cost is that wait."""
