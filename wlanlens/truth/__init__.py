@@ -43,6 +43,13 @@ class Truth:
         a, b = ends if direction == "a2b" else ends[::-1]
         return f"{a} > {b}"
 
+    @property
+    def end_ns(self) -> int:
+        """When the last packet met its fate."""
+        import pyarrow.compute as pc
+
+        return int(pc.max(self.packets.column("t_end_ns")).as_py() or 0)
+
     def findings(self) -> list[Finding]:
         """What must be found, in order of time."""
         found = []
