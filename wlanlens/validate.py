@@ -124,16 +124,8 @@ def validate(
     together: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Judged]:
-    """Each scenario with each seed, judged, as the runs end. `progress` is told how many are done, of how many.
-
-    A filter by detectors leaves out scenarios that neither show nor resemble one of them nor are clean.
-    """
-    wanted = chosen("detectors", detectors)
-    names = [
-        name
-        for name in chosen("scenarios", scenarios)
-        if not tuple(detectors) or find(name).kind.clean or {*find(name).kind.shows, *find(name).kind.resembles} & {*wanted}
-    ]
+    """Each scenario with each seed, judged, as the runs end. `progress` is told how many are done, of how many."""
+    wanted, names = chosen("detectors", detectors), chosen("scenarios", scenarios)
     with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
         # Seed by seed, so that an interrupted run has seen all scenarios alike.
         cases = [Case(name, seed, wanted, together=together, folder=folder) for seed in seeds for name in names]

@@ -93,13 +93,14 @@ class Side:
             t = int(e["t_ns"])
             one = Expiry(t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t))
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
-                yield self._run(part)
+                yield self._run(part, one.silent_from_ns)
                 part = []
             part.append(one)
         if part:
-            yield self._run(part)
+            yield self._run(part, None)
 
-    def _run(self, part: list[Expiry]) -> Run:
+    def _run(self, part: list[Expiry], next_ns: int | None) -> Run:
+        """`next_ns`: when the silence of the next run begins, which ends this one's recovery."""
         last = part[-1].t_ns
         progress = self.reached_ns(self.acked_at(last) + 1)
         before = self.data["end"][self.data["t_made_ns"] < part[0].t_ns]
@@ -107,6 +108,8 @@ class Side:
         undone = [int(e["t_ns"]) for e in self.events if e["what"] == "timeout_undone" and e["t_ns"] >= part[0].t_ns]
         if undone and (recovered is None or undone[0] < recovered):
             recovered = undone[0]
+        if next_ns is not None and (recovered is None or next_ns < recovered):
+            recovered = next_ns
         return Run(tuple(part), progress, recovered)
 
 
