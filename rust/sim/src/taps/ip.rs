@@ -119,20 +119,33 @@ fn tcp_header(s: &Segment, n: &Names, out: &mut Vec<u8>) {
 
 /// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
 fn payload(from: u64, len: u32, out: &mut Vec<u8>) {
-    const PATTERN: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
-    let (mut at, mut left) = ((from % PATTERN.len() as u64) as usize, len as usize);
-    while left > 0 {
-        let n = left.min(PATTERN.len() - at);
-        out.extend_from_slice(&PATTERN[at..at + n]);
-        (at, left) = (0, left - n);
-    }
+    const PERIOD: usize = 64;
+    static PATTERN: [u8; PERIOD + 0xffff] = pattern();
+    let at = (from % PERIOD as u64) as usize;
+    out.extend_from_slice(&PATTERN[at..at + len as usize]);
 }
 
-/// Sum of 16-bit words, an odd byte padded.
+/// 64 printable characters, again and again: any packet's payload is one slice of it.
+const fn pattern<const N: usize>() -> [u8; N] {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+    let mut out = [0; N];
+    let mut i = 0;
+    while i < N {
+        out[i] = LETTERS[i % 64];
+        i += 1;
+    }
+    out
+}
+
+/// Sum of 16-bit words, an odd byte padded; in one's complement sums of 32-bit words are as good (RFC 1071, 2).
 fn words(bytes: &[u8]) -> u64 {
-    let pairs = bytes.chunks_exact(2);
-    let odd = pairs.remainder().first().map_or(0, |b| u64::from(*b) << 8);
-    pairs.map(|p| u64::from(u16::from_be_bytes([p[0], p[1]]))).sum::<u64>() + odd
+    let fours = bytes.chunks_exact(4);
+    let mut rest = [0; 4];
+    rest[..fours.remainder().len()].copy_from_slice(fours.remainder());
+    // No packet's words add up to 2^64.
+    fours.fold(u64::from(u32::from_be_bytes(rest)), |sum, w| {
+        sum.wrapping_add(u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]])))
+    })
 }
 
 fn fold(mut sum: u64) -> u16 {

@@ -29,8 +29,15 @@ pub struct Roles {
 
 const HEADER: usize = 24;
 
-/// Append radiotap, the MAC header, `body` and the FCS.
-pub fn air_frame(f: &AirFrame, roles: &Roles, body: &[u8], beacon: bool, r: &Reception, out: &mut Vec<u8>) {
+/// Append radiotap, the MAC header, what `body` appends to data frames, and the FCS.
+pub fn air_frame(
+    f: &AirFrame,
+    roles: &Roles,
+    body: impl FnOnce(&mut Vec<u8>),
+    beacon: bool,
+    r: &Reception,
+    out: &mut Vec<u8>,
+) {
     // Version 0; TSFT, flags, rate, channel, signal, noise.
     out.extend([0, 0, HEADER as u8, 0]);
     out.extend((1u32 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6).to_le_bytes());
@@ -64,7 +71,7 @@ pub fn air_frame(f: &AirFrame, roles: &Roles, body: &[u8], beacon: bool, r: &Rec
             out.extend(roles.ta);
             out.extend(roles.third);
             out.extend((f.seq << 4).to_le_bytes());
-            out.extend_from_slice(body);
+            body(out);
         }
     }
     let fcs = crc32fast::hash(&out[start..]);

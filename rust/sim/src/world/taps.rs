@@ -17,10 +17,12 @@ impl World {
             if tap.clock.misses() {
                 continue;
             }
-            self.scratch.clear();
-            taps::ethernet(mac(p.dst), mac(p.src), &mut self.scratch);
-            taps::write_ip(p, &names(&self.flows, p), &mut self.scratch);
-            if let Err(e) = tap.file.write(tap.clock.stamp(now), &self.scratch) {
+            let flows = &self.flows;
+            let written = tap.file.record(tap.clock.stamp(now), |out| {
+                taps::ethernet(mac(p.dst), mac(p.src), out);
+                taps::write_ip(p, &names(flows, p), out);
+            });
+            if let Err(e) = written {
                 self.failed.get_or_insert(e);
             }
         }
