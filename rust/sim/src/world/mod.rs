@@ -92,6 +92,9 @@ enum Event {
     Write {
         flow: usize,
     },
+    Read {
+        flow: usize,
+    },
     Timer {
         flow: usize,
         end: usize,
@@ -138,7 +141,7 @@ struct Station {
 struct Way {
     queue: Buffer,
     sending: Option<Packet>,
-    data_seen: u64,
+    counted: u64,
 }
 
 struct Wire {
@@ -146,6 +149,7 @@ struct Wire {
     ways: [Way; 2],
     blackouts: Vec<(Ns, Ns)>,
     holds: Vec<(Ns, Ns)>,
+    ack_blackouts: Vec<(Ns, Ns)>,
     rng: Rng,
 }
 
@@ -306,6 +310,7 @@ impl World {
             Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),
+            Event::Read { flow } => self.read(now, flow),
             Event::Timer { flow, end, plan } => {
                 if self.flows[flow].plans[end] == plan {
                     self.flows[flow].armed[end] = None;
