@@ -113,6 +113,8 @@ fn held(defect: bool) -> Truth {
     w["wires"][0]["holds_s"] = json!([[2.0, 0.5], [6.0, 0.5]]);
     w["flows"][0]["application"] = json!({"kind": "bulk"});
     w["flows"][0]["tcp"]["eifel_first_stamp_defect"] = json!(defect);
+    // The study's receiver reports no duplicates, which would undo it later.
+    w["flows"][0]["tcp"]["dsack"] = json!(false);
     w["duration_s"] = json!(9.0);
     run(w)
 }
