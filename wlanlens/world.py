@@ -205,7 +205,8 @@ class Cell:
 class Wire:
     """A line between two nodes.
 
-    `lose_data`: numbers of data packets that it loses from a to b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
+    `lose_data`: numbers of data packets that it loses from a to b, `lose_acks` of packets without data from b to a.
+    `bursts_s`: (from, for, chance, again after or 0) it
     loses packets, each way.
     """
 

@@ -41,8 +41,8 @@ def window_limited(
     is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
     over two round trips (the pace that it is below for nine tenths of its time), the window fills the path and a queue in it: a larger window would only lengthen the
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
-    the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
-    the least delayed ACK with its round trip.
+    the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an
+    ordinary hesitation; 50 ms is the least delayed ACK with its round trip.
 
     What fools it
     -------------
