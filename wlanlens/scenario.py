@@ -33,9 +33,16 @@ class ScenarioError(WlanlensError):
     """A scenario or a parameter that cannot be."""
 
 
-def quantity(default: Any, doc: str, *, least: float | None = None, most: float | None = None) -> Any:
-    """A parameter: its default, one sentence, and the values that it may have, both ends included."""
-    return field(default=default, metadata={"doc": doc, "least": least, "most": most})
+def quantity(
+    default: Any,
+    doc: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    among: tuple[str, ...] | None = None,
+) -> Any:
+    """A parameter: its default, one sentence, and the values that it may have, both ends included, or `among` words."""
+    return field(default=default, metadata={"doc": doc, "least": least, "most": most, "among": among})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +129,12 @@ def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
+    among = f.metadata.get("among")
+    if among is not None and value not in among:
+        near = difflib.get_close_matches(str(value), among, 1, 0.0)
+        raise ScenarioError(
+            f"{name}: {f.name} must be one of {', '.join(among)}, not {value!r}", next=f"did you mean {near[0]!r}?"
+        )
     least, most = f.metadata.get("least"), f.metadata.get("most")
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = least is not None and not value >= least, most is not None and not value <= most

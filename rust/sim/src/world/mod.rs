@@ -1,6 +1,7 @@
 //! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
 
 mod air;
+mod applications;
 mod build;
 mod holds;
 mod hosts;
@@ -8,7 +9,6 @@ mod taps;
 mod usb;
 mod wires;
 
-use std::collections::VecDeque;
 use std::io;
 
 use crate::channel::Air;
@@ -17,6 +17,7 @@ use crate::dcf::{Dcf, Msdu, Out, StationId};
 use crate::engine::{Ns, Queue};
 use crate::packet::Packet;
 use crate::rng::Rng;
+use crate::router::Buffer;
 use crate::taps::{PcapFile, TapClock};
 use crate::tcp::{Endpoint, Segment};
 use crate::truth::Truth;
@@ -29,7 +30,6 @@ const BEACON_INTERVAL: Ns = 100 * 1_024_000;
 const BEACON_BYTES: u32 = 24 + 12 + 60 + 4;
 /// Handles of beacons: no packet has this number.
 const BEACON: u64 = u64::MAX;
-const NOISE_DBM: i8 = -95;
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
@@ -107,8 +107,10 @@ enum Hop {
 }
 
 struct Node {
-    config: config::Node,
-    /// The adapter keeps what it receives: since when and until when.
+    drops: Vec<Ticks>,
+    /// At random, its adapter keeps what it receives.
+    holds: Option<config::Holds>,
+    /// It does: since when and until when.
     hold: Option<(Ns, Ns)>,
     held: Vec<Packet>,
     rng: Rng,
@@ -117,16 +119,24 @@ struct Node {
     routes: Vec<Option<Hop>>,
 }
 
+/// A node's losses at fixed times: the next tick, from one to the next (0: no other), packets of each and of this one.
+struct Ticks {
+    next: Option<Ns>,
+    every: Ns,
+    packets: u32,
+    left: u32,
+}
+
 struct Station {
     node: usize,
     /// Waiting between stack and device.
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     config: config::Station,
     adapter: Option<usize>,
 }
 
 struct Way {
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     sending: Option<Packet>,
     data_seen: u64,
 }
@@ -147,6 +157,15 @@ struct Flow {
     armed: [Option<Ns>; 2],
     isn: [u32; 2],
     datagrams: u64,
+    /// What its transfer carries.
+    bytes: u64,
+    /// The server has had its request.
+    answered: bool,
+    /// All of it has arrived, and its sender knows.
+    ended: bool,
+    /// Flows that begin then.
+    followers: Vec<usize>,
+    rng: Rng,
 }
 
 struct Tap {
@@ -220,11 +239,25 @@ impl World {
     }
 
     /// The captures are whole.
-    pub fn finish(self) -> io::Result<Truth> {
+    pub fn finish(mut self) -> io::Result<Truth> {
+        self.tell_queues();
         for tap in self.taps.into_iter().chain([self.air_tap, self.usb_tap]).flatten() {
             tap.file.finish()?;
         }
         Ok(self.truth)
+    }
+
+    /// Put the queues' histories together, in order of time.
+    fn tell_queues(&mut self) {
+        for (i, wire) in self.wires.iter_mut().enumerate() {
+            for (way, name) in wire.ways.iter_mut().zip(["a2b", "b2a"]) {
+                self.truth.queue(&format!("wire {i} {name}"), &mut way.queue.notes);
+            }
+        }
+        for (i, station) in self.stations.iter_mut().enumerate() {
+            self.truth.queue(&format!("station {i}"), &mut station.queue.notes);
+        }
+        self.truth.queues.sort_by_key(|r| r.note.t);
     }
 
     fn dispatch(&mut self, now: Ns, event: Event) {
@@ -264,7 +297,7 @@ impl World {
             Event::Release { node } => self.release_held(now, node),
             Event::Hold { node, lasts } => self.hold(now, node, lasts),
             Event::HoldAtRandom { node } => {
-                if let Some(holds) = self.nodes[node].config.holds {
+                if let Some(holds) = self.nodes[node].holds {
                     self.hold_at_random(now, node, holds);
                 }
             }

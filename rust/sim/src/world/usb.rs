@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::taps::{mac, names};
-use super::{Event, Hop, World, MPDU_OVERHEAD, NOISE_DBM};
+use super::{Event, Hop, World, MPDU_OVERHEAD};
 use crate::config;
 use crate::dcf::{Msdu, StationId};
 use crate::engine::Ns;
@@ -144,7 +144,7 @@ impl World {
         let a = &self.adapters[adapter];
         let (station, node, most) = (a.station, a.node, a.config.urbs_out as usize);
         while self.adapters[adapter].out.len() < most {
-            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let Some(packet) = self.stations[station].queue.take(now) else { return };
             if packet.src == node {
                 self.tap_host(now, node, &packet);
             }
@@ -284,6 +284,7 @@ impl World {
     fn tap_urb(&mut self, now: Ns, adapter: usize, list: List, submit: bool, urb: &Urb) {
         let a = &self.adapters[adapter];
         let signal_dbm = self.stations[a.station].config.signal_dbm.round() as i8;
+        let noise_dbm = self.air.noise_dbm().round() as i8;
         let (bssid, out) = (a.bssid, list == List::Out);
         let Some(tap) = self.usb_tap.as_mut().filter(|t| t.node == a.node) else { return };
         if tap.clock.misses() {
@@ -305,8 +306,7 @@ impl World {
         let data = |buffer: &mut Vec<u8>| {
             if let Some(p) = &carried {
                 let (src, dst) = (mac(p.src), mac(p.dst));
-                let frame =
-                    Prism2 { out, bssid, ad_hoc, src, dst, signal_dbm, noise_dbm: NOISE_DBM, rate_kbps: 11_000 };
+                let frame = Prism2 { out, bssid, ad_hoc, src, dst, signal_dbm, noise_dbm, rate_kbps: 11_000 };
                 taps::prism2_frame(&frame, p, &names(flows, p), buffer);
             }
         };
