@@ -94,7 +94,14 @@ def usb_host_modes(lab: Lab) -> Result:
     reclaimed = [m for c, m in zip(_CELLS, means, strict=True) if c.reclamation]
     spread = 100 * (max(reclaimed) / min(reclaimed) - 1)
     rows.append(
-        Row("FSBR on: the fastest mode over the slowest (%)", "0.4", "Q", spread, (0.0, 2.0), because="the air limits all four")
+        Row(
+            "FSBR on: the fastest mode over the slowest (%)",
+            "0.4",
+            "Q",
+            spread,
+            (0.0, 2.0),
+            because="the air limits all four",
+        )
     )
     bus, air = (max(d for c, d in zip(_CELLS, deviations, strict=True) if c.reclamation is on) for on in (False, True))
     rows.append(
