@@ -262,6 +262,7 @@ impl Endpoint {
                 }
             }
         }
+        self.send.watch_window(&self.config, self.sack);
         if had {
             self.send.validate(&self.config, self.sack, sent > 0);
         }

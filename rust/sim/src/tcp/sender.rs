@@ -37,6 +37,9 @@ pub enum Event {
     WindowProbe {
         wait: Ns,
     },
+    /// From here on only the peer's window keeps the sender from sending; no longer.
+    WindowFilled,
+    WindowFreed,
     /// The receiving half's timer sent an ACK that it had put off.
     DelayedAck {
         ack: u64,
@@ -64,6 +67,7 @@ pub struct Sender {
     pub window_end: u64,
     pub window_most: u32,
     window_told_by: u64,
+    window_limited: bool,
     pub rto: Rto,
     /// When the retransmission timer, the probe's or the closed window's fires.
     pub timer: Option<Ns>,
@@ -134,6 +138,7 @@ impl Sender {
             window_end: 1,
             window_most: 0,
             window_told_by: 0,
+            window_limited: false,
             rto: Rto::new(config.rto),
             timer: None,
             timer_is: Timer::Retransmission,
@@ -582,6 +587,17 @@ impl Sender {
             let steps = self.grown / self.cwnd;
             self.grown -= steps * self.cwnd;
             self.cwnd = (self.cwnd + steps).min(CWND_MOST);
+        }
+    }
+
+    /// After sending, or trying to: whether only the peer's window stands in the way.
+    pub fn watch_window(&mut self, config: &TcpConfig, sack: bool) {
+        let unsent = self.written.saturating_sub(self.next);
+        let least = unsent.min(u64::from(config.mss_bytes));
+        let room = self.window_end.saturating_sub(self.next);
+        let limited = unsent > 0 && room < least && self.pipe(config, sack) < self.cwnd;
+        if std::mem::replace(&mut self.window_limited, limited) != limited {
+            self.events.push(if limited { Event::WindowFilled } else { Event::WindowFreed });
         }
     }
 
