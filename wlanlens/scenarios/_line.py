@@ -1,4 +1,4 @@
-"""Two hosts on a line: what disturbs TCP alone, without a radio between."""
+"""Two hosts joined by a LAN, a router and a line: what disturbs TCP alone, without a radio between."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ RATE_BPS, DELAY_S = 5e6, 0.01
 
 
 def line(*flows: Flow, sender: Node | None = None, receiver: Node | None = None, **wire: Any) -> World:
-    """A sender and a receiver joined by one line; `wire`: its fields."""
-    values = {"rate_bps": RATE_BPS, "delay_s": DELAY_S, **wire}
-    return World(
-        nodes=(sender or Node("sender"), receiver or Node("receiver")), wires=(Wire(0, 1, **values),), flows=flows
-    )
+    """A sender behind a router, whose queue is behind the sender's tap, and a receiver; `wire`: fields of the line."""
+    lan = Wire(0, 2, rate_bps=100e6, delay_s=0.0001)
+    slow = Wire(2, 1, **{"rate_bps": RATE_BPS, "delay_s": DELAY_S, **wire})
+    nodes = (sender or Node("sender"), receiver or Node("receiver"), Node("router"))
+    return World(nodes=nodes, wires=(lan, slow), flows=flows)

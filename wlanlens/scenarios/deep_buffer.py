@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Flow, Node, Tcp, Wire, World, bulk
+from wlanlens.scenarios._line import line
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("deep_buffer")
@@ -23,12 +24,7 @@ class DeepBuffer(Scenario):
 
     def world(self) -> World:
         tcp = Tcp(receive_window_bytes=262_144)
-        # The queue is the access router's: the sender's tap sees packets before it.
-        router = Node("router")
-        lan = Wire(0, 2, rate_bps=100e6, delay_s=0.0005)
-        slow = Wire(
-            2, 1, rate_bps=self.rate_bps, delay_s=0.02, queue_packets=self.queue_packets, loss_rate=self.loss_rate
-        )
-        return World(
-            nodes=(Node("sender"), Node("receiver"), router), wires=(lan, slow), flows=(Flow(0, 1, bulk(), tcp=tcp),)
-        )
+        return line(
+            Flow(0, 1, bulk(), tcp=tcp), rate_bps=self.rate_bps, delay_s=0.02, queue_packets=self.queue_packets,
+            loss_rate=self.loss_rate,
+        )  # fmt: skip

@@ -25,7 +25,7 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    came, rtt = side.round_trips()
+    came, rtt = _round_trips(side)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     order = np.argsort(came, kind="stable")
@@ -45,6 +45,18 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
             "Its own data stood in a queue.", {"queueing_max_ms": float((rtt - least).max()) / 1e6},
         )
     ]  # fmt: skip
+
+
+def _round_trips(side: Side) -> tuple[Array, Array]:
+    """When the answer to each segment that arrived could come, and how long after the tap: the least way back added."""
+    _, rtt = side.round_trips()
+    d = side.data
+    there = d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0)
+    way = d["t_end_ns"][there] - d["t_tap_ns"][there]
+    if not len(rtt) or not len(way):
+        return way[:0], way[:0]
+    back = int(rtt.min()) - int(way.min())
+    return d["t_end_ns"][there] + back, way + back
 
 
 def _correlation(side: Side, came: Array, rtt: Array) -> float:

@@ -37,8 +37,9 @@ pub enum Event {
     WindowProbe {
         wait: Ns,
     },
-    /// From here on only the peer's window keeps the sender from sending; no longer.
+    /// From here on only the peer's window keeps the sender from sending: it is filled, or holds no segment; no longer.
     WindowFilled,
+    WindowClosed,
     WindowFreed,
     /// The receiving half's timer sent an ACK that it had put off.
     DelayedAck {
@@ -67,7 +68,7 @@ pub struct Sender {
     pub window_end: u64,
     pub window_most: u32,
     window_told_by: u64,
-    window_limited: bool,
+    window_state: Event,
     pub rto: Rto,
     /// When the retransmission timer, the probe's or the closed window's fires.
     pub timer: Option<Ns>,
@@ -138,7 +139,7 @@ impl Sender {
             window_end: 1,
             window_most: 0,
             window_told_by: 0,
-            window_limited: false,
+            window_state: Event::WindowFreed,
             rto: Rto::new(config.rto),
             timer: None,
             timer_is: Timer::Retransmission,
@@ -596,8 +597,14 @@ impl Sender {
         let least = unsent.min(u64::from(config.mss_bytes));
         let room = self.window_end.saturating_sub(self.next);
         let limited = unsent > 0 && room < least && self.pipe(config, sack) < self.cwnd;
-        if std::mem::replace(&mut self.window_limited, limited) != limited {
-            self.events.push(if limited { Event::WindowFilled } else { Event::WindowFreed });
+        let state = match () {
+            () if !limited => Event::WindowFreed,
+            () if self.window_end - self.una < least => Event::WindowClosed,
+            () => Event::WindowFilled,
+        };
+        if state != self.window_state {
+            self.window_state = state;
+            self.events.push(state);
         }
     }
 

@@ -160,6 +160,7 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
         Event::WindowProbe { wait } => ("window_probe", 0, wait),
         Event::WindowFilled => ("window_filled", 0, 0),
+        Event::WindowClosed => ("window_closed", 0, 0),
         Event::WindowFreed => ("window_freed", 0, 0),
         Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
