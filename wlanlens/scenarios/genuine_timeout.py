@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, Station, Tcp, World, bulk
+from wlanlens.world import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
 
 
 @scenario("genuine_timeout")
@@ -27,4 +27,6 @@ class GenuineTimeout(Scenario):
     def world(self) -> World:
         tcp = Tcp(sack=self.sack, frto=False, dsack=self.sack)
         bursts = (Bursts(self.alive_s, self.dead_s, clock="time"),)
-        return pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=tcp), both={"bursts": 0}, bursts=bursts)
+        # Only the way of the data: ACKs lost as well would make some timeouts needless.
+        paths = (RadioPath(0, 1, bursts=0),)
+        return pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)

@@ -13,11 +13,10 @@ class NeedlessResends(Scenario):
     """After a spurious timeout the sender repeats what had arrived, and ignores the duplicate ACKs that come of it.
 
     Rightly so: they carry no SACK blocks, and ask for nothing that was sent before the timeout (the USB study's section
-    4.2.3). ACKs are kept at random; the sender has neither Eifel nor F-RTO, the receiver no DSACK. The resends leave at
-    once: their ACKs were not there yet, so no tap shows them late.
+    4.2.3). ACKs are kept at random; the sender has neither Eifel nor F-RTO, the receiver no DSACK.
     """
 
-    shows = ("spurious_timeout", "ack_holding", "missing_fast_retransmit")
+    shows = ("spurious_timeout", "ack_holding", "acked_data_retransmission", "missing_fast_retransmit")
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(3.0, "Mean time between two holds, s.", least=1e-3, most=1e4)
