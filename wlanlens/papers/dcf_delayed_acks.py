@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean, within
@@ -61,7 +63,7 @@ def dcf_delayed_acks(lab: Lab) -> Result:
             "rises",
             "S",
             "/".join(f"{g:.2f}" for g in wide),
-            holds=all(a < b for a, b in zip(wide, wide[1:], strict=False)),
+            holds=all(a < b for a, b in itertools.pairwise(wide)),
             because="fewer ACKs, each of which costs three fifths of a segment's air",
         ),
         Row(
@@ -69,7 +71,7 @@ def dcf_delayed_acks(lab: Lab) -> Result:
             "5.1/3.1/2.2/1.7/1.4",
             "S",
             told,
-            holds=all(a > b for a, b in zip(gains, gains[1:], strict=False)),
+            holds=all(a > b for a, b in itertools.pairwise(gains)),
             because="a contended ACK comes every d segments",
         ),
         Row(

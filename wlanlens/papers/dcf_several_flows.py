@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean
@@ -71,7 +73,7 @@ def dcf_several_flows(lab: Lab) -> Result:
             "rises (figure 7)",
             "S",
             "/".join(f"{g:.2f}" for g in thinned),
-            holds=all(a < b for a, b in zip(thinned, thinned[1:], strict=False)),
+            holds=all(a < b for a, b in itertools.pairwise(thinned)),
             because="fewer ACKs",
         )
     )
