@@ -144,8 +144,7 @@ mod tests {
     fn a_stratified_set_has_the_distributions_mean_for_every_seed() {
         for (seed, of) in [(1, 100), (2, 100), (3, 1000)] {
             let mut strata = Strata::default();
-            let mut sizes: Vec<u64> =
-                (0..of).map(|k| file(k, of).bytes(seed, u64::from(k), &mut strata)).collect();
+            let mut sizes: Vec<u64> = (0..of).map(|k| file(k, of).bytes(seed, u64::from(k), &mut strata)).collect();
             let mean = sizes.iter().sum::<u64>() as f64 / f64::from(of);
             assert!((mean - 30_000.0).abs() < 2.0, "{mean}");
             sizes.sort_unstable();
@@ -185,7 +184,9 @@ mod tests {
         let mut strata = Strata::default();
         let p = Size::Pareto(Pareto { mean_bytes: 30_000.0, shape: 1.5, number: 3, of: 10, unit_bytes: 1000 });
         assert_eq!(p.bytes(1, 0, &mut strata) % 1000, 0);
-        assert!(Size::Pareto(Pareto { mean_bytes: 1.0, shape: 1.0, number: 0, of: 0, unit_bytes: 1 }).fault().is_some());
+        assert!(Size::Pareto(Pareto { mean_bytes: 1.0, shape: 1.0, number: 0, of: 0, unit_bytes: 1 })
+            .fault()
+            .is_some());
         assert!(p.fault().is_none());
     }
 }

@@ -28,7 +28,15 @@ impl World {
         let Some(ends) = &mut f.ends else { return };
         for e in ends[end].take_events() {
             let (what, seq, value_ns) = described(&e);
-            self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse: end == 1, what, seq, value_ns });
+            self.truth.events.push(EventRow {
+                t: now,
+                flow: flow as u32,
+                reverse: end == 1,
+                what,
+                seq,
+                value_ns,
+                packets: 0,
+            });
         }
         let timer = ends[end].timer();
         if timer != f.armed[end] {
@@ -67,14 +75,26 @@ impl World {
     /// A packet came in at a node.
     pub(super) fn arrived(&mut self, now: Ns, node: usize, packet: Packet) {
         if packet.dst != node {
+            if self.loses_at_tick(now, node, &packet) {
+                return self.truth.ended(packet.id, now, PacketFate::Router);
+            }
             return self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
         }
         let n = &mut self.nodes[node];
-        if n.holds.iter().any(|h| (h.0..h.1).contains(&now)) {
-            n.held.push_back(packet);
+        if n.hold.is_some() {
+            n.held.push(packet);
             return;
         }
         self.deliver(now, node, packet);
+    }
+
+    /// A driver hands a packet to its host.
+    pub(super) fn handed_up(&mut self, now: Ns, node: usize, packet: Packet) {
+        if packet.dst == node {
+            self.deliver(now, node, packet);
+        } else {
+            self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
+        }
     }
 
     /// A host's stack gets a packet.
@@ -88,25 +108,42 @@ impl World {
         }
     }
 
+    /// Whether a node loses this packet, since one of its ticks has come.
+    fn loses_at_tick(&mut self, now: Ns, node: usize, packet: &Packet) -> bool {
+        let data = match packet.body {
+            Body::Tcp(s) => s.len > 0,
+            Body::Udp { .. } => true,
+        };
+        if !data {
+            return false;
+        }
+        let mut lost = false;
+        for d in &mut self.nodes[node].drops {
+            if let Some(tick) = d.next.filter(|t| *t <= now) {
+                d.left = d.packets;
+                d.next = now.checked_sub(tick).and_then(|s| s.checked_div(d.every)).map(|n| tick + (n + 1) * d.every);
+            }
+            lost |= d.left > 0;
+            d.left = d.left.saturating_sub(1);
+        }
+        lost
+    }
+
     /// Send a packet on towards its destination.
     pub(super) fn forward(&mut self, now: Ns, node: usize, packet: Packet) {
         match self.nodes[node].routes[packet.dst] {
             None => self.truth.ended(packet.id, now, PacketFate::Wire),
-            Some(Hop::Cell { from, .. }) => {
-                let most = self.nodes[node].config.queue_packets;
-                if self.stations[from].queue.len() >= most.max(1) {
-                    return self.truth.ended(packet.id, now, PacketFate::DeviceQueue);
-                }
-                self.stations[from].queue.push_back(packet);
-                self.pump(now, from);
-            }
+            Some(Hop::Cell { from, .. }) => match self.stations[from].queue.offer(now, packet, false) {
+                Ok(()) => self.pump(now, from),
+                Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
+                Err(fate) => self.truth.ended(packet.id, now, fate),
+            },
             Some(Hop::Wire { wire, way }) => {
-                let w = &mut self.wires[wire];
-                if w.ways[way].sending.is_some() && w.ways[way].queue.len() >= w.config.queue_packets {
-                    return self.truth.ended(packet.id, now, PacketFate::WireQueue);
+                let w = &mut self.wires[wire].ways[way];
+                match w.queue.offer(now, packet, w.sending.is_none()) {
+                    Ok(()) => self.wire_next(now, wire, way),
+                    Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
-                w.ways[way].queue.push_back(packet);
-                self.wire_next(now, wire, way);
             }
         }
     }
@@ -120,5 +157,8 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
         Event::RecoveryUndone => ("recovery_undone", 0, 0),
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
+        Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
+        Event::WindowProbe { wait } => ("window_probe", 0, wait),
+        Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
 }
