@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = ("analyze", "simulate", "reproduce", "report", "show", "evidence", "query", "list")
+COMMANDS = ("analyze", "simulate", "validate", "reproduce", "report", "show", "evidence", "query", "list")
 
 #: Exit statuses.
 DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
