@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Columns of the table where no terminal says how wide it is.
 WIDTH = 170
 
+#: From so many on, the mechanism has a column of its own; else it stands below the quantity.
+BESIDE = 130
+
 
 @click.command("reproduce")
 @click.argument("paper", required=False)
@@ -136,18 +139,23 @@ def _table(console: Console, outcome: Outcome) -> None:
     if outcome.trouble:
         console.print(Text(f"  could not be run: {printable(outcome.trouble)}", style="bold red"))
     if outcome.result.rows:
+        beside = console.width >= BESIDE
         grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for head, ratio in (("quantity", 3), ("published", 2), ("band", 2)):
-            grid.add_column(head, ratio=ratio)
+            grid.add_column(head, ratio=ratio, overflow="fold")
         grid.add_column("class")
-        grid.add_column("measured", ratio=2)
+        grid.add_column("measured", ratio=2, overflow="fold")
         grid.add_column("verdict", no_wrap=True)
-        grid.add_column("mechanism", ratio=4)
+        if beside:
+            grid.add_column("mechanism", ratio=4, overflow="fold")
         styles = {"holds": "green", "fails": "bold red", "not asserted": "dim"}
         for row in outcome.result.rows:
+            what, because = Text(printable(row.what)), Text(printable(row.because), style="" if beside else "dim")
+            if not beside and row.because:
+                what = Text.assemble(what, "\n", because)
+            cells = (row.published, reproduce.band(row), row.kind, reproduce.measured(row))
             verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
-            cells = (row.what, row.published, reproduce.band(row), row.kind, reproduce.measured(row))
-            grid.add_row(*(Text(printable(cell)) for cell in cells), verdict, Text(printable(row.because)))
+            grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if beside else []))
         console.print(Padding(grid, (0, 0, 0, 2)))
     console.print()
 
