@@ -49,6 +49,8 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
         return _list(chosen)
     if not out.parent.is_dir():
         raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
+    # Said now, not after minutes of simulation.
+    reproduce.check_page(out)
     meter = Meter(len(chosen)) if sys.stderr.isatty() else None
     lab = reproduce.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
     done: list[Outcome] = []
@@ -68,13 +70,17 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
         if meter is not None:
             meter.clear()
     missing = chosen[len(done) :]
-    reproduce.write_page(out, done, missing)
+    unwritten: OSError | None = None
+    try:
+        reproduce.write_page(out, done, missing)
+    except OSError as error:
+        unwritten = error
     if as_json:
-        _print_json(done, [e.name for e in missing], out)
+        _print_json(done, [e.name for e in missing], None if unwritten else out)
     else:
-        _show(done, reproduce.sentence(done, missing), out)
-    if interrupted is not None:
-        raise interrupted
+        _show(done, reproduce.sentence(done, missing), None if unwritten else out)
+    if interrupted or unwritten:
+        raise interrupted or unwritten  # type: ignore[misc]
     return int(any(outcome.fails for outcome in done))
 
 
@@ -91,7 +97,7 @@ def _list(chosen: Sequence[object]) -> int:
     return 0
 
 
-def _print_json(done: Sequence[Outcome], missing: list[str], page: Path) -> None:
+def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) -> None:
     import json
 
     from wlanlens import reproduce
@@ -100,12 +106,12 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path) -> None
         "counts": dict(reproduce.counts(done)),
         "experiments": [reproduce.as_dict(outcome) for outcome in done],
         "missing": missing,
-        "page": str(page),
+        "page": None if page is None else str(page),
     }
     click.echo(json.dumps(said, indent=1))
 
 
-def _show(done: Sequence[Outcome], sentence: str, page: Path) -> None:
+def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -122,7 +128,8 @@ def _show(done: Sequence[Outcome], sentence: str, page: Path) -> None:
         for outcome in here:
             _table(console, outcome)
     console.print(Text(sentence, style="bold"))
-    console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
+    if page is not None:
+        console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
 
 
 def _table(console: Console, outcome: Outcome) -> None:

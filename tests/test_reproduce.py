@@ -190,8 +190,40 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_page_that_cannot_be_written_is_said_before_anything_runs(shelf: Any) -> None:
-    shelf(_one("a", fails=AssertionError("ran")))
+    shelf(_one("a", fails=main.Stopped(2)))
     assert main.run(["reproduce", "-o", "nowhere/page.html"]) == main.USAGE
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_runs(shelf: Any) -> None:
+    shelf(_one("a", fails=main.Stopped(2)))
+    Path("page.html.partial").mkdir()
+    assert main.run(["reproduce", "-o", "page.html"]) == main.UNREADABLE
+
+
+def test_a_full_disk_costs_the_page_and_not_the_text(
+    shelf: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf(_one("a", GOOD))
+
+    def full(*_args: Any, **_more: Any) -> None:
+        raise OSError(28, "No space left on device", "page.html")
+
+    monkeypatch.setattr("wlanlens.report.experiments.write", full)
+    assert main.run(["reproduce", "-o", "page.html"]) == main.UNREADABLE
+    told = capsys.readouterr()
+    assert "1 of 1 asserted rows hold." in told.out
+    assert "Page" not in told.out
+    assert "No space left on device" in told.err
+    assert list(Path().iterdir()) == []
+
+
+def test_seeds_and_jobs_reach_the_lab(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    def function(lab: Lab) -> Result:
+        return Result((Row("seeds and jobs", "", "N", f"{lab.least_seeds} and {lab.workers}"),))
+
+    shelf(Experiment("a", function, "seawind", "table 1"))
+    assert main.run(["reproduce", "--seeds", "7", "--jobs", "3"]) == 0
+    assert "7 and 3" in capsys.readouterr().out
 
 
 def test_text_of_a_row_is_no_markup(shelf: Any) -> None:

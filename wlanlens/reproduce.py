@@ -18,7 +18,7 @@ from wlanlens.paper import STUDIES, Experiment, Lab, Result, Row
 from wlanlens.registry import units
 
 __all__ = [
-    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "counts", "equations", "measured", "run",
+    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "check_page", "counts", "equations", "measured", "run",
     "select", "sentence", "write_page",
 ]  # fmt: skip
 
@@ -170,6 +170,17 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def check_page(path: Path) -> None:
+    """OSError unless a page can be written there."""
+    partial = _partial(path)
+    partial.touch()
+    partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
 def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> None:
     """Write the page: one self-contained HTML file, whole or not at all."""
     from wlanlens.report import experiments as page
@@ -186,7 +197,7 @@ def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experi
         for unit in units("models").values()
         if isinstance(unit, ModelKind)
     ]
-    partial = path.with_name(path.name + ".partial")
+    partial = _partial(path)
     try:
         page.write(partial, verdict=sentence(outcomes, missing), studies=studies, models=models)
         partial.replace(path)
