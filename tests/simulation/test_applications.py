@@ -146,6 +146,11 @@ def test_flows_that_cannot_be_are_refused(flows: tuple[Flow, ...], said: str) ->
         made(*flows)
 
 
+def test_more_files_than_ports_are_refused() -> None:
+    with pytest.raises(ScenarioError, match="at most 100 files"):
+        wl.simulate("short_transfers", stations=200, files=20_000)
+
+
 def test_a_client_without_sack_and_one_with_may_share_a_run() -> None:
     run = made(Flow(0, 1, file(30_000), tcp=Tcp(sack=False)), Flow(1, 0, file(30_000)))
     assert set(transfers(run)["transfer_ended"]) == {0, 1}
