@@ -140,7 +140,7 @@ def test_a_row_that_fails_is_shown_as_failing(shelf: Any, capsys: pytest.Capture
     shelf(_one("first", GOOD, BAD))
     assert main.run(["reproduce", "-o", "page.html"]) == main.MATCHED
     told = capsys.readouterr().out
-    assert "1 of 2 asserted rows hold" in told
+    assert "1 of 2 asserted rows hold, 1 fails." in told
     assert told.count("FAILS") == 1
     page = Path("page.html").read_text()
     assert page.count('<tr class="fails">') == 1
@@ -215,6 +215,17 @@ def test_a_full_disk_costs_the_page_and_not_the_text(
     assert "Page" not in told.out
     assert "No space left on device" in told.err
     assert list(Path().iterdir()) == []
+
+
+def test_a_band_is_shown_with_as_many_digits_as_tell_its_ends_apart() -> None:
+    def shown(low: float, high: float) -> str:
+        return reproduce.band(Row("", "", "E", low, (low, high)))
+
+    assert shown(5.0, 5.3) == "5 to 5.3"
+    assert shown(0.00181665, 0.00181675) == "0.00181665 to 0.00181675"
+    assert shown(512 - 1e-9, 512 + 1e-9) == "exactly 512"
+    assert shown(24, 24) == "exactly 24"
+    assert shown(0.0, 0.4) == "0 to 0.4"
 
 
 def test_seeds_and_jobs_reach_the_lab(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,8 @@ def sentence(outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) ->
     """What came of it all, in one sentence."""
     c = counts(outcomes)
     told = f"{c['holds']} of {c['holds'] + c['fails']} asserted rows hold"
+    if c["fails"]:
+        told += f", {c['fails']} fail{'s' if c['fails'] == 1 else ''}"
     if c["not asserted"]:
         told += f", {c['not asserted']} {'is' if c['not asserted'] == 1 else 'are'} shown and not asserted"
     if c["broken"]:
@@ -133,6 +135,8 @@ def band(row: Row) -> str:
     if row.band is None:
         return ""
     low, high = row.band
+    if high - low <= 1e-7 * max(abs(low), abs(high)):
+        return f"exactly {(low + high) / 2:.7g}"
     digits = next((n for n in range(4, 12) if f"{low:.{n}g}" != f"{high:.{n}g}"), 12)
     return f"{low:.{digits + 1}g} to {high:.{digits + 1}g}"
 
