@@ -228,6 +228,13 @@ def test_a_band_is_shown_with_as_many_digits_as_tell_its_ends_apart() -> None:
     assert shown(0.0, 0.4) == "0 to 0.4"
 
 
+def test_what_is_no_number_fails_and_is_null_in_json(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf(_one("a", Row("speed", "5.16", "Q", float("nan"), (5.0, 5.3))))
+    assert main.run(["reproduce", "--json"]) == main.MATCHED
+    said = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
+    assert said["experiments"][0]["rows"][0]["measured"] is None
+
+
 def test_seeds_and_jobs_reach_the_lab(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:
     def function(lab: Lab) -> Result:
         return Result((Row("seeds and jobs", "", "N", f"{lab.least_seeds} and {lab.workers}"),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -142,9 +143,12 @@ def band(row: Row) -> str:
 
 
 def as_dict(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON has it."""
+    """An outcome as JSON has it: what is no number is null."""
     e = outcome.experiment
-    rows = [{**dataclasses.asdict(row), "verdict": row.verdict} for row in outcome.result.rows]
+    rows = []
+    for row in outcome.result.rows:
+        known = isinstance(row.measured, str) or math.isfinite(row.measured)
+        rows.append({**dataclasses.asdict(row), "measured": row.measured if known else None, "verdict": row.verdict})
     return {"name": e.name, "study": e.study, "source": e.source, "trouble": outcome.trouble or None, "rows": rows}
 
 
