@@ -19,7 +19,14 @@ from wlanlens.registry import units
 SHELF = reproduce.select()
 
 #: Experiments that are also run in the tests, with few seeds and shortly: each takes a second or two.
-QUICK = ("dcf_delayed_acks", "dcf_saturation", "dcf_short_transfers")
+QUICK = (
+    "dcf_ack_timer",
+    "dcf_delayed_acks",
+    "dcf_saturation",
+    "dcf_short_transfers",
+    "usb_clean_link",
+    "usb_host_modes",
+)
 
 
 class NeedsSimulation(Exception):
