@@ -56,7 +56,7 @@ def test_every_capture_is_read_to_its_end(name: str, tmp_path: Path) -> None:
     run = wl.simulate(name, tmp_path, duration_s=8.0)
     for path in run.captures.values():
         capture = wl.open(path)
-        assert capture.table("segments").num_rows > 0
+        assert capture.table("packets").num_rows > 0
         assert not [n for n in capture.notes if n.severity == "error"]
 
 
