@@ -62,9 +62,9 @@ class SlowLineWorld(Scenario):
         )
 
     def line(self, **more: Any) -> Wire:
-        """The line with its buffer; PPP adds 8 bytes to a packet."""
+        """The line from the router to the receiver with its buffer; PPP adds 8 bytes to a packet."""
         return Wire(
-            0,
+            2,
             1,
             rate_bps=self.rate_bps,
             delay_s=self.delay_s,
@@ -76,9 +76,10 @@ class SlowLineWorld(Scenario):
         )
 
     def over(self, line: Wire) -> World:
-        """The transfers over this line."""
+        """The transfers over this line; the sender reaches the router by Ethernet."""
         flows = tuple(Flow(0, 1, file(self.file_bytes), tcp=self.tcp()) for _ in range(self.flows))
-        return World(nodes=(Node("sender"), Node("receiver")), wires=(line,), flows=flows)
+        nodes = (Node("sender"), Node("receiver"), Node("router"))
+        return World(nodes=nodes, wires=(Wire(0, 2, rate_bps=10e6, delay_s=0.0001), line), flows=flows)
 
     def world(self) -> World:
         return self.over(self.line())
