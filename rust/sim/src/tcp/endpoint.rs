@@ -157,6 +157,7 @@ impl Endpoint {
     /// A timer may have fired.
     pub fn on_timer(&mut self, now: Ns, out: &mut Vec<Segment>) {
         if self.receive.timer.is_some_and(|t| t <= now) {
+            self.send.events.push(Event::DelayedAck { ack: self.receive.next });
             self.acknowledge(now, out);
         }
         if self.send.timer.is_some_and(|t| t <= now) {

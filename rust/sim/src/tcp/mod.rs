@@ -126,6 +126,8 @@ pub struct TcpConfig {
     pub cwnd_validation: bool,
     /// ACK every so many full segments.
     pub delayed_ack_segments: u32,
+    /// Of early segments more often: (number of the last one from 1, ACK every so many).
+    pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer: Ns,
     /// Segments that are acknowledged at once when a connection begins (Linux: its quick ACKs).
     pub quick_acks: u32,
@@ -168,6 +170,7 @@ impl Default for TcpConfig {
             silly_window_avoidance: true,
             cwnd_validation: true,
             delayed_ack_segments: 2,
+            delayed_ack_steps: Vec::new(),
             delayed_ack_timer: 40 * MS,
             quick_acks: 16,
             ack_pushed: false,

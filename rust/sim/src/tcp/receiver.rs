@@ -29,6 +29,13 @@ pub struct Receiver {
     pub fin_at: Option<u64>,
 }
 
+/// How many segments wait for one ACK, by the segment's place in the stream (Altman and Jimenez 2003).
+fn every(config: &TcpConfig, s: &Segment) -> u32 {
+    let number = s.seq.saturating_sub(1) / u64::from(config.mss_bytes.max(1)) + 1;
+    let step = config.delayed_ack_steps.iter().find(|(last, _)| number <= *last);
+    step.map_or(config.delayed_ack_segments, |(_, every)| *every)
+}
+
 /// What to do after a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -101,7 +108,7 @@ impl Receiver {
         let grew = !filled && self.grow_window(config, s.len);
         let quick = self.quick > 0 || grew;
         self.quick = self.quick.saturating_sub(1);
-        let all = self.waiting >= config.delayed_ack_segments.max(1);
+        let all = self.waiting >= every(config, s).max(1);
         let pushed = config.ack_pushed && s.psh && self.reads_at_once;
         // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
         if s.syn || s.fin || filled || quick || all || pushed {

@@ -12,9 +12,9 @@ pub enum RtoFlavour {
     Linux { floor: Ns, tick: Ns },
     /// Linux 2.4: the same, with every round trip measured in jiffies of 10 ms, at least one.
     Linux24,
-    /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), doublings kept until nothing is outstanding, at least 200 ms, at
-    /// most 120 s (the idle-time study's equation).
-    Linux22,
+    /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), at least 200 ms, at most 120 s (the idle-time study's equation).
+    /// It keeps its doublings until nothing is outstanding; the study proposes to end them with the first ACK of new data.
+    Linux22 { keeps_backoff: bool },
 }
 
 impl RtoFlavour {
@@ -110,7 +110,7 @@ impl Rto {
             }
             RtoFlavour::Linux { tick, .. } => whole_ticks(srtt + 4 * self.rttvar, tick),
             RtoFlavour::Linux24 => whole_ticks(srtt + 4 * self.rttvar, JIFFY),
-            RtoFlavour::Linux22 => {
+            RtoFlavour::Linux22 { .. } => {
                 let base = srtt + 4 * self.mdev;
                 // The shift by the window was unguarded; from 32 segments on it adds nothing.
                 let small = base.checked_shr(cwnd.saturating_sub(1)).unwrap_or(0);
@@ -128,7 +128,7 @@ impl Rto {
     /// The timeout doubled so often.
     pub fn backed_off(&self, cwnd: u32, doublings: u32) -> Ns {
         let fresh = match self.flavour {
-            RtoFlavour::Linux22 => self.fresh(cwnd).max(LINUX_FLOOR),
+            RtoFlavour::Linux22 { .. } => self.fresh(cwnd).max(LINUX_FLOOR),
             _ => self.fresh(cwnd),
         };
         fresh.checked_shl(doublings.min(16)).unwrap_or(CEILING).min(CEILING)
@@ -137,7 +137,7 @@ impl Rto {
     /// Whether new data acknowledged after a timeout takes the doublings back: not Linux 2.2's, which keeps them until
     /// nothing is outstanding.
     pub fn keeps_backoff(&self) -> bool {
-        self.flavour == RtoFlavour::Linux22
+        self.flavour == RtoFlavour::Linux22 { keeps_backoff: true }
     }
 }
 
@@ -157,8 +157,12 @@ mod tests {
     #[test]
     fn the_idle_time_studys_table() {
         let rto = |srtt: i64, mdev: i64, cwnd, backoff| {
-            let r =
-                Rto { srtt: Some(srtt * MS as i64), mdev: mdev * MS as i64, backoff, ..Rto::new(RtoFlavour::Linux22) };
+            let r = Rto {
+                srtt: Some(srtt * MS as i64),
+                mdev: mdev * MS as i64,
+                backoff,
+                ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true })
+            };
             r.current(cwnd) as f64 / 1e9
         };
         for (srtt, mdev, cwnd, backoff, printed) in
@@ -172,7 +176,8 @@ mod tests {
     /// One sample of three seconds takes 30/10 to 401/750 (the study's rows 5 and 6).
     #[test]
     fn one_late_sample() {
-        let mut r = Rto { srtt: Some(30_000_000), mdev: 10_000_000, ..Rto::new(RtoFlavour::Linux22) };
+        let mut r =
+            Rto { srtt: Some(30_000_000), mdev: 10_000_000, ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true }) };
         r.sample(3000 * MS, 0, 0);
         assert_eq!((r.srtt.unwrap() / 1_000_000, r.mdev / 1_000_000), (401, 750));
     }

@@ -37,6 +37,10 @@ pub enum Event {
     WindowProbe {
         wait: Ns,
     },
+    /// The receiving half's timer sent an ACK that it had put off.
+    DelayedAck {
+        ack: u64,
+    },
 }
 
 #[derive(Debug)]
