@@ -183,14 +183,19 @@ def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -
 
 
 def _pace(back: Rows, t_first: int, reaction: int, segment: int) -> float:
-    """Bytes that arrived in a second while the queue was full: what ACKs and duplicate ACKs tell; 0 for too few."""
-    t = back["t_ns"]
+    """Bytes that arrived in a second while the queue was full: what ACKs, or duplicate ACKs, tell; 0 for too few.
+
+    Not both: a receiver delays the former and not the latter.
+    """
+    t, ack = back["t_ns"], back["rel_ack"]
     inside = np.flatnonzero((t > t_first) & (t <= reaction))
-    if len(inside) < 3 or t[inside[-1]] <= t[inside[0]]:
-        return 0.0
-    news = int(back["rel_ack"][inside].max() - back["rel_ack"][inside[0]])
-    duplicates = int((back["dupacks"][inside[1:]] > 0).sum())
-    return (news + duplicates * segment) / (int(t[inside[-1]] - t[inside[0]]) / 1e9)
+    news = inside[back["dupacks"][inside] == 0]
+    duplicates = inside[back["dupacks"][inside] > 0]
+    if len(news) >= 3 and t[news[-1]] > t[news[0]]:
+        return float(ack[news[-1]] - ack[news[0]]) / (int(t[news[-1]] - t[news[0]]) / 1e9)
+    if len(duplicates) >= 3 and t[duplicates[-1]] > t[duplicates[0]]:
+        return (len(duplicates) - 1) * segment / (int(t[duplicates[-1]] - t[duplicates[0]]) / 1e9)
+    return 0.0
 
 
 def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:

@@ -33,6 +33,8 @@ class SlowLineWorld(Scenario):
     sack: bool = quantity(False, "Selective acknowledgments.")
     recovery: str = quantity("newreno", 'Without SACK: "newreno" (careful), "newreno_careless" or "reno".')
 
+    rto: str = quantity("linux24", 'The retransmission timer: "linux24", "linux" or "rfc6298".')
+
     def queue(self) -> Mapping[str, Any]:
         """The buffer's discipline."""
         made = {
@@ -57,8 +59,8 @@ class SlowLineWorld(Scenario):
             frto=False,
             quick_acks=0,
             delayed_ack_timer_s=0.2,
-            rto="rfc6298",
-            rto_min_s=1.0,
+            rto=self.rto,
+            rto_min_s=0.2 if self.rto.startswith("linux") else 1.0,
         )
 
     def line(self, **more: Any) -> Wire:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
+
 #: Fates of a packet that found no room.
 _FULL = ("mac_queue", "wire_queue")
 #: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
