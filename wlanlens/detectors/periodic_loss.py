@@ -59,7 +59,7 @@ def periodic_loss(
     `steadier_share`: what follows from the traffic itself (the congestion window's cycle of growth and loss, a rate
     control that tries a higher rate every so many frames) comes evenly in bytes sent, a clock evenly in time. The time
     from event to event must vary less than the bytes sent in it, with at most this p-value (F-test of the variances of
-    the logarithms). Where the two are alike the case is left undecided.
+    the logarithms, each with the error of one segment that losses are known to). Where the two are alike the case is left undecided.
 
     What fools it
     -------------
@@ -82,7 +82,11 @@ def periodic_loss(
             continue
         clock = _best_clock(losses.t_ns[first].astype(np.float64), ticks_hit_share)
         struck = len(clock.on) if clock is not None else 0
-        if clock is None or clock.p_value > chance_share or struck < max(least_events_count, on_tick_share * len(first)):
+        if (
+            clock is None
+            or clock.p_value > chance_share
+            or struck < max(least_events_count, on_tick_share * len(first))
+        ):
             continue
         mine = first[clock.on]
         p_steadier = _steadier(facts, key, losses.t_ns[mine], clock.ticks)
@@ -166,9 +170,9 @@ def _steadier(facts: Facts, key: int, t_ns: Array, ticks: Array) -> float:
     bytes_ = np.diff(sent[np.searchsorted(data["t_ns"], t_ns)]) / steps
     if len(took) < 3 or (took <= 0).any() or (bytes_ <= 0).any():
         return 1.0
-    time_var, bytes_var = np.log(took).var(ddof=1), np.log(bytes_).var(ddof=1)
-    if time_var <= 0.0:
-        return 0.0 if bytes_var > 0.0 else 0.5
+    # Neither is known better than to a segment: an even error of one at both ends, in bytes as in time.
+    grain = (float(np.median(data["len"])) / float(bytes_.mean())) ** 2 / 6
+    time_var, bytes_var = np.log(took).var(ddof=1) + grain, np.log(bytes_).var(ddof=1) + grain
     return _f_tail(bytes_var / time_var, len(took) - 1)
 
 

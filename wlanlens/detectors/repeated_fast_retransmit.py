@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 @detector("repeated_fast_retransmit", needs=("segments", "recoveries", "timeouts"))
-def repeated_fast_retransmit(
-    trace: Trace, *, dupacks_count: int = 3, answer_ms: float = 20.0
-) -> Iterator[Finding]:
+def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms: float = 20.0) -> Iterator[Finding]:
     """The window was cut several times for one window of losses.
 
     What it finds

@@ -139,9 +139,7 @@ def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -
         keys=keys,
     )
     data = data.take(data["len"] > 0)
-    back = facts.rows(
-        "segments", ["t_ns", "rel_ack", "rtt_ns", "dupacks"], valid=("t_ns", "rel_ack"), keys=keys ^ 1
-    )
+    back = facts.rows("segments", ["t_ns", "rel_ack", "rtt_ns", "dupacks"], valid=("t_ns", "rel_ack"), keys=keys ^ 1)
     # The segment just before the first loss: when it was sent and when it was acknowledged.
     before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
     acks = facts.keep(Acks)

@@ -69,7 +69,12 @@ def seawind_random_errors(lab: Lab) -> Result:
             f"{rate[0.02, 20, 'newreno_off']:.0f}, {rate[0.02, 20, 'baseline']:.0f}", because="a property of its kernel"),
     ]  # fmt: skip
     rows += [
-        Row(f"{100 * e:.0f} %, buffer of {size} (B/s)", "", "N", " ".join(f"{name} {rate[e, size, name]:.0f}" for name in VARIANTS))
+        Row(
+            f"{100 * e:.0f} %, buffer of {size} (B/s)",
+            "",
+            "N",
+            " ".join(f"{name} {rate[e, size, name]:.0f}" for name in VARIANTS),
+        )
         for e in ERRORS
         for size in SIZES
     ]

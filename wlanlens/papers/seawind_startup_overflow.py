@@ -64,7 +64,12 @@ def seawind_startup_overflow(lab: Lab) -> Result:
         Row("dual threshold against tail drop, buffer of 30 (B/s)", "proposed", "S", f"{two_rate:.0f}, {tail_rate:.0f}",
             holds=two_rate > tail_rate, because="no run of holes to fill"),
     )  # fmt: skip
-    queue = curves("time, s", "packets", [("router's queue", t, [float(n) for n in lengths])], [("dropped", drops, [7.0] * len(drops))])
+    queue = curves(
+        "time, s",
+        "packets",
+        [("router's queue", t, [float(n) for n in lengths])],
+        [("dropped", drops, [7.0] * len(drops))],
+    )
     return Result(
         rows,
         (

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
 #: Fates of a packet that found no room.
-_FULL = ("mac_queue", "wire_queue")
+_FULL = ("device_queue", "mac_queue", "wire_queue")
 #: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
 _RUN, _TICKS = 3, 5
 #: No time, size or number of a run is so small.
@@ -165,7 +165,7 @@ class _Way:
                 "periodic_loss",
                 int(d["t_tap_ns"][mine[0]]),
                 int(d["t_tap_ns"][mine[-1]]),
-                0.0,
+                sum(self._repair_ns(p) for p in lost[np.isin(event, event[first[struck]])].tolist()) / 1e9,
                 {"period_s": every / 1e9, "events_count": int(struck.sum())},
                 "A clock of the network makes losses.",
             )
@@ -184,6 +184,18 @@ class _Way:
                 known = min((t for t in later[int(d["rel_seq"][p])] if t > made), default=2**62)
             event[i] = number
         return event
+
+    def _repair_ns(self, position: int) -> int:
+        """What the sender spent on a lost copy: a recovery that begins with its resend, or a wait for the timer."""
+        d, seq, made = self.data, int(self.data["rel_seq"][position]), int(self.data["t_made_ns"][position])
+        began = [e for e in self.events if e["rel_seq"] == seq and e["t_ns"] > made]
+        began = [e for e in began if e["what"] in ("timeout", "recovery_began")]
+        if not began:
+            return 0
+        t = int(began[0]["t_ns"])
+        if began[0]["what"] == "recovery_began":
+            return self.reached_ns(self.sent_to(t)) - t
+        return self.reached_ns(seq + 1) - int(d["t_made_ns"][d["t_made_ns"] < t].max())
 
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
         """A fast retransmission for what had been sent before the window was last cut; or for what had been sent after that
@@ -239,13 +251,22 @@ def _clocks(facts: Truth) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
         yield from (clock(first, every, 0.0, ("router",)) for first, every, _ in node.drops_s if every > 0)
     for wire in world.wires:
         yield from (clock(first, every, lasts, ("wire",)) for first, lasts, _, every in wire.bursts_s if every > 0)
+        yield from (clock(*even, ("wire",)) for even in _even(wire.blackouts_s))
     if world.cell is None:
         return
     for station in world.cell.stations:
-        full = (*_FULL, "device_queue")
-        yield from (clock(first, every, lasts, full) for first, lasts, every in station.stalls_s if every > 0)
+        yield from (clock(first, every, lasts, _FULL) for first, lasts, every in station.stalls_s if every > 0)
+        yield from (clock(first, every, lasts, ("air",)) for first, lasts, _, every in station.fades_s if every > 0)
     for path in world.cell.paths:
         yield from (clock(first, every, lasts, ("air",)) for first, lasts, _, every in path.fades_s if every > 0)
+        yield from (clock(*even, ("air",)) for even in _even(path.blackouts_s))
+
+
+def _even(spans: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float, float]]:
+    """First time, period and length of spells that come evenly; nothing for others."""
+    starts = np.array([start for start, _ in spans])
+    if len(starts) >= _TICKS and np.ptp(np.diff(starts)) < 1e-6:
+        yield float(starts[0]), float(np.diff(starts).mean()), max(lasts for _, lasts in spans)
 
 
 def _rows(columns: dict[str, Array], which: Array) -> dict[str, Array]:
