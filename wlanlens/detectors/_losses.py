@@ -79,4 +79,4 @@ def binomial_tail(least: int, trials: int, chance: float) -> float:
     k = np.arange(least, trials + 1)
     ways = math.lgamma(trials + 1) - np.array([math.lgamma(i + 1) + math.lgamma(trials - i + 1) for i in k.tolist()])
     with np.errstate(under="ignore"):
-        return float(min(1.0, np.exp(ways + k * math.log(chance) + (trials - k) * math.log1p(-chance)).sum()))
+        return min(1.0, float(np.exp(ways + k * math.log(chance) + (trials - k) * math.log1p(-chance)).sum()))

@@ -37,14 +37,15 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     Cuts are the fast recoveries of `recoveries`, the expiries of `timeouts`, and, in connections without SACK, resends of
     the left edge on the third duplicate ACK that follows new progress. `dupacks_count`: TCP's threshold.
     `answer_ms`: such a resend follows the duplicate ACK within this time; stacks answer within their tick, of 10 ms at
-    most. A cut is a repeated one when the segment begins below the highest byte sent before the cut before it, or at
-    that byte and needlessly. Cuts in a row are one finding, from the first cut on, the rightful one.
+    most. A cut is a repeated one when the segment begins below the highest byte sent before the cut before it, or,
+    without SACK, at that byte and needlessly. Cuts in a row are one finding, from the first cut on, the rightful one.
 
     What fools it
     -------------
     Losses of separate windows begin above the point of the cut before: silent. NewReno's resends on partial ACKs and
     SACK's resends of several holes belong to one cut. A timeout that the sender undid was no cut; where losses of the
-    same window follow it, that cannot be seen from outside.
+    same window follow it, that cannot be seen from outside. A tap behind the loss does not know what the sender had sent:
+    resends whose first copy it never saw are left out.
 
     References
     ----------
@@ -55,8 +56,10 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     if not len(cuts.key):
         return
     fast, same = cuts.fast[1:], cuts.key[1:] == cuts.key[:-1]
-    below = (cuts.seq[1:] < cuts.point[:-1]) | ((cuts.seq[1:] == cuts.point[:-1]) & (cuts.needless[1:] == 1))
-    again = np.concatenate(([False], fast & same & below))
+    at_point = (cuts.seq[1:] == cuts.point[:-1]) & (cuts.needless[1:] == 1) & ~cuts.sacked[1:]
+    below = (cuts.seq[1:] < cuts.point[:-1]) | at_point
+    seen = cuts.seen[1:] & cuts.seen[:-1]
+    again = np.concatenate(([False], fast & same & below & seen))
     first, length = groups(np.cumsum(~again))
     chains = np.flatnonzero(length > 1)
     if not len(chains):
@@ -107,7 +110,10 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
 
 @dataclass
 class _Cuts:
-    """When a sender cut its window: by key and time. `point` is the highest byte sent before, `fast` False for timers."""
+    """When a sender cut its window: by key and time.
+
+    `point` is the highest byte sent before, `fast` False for timers, `seen` False where the first copy never passed the tap.
+    """
 
     key: Array
     t_ns: Array
@@ -116,6 +122,8 @@ class _Cuts:
     point: Array
     fast: Array
     needless: Array
+    sacked: Array
+    seen: Array
 
 
 def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
@@ -123,7 +131,7 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     expiries = expiries.take(expiries["rel_seq"] > 0)
     resends = facts.rows(
         "segments",
-        ["t_ns", "packet", "rel_seq", "needless", "flight_bytes", "trigger", "trigger_evidence"],
+        ["t_ns", "packet", "rel_seq", "needless", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
         where={"transmission": ("retransmission",)},
         valid=("t_ns", "rel_seq", "flight_bytes"),
     )
@@ -132,11 +140,16 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     opens = np.zeros(len(resends), bool)
     opens[_find(resends.key, resends["packet"], recoveries.key, recoveries["packet"])] = True
     sacked = (resends["trigger"] == "sack") | (resends["trigger_evidence"] == "sack_blocks")
-    plain = ~np.isin(resends.key, np.unique(resends.key[sacked]))
-    fast = opens | plain & _on_third_dupack(facts, resends, dupacks, answer_ns)
+    with_sack = np.unique(resends.key[sacked])
+    fast = opens | ~np.isin(resends.key, with_sack) & _on_third_dupack(facts, resends, dupacks, answer_ns)
     # A timer's own resend is no fast one, whatever ACKs came before it.
     fast[_find(resends.key, resends["packet"], expiries.key, expiries["packet"])] = False
+    # What the tap had seen acknowledged was not sent again for duplicate ACKs: that ACK was lost behind the tap.
+    fast &= facts.keep(Acks).before(resends.key, resends["packet"]) <= resends["rel_seq"]
     mine = resends.take(fast)
+    timed = _find(resends.key, resends["packet"], expiries.key, expiries["packet"])
+    unseen = set(resends["packet"][timed][resends["lost_before_tap"][timed] == 1].tolist())
+    timed_seen = np.array([p not in unseen for p in expiries["packet"].tolist()], bool)
     key = np.concatenate((expiries.key, mine.key))
     t = np.concatenate((expiries["t_ns"], mine["t_ns"]))
     seq = np.concatenate((expiries["rel_seq"], mine["rel_seq"]))
@@ -145,7 +158,9 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     is_fast = np.concatenate((np.zeros(len(expiries), bool), np.ones(len(mine), bool)))
     needless = np.concatenate((np.zeros(len(expiries), np.int64), mine["needless"]))
     o = np.lexsort((packet, t, key))
-    return _Cuts(key[o], t[o], packet[o], seq[o], (seq + flight)[o], is_fast[o], needless[o])
+    seen = np.concatenate((timed_seen, mine["lost_before_tap"] != 1))
+    has_sack = np.isin(key[o], with_sack)
+    return _Cuts(key[o], t[o], packet[o], seq[o], (seq + flight)[o], is_fast[o], needless[o], has_sack, seen[o])
 
 
 def _find(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:

@@ -24,6 +24,7 @@ def startup_overflow(
     chance_share: float = 0.001,
     ceiling_share: float = 0.7,
     lost_share: float = 0.8,
+    before_share: float = 0.8,
 ) -> Iterator[Finding | Undecided]:
     """Slow start overshot a buffer: a run of losses in the first window.
 
@@ -49,10 +50,14 @@ def startup_overflow(
     with at most this probability (binomial, one loss added to the rest): of 1000 connections with random losses one.
     `ceiling_share`: the segment before the first loss had stood in a queue of at least this part of the most that the
     connection ever saw (of 95 % of its round trips): a full queue is as long as it ever gets, while random losses strike
-    at any length; 0.7 leaves room for delayed ACKs and the jitter of a radio.
+    at any length; 0.7 leaves room for delayed ACKs and the jitter of a radio. So much above it is no queue either.
     `lost_share`: of the segments from the first to the last of these losses at most so many are lost, for a full queue
     takes one in whenever one leaves it, while a burst of errors takes all; a single batch, sent within a tenth of a round
     trip, may be lost whole.
+
+    `before_share`: a round trip before the first loss the flight was at most so much of what it was then: slow start makes
+    it grow by half at least. A sender that the receiver's window holds has a full queue at all times, and losses then have
+    another cause.
 
     What fools it
     -------------
@@ -83,7 +88,7 @@ def startup_overflow(
         first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
         if len(first) >= least_losses_count:
             case = _case(facts, losses, key, first, reaction)
-            if case is not None and case.is_overflow(chance_share, ceiling_share, lost_share):
+            if case is not None and case.is_overflow(chance_share, ceiling_share, lost_share, before_share):
                 cases.append(case)
         elif (mine["lost_before_tap"] == 1)[:least_losses_count].sum() >= least_losses_count:
             blind.append(key)
@@ -117,15 +122,21 @@ class _Case:
     p_value: float
     queue_ns: int
     ceiling_ns: int
+    flight: int
+    flight_before: int
     bytes_per_s: float
     segment_bytes: int
     cost_s: float
 
-    def is_overflow(self, chance_share: float, ceiling_share: float, lost_share: float) -> bool:
+    def is_overflow(
+        self, chance_share: float, ceiling_share: float, lost_share: float, before_share: float
+    ) -> bool:
         """Whether chance, an empty queue and a burst of errors are ruled out."""
-        full = self.queue_ns > 0 and self.queue_ns >= ceiling_share * self.ceiling_ns
+        # Far above the ceiling it was no queue: the segment or its ACK was late for another reason.
+        full = self.queue_ns > 0 and ceiling_share * self.ceiling_ns <= self.queue_ns <= self.ceiling_ns / ceiling_share
         thinned = self.losses <= lost_share * self.sent_between or self.one_batch
-        return self.p_value <= chance_share and full and thinned
+        grown = self.flight_before <= before_share * self.flight
+        return self.p_value <= chance_share and full and thinned and grown
 
 
 def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -> _Case | None:
@@ -133,7 +144,7 @@ def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -
     t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
     data = facts.rows(
         "segments",
-        ["t_ns", "rel_seq", "len", "packet"],
+        ["t_ns", "rel_seq", "len", "flight_bytes"],
         where={"transmission": ("first",)},
         valid=("t_ns", "rel_seq"),
         keys=keys,
@@ -174,6 +185,8 @@ def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -
         p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, rest),
         queue_ns=rtt_before - least,
         ceiling_ns=int(np.quantile(rtts, 0.95)) - least,
+        flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
+        flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
         bytes_per_s=pace,
         segment_bytes=int(np.median(data["len"][inside])),
         cost_s=max(0.0, wait_s - (done - begun) / pace) if pace > 0 else wait_s,

@@ -29,7 +29,7 @@ def _measure(run: Run) -> _Burst:
     d = data_of(run)
     lasts_s = run.scenario.lasts_s  # type: ignore[attr-defined]
     end = _FROM_S + lasts_s
-    arrived = np.flatnonzero((d.fate == "delivered"))
+    arrived = np.flatnonzero(d.fate == "delivered")
     _, first = np.unique(d.start[arrived[np.argsort(d.ended_s[arrived], kind="stable")]], return_index=True)
     times = np.sort(d.ended_s[arrived])[first]
     new = ((times >= _FROM_S) & (times < end)).sum() * run.scenario.mss_bytes  # type: ignore[attr-defined]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import sequence_figure
 from wlanlens.papers._dcf import curves
@@ -28,7 +30,7 @@ def seawind_startup_overflow(lab: Lab) -> Result:
     One run without errors each: the line is deterministic. The dual threshold is the study's proposal, which it did not
     try; a lost packet early, its other observation, has the same effect.
     """
-    base = {"loss_rate": 0.0}
+    base: dict[str, Any] = {"loss_rate": 0.0}
     cases = [
         ("startup_overflow", {**base, "buffer_packets": 7}),
         ("startup_overflow", {**base, "buffer_packets": 15}),
@@ -39,7 +41,7 @@ def seawind_startup_overflow(lab: Lab) -> Result:
     ((seven, _, found), (fifteen, _, _), (none, _, not_found), (tail, tail_rate, _), (two, two_rate, none_left)) = (
         runs[0] for runs in lab.measure_all(_measure, cases, seeds=1)
     )
-    t, lengths, drops = lab.measure("startup_overflow", _queue, seeds=1, **base)[0]
+    t, lengths, drops = lab.measure("startup_overflow", _queue, seeds=1, loss_rate=0.0)[0]
     taken = [lost for lost in seven.pattern if lost]
     until_last = len(seven.pattern) - seven.pattern[::-1].index(True)
     longest = max(len(run) for run in "".join("x" if lost else " " for lost in seven.pattern).split())
