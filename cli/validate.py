@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @click.command("validate")
-@click.option("--seeds", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N of each scenario (default 20).")
+@click.option(
+    "--seeds", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N of each scenario (default 20)."
+)
 @click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this one; may be given again.")
 @click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this one; may be given again.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=None, help="Runs at once (default: one a core).")

@@ -18,7 +18,9 @@ class DelayedAckDeadlock(Scenario):
     shows = ("delayed_ack_deadlock",)
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
-    delayed_ack_timer_s: float = quantity(0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5)
+    delayed_ack_timer_s: float = quantity(
+        0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5
+    )
     frame_error_rate: float = quantity(0.12, "Share of frames in error bursts.", least=1e-6, most=0.9)
     mean_burst: float = quantity(3.5, "Mean length of a burst, frames.", least=1.0, most=1e6)
     retry_limit: int = quantity(4, "Attempts of a frame.", least=1, most=255)

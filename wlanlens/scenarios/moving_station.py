@@ -27,9 +27,7 @@ class MovingStation(Scenario):
 
     def world(self) -> World:
         control = automatic(self.algorithm)
-        walker = Station(
-            node=0, rate_control=control, at_m=(self.from_m, 0.0), walks_m_per_s=(self.walks_m_per_s, 0.0)
-        )
+        walker = Station(node=0, rate_control=control, at_m=(self.from_m, 0.0), walks_m_per_s=(self.walks_m_per_s, 0.0))
         return pair(
             walker,
             Station(node=1, rate_control=control),

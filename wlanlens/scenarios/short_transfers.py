@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, ScenarioError, quantity, scenario
 from wlanlens.scenarios import _reserved
 from wlanlens.world import Flow, World, file, pareto
 
 #: Segment numbers up to which an ACK comes every so many segments (Altman and Jimenez 2003); 4 from there on.
 DYNAMIC = ((1, 1), (4, 2), (8, 3))
+
+#: Files of all stations.
+MOST_FILES = 20_000
 
 
 @scenario("short_transfers")
@@ -32,6 +35,15 @@ class ShortTransfers(Scenario):
     delayed_ack_segments: int = quantity(2, "ACK every so many segments; also the initial window.", least=1, most=64)
     delayed_ack_timer_s: float = quantity(0.04, "The receiver's delayed-ACK timer, s.", least=0.0, most=10.0)
     dynamic: bool = quantity(False, "An ACK every 1, 2, 3, 4 segments as the connection grows.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Each is a connection with a port of its own.
+        if self.files * self.stations > MOST_FILES:
+            raise ScenarioError(
+                f"{self.name}: files times stations must be at most {MOST_FILES}, not {self.files * self.stations}",
+                next=f"with {self.stations} stations at most {MOST_FILES // self.stations} files",
+            )
 
     def world(self) -> World:
         nodes, cell = _reserved.cell(self.stations)
