@@ -42,6 +42,14 @@ class Truth:
         a, b = ends if direction == "a2b" else ends[::-1]
         return f"{a} > {b}"
 
+    def pair(self, station: int, to: int) -> str:
+        """ "station 02:.. > 02:..": who sends to whom in the cell."""
+        cell = self.world.cell
+        if cell is None:
+            raise ValueError("there is no cell")
+        a, b = (_mac(cell.stations[place].node) for place in (station, to))
+        return f"station {a} > {b}"
+
     def findings(self) -> list[Finding]:
         """What must be found, in order of time."""
         found = []
@@ -53,3 +61,7 @@ class Truth:
 
 def _address(node: int) -> str:
     return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
+
+
+def _mac(node: int) -> str:
+    return "02:00:" + (node + 1).to_bytes(4, "big").hex(":")
