@@ -19,7 +19,7 @@ class SignalFade(Dips):
     shows = ("signal_fade", "burst_loss")
 
     depth_db: float = quantity(15.0, "How far it falls, dB.", least=0.0, most=100.0)
-    snr_db: float = quantity(23.2, "Signal to noise in 22 MHz without a fade; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
+    snr_db: float = quantity(22.5, "Signal to noise in 22 MHz without a fade; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
 
     def world(self) -> World:
         fades = ((self.first_s, self.lasts_s, self.depth_db, self.every_s),)

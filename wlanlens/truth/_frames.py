@@ -25,9 +25,9 @@ _OVERHEAD_US, _SLOT_US, _CW, _CW_MOST = 308.0, 20.0, 32, 1024
 class Attempts:
     """Data frames with a packet in them, in order of time.
 
-    `bad`: not acknowledged; `spell`: for a damage that comes in spells, its own or its ACK's; `tie`: number of the group of
-    frames that collided, -1 for none; `first`: the packet's first attempt; `last`: its last one; `done`: it was
-    acknowledged in the end.
+    `bad`: it failed, or another followed; a last attempt that arrived though its ACK was lost is not. `spell`: for a damage
+    that comes in spells, its own or its ACK's; `tie`: number of the group of frames that collided, -1 for none; `first`:
+    the packet's first attempt; `last`: its last one; `done`: the last one arrived.
     """
 
     start_ns: Array
@@ -96,7 +96,8 @@ def _attempts(key: _Key) -> Attempts:
     # The ACK, if there is one, is the next frame.
     behind = np.minimum(rows + 1, max(0, len(kind) - 1))
     answered = (rows + 1 < len(kind)) & (kind[behind] == "ack")
-    received = (fate[rows] == "received") & answered & (fate[behind] == "received")
+    arrived = fate[rows] == "received"
+    received = arrived & answered & (fate[behind] == "received")
     spell = np.isin(damage[rows], SPELLS) | (answered & np.isin(damage[behind], SPELLS))
     start, station = np.asarray(f["t_start_ns"])[rows], np.asarray(f["station"], np.int64)[rows]
     packet = packet[rows]
@@ -108,6 +109,8 @@ def _attempts(key: _Key) -> Attempts:
     last_at = np.zeros(len(first_at), np.int64)
     np.maximum.at(last_at, group, np.arange(len(rows)))
     place = np.arange(len(rows))
+    last = place == last_at[group]
+    received |= last & arrived
     flows = np.asarray(p["flow"], np.int64)[packet]
     tcp = np.array([flow.tcp is not None for flow in facts.world.flows] or [False], bool)[flows]
     size = np.asarray(p["len_bytes"], np.int64)[packet]
@@ -123,7 +126,7 @@ def _attempts(key: _Key) -> Attempts:
         spell=~received & spell,
         tie=np.where(collided, np.cumsum(begins) - 1, -1),
         first=place == first_at[group],
-        last=place == last_at[group],
+        last=last,
         done=received[last_at[group]],
         bytes=size,
         tcp_data=tcp & (size > 0),

@@ -51,7 +51,8 @@ def made(
 
 
 def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Links on which first attempts of TCP data and of TCP ACKs met in one slot, and did not fail for much else.
+    """Links on which first attempts of TCP data and of TCP ACKs met in one slot, were both sent again, and did not fail for
+    much else.
 
     What a station sends to several or hears from several is one link: it stands in one queue. From the first to the last
     exchange; the cost is the longer frame of each tie.
@@ -68,8 +69,9 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
         data, acks = data[a.tcp_data[data] & a.first[data]], acks[a.tcp_ack[acks] & a.first[acks]]
         if min(len(data), len(acks)) < _LEAST_EXCHANGES:
             continue
+        again = (a.tie >= 0) & ~a.last
         met, of_data, of_ack = np.intersect1d(
-            np.where(a.tie[data] >= 0, a.tie[data], -1), np.where(a.tie[acks] >= 0, a.tie[acks], -2), return_indices=True
+            np.where(again[data], a.tie[data], -1), np.where(again[acks], a.tie[acks], -2), return_indices=True
         )
         failed = max(int(a.bad[data].sum()), int(a.bad[acks].sum()))
         if len(met) < _LEAST_TIES or len(met) < _PAIRED * failed:

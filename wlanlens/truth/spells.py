@@ -13,10 +13,10 @@ from wlanlens.truth.air import made
 
 #: As the detectors' docstrings have it.
 _LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.25, 256, 3
-#: Failures that came in spells: fewer are no number.
-_LEAST_BAD = 10
+#: Failures that came in spells, and their share: fewer are no number, or not what made the runs.
+_LEAST_BAD, _SPELLS = 10, 0.2
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
-_BLOCK_NS, _GAP_NS, _AROUND_NS, _SHORTEST_NS = 5_000_000_000, 300_000_000, 1_000_000_000, 100_000_000
+_AROUND_NS, _SHORTEST_NS = 1_000_000_000, 100_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -36,13 +36,13 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
     for pair in a.pairs():
         mine = a.of(*pair)
         bad = a.bad[mine]
-        if len(mine) < _LEAST_FRAMES or bad.mean() < _LEAST_FER or a.spell[mine].sum() < _LEAST_BAD:
+        if len(mine) < _LEAST_FRAMES or bad.mean() < _LEAST_FER or a.spell[mine].sum() < max(_LEAST_BAD, _SPELLS * bad.sum()):
             continue
         chances = _chances(bad, a.rate_mbps[mine])
         expected = float((chances[1:] * chances[:-1]).sum())
         total, number = int(bad.sum()), len(runs(bad)[0])
         by_chance = total / max(1.0, total - expected)
-        in_runs = total / number >= _BURST * by_chance and 2 * a.spell[mine].sum() >= total
+        in_runs = total / number >= _BURST * by_chance
         ends = mine[a.last[mine]]
         lost = ~a.done[ends] & np.isin(a.packet[ends], a.packet[mine[a.spell[mine]]])
         first, length = runs(lost)
@@ -75,44 +75,38 @@ def _chances(bad: Array, rate: Array) -> Array:
 
 
 def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Spells in which a station's signal lay 10 dB below its usual, and its frames or those to it failed for that.
+    """Fades of a station by 10 dB or more, on all its ways at once, for which frames from or to it failed.
 
-    From the first to the last of its frames in the spell; the cost is the throughput missing in it, by that around it.
+    Fading by waves is another one on each way: what the sniffer hears of it is not what the receiver hears. From the first
+    to the last of the station's frames in the fade; the cost is the throughput missing in it, by that around it.
     """
     f = facts.frames
-    station, end, signal = (np.asarray(f[name]) for name in ("station", "t_end_ns", "signal_dbm"))
+    cell = facts.world.cell
+    station, end = (np.asarray(f[name]) for name in ("station", "t_end_ns"))
     by_fade = words(f["damaged_by"]) == "fade"
     receiver = np.asarray(f["to"].cast("int64").fill_null(-1))
-    for s in np.unique(station).tolist():
-        t, heard = end[station == s], signal[station == s]
-        low = _usual(t, heard) - heard >= _DROP_DB
-        if not low.any():
-            continue
-        when = t[low]
-        begin = np.flatnonzero(np.concatenate(([True], np.diff(when) > _GAP_NS)))
-        stop = np.append(begin[1:], len(when)) - 1
-        hit = end[by_fade & ((station == s) | (receiver == s))]
+    for s, described in enumerate(cell.stations if cell is not None else ()):
+        own = end[station == s]
         mine = (a.station == s) | (a.to == s)
+        fades = _spells_ns(described.fades_s, int(end.max()))
         inside = np.zeros(len(a.end_ns), bool)
-        spells = []
-        for i, j in zip(begin.tolist(), stop.tolist(), strict=True):
-            span = int(when[i]), int(when[j])
-            if j - i + 1 >= _LEAST_LOW and span[1] - span[0] >= _SHORTEST_NS:
-                spells.append(span)
-                inside |= (a.end_ns >= span[0]) & (a.end_ns <= span[1])
+        for start, stop in fades:
+            inside |= (a.end_ns >= start) & (a.end_ns < stop)
         outside = float(a.bad[mine & ~inside].mean()) if (mine & ~inside).any() else 0.0
-        for span in spells:
-            failed = int(((hit >= span[0]) & (hit <= span[1])).sum())
-            within = mine & (a.end_ns >= span[0]) & (a.end_ns <= span[1])
-            if failed < _LEAST_FAILED or a.bad[within].mean() < _FACTOR * outside:
+        hit = end[by_fade & ((station == s) | (receiver == s))]
+        for start, stop in fades:
+            low = own[(own >= start) & (own < stop)]
+            within = mine & (a.end_ns >= start) & (a.end_ns < stop)
+            failed = int(((hit >= start) & (hit < stop)).sum())
+            if len(low) < _LEAST_LOW or low[-1] - low[0] < _SHORTEST_NS or failed < _LEAST_FAILED:
                 continue
-            sends = int((a.station[within] == s).sum()) > 0
-            pairs, times = np.unique(
-                np.stack((a.station[within], a.to[within])).T[(a.station[within] == s) | (not sends)],
-                axis=0,
-                return_counts=True,
-            )
-            pair = tuple(pairs[times.argmax()].tolist())
+            if a.bad[within].mean() < _FACTOR * outside:
+                continue
+            span = int(low[0]), int(low[-1])
+            sends = within & (a.station == s)
+            whose = sends if sends.any() else within
+            names, times = np.unique(np.stack((a.station[whose], a.to[whose])), axis=1, return_counts=True)
+            pair = names[:, times.argmax()].tolist()
             yield made(
                 facts,
                 "signal_fade",
@@ -124,13 +118,14 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
             )
 
 
-def _usual(t: Array, signal: Array) -> Array:
-    """A running median of five blocks of 5 s, at each time."""
-    blocks, group = np.unique(t // _BLOCK_NS, return_inverse=True)
-    level = np.array([np.median(signal[group == g]) for g in range(len(blocks))])
-    padded = np.pad(level, 2, mode="edge")
-    calm = np.array([np.median(padded[i : i + 5]) for i in range(len(level))])
-    return np.interp(t, blocks * _BLOCK_NS + _BLOCK_NS // 2, calm)
+def _spells_ns(fades_s: tuple[tuple[float, float, float, float], ...], end_ns: int) -> list[tuple[int, int]]:
+    """From and to of each time that a fade of some depth holds."""
+    out = []
+    for start, lasts, depth_db, every in fades_s:
+        count = 1 + (int((end_ns / 1e9 - start) / every) if every > 0 and end_ns / 1e9 > start else 0)
+        if depth_db >= _DROP_DB:
+            out += [(int((start + k * every) * 1e9), int((start + k * every + lasts) * 1e9)) for k in range(count)]
+    return sorted(out)
 
 
 def _missing_s(a: Attempts, mine: Array, span: tuple[int, int]) -> float:
