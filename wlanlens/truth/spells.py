@@ -12,7 +12,7 @@ from wlanlens.truth._frames import Array, Attempts, attempts, runs, words
 from wlanlens.truth.air import made
 
 #: As the detectors' docstrings have it.
-_LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.25, 256, 3
+_LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
 #: Failures that came in spells, and their share: fewer are no number, or not what made the runs.
 _LEAST_BAD, _SPELLS = 10, 0.2
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
