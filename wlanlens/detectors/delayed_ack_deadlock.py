@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
+#: Of the way from the tap to the sender and back: new data that comes sooner was not sent for that ACK.
+_NEARLY = 0.8
+
+
 @detector("delayed_ack_deadlock", needs=("segments", "flows"))
 def delayed_ack_deadlock(
     trace: Trace,
@@ -40,11 +44,12 @@ def delayed_ack_deadlock(
     --------------
     An ACK without data acknowledges exactly one segment, the only one that was outstanding, or the only one that
     was sent again after a timeout had given the others up; and the sender goes on with the next byte at once: it had
-    been waiting for nothing else.
-    `least_wait_ms`: so long after the segment's last copy, the least round trip taken off; the shortest delayed-ACK timers
+    been waiting for nothing else. A receiver that acknowledges most segments of a queue one by one delays nothing.
+    `least_wait_ms`: so long after the segment's last copy, the least round trip and the segment's own time on a slow line
+    taken off; the shortest delayed-ACK timers
     in use are 40 ms, of which timestamps of a busy host take a part. `most_wait_ms`: RFC 1122 allows 500 ms; longer is
-    another cause. `reaction_ms`: new data follows within this time, the path's round trip added where the tap is not at
-    the sender; hosts take less than 1 ms, a queue before the tap some more. `least_waits_count`: at least so many; one by
+    another cause. `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the
+    way there and back allows; hosts take less than 1 ms, a queue before the tap some more. `least_waits_count`: at least so many; one by
     itself may be an application whose next write came just then. `waited_share`: of the lone segments that the sender went
     on after, so many waited: a timer delays all but those that a receiver acknowledges at once, at a connection's start or
     after a gap, while a slow frame on the air delays one in ten or fewer.
@@ -89,7 +94,9 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     keys = facts.senders()
     columns = ["packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "rel_ack", "kind", "transmission", "trigger"]
     rows = facts.rows("segments", columns, valid=("t_ns",))
-    sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys)).ordered("packet")
+    sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
+    # A frame sent again by the MAC is under way until its last copy; what the tap or the network doubled is nothing new.
+    sends = sends.take(~np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))).ordered("packet")
     # Of whoever sends data, the pure ACKs of the other side, in order, and the highest so far.
     acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
     acks = acks.take(acks["transmission"] != "mac_copy").ordered("packet")
@@ -111,20 +118,25 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     reached = _highest(sends, new)[at_]
     # One segment, sent last, is all between the ACK before and this one; nothing was sent beyond it, or given up since.
     alone = (last >= 0) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
+    # The last data before the ACK before.
     earlier = sends.latest("packet", key, np.concatenate(([0], acks["packet"][:-1])))
     again = sends["trigger"][at_]
     alone &= (reached == new[at_]) | (again == "rto") | ((again == "go_back_n") & (last == earlier + 1))
-    rtt, near = facts.of_flow("tap_rtt_min_ns", key), facts.of_flow("tap", key)
+    rtt = facts.of_flow("tap_rtt_min_ns", key)
+    # What the sender does on an ACK shows at the tap when both have made their way to it and back.
     whole = facts.of_flow("handshake_rtt_ns", key)
-    far = np.where(near == "near_sender", 0, np.maximum(whole, 0))
+    back = np.where(facts.of_flow("tap", key) == "near_sender", 0, whole - np.maximum(rtt, 0))
     after = sends["t_ns"][following] - acks["t_ns"]
-    blocked = goes_on & (sends["rel_seq"][following] == acks["rel_ack"]) & (after >= 0) & (after <= reaction + far)
+    blocked = goes_on & (sends["rel_seq"][following] == acks["rel_ack"]) & (back >= 0)
+    blocked &= (after >= 0) & (after >= _NEARLY * back - reaction) & (after <= reaction + back / _NEARLY)
     # A window without room for a second segment is the receiver's own doing.
     window = sends["peer_window_bytes"][at_]
     room = (window == NULL) | (window >= 2 * sends["len"][at_])
     lone = alone & blocked & room & (rtt != NULL)
-    waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0)
-    hit = np.flatnonzero(lone & (waited >= least) & (waited <= most_ns))
+    pace, each = _queued(acks, key, _highest(sends, new), earlier, facts.of_flow("segment_max_bytes", key))
+    own = (pace * sends["len"][at_]).astype(np.int64)
+    waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0) - own
+    hit = np.flatnonzero(lone & ~each & (waited >= least) & (waited <= most_ns))
     found = _rows(
         acks,
         hit,
@@ -139,6 +151,23 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
         },
     )
     return found, key[lone]
+
+
+def _queued(acks: Rows, key: Array, reached: Array, earlier: Array, segment: Array) -> tuple[Array, Array]:
+    """What ACKs of data that was queued tell: how long a slow line takes for a byte, ns, by the quickest two in a row; and
+    whether the receiver acknowledges each segment, so that it delays nothing. Both for the key of each ACK."""
+    if len(key) < 2:
+        return np.zeros(len(key)), np.zeros(len(key), bool)
+    grown = acks["rel_ack"][1:] - acks["rel_ack"][:-1]
+    queued = (key[1:] == key[:-1]) & (earlier[1:] >= 0) & (reached[np.maximum(earlier[1:], 0)] >= acks["rel_ack"][1:])
+    which = np.flatnonzero(queued & (grown > 0)) + 1
+    pace = (acks["t_ns"][which] - acks["t_ns"][which - 1]) / grown[which - 1]
+    names, group = np.unique(key, return_inverse=True)
+    least = np.full(len(names), np.inf)
+    np.minimum.at(least, group[which], pace)
+    single = grown[which - 1] <= segment[which]
+    singles, several = (np.bincount(group[which], mask, len(names)) for mask in (single, ~single))
+    return np.where(np.isfinite(least), least, 0.0)[group], (singles > several)[group]
 
 
 def _rows(acks: Rows, which: Array, more: dict[str, Array]) -> Rows:
