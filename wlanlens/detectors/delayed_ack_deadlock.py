@@ -24,8 +24,9 @@ def delayed_ack_deadlock(
     least_wait_ms: float = 25.0,
     most_wait_ms: float = 550.0,
     reaction_ms: float = 10.0,
-    least_waits_count: int = 2,
+    least_waits_count: int = 1,
     waited_share: float = 0.25,
+    at_once_share: float = 0.2,
 ) -> Iterator[Finding | Undecided]:
     """One segment in flight waited for the receiver's delayed-ACK timer, and nothing else was on the way.
 
@@ -42,21 +43,24 @@ def delayed_ack_deadlock(
 
     How it decides
     --------------
-    An ACK without data acknowledges exactly one segment, the only one that was outstanding, or the only one that
-    was sent again after a timeout had given the others up; and the sender goes on with the next byte at once: it had
-    been waiting for nothing else. A receiver that acknowledges most segments of a queue one by one delays nothing.
+    An ACK without data acknowledges exactly one segment, the only one that was outstanding, or the only one that was sent
+    again after a timeout had given the others up; and the sender goes on with the next byte at once: it had been waiting
+    for nothing else. A receiver that acknowledges most segments of a queue one by one delays nothing.
     `least_wait_ms`: so long after the segment's last copy, the least round trip and the segment's own time on a slow line
-    taken off; the shortest delayed-ACK timers
-    in use are 40 ms, of which timestamps of a busy host take a part. `most_wait_ms`: RFC 1122 allows 500 ms; longer is
-    another cause. `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the
-    way there and back allows; hosts take less than 1 ms, a queue before the tap some more. `least_waits_count`: at least so many; one by
-    itself may be an application whose next write came just then. `waited_share`: of the lone segments that the sender went
-    on after, so many waited: a timer delays all but those that a receiver acknowledges at once, at a connection's start or
-    after a gap, while a slow frame on the air delays one in ten or fewer.
+    taken off; the shortest delayed-ACK timers in use are 40 ms, of which the stamps of a busy host take a part.
+    `most_wait_ms`: RFC 1122 allows 500 ms; longer is another cause.
+    `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the way there
+    and back allows; hosts take less than 1 ms, a queue before the tap some more.
+    `least_waits_count`: at least so many; a short transfer has but one, at its start.
+    `waited_share`: of the lone segments that the sender went on after, so many waited: a timer delays all but those that a
+    receiver acknowledges at once, at a connection's start or after a gap, while a slow frame on the air delays one in ten.
+    `at_once_share`: of the lone segments that waited, the sender went on at once after so many; an application that writes
+    now and then meets an ACK within 10 ms once in 25 to 100 times.
 
     What fools it
     -------------
-    An application that pauses writes when it likes, not when an ACK comes: silent. A receiver whose window has no room for
+    An application that pauses writes when it likes, not when an ACK comes: silent, but for one that writes exactly as often
+    as the timer fires. A receiver whose window has no room for
     a second segment (a silly window) is the cause itself: silent. ACKs kept by an adapter look alike when they come one
     by one. A sender whose second segment was lost waits for its timer, not for this one.
 
@@ -66,11 +70,13 @@ def delayed_ack_deadlock(
     Mogul and Minshall, "Rethinking the TCP Nagle algorithm", 2001.
     """
     facts = Facts.of(trace)
-    waits, lone = _waits(facts, int(least_wait_ms * 1e6), int(most_wait_ms * 1e6), int(reaction_ms * 1e6))
+    waits, lone, late = _waits(facts, int(least_wait_ms * 1e6), int(most_wait_ms * 1e6), int(reaction_ms * 1e6))
     first, length = groups(waits.key)
     keys = waits.key[first]
     tried = np.searchsorted(lone, keys, side="right") - np.searchsorted(lone, keys)
-    which = np.flatnonzero((length >= least_waits_count) & (length >= waited_share * tried))
+    waited = np.searchsorted(late, keys, side="right") - np.searchsorted(late, keys)
+    enough = (length >= least_waits_count) & (length >= waited_share * tried) & (length >= at_once_share * waited)
+    which = np.flatnonzero(enough)
     cost = np.add.reduceat(waits["cost_ns"], first) if len(first) else np.zeros(0, np.int64)
     listed, others = most(cost[which])
     life = facts.life_s(keys)
@@ -89,8 +95,9 @@ def delayed_ack_deadlock(
     yield from facts.one_sided("delayed_ack_deadlock")
 
 
-def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows, Array]:
-    """Waits for the timer, by key and time; and the keys of all lone segments whose ACK their sender had waited for."""
+def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows, Array, Array]:
+    """Waits for the timer, by key and time; the keys of all lone segments whose ACK their sender had waited for; and of all
+    whose ACK was late, whether it had or not."""
     keys = facts.senders()
     columns = ["packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "rel_ack", "kind", "transmission", "trigger"]
     rows = facts.rows("segments", columns, valid=("t_ns",))
@@ -101,7 +108,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
     acks = acks.take(acks["transmission"] != "mac_copy").ordered("packet")
     if not len(sends) or not len(acks):
-        return _rows(acks, np.zeros(0, np.int64), {}), np.zeros(0, np.int64)
+        return _rows(acks, np.zeros(0, np.int64), {}), np.zeros(0, np.int64), np.zeros(0, np.int64)
     key = acks.key ^ 1
     order = np.lexsort((acks["packet"], key))
     acks, key = acks.take(order), key[order]
@@ -116,10 +123,10 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     goes_on = (ahead < len(sends)) & (sends.key[following] == key)
     at_ = np.maximum(last, 0)
     reached = _highest(sends, new)[at_]
-    # One segment, sent last, is all between the ACK before and this one; nothing was sent beyond it, or given up since.
-    alone = (last >= 0) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
     # The last data before the ACK before.
     earlier = sends.latest("packet", key, np.concatenate(([0], acks["packet"][:-1])))
+    # One segment, sent since, is all between the two; nothing was sent beyond it, or it was given up at a timeout.
+    alone = (last > earlier) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
     again = sends["trigger"][at_]
     alone &= (reached == new[at_]) | (again == "rto") | ((again == "go_back_n") & (last == earlier + 1))
     rtt = facts.of_flow("tap_rtt_min_ns", key)
@@ -132,11 +139,14 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     # A window without room for a second segment is the receiver's own doing.
     window = sends["peer_window_bytes"][at_]
     room = (window == NULL) | (window >= 2 * sends["len"][at_])
-    lone = alone & blocked & room & (rtt != NULL)
-    pace, each = _queued(acks, key, _highest(sends, new), earlier, facts.of_flow("segment_max_bytes", key))
+    ahead_of = np.where(earlier >= 0, _highest(sends, new)[np.maximum(earlier, 0)], NULL)
+    alone &= room & (rtt != NULL)
+    lone = alone & blocked
+    pace, each = _queued(acks, key, np.where(alone, NULL, ahead_of), facts.of_flow("segment_max_bytes", key))
     own = (pace * sends["len"][at_]).astype(np.int64)
     waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0) - own
-    hit = np.flatnonzero(lone & ~each & (waited >= least) & (waited <= most_ns))
+    late = alone & ~each & (waited >= least) & (waited <= most_ns)
+    hit = np.flatnonzero(late & blocked)
     found = _rows(
         acks,
         hit,
@@ -150,16 +160,16 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
             "next_len": sends["len"][following][hit],
         },
     )
-    return found, key[lone]
+    return found, key[lone], key[late & goes_on]
 
 
-def _queued(acks: Rows, key: Array, reached: Array, earlier: Array, segment: Array) -> tuple[Array, Array]:
-    """What ACKs of data that was queued tell: how long a slow line takes for a byte, ns, by the quickest two in a row; and
+def _queued(acks: Rows, key: Array, sent: Array, segment: Array) -> tuple[Array, Array]:
+    """What ACKs of data that was queued, `sent` up to a byte before the ACK before, tell: how long a slow line takes for a byte, ns, by the quickest two in a row; and
     whether the receiver acknowledges each segment, so that it delays nothing. Both for the key of each ACK."""
     if len(key) < 2:
         return np.zeros(len(key)), np.zeros(len(key), bool)
     grown = acks["rel_ack"][1:] - acks["rel_ack"][:-1]
-    queued = (key[1:] == key[:-1]) & (earlier[1:] >= 0) & (reached[np.maximum(earlier[1:], 0)] >= acks["rel_ack"][1:])
+    queued = (key[1:] == key[:-1]) & (sent[1:] != NULL) & (sent[1:] >= acks["rel_ack"][1:])
     which = np.flatnonzero(queued & (grown > 0)) + 1
     pace = (acks["t_ns"][which] - acks["t_ns"][which - 1]) / grown[which - 1]
     names, group = np.unique(key, return_inverse=True)

@@ -8,14 +8,14 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
-from wlanlens.truth._frames import severity
+from wlanlens.truth._frames import severity, words
 
-#: As the detector's docstring has it: the sender goes on at once, and it happened more than once.
-_AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
+#: As the detector's docstring has it: the sender goes on at once.
+_AT_ONCE_NS = 1_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """Of each direction with two or more such waits, from the first to the last; the cost is the time on the timer.
+    """Of each direction with such waits, from the first to the last; the cost is the time on the timer.
 
     The receiver's timer fired for the one segment under way: whatever else was outstanding the sender had given up at a
     timeout. The receiver's window had room for another, and the sender had more to send, for it did as soon as the ACK came.
@@ -39,17 +39,21 @@ def findings(facts: Truth) -> list[Finding]:
         acks = p.filter(pc.equal(p["direction"], back))
         made, seq, size, arrived = (np.asarray(data[c]) for c in ("t_made_ns", "rel_seq", "len_bytes", "t_end_ns"))
         ack_made, ack, ack_came = (np.asarray(acks[c]) for c in ("t_made_ns", "rel_ack", "t_end_ns"))
-        told = np.maximum.accumulate(ack)
+        # What the sender had been told when.
+        here = words(acks["fate"]) == "delivered"
+        order = np.argsort(ack_came[here], kind="stable")
+        told_at, told = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))
         timeouts = np.asarray(expired.filter(mine)["t_ns"])
         waits = []
         for e in fired:
             sent, said = int(np.searchsorted(made, e["t_ns"])), int(np.searchsorted(ack_made, e["t_ns"]))
-            if not sent or not said:
+            heard = int(np.searchsorted(told_at, e["t_ns"]))
+            if not sent or not heard:
                 continue
             # The latest copy of the one segment between what was acknowledged before and what is now.
             last = sent - 1
-            if seq[last] != told[said - 1] or seq[last] + size[last] != e["rel_seq"]:
+            if seq[last] != told[heard - 1] or seq[last] + size[last] != e["rel_seq"]:
                 continue
             given_up = timeouts[np.searchsorted(timeouts, made[last], side="right") - 1] if len(timeouts) else -1
             others = (seq[:last] + size[:last] > e["rel_seq"]) & (made[:last] >= given_up)
@@ -59,7 +63,7 @@ def findings(facts: Truth) -> list[Finding]:
             if came is None or sent >= len(made) or not 0 <= int(made[sent]) - came <= _AT_ONCE_NS:
                 continue
             waits.append((int(made[last]), came, int(e["t_ns"] - arrived[last])))
-        if len(waits) < _LEAST_WAITS:
+        if not waits:
             continue
         cost_s = sum(w[2] for w in waits) / 1e9
         start, end = waits[0][0], waits[-1][1]
