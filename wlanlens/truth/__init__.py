@@ -52,6 +52,14 @@ class Truth:
 
         return int(pc.max(self.packets.column("t_end_ns")).as_py() or 0)
 
+    def pair(self, station: int, to: int) -> str:
+        """ "station 02:.. > 02:..": who sends to whom in the cell."""
+        cell = self.world.cell
+        if cell is None:
+            raise ValueError("there is no cell")
+        a, b = (_mac(cell.stations[place].node) for place in (station, to))
+        return f"station {a} > {b}"
+
     def findings(self) -> list[Finding]:
         """What must be found, in order of time."""
         found = []
@@ -73,3 +81,7 @@ def _modules() -> list[ModuleType]:
 def address(node: int) -> str:
     """A node's IPv4 address."""
     return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
+
+
+def _mac(node: int) -> str:
+    return "02:00:" + (node + 1).to_bytes(4, "big").hex(":")
