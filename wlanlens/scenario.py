@@ -33,9 +33,16 @@ class ScenarioError(WlanlensError):
     """A scenario or a parameter that cannot be."""
 
 
-def quantity(default: Any, doc: str, *, least: float | None = None, most: float | None = None) -> Any:
-    """A parameter: its default, one sentence, and the values that it may have, both ends included."""
-    return field(default=default, metadata={"doc": doc, "least": least, "most": most})
+def quantity(
+    default: Any,
+    doc: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    among: tuple[str, ...] | None = None,
+) -> Any:
+    """A parameter: its default, one sentence, and the values that it may have, both ends included, or `among` words."""
+    return field(default=default, metadata={"doc": doc, "least": least, "most": most, "among": among})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +129,12 @@ def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
+    among = f.metadata.get("among")
+    if among is not None and value not in among:
+        near = difflib.get_close_matches(str(value), among, 1, 0.0)
+        raise ScenarioError(
+            f"{name}: {f.name} must be one of {', '.join(among)}, not {value!r}", next=f"did you mean {near[0]!r}?"
+        )
     least, most = f.metadata.get("least"), f.metadata.get("most")
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = least is not None and not value >= least, most is not None and not value <= most
@@ -156,7 +169,7 @@ class Run:
     scenario : Scenario
     seed : int
     captures : dict
-        Path of the capture at each point: sender, air, receiver.
+        Path of the capture at each point: sender, usb, air, receiver.
     truth : list of Finding
         What must be found.
     facts : Truth
@@ -215,7 +228,7 @@ def simulate(
         for path in captures.values():
             path.with_suffix(".pcap.partial").unlink(missing_ok=True)
         raise
-    facts = Truth(tables["truth_packets"], tables["truth_frames"], tables["truth_events"], world)
+    facts = Truth(**{name.removeprefix("truth_"): table for name, table in tables.items()}, world=world)
     done = Run(made, int(seed), captures, made.truth(facts), facts)
     if folder is not None:
         _write(folder, done, tables)

@@ -25,8 +25,8 @@ class Truth:
 
     Attributes
     ----------
-    packets, frames, events : pyarrow.Table
-        `truth_packets`, `truth_frames`, `truth_events`; every column is documented in its field's metadata.
+    packets, frames, events, queues, urbs : pyarrow.Table
+        `truth_packets`, `truth_frames` ...; every column is documented in its field's metadata.
     world : World
         What was simulated.
     """
@@ -34,6 +34,8 @@ class Truth:
     packets: pa.Table
     frames: pa.Table
     events: pa.Table
+    queues: pa.Table
+    urbs: pa.Table
     world: World
 
     def subject(self, flow: int, direction: str) -> str:

@@ -83,8 +83,7 @@ fn tcp_header(s: &Segment, n: &Names, out: &mut Vec<u8>) {
     out.extend(n.dst_port.to_be_bytes());
     out.extend(n.isn.wrapping_add(s.seq as u32).to_be_bytes());
     out.extend(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)).to_be_bytes());
-    let psh = s.len > 0;
-    let flags = u8::from(s.fin) | u8::from(s.syn) << 1 | u8::from(s.rst) << 2 | u8::from(psh) << 3;
+    let flags = u8::from(s.fin) | u8::from(s.syn) << 1 | u8::from(s.rst) << 2 | u8::from(s.psh) << 3;
     out.extend([(((20 + options) / 4) << 4) as u8, flags | u8::from(s.ack.is_some()) << 4]);
     let shift = if s.syn { 0 } else { n.wscale };
     let window = (s.window >> shift).min(0xffff) as u16;

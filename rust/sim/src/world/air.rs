@@ -1,7 +1,7 @@
 //! The cell: packets into stations, frames onto the air and into its tap.
 
 use super::taps::{beacon_body, names, roles};
-use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD, NOISE_DBM};
+use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
 use crate::phy::plcp;
@@ -11,8 +11,11 @@ use crate::truth::{FrameRow, PacketFate};
 impl World {
     /// Hand packets from a host's queue to its station while that has room.
     pub(super) fn pump(&mut self, now: Ns, station: StationId) {
+        if let Some(adapter) = self.stations[station].adapter {
+            return self.usb_pump(now, adapter);
+        }
         while self.dcf.has_room(now, station) {
-            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let Some(packet) = self.stations[station].queue.take(now) else { return };
             let node = self.stations[station].node;
             let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { continue };
             if packet.src == node {
@@ -66,25 +69,29 @@ impl World {
                 }
             }
         }
-        self.pump(now, station);
+        match self.stations[station].adapter {
+            Some(adapter) => self.usb_free(now, adapter),
+            None => self.pump(now, station),
+        }
     }
 
     pub(super) fn aired(&mut self, frame: &AirFrame) {
         let packet = frame.msdu.and_then(|m| self.slab.get(m.handle as usize).copied().flatten());
-        self.truth.frames.push(FrameRow { frame: *frame, packet: packet.map(|p| p.id) });
+        let signal_dbm = self.air.heard_dbm(frame.from, self.stations[frame.from].config.signal_dbm, frame.start);
+        let row = FrameRow { frame: *frame, packet: packet.map(|p| p.id), signal_dbm: signal_dbm as f32 };
+        self.truth.frames.push(row);
         let Some(tap) = &mut self.air_tap else { return };
         if tap.clock.misses() {
             return;
         }
         let beacon = frame.kind == FrameKind::Data && frame.msdu.is_some_and(|m| m.handle == BEACON);
         let roles = roles(&self.stations, self.ad_hoc, frame, packet.as_ref());
-        let signal = self.stations[frame.from].config.signal_dbm;
         let stamp = tap.clock.stamp(frame.end);
         let reception = Reception {
             tsf_us: (tap.clock.stamp(frame.start + plcp(frame.rate, frame.preamble)).max(0) as u64) / 1000,
             channel_mhz: self.channel_mhz,
-            signal_dbm: signal.round() as i8,
-            noise_dbm: NOISE_DBM,
+            signal_dbm: signal_dbm.round() as i8,
+            noise_dbm: self.air.noise_dbm().round() as i8,
             damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
         };
         let flows = &self.flows;

@@ -12,7 +12,7 @@ impl World {
         if w.ways[way].sending.is_some() {
             return;
         }
-        let Some(packet) = w.ways[way].queue.pop_front() else { return };
+        let Some(packet) = w.ways[way].queue.take(now) else { return };
         w.ways[way].sending = Some(packet);
         let bits = f64::from(packet.ip_bytes + w.config.header_bytes) * 8.0;
         let node = if way == 0 { w.config.a } else { w.config.b };
@@ -31,7 +31,8 @@ impl World {
             let scripted = way == 0 && data && w.config.lose_data.contains(&number);
             let black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
             let loss = w.config.loss_rate;
-            if scripted || black || w.rng.chance(loss) {
+            let burst = w.config.bursts_s.iter().filter(|b| in_burst(b, now)).map(|b| b.2).fold(0.0, f64::max);
+            if scripted || black || w.rng.chance(burst) || w.rng.chance(loss) {
                 self.truth.ended(packet.id, now, PacketFate::Wire);
             } else {
                 let mut at = now + config::seconds(w.config.delay_s);
@@ -44,4 +45,10 @@ impl World {
         }
         self.wire_next(now, wire, way);
     }
+}
+
+/// Whether a burst (from, for, chance, again after, in s) is on.
+fn in_burst(&(from, lasts, _, every): &(f64, f64, f64, f64), now: Ns) -> bool {
+    let since = now.checked_sub(config::seconds(from));
+    since.is_some_and(|s| s.checked_rem(config::seconds(every)).unwrap_or(s) < config::seconds(lasts))
 }
