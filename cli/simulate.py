@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wlanlens.text import printable
+
 from .meter import Meter
 
 if TYPE_CHECKING:
     from wlanlens.runs import Job
+
+#: A scenario file is a few lines; whatever is longer is another file.
+TOML_BYTES = 1 << 20
 
 
 @click.command("simulate")
@@ -132,7 +137,13 @@ def _read(path: Path) -> dict[str, Any]:
 
     from wlanlens.scenario import ScenarioError
 
+    with path.open("rb") as file:
+        raw = file.read(TOML_BYTES + 1)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"no TOML: {error}", path=str(path), next='for example scenario = "clean_link"') from None
+        if len(raw) > TOML_BYTES:
+            raise ValueError(f"it is longer than {TOML_BYTES} bytes")
+        return tomllib.loads(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(
+            f"no scenario in TOML: {error}", path=printable(str(path)), next='for example scenario = "clean_link"'
+        ) from None
