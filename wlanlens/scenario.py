@@ -266,7 +266,7 @@ def simulate(
 
 
 def _made(scenario: str | Scenario, parameters: Mapping[str, Any]) -> Scenario:
-    if isinstance(scenario, str):
+    if not isinstance(scenario, Scenario):
         return find(scenario).make(parameters)
     known = {f.name: f for f in dataclasses.fields(scenario)}
     return type(scenario)(**{**vars(scenario), **_converted(scenario.name, known, parameters)})

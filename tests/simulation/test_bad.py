@@ -258,7 +258,7 @@ def values_of(f: Any) -> st.SearchStrategy[Any]:
     least, most = meta["least"], meta["most"]
     if kind is int:
         return st.sampled_from([least, most, f.default]).map(int) | st.integers(int(least), int(most))
-    near = st.floats(max(least, f.default / 4), min(most, max(4 * f.default, least)))
+    near = st.floats(max(least, f.default - abs(f.default) / 2), min(most, f.default + 3 * abs(f.default)))
     return st.sampled_from([float(least), float(most), f.default]) | near | st.floats(least, most)
 
 
