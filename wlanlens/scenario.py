@@ -32,6 +32,12 @@ EPOCH_NS = 1_000_000_000_000_000_000
 #: The greatest seed.
 SEED_MOST = (1 << 63) - 1
 
+#: Times at which one thing may happen again and again: they are listed one by one.
+TIMES_MOST = 100_000
+
+#: Flows of a world: each has a port of its own (rust/sim/src/limits.rs).
+FLOWS_MOST = 20_000
+
 #: The file that is written last: where it is, the run is whole.
 MARK = "scenario.json"
 
@@ -86,6 +92,25 @@ class Scenario:
     def truth(self, facts: Truth) -> list[Finding]:
         """What must be found, from what really happened: the same rules in every world (`wlanlens.truth`)."""
         return facts.findings()
+
+
+def repeated(scenario: Scenario, first_s: float, every_s: float) -> list[float]:
+    """Times from `first_s` on, `every_s` apart, to the end of the run; an error where they are too many to be held."""
+    count = max(0, math.floor((scenario.duration_s - first_s) / every_s) + 1)
+    if count > TIMES_MOST:
+        raise ScenarioError(
+            f"{scenario.name}: every {every_s:g} s for {scenario.duration_s:g} s makes {count} times, more than {TIMES_MOST}",
+            next=f"the nearest duration_s is {first_s + (TIMES_MOST - 1) * every_s:g}",
+        )
+    return [first_s + k * every_s for k in range(count)]
+
+
+def few_flows(scenario: Scenario, count: int, key: str, nearest: int) -> None:
+    """An error that names the nearest value of `key` where a world would have more flows than can be told apart."""
+    if count > FLOWS_MOST:
+        raise ScenarioError(
+            f"{scenario.name}: {count} flows are too many, at most {FLOWS_MOST}", next=f"the nearest {key} is {nearest}"
+        )
 
 
 class ScenarioKind(Unit):

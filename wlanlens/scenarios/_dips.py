@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity
+from wlanlens.scenario import Scenario, quantity, repeated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,5 +18,4 @@ class Dips(Scenario):
 
     def spells_s(self) -> tuple[tuple[float, float], ...]:
         """(from, for) of each."""
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        return tuple((self.first_s + k * self.every_s, self.lasts_s) for k in range(count))
+        return tuple((start, self.lasts_s) for start in repeated(self, self.first_s, self.every_s))

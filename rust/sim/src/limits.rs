@@ -17,5 +17,9 @@ pub const EVENTS_A_CALL: u64 = 500_000;
 /// square of the nodes.
 pub const NODES: usize = 2048;
 
+/// Flows: each has a port of its own, from `FIRST_PORT` on.
+pub const FLOWS: usize = 20_000;
+pub const FIRST_PORT: u16 = 40_000;
+
 /// A time so far off that no run reaches it (a run lasts 10^6 s at most), small enough that sums do not overflow.
 pub const NEVER: Ns = 100_000_000_000_000_000;

@@ -298,6 +298,9 @@ fn check(c: &config::World) -> Result<(), Fault> {
     if n == 0 || n > limits::NODES {
         return Err(format!("a world has 1 to {} nodes, not {n}", limits::NODES));
     }
+    if c.flows.len() > limits::FLOWS {
+        return Err(format!("a world has at most {} flows, not {}", limits::FLOWS, c.flows.len()));
+    }
     for n in &c.nodes {
         check_discipline(n.discipline)?;
         if n.drops_s.iter().any(|d| !(0.0..).contains(&d.0) || !(0.0..).contains(&d.1)) {
