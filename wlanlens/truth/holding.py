@@ -1,7 +1,8 @@
-"""ACKs that an adapter kept and handed on together: three or more, made one by one, the first kept for 50 ms or more."""
+"""ACKs kept on their way back, by an adapter or behind one another in a queue that stood still, that came in a burst."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,69 +14,75 @@ CODES = ("ack_holding",)
 
 #: Less is no hold that a sender notices: the shortest delayed ACK of Linux takes 40 ms.
 _LEAST_NS = 50_000_000
-#: Fewer are no burst; those made within this of each other were not kept one by one.
-_ACKS, _SPREAD_NS = 3, 10_000_000
+#: How close together those of a burst come, how many they are, and how long it took to make them.
+_BURST_NS, _ACKS, _SPREAD_NS = 5_000_000, 3, 10_000_000
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a hold and flow: from when the first ACK would have come, had it taken as long as the one before, to the
-    release; the cost is that time."""
-    ends = [e for e in facts.events.to_pylist() if e["what"] == "hold_ended"]
-    if not ends:
-        return []
-    acks = _acks(facts)
-    found = []
-    for e in ends:
-        one = _held(acks, e)
-        if one is not None:
-            found.append(_finding(facts, e, *one))
-    return found
+    """One a burst: from when its first ACK would have come, had it taken as long as the one before, to when it came.
 
-
-def _acks(facts: Truth) -> dict[str, Any]:
-    """Pure ACKs that arrived, in order of their making."""
+    That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it.
+    """
     import pyarrow.compute as pc
 
     table = facts.packets
-    tcp = np.array([flow.tcp is not None for flow in facts.world.flows], bool)
     pure = pc.and_(pc.equal(table.column("len_bytes"), 0), pc.greater(table.column("rel_ack"), 0))
     table = table.filter(pc.and_(pure, pc.equal(table.column("fate").cast("string"), "delivered")))
-    rows = {name: table.column(name).to_numpy().astype(np.int64) for name in ("flow", "t_made_ns", "t_end_ns")}
-    rows["back"] = pc.equal(table.column("direction").cast("string"), "b2a").to_numpy()
-    mine = tcp[rows["flow"]]
-    return {name: column[mine] for name, column in rows.items()}
+    flow, made, came = (table.column(n).to_numpy().astype(np.int64) for n in ("flow", "t_made_ns", "t_end_ns"))
+    back = pc.equal(table.column("direction").cast("string"), "b2a").to_numpy()
+    holds = [e for e in facts.events.to_pylist() if e["what"] == "hold_ended"]
+    found = []
+    for number in np.unique(flow).tolist():
+        if facts.world.flows[number].tcp is None:
+            continue
+        for reverse in (False, True):
+            mine = np.flatnonzero((flow == number) & (back == reverse))
+            mine = mine[np.argsort(came[mine], kind="stable")]
+            for first, count in _bursts(made[mine], came[mine]):
+                t = int(came[mine][first])
+                late = _late(made[mine], came[mine], first)
+                kept = any(
+                    e["flow"] == number and (e["direction"] == "b2a") == reverse and 0 <= t - e["t_ns"] < _BURST_NS
+                    for e in holds
+                )
+                found.append(_finding(facts, number, "a2b" if reverse else "b2a", t, late, count, kept))
+    return found
 
 
-def _held(acks: dict[str, Any], hold: dict[str, Any]) -> tuple[int, int] | None:
-    """When the first held ACK would have come, and how many were held; None where it was no matter."""
-    released, began = int(hold["t_ns"]), int(hold["t_ns"] - hold["rto_ns"])
-    mine = np.flatnonzero((acks["flow"] == hold["flow"]) & (acks["back"] == (hold["direction"] == "b2a")))
-    made, came = acks["t_made_ns"][mine], acks["t_end_ns"][mine]
-    free = np.flatnonzero(came <= began)
-    transit = int(came[free[-1]] - made[free[-1]]) if len(free) else 0
-    kept = np.flatnonzero((came > began) & (made + transit < released))
-    if len(kept) < _ACKS:
-        return None
-    first = int(made[kept[0]]) + transit
-    spread = int(made[kept[-1]] - made[kept[0]])
-    return (first, len(kept)) if released - first >= _LEAST_NS and spread >= _SPREAD_NS else None
+def _late(made: Array, came: Array, i: int) -> int:
+    """How much longer an ACK took than the one before it."""
+    return int((came[i] - made[i]) - (came[i - 1] - made[i - 1]))
 
 
-def _finding(facts: Truth, hold: dict[str, Any], first_ns: int, count: int) -> Finding:
-    direction = "a2b" if hold["direction"] == "b2a" else "b2a"
-    released = int(hold["t_ns"])
-    cost_s = (released - first_ns) / 1e9
+def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int]]:
+    """First ACK of each burst after a hold, and how many were kept."""
+    after = -1
+    for i in (np.flatnonzero(np.diff(came) >= _LEAST_NS) + 1).tolist():
+        if i <= after or _late(made, came, i) < _LEAST_NS:
+            continue
+        end = int(np.searchsorted(came, came[i] + _BURST_NS, side="right"))
+        # What was made so late that it would have come after the first anyway was not kept.
+        kept = np.flatnonzero(made[i:end] + (came[i - 1] - made[i - 1]) < came[i]) + i
+        spread, took = int(made[kept[-1]] - made[i]), int(came[kept[-1]] - came[i])
+        if len(kept) >= _ACKS and spread >= max(_SPREAD_NS, 2 * took):
+            after = int(kept[-1])
+            yield i, len(kept)
+
+
+def _finding(facts: Truth, flow: int, direction: str, t_ns: int, late_ns: int, count: int, adapter: bool) -> Finding:
     return Finding(
         code="ack_holding",
-        t_start_ns=first_ns,
-        t_end_ns=released,
+        t_start_ns=t_ns - late_ns,
+        t_end_ns=t_ns,
         capture="sender.pcap",
-        subject=facts.subject(hold["flow"], direction),
-        severity="serious" if cost_s > 1 else "warning",
+        subject=facts.subject(flow, direction),
+        severity="serious" if late_ns > 1_000_000_000 else "warning",
         confidence=1.0,
-        cost_s=cost_s,
-        values={"held_acks_count": count, "held_s": cost_s},
-        sentence="The adapter kept ACKs and handed them on together.",
-        flow=int(hold["flow"]),
+        cost_s=late_ns / 1e9,
+        values={"held_acks_count": count, "held_s": late_ns / 1e9, "kept_by": "adapter" if adapter else "queue"},
+        sentence="ACKs were kept on their way back and came together.",
+        flow=flow,
         direction=direction,
     )
