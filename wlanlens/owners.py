@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.pace import paces
+from wlanlens.pace import best_paces, paces
 from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
@@ -129,9 +129,11 @@ def _at_pace(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     """Intervals in which data arrived at nearly the flow's best pace."""
     order = directions.order
     start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
-    pace = np.empty(len(order))
-    pace[order] = paces(directions.rank, start, end, acked, rtt[order])
-    return np.asarray((pace > 0) & (pace >= FULL_PACE * directions.fold(pace, np.maximum)))
+    pace = paces(directions.rank, start, end, acked, rtt[order])
+    near = (pace > 0) & (pace >= FULL_PACE * best_paces(directions.rank, pace, end - start)[directions.rank])
+    out = np.empty(len(order), bool)
+    out[order] = near
+    return out
 
 
 def _known(column: pa.ChunkedArray) -> Array:

@@ -13,6 +13,9 @@ ROUND_TRIPS = 2
 #: ... and over no less than this, for a delayed ACK or a scheduler holds ACKs back for milliseconds.
 LEAST_NS = 20_000_000
 
+#: A pace that a flow is below for this share of its time is its best.
+BUSY_SHARE = 0.9
+
 #: Keys and times share one number: 12 days in microseconds for each of 8 million keys.
 _SPAN = 1 << 40
 
@@ -36,3 +39,17 @@ def paces(rank: Array, start_ns: Array, end_ns: Array, acked_bytes: Array, rtt_n
     lasted = end_ns - start_ns[first]
     bytes_ = total[1:] - total[first]
     return np.where((end_ns - horizon >= begun) & (lasted > 0), bytes_ / np.maximum(lasted, 1), 0.0)
+
+
+def best_paces(rank: Array, pace: Array, duration_ns: Array) -> Array:
+    """Of each flow's direction, by rank, the pace that it is below for `BUSY_SHARE` of its time.
+
+    Not the greatest: ACKs that come in one burst seem to tell of more than the path carries.
+    """
+    order = np.lexsort((pace, rank))
+    rank, pace, spent = rank[order], pace[order], np.cumsum(duration_ns[order], dtype=np.float64)
+    first = np.flatnonzero(np.concatenate(([True], rank[1:] != rank[:-1]))) if len(rank) else np.zeros(0, np.int64)
+    last = np.append(first[1:], len(rank)) - 1
+    before = np.concatenate(([0.0], spent))[first]
+    wanted = before + BUSY_SHARE * (spent[last] - before)
+    return np.asarray(pace[np.minimum(np.searchsorted(spent, wanted), last)])

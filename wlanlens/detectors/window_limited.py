@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.finding import Finding, Undecided
-from wlanlens.pace import paces
+from wlanlens.pace import best_paces, paces
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def window_limited(
     --------------
     From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
     is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
-    over two round trips, the window fills the path and a queue in it: a larger window would only lengthen the
+    over two round trips (the pace that it is below for nine tenths of its time), the window fills the path and a queue in it: a larger window would only lengthen the
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
     the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
     the least delayed ACK with its round trip.
@@ -111,7 +111,7 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    best = np.maximum.reduceat(pace, first)[np.searchsorted(every.key[first], spans.key)]
+    best = best_paces(rank, pace, every["t_end_ns"] - every["t_start_ns"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], best
 
 

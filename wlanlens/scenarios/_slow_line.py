@@ -35,6 +35,8 @@ class SlowLineWorld(Scenario):
         "newreno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
     )
 
+    rto: str = quantity("linux24", 'The retransmission timer: "linux24", "linux" or "rfc6298".')
+
     def queue(self) -> Mapping[str, Any]:
         """The buffer's discipline."""
         made = {
@@ -59,14 +61,14 @@ class SlowLineWorld(Scenario):
             frto=False,
             quick_acks=0,
             delayed_ack_timer_s=0.2,
-            rto="rfc6298",
-            rto_min_s=1.0,
+            rto=self.rto,
+            rto_min_s=0.2 if self.rto.startswith("linux") else 1.0,
         )
 
     def line(self, **more: Any) -> Wire:
-        """The line with its buffer; PPP adds 8 bytes to a packet."""
+        """The line from the router to the receiver with its buffer; PPP adds 8 bytes to a packet."""
         return Wire(
-            0,
+            2,
             1,
             rate_bps=self.rate_bps,
             delay_s=self.delay_s,
@@ -78,9 +80,10 @@ class SlowLineWorld(Scenario):
         )
 
     def over(self, line: Wire) -> World:
-        """The transfers over this line."""
+        """The transfers over this line; the sender reaches the router by Ethernet."""
         flows = tuple(Flow(0, 1, file(self.file_bytes), tcp=self.tcp()) for _ in range(self.flows))
-        return World(nodes=(Node("sender"), Node("receiver")), wires=(line,), flows=flows)
+        nodes = (Node("sender"), Node("receiver"), Node("router"))
+        return World(nodes=nodes, wires=(Wire(0, 2, rate_bps=10e6, delay_s=0.0001), line), flows=flows)
 
     def world(self) -> World:
         return self.over(self.line())
