@@ -128,9 +128,7 @@ class _Case:
     segment_bytes: int
     cost_s: float
 
-    def is_overflow(
-        self, chance_share: float, ceiling_share: float, lost_share: float, before_share: float
-    ) -> bool:
+    def is_overflow(self, chance_share: float, ceiling_share: float, lost_share: float, before_share: float) -> bool:
         """Whether chance, an empty queue and a burst of errors are ruled out."""
         # Far above the ceiling it was no queue: the segment or its ACK was late for another reason.
         full = self.queue_ns > 0 and ceiling_share * self.ceiling_ns <= self.queue_ns <= self.ceiling_ns / ceiling_share

@@ -41,7 +41,7 @@ class Truth:
     def subject(self, flow: int, direction: str) -> str:
         """ "10.0.0.1:40000 > 10.0.0.2:5001", as the captures have it."""
         f = self.world.flows[flow]
-        ends = [f"{address(f.client)}:{40_000 + flow % 20_000}", f"{address(f.server)}:5001"]
+        ends = [f"{address(f.client)}:{40_000 + flow}", f"{address(f.server)}:{5001 if f.tcp is not None else 9}"]
         a, b = ends if direction == "a2b" else ends[::-1]
         return f"{a} > {b}"
 

@@ -30,7 +30,13 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def made(
-    facts: Truth, code: str, pair: tuple[int, int], span_ns: tuple[int, int], cost_s: float, sentence: str, **values: float
+    facts: Truth,
+    code: str,
+    pair: tuple[int, int],
+    span_ns: tuple[int, int],
+    cost_s: float,
+    sentence: str,
+    **values: float,
 ) -> Finding:
     """A finding about a pair of stations."""
     return Finding(
@@ -177,7 +183,11 @@ def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
             float(x) for x in np.unique(a.rate_mbps[back])
             if (a.rate_mbps[back] == x).sum() >= _TRIED and a.bad[back][a.rate_mbps[back] == x].mean() <= _FAILED
         ]  # fmt: skip
-        if not works or max(works) < _FACTOR * rate or _snr_db(facts, s, r, lasted_s / 2) < NEEDS_DB.get(max(works), 25.0):
+        if (
+            not works
+            or max(works) < _FACTOR * rate
+            or _snr_db(facts, s, r, lasted_s / 2) < NEEDS_DB.get(max(works), 25.0)
+        ):
             continue
         better = max(works)
         spared_us = (a.airtime_us[mine] - 192.0) * (1 - rate / better)

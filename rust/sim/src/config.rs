@@ -6,6 +6,7 @@ use crate::application::Application;
 use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
+use crate::limits::NEVER;
 use crate::phy::{Preamble, Rate};
 use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
@@ -18,7 +19,7 @@ use crate::usb_host::UsbConfig;
 pub type Fault = String;
 
 fn ns(seconds: f64) -> Ns {
-    (seconds * 1e9).round().max(0.0) as Ns
+    ((seconds * 1e9).round().max(0.0) as Ns).min(NEVER)
 }
 
 #[derive(Debug, Clone, Deserialize)]
