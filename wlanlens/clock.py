@@ -35,6 +35,9 @@ _BENT, _BENT_OF = 3, 64
 #: Bins in which an envelope's tightness is measured.
 _BINS = 16
 
+#: Ticks from which on the envelopes are staircases.
+_COARSE_NS = 100_000
+
 _WRAP_32_NS = (1 << 32) * 1000
 
 
@@ -179,7 +182,7 @@ def fit(
     Parameters
     ----------
     t_ref_ns, t_cap_ns : int64 arrays
-        Times of the same packets at both taps, each in its own clock, ns since 1970, in the order of the reference.
+        Times of the same packets at both taps, each in its own clock, ns since 1970.
     before : int8 array
         1: the packet passed the reference first; -1: the capture first; 0: not known, which tells no bound.
     packets : int64 array
@@ -189,6 +192,9 @@ def fit(
     """
     if not len(t_ref_ns):
         raise Unfit("the captures have no packet in common")
+    # In the order of the capture, so that a packet under way when its clock is stepped is on the right side.
+    order = np.argsort(packets, kind="stable")
+    t_ref_ns, t_cap_ns, before, packets = (np.asarray(v)[order] for v in (t_ref_ns, t_cap_ns, before, packets))
     x = (t_ref_ns - t_ref_ns[0]) / 1e9
     d = t_cap_ns - t_ref_ns
     base = int(np.median(d))
@@ -201,7 +207,7 @@ def fit(
         at_cap = int(t_ref_ns[start]) + round((line.x - x[start]) * 1e9) + base + round(float(line.at(line.x)))
         pieces.append(
             Piece(
-                first_packet=int(packets[start:end].min()) if pieces else 0,
+                first_packet=int(packets[start]) if pieces else 0,
                 from_ns=int(t_cap_ns[start]),
                 at_ns=at_cap,
                 offset_ns=-(base + round(float(line.at(line.x)))),
@@ -223,7 +229,7 @@ def fit(
         residual_ns=half,
         residual_p99_ns=most_of,
         residual_most_ns=most,
-        two_way_ns=_two_way(points),
+        two_way_ns=_two_way(points, cuts),
         contradictions=int(out.sum()),
         tick_ns=tick_ns,
         reference=reference,
@@ -306,7 +312,7 @@ class _Points:
     """Pairs as limits of the offset: ns over seconds of the reference."""
 
     def __init__(self, x: Array, y: Array, side: Array, tick: float) -> None:
-        self.x, self.y, self.side = x, y, side
+        self.x, self.y, self.side, self.tick = x, y, side, tick
         #: The offset is at most this (side 1), or at least this (side -1).
         self.limit = y + side * tick
 
@@ -386,7 +392,7 @@ def _cut(points: _Points) -> tuple[list[int], Array]:
         return cuts, out
     polygon = _Polygon(x[0], limit[0])
     odd: dict[int, list[int]] = {1: [], -1: []}
-    i = 0
+    i = began = 0
     while i < len(rows):
         if polygon.clip(x[i], limit[i], side[i]):
             i += 1
@@ -403,24 +409,29 @@ def _cut(points: _Points) -> tuple[list[int], Array]:
             odd[side[i]].append(i)
             i += 1
             continue
-        start = _step_row(points, rows, begin, same)
+        start = _step_row(points, polygon, int(rows[begin]), int(rows[same[place - 1]]) if place else -1)
+        # A piece holds a pair at least.
+        i = began = max(int(np.searchsorted(rows, start)), began + 1)
+        start = min(start, int(rows[i])) if start > rows[began - 1] else int(rows[i])
         cuts.append(start)
         for k in odd[1] + odd[-1]:
-            out[rows[k]] = rows[k] < start or out[rows[k]]
+            out[rows[k]] |= rows[k] < start
         odd = {1: [], -1: []}
-        i = int(np.searchsorted(rows, start))
         polygon = _Polygon(x[i], limit[i])
     out[rows[odd[1] + odd[-1]]] = True
     return cuts, out
 
 
-def _step_row(points: _Points, rows: Array, begin: int, same: Array) -> int:
-    """The first row after a step: pairs of the other direction show it before the one that contradicts."""
-    row = int(rows[begin])
-    place = int(np.searchsorted(same, begin))
-    side = points.side[row]
+def _step_row(points: _Points, polygon: _Polygon, row: int, last: int) -> int:
+    """The first row after a step: of those left out between the last that fitted and the one that contradicts, and of
+    the other direction, which shows it before."""
+    side = int(points.side[row])
+    for k in last + 1 + np.flatnonzero(points.side[last + 1 : row] == side):
+        if polygon.excess(float(points.x[k]), float(points.limit[k]), side) > 0:
+            row = int(k)
+            break
     earlier = np.flatnonzero(points.side[:row] == side)
-    if place == 0 or not len(earlier):
+    if not len(earlier):
         return row
     last = int(earlier[-1])
     step = points.y[row] - points.y[last]
@@ -458,9 +469,11 @@ class _Line:
         for side in (1, -1):
             rows = points.tightest(start, end, side, out, slope)
             hulls[side] = _hull(points.x[rows], points.limit[rows], side)
-            for x, limit in hulls[side]:
-                polygon.clip(x, limit, side)
-        estimates = [_edge(points, start, end, out, hulls[s], s, (first, last)) for s in (1, -1) if len(hulls[s]) > 1]
+            hulls[side] = [(x, limit) for x, limit in hulls[side] if polygon.clip(x, limit, side)]
+        sides = [s for s in (1, -1) if len(hulls[s]) > 1]
+        estimates = [_edge(points, start, end, out, hulls[s], s, (first, last)) for s in sides]
+        if points.tick >= _COARSE_NS:
+            estimates += [_means(points, start, end, out, s, (first, last)) for s in sides]
         slopes = [b for _, b in polygon.corners]
         # Nothing told of the drift: as little as can be.
         guess = 0.0
@@ -541,11 +554,46 @@ def _edge(
     return slope, ((x1 - x0) / tightness) ** 2
 
 
-def _two_way(points: _Points) -> int | None:
+def _means(
+    points: _Points, start: int, end: int, out: Array, side: int, span: tuple[float, float]
+) -> tuple[float, float]:
+    """Slope of the mean differences over time, and its weight.
+
+    A coarse clock's envelope is a staircase, but packets come at any phase of its ticks, so that the mean of their
+    stamps is that of their times.
+    """
+    rows = start + np.flatnonzero((points.side[start:end] == side) & ~out[start:end])
+    count = min(2 * _BINS, len(rows) // (2 * _LOOK_AHEAD))
+    if count < _LOOK_AHEAD:
+        return 0.0, 0.0
+    bins = ((points.x[rows] - span[0]) / max(span[1] - span[0], 1e-9) * count).astype(int).clip(0, count - 1)
+    xs, ys = [], []
+    for number in range(count):
+        of_bin = rows[bins == number]
+        # Queues and held packets are none of the clock's doing.
+        near = of_bin[np.abs(points.y[of_bin] - np.median(points.y[of_bin])) <= 4 * points.tick] if len(of_bin) else of_bin
+        if len(near) >= _LOOK_AHEAD:
+            xs.append(points.x[near].mean())
+            ys.append(points.y[near].mean())
+    if len(xs) < _LOOK_AHEAD:
+        return 0.0, 0.0
+    x, y = np.array(xs), np.array(ys)
+    i, j = np.triu_indices(len(x), 1)
+    slope = float(np.median((y[j] - y[i]) / (x[j] - x[i])))
+    off = y - slope * x
+    scatter = 1.5 * float(np.median(np.abs(off - np.median(off)))) + 100.0
+    return slope, float((x - x.mean()) @ (x - x.mean())) / scatter**2
+
+
+def _two_way(points: _Points, cuts: Sequence[int]) -> int | None:
     """Least sum of the delays of two neighbouring pairs in opposite directions, as the stamps have it."""
-    there, back = (np.flatnonzero(points.side == s) for s in (1, -1))
-    if not len(there) or not len(back):
-        return None
-    after = np.searchsorted(back, there)
-    sums = [points.y[there] - points.y[back[np.clip(k, 0, len(back) - 1)]] for k in (after, after - 1)]
-    return max(0, round(float(min(s.min() for s in sums))))
+    least: float | None = None
+    for start, end in zip([0, *cuts], [*cuts, len(points.x)], strict=True):
+        there, back = (start + np.flatnonzero(points.side[start:end] == s) for s in (1, -1))
+        if not len(there) or not len(back):
+            continue
+        after = np.searchsorted(back, there)
+        for k in (after, after - 1):
+            sums = points.y[there] - points.y[back[np.clip(k, 0, len(back) - 1)]]
+            least = float(sums.min()) if least is None else min(least, float(sums.min()))
+    return None if least is None else max(0, round(least))
