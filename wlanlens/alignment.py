@@ -83,6 +83,7 @@ def join(captures: Sequence[Capture], *, nat: bool = False) -> Joined:
         for clock_map, side in zip(clocks, sides, strict=True)
         if side.start_ns is not None
     ]
+    _place(sides, found, clocks)
     flows, turned = _connections(sides, found)
     return Joined(clocks, min(starts, default=0), found, flows, turned)
 
@@ -184,7 +185,7 @@ def _clocks(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> list
 
     best: tuple[int, list[ClockMap]] | None = None
     for axis in order:
-        maps = _chain(axis, len(sides), fitted)
+        maps = _chain(axis, [side.capture.name for side in sides], fitted)
         steps = sum(m.steps for m in maps)
         if best is None or steps < best[0]:
             best = (steps, maps)
@@ -194,15 +195,15 @@ def _clocks(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> list
     return best[1]
 
 
-def _chain(axis: int, captures: int, fitted: Any) -> list[ClockMap]:
+def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[ClockMap]:
     """The map of every capture to the axis, through others where the two have nothing in common."""
     reached: dict[int, ClockMap] = {}
     refused: list[str] = []
-    while len(reached) < captures:
+    while len(reached) < len(names):
         if not reached:
-            reached[axis] = ClockMap("")
+            reached[axis] = ClockMap.identity(names[axis])
             continue
-        for other in (i for i in range(captures) if i not in reached):
+        for other in (i for i in range(len(names)) if i not in reached):
             tried = [(fitted(known, other), known) for known in reached]
             good = [(m, known) for m, known in tried if isinstance(m, ClockMap)]
             if good:
@@ -215,7 +216,7 @@ def _chain(axis: int, captures: int, fitted: Any) -> list[ClockMap]:
                 "the captures cannot be put on one clock: " + "; ".join(dict.fromkeys(refused)),
                 next="analyse each on its own, or give captures of the same traffic at the same time",
             )
-    return [reached[i] for i in range(captures)]
+    return [reached[i] for i in range(len(names))]
 
 
 def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
@@ -231,7 +232,9 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     there = np.array([last.at_ns + last.offset_ns])
     onwards = int(inner.to_axis(there)[0] - there[0])
     bound = None if first.bound_ns is None or last.bound_ns is None else first.bound_ns + last.bound_ns
-    most = None if first.bound_most_ns is None or last.bound_most_ns is None else first.bound_most_ns + last.bound_most_ns
+    most = (
+        None if first.bound_most_ns is None or last.bound_most_ns is None else first.bound_most_ns + last.bound_most_ns
+    )
     piece = replace(
         last,
         offset_ns=last.offset_ns + onwards,
@@ -258,18 +261,20 @@ def _fit(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], reference:
     key = (min(reference, other), max(reference, other))
     rows_a, rows_b, same, sure = _columns(found[key])
     rows_ref, rows_cap = (rows_a, rows_b) if reference < other else (rows_b, rows_a)
-    good = same & sure & ref.stamped[rows_ref] & cap.stamped[rows_cap]
-    rows_ref, rows_cap = rows_ref[good], rows_cap[good]
-    _enough(ref, cap, len(rows_ref), reference < other)
+    usable = same & ref.stamped[rows_ref] & cap.stamped[rows_cap]
+    rows_ref, rows_cap, sure = rows_ref[usable], rows_cap[usable], sure[usable]
     order = np.argsort(rows_ref, kind="stable")
-    rows_ref, rows_cap = rows_ref[order], rows_cap[order]
+    rows_ref, rows_cap, sure = rows_ref[order], rows_cap[order], sure[order]
+    _enough(ref, cap, int(sure.sum()), reference < other)
     t_ref, t_cap = ref.time_ns[rows_ref], cap.time_ns[rows_cap]
     src, dst = ref.hosts()
     known = (ref.ttl[rows_ref] >= 0) & (cap.ttl[rows_cap] >= 0)
     hops = np.where(known, ref.ttl[rows_ref] - cap.ttl[rows_cap], 0)
+    # Copies that only their order tells apart show the direction, but may be off by a copy: they bound no offset.
     before = clock.passed_first(t_ref, t_cap, src[rows_ref], dst[rows_ref], hops)
     if (before == 0).all():
         before = np.full(len(before), _by_vantage(ref.capture.vantage, cap.capture.vantage), np.int8)
+    rows_cap, t_ref, t_cap, before = (v[sure] for v in (rows_cap, t_ref, t_cap, before))
     made = clock.fit(
         cap.capture.name,
         ref.capture.name,
@@ -317,6 +322,33 @@ def _why_unreadable(side: _Side) -> str:
     if side.capture.vantage == "usb":
         return " (its transfers are no network adapter's)"
     return ""
+
+
+def _place(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], clocks: Sequence[ClockMap]) -> None:
+    """The vantage of captures that do not tell it themselves: the first that most payload passes is the sender's."""
+    ahead = np.zeros((len(sides), len(sides)))
+    for (i, j), made in found.items():
+        rows_i, rows_j, same, _ = _columns(made)
+        rows_i, rows_j = rows_i[same], rows_j[same]
+        if not len(rows_i):
+            continue
+        on_axis = [
+            clocks[k].to_axis(sides[k].time_ns[rows], sides[k].number[rows]) for k, rows in ((i, rows_i), (j, rows_j))
+        ]
+        payload = sides[i].packets.column("payload_bytes").fill_null(0).to_numpy()[rows_i].astype(float)
+        later = np.sign(on_axis[1] - on_axis[0])
+        # As much both ways: whoever spoke first.
+        ahead[i, j] = np.sign(later @ payload) or later[0]
+        ahead[j, i] = -ahead[i, j]
+    before, behind = (ahead > 0).sum(axis=0), (ahead < 0).sum(axis=0)
+    taken = {side.capture.vantage for side in sides}
+    for k, side in enumerate(sides):
+        if side.capture.vantage != "unknown" or not (before[k] or behind[k]):
+            continue
+        place = "sender" if not before[k] else "receiver" if not behind[k] else "ap"
+        if place not in taken:
+            side.capture.vantage = place
+            taken.add(place)
 
 
 def _connections(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> tuple[list[Array], list[Array]]:

@@ -8,8 +8,9 @@ the bound follows. Steps are where no line is left. (Moon, Skelly and Towsley 19
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,24 @@ class ClockMap:
         """The map of the capture whose clock is the axis."""
         return cls(capture)
 
+    @classmethod
+    def described(cls, row: Mapping[str, Any]) -> ClockMap:
+        """A map from analysis.json."""
+        return cls(**{**row, "pieces": tuple(Piece(**piece) for piece in row["pieces"])})
+
+    def words(self) -> str:
+        """What it says, for people: "receiver.pcap is 3.700064 s ahead of sender.pcap (within 10.1 ms) ..."."""
+        if not self.pieces:
+            return f"{self.capture}: its clock is the axis"
+        ahead = "ahead of" if self.offset_ns <= 0 else "behind"
+        within = "up to the packets' delay" if self.bound_ns is None else f"within {_short(self.bound_ns)}"
+        parts = [
+            f"{self.capture} is {abs(self.offset_ns) / 1e9:.6f} s {ahead} {self.reference} ({within})",
+            f"gains {self.drift_ppm:+.2f} ppm",
+            f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit",
+        ]
+        return "; ".join(part for part in (*parts, self.sentence) if part)
+
     @property
     def steps(self) -> int:
         """How often the clock was set, or its rate changed, as far as it shows."""
@@ -161,6 +180,14 @@ class ClockMap:
             forward = number == 0 or piece.from_ns >= self.pieces[number - 1].from_ns
             which[time_ns >= piece.from_ns if forward else np.ones(time_ns.shape, bool)] = number
         return which
+
+
+def _short(ns: int) -> str:
+    """A length of time in the unit that suits it."""
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns} ns"
 
 
 class Unfit(ValueError):
@@ -246,7 +273,7 @@ def _sentence(pieces: Sequence[Piece], points: _Points) -> str:
             f"packets were seen {known}{'' if len(main_one_sided) == len(pieces) else ' for a part of the time'}: "
             "the offset is known up to their delay"
         )
-    for earlier, later in zip(pieces, pieces[1:], strict=False):
+    for earlier, later in pairwise(pieces):
         by = earlier.offset_ns - later.offset_ns
         wrapped = abs(abs(by) - _WRAP_32_NS) < 1e9
         what = "a 32-bit counter of microseconds wrapped" if wrapped else f"the clock was set by {by / 1e9:+.6f} s"
@@ -335,7 +362,7 @@ def _rough_slope(points: _Points) -> float:
     if stretches < 4:
         return 0.0
     edges = np.linspace(0, len(points.x), stretches + 1).astype(int)
-    middles = [(np.median(points.x[a:b]), np.median(points.y[a:b])) for a, b in zip(edges, edges[1:], strict=False)]
+    middles = [(np.median(points.x[a:b]), np.median(points.y[a:b])) for a, b in pairwise(edges)]
     xs, ys = np.array(middles).T
     rises = np.diff(ys) / np.maximum(np.diff(xs), 1e-9)
     return float(np.clip(np.median(rises), -DRIFT_PPM_MOST * 1e3, DRIFT_PPM_MOST * 1e3))
@@ -571,7 +598,9 @@ def _means(
     for number in range(count):
         of_bin = rows[bins == number]
         # Queues and held packets are none of the clock's doing.
-        near = of_bin[np.abs(points.y[of_bin] - np.median(points.y[of_bin])) <= 4 * points.tick] if len(of_bin) else of_bin
+        near = (
+            of_bin[np.abs(points.y[of_bin] - np.median(points.y[of_bin])) <= 4 * points.tick] if len(of_bin) else of_bin
+        )
         if len(near) >= _LOOK_AHEAD:
             xs.append(points.x[near].mean())
             ys.append(points.y[near].mean())

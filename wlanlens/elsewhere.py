@@ -78,7 +78,9 @@ class _Receiver:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        acks = np.asarray(packets.column("tcp_ack").is_valid(), bool) & np.asarray(packets.column("flow").is_valid(), bool)
+        acks = np.asarray(packets.column("tcp_ack").is_valid(), bool) & np.asarray(
+            packets.column("flow").is_valid(), bool
+        )
         rows = np.flatnonzero(acks)
         taken = packets.select(["flow", "direction", "tcp_ack", "t_ns"]).take(pa.array(rows))
         back = np.asarray(pc.equal(taken.column("direction").cast(pa.string()), "b2a"), bool)
@@ -164,8 +166,7 @@ def _written(segments: pa.Table, verdict: Array, known: Array) -> pa.Table:
     ):
         at = out.column_names.index(name)
         field = out.schema.field(at)
-        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        if pa.types.is_dictionary(field.type):
-            values = values.dictionary_encode().cast(field.type)
-        out = out.set_column(at, field, values)
+        one = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        coded = one.dictionary_encode().cast(field.type) if pa.types.is_dictionary(field.type) else one
+        out = out.set_column(at, field, coded)
     return out

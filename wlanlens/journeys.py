@@ -92,7 +92,12 @@ class Journeys:
 def _read(rows: pa.Table) -> tuple[Array, Array, Array, Array]:
     kind = np.asarray(rows.column("kind").cast("string").to_numpy(zero_copy_only=False), object)
     sure = np.asarray(rows.column("copy_safe").to_numpy(zero_copy_only=False), bool)
-    return rows.column("row_a").to_numpy().astype(np.int64), rows.column("row_b").to_numpy().astype(np.int64), kind, sure
+    return (
+        rows.column("row_a").to_numpy().astype(np.int64),
+        rows.column("row_b").to_numpy().astype(np.int64),
+        kind,
+        sure,
+    )
 
 
 def table(
@@ -104,32 +109,65 @@ def table(
     if not len(journeys.rows):
         return tables.empty("links")
     columns: dict[str, Any] = _about(packets, journeys)
-    times: list[Array] = []
-    points: list[str] = []
     for point in tables.POINTS:
         at = [j for j, capture in enumerate(captures) if capture.vantage == point]
         number, t_ns, seen = _at(packets, journeys, at)
         columns[f"{point}_packet"] = pa.array(number, pa.uint64(), mask=~seen)
         columns[f"{point}_t_ns"] = pa.array(t_ns, pa.int64(), mask=~seen)
-        if at:
-            times.append(np.ma.MaskedArray(t_ns, ~seen))
-            points.append(point)
-    elsewhere = [j for j, capture in enumerate(captures) if capture.vantage not in tables.POINTS]
+    times = np.ma.stack([_times(p, journeys.rows[:, j]) for j, p in enumerate(packets)], axis=1)
     seen_count = (journeys.rows >= 0).sum(axis=1)
+    columns["rows"] = _rows(captures, packets, journeys, times)
     columns["seen"] = pa.array(seen_count.astype(np.uint8))
     columns["sightings"] = pa.array(journeys.sightings.astype(np.uint32))
     columns["whole"], columns["copy_safe"] = pa.array(journeys.whole), pa.array(journeys.sure)
-    stacked = np.ma.stack(times) if times else np.ma.masked_all((1, len(seen_count)))
-    first, last = stacked.min(axis=0), stacked.max(axis=0)
-    several = stacked.count(axis=0) > 1
+    first, last = times.min(axis=1), times.max(axis=1)
+    several = times.count(axis=1) > 1
     way = np.ma.filled(last - first, 0).astype(np.int64)
     columns["one_way_ns"] = pa.array(way, pa.int64(), mask=~several)
     columns.update(_air(captures, journeys, packets, exchanges))
-    columns["fate"] = _fate(points, stacked, _covered(captures, packets), bool(elsewhere), _ways(columns))
+    columns["fate"] = _fate(times, packets, _ways(columns))
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
     order = np.argsort(np.ma.filled(first, np.iinfo(np.int64).max), kind="stable")
     return made.take(pa.array(order))
+
+
+def _times(packets: pa.Table, rows: Array) -> Any:
+    """Times of some rows of `packets`; masked where there is no row or no time."""
+    column = packets.column("t_ns")
+    if not packets.num_rows:
+        return np.ma.masked_all(len(rows), np.int64)
+    stamped = np.asarray(column.is_valid().to_numpy(), bool)[rows]
+    return np.ma.MaskedArray(column.fill_null(0).to_numpy()[rows], (rows < 0) | ~stamped)
+
+
+def _rows(captures: Sequence[Capture], packets: Sequence[pa.Table], journeys: Journeys, times: Any) -> pa.Array:
+    """The column `rows`."""
+    import pyarrow as pa
+
+    t_ns = np.ma.filled(times, 0)
+    late = np.where(np.ma.getmaskarray(times), np.iinfo(np.int64).max, t_ns)
+    late = np.where(journeys.rows >= 0, np.minimum(late, np.iinfo(np.int64).max - 1), np.iinfo(np.int64).max)
+    order = np.argsort(late, axis=1, kind="stable")
+    row = np.take_along_axis(journeys.rows, order, axis=1)
+    held = row >= 0
+    which = order[held]
+    number = np.zeros(len(which), np.uint64)
+    for j, table_ in enumerate(packets):
+        here = which == j
+        number[here] = table_.column("packet").to_numpy()[row[held][here]]
+    unstamped = np.take_along_axis(np.ma.getmaskarray(times), order, axis=1)[held]
+    names = pa.array([capture.name for capture in captures]).take(pa.array(which))
+    values = pa.StructArray.from_arrays(
+        [
+            names,
+            pa.array(number),
+            pa.array(np.take_along_axis(t_ns, order, axis=1)[held], pa.int64(), mask=unstamped),
+        ],
+        names=["capture", "packet", "t_ns"],
+    )
+    offsets = np.concatenate(([0], np.cumsum(held.sum(axis=1)))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
 def _about(packets: Sequence[pa.Table], journeys: Journeys) -> dict[str, Any]:
@@ -203,19 +241,6 @@ def _air(
     }
 
 
-def _covered(captures: Sequence[Capture], packets: Sequence[pa.Table]) -> dict[str, tuple[int, int]]:
-    """From when to when each point was capturing."""
-    import pyarrow.compute as pc
-
-    out: dict[str, tuple[int, int]] = {}
-    for capture, rows in zip(captures, packets, strict=True):
-        low, high = pc.min(rows.column("t_ns")).as_py(), pc.max(rows.column("t_ns")).as_py()
-        if low is not None:
-            was = out.get(capture.vantage, (low, high))
-            out[capture.vantage] = (min(low, was[0]), max(high, was[1]))
-    return out
-
-
 def _ways(columns: dict[str, Any]) -> Array:
     """A number for each direction of a connection; -1 for what belongs to none."""
     flow = columns["flow"].cast("int64").fill_null(-1).to_numpy()
@@ -223,28 +248,41 @@ def _ways(columns: dict[str, Any]) -> Array:
     return np.where(flow < 0, -1, 2 * flow + back)
 
 
-def _fate(
-    points: Sequence[str], times: Any, covered: dict[str, tuple[int, int]], others: bool, ways: Array
-) -> pa.Array:
-    """Whether the last point on a packet's way saw it. A connection's way is told by its packets that both ends saw."""
+def _fate(times: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
+    """Whether the last capture on a packet's way has it. The two captures farthest apart are the ends; which is first is
+    told, of each connection's direction, by its packets that both have."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     names = pa.array(["arrived", "not_seen", "outside", "unknown"])
-    codes = np.full(times.shape[1], 3, np.int8)
-    if len(points) > 1 and not others:
-        seen = ~np.ma.getmaskarray(times)
+    codes = np.full(times.shape[0], 3, np.int8)
+    seen = ~np.ma.getmaskarray(times)
+    ends = _ends(times)
+    if ends is not None:
+        one, other = ends
         t_ns = np.ma.filled(times, 0)
-        both = seen[0] & seen[-1]
+        both = seen[:, one] & seen[:, other]
         codes[both] = 0
         told = both & (ways >= 0)
         forward = np.zeros(int(ways.max(initial=-1)) + 1)
-        np.add.at(forward, ways[told], np.sign(t_ns[-1] - t_ns[0])[told])
+        np.add.at(forward, ways[told], np.sign(t_ns[:, other] - t_ns[:, one])[told])
         onward = np.where(ways >= 0, forward[np.maximum(ways, 0)], 0.0) if len(forward) else np.zeros(len(ways))
-        for here, there, sign in ((0, -1, 1), (-1, 0, -1)):
-            alone = seen[here] & ~seen[there] & (onward != 0)
-            low, high = covered[points[there]]
-            away = (t_ns[here] < low) | (t_ns[here] > high)
+        for here, there, sign in ((one, other, 1), (other, one, -1)):
+            alone = seen[:, here] & ~seen[:, there] & (onward != 0)
+            span = pc.min_max(packets[there].column("t_ns")).as_py()
+            away = (t_ns[:, here] < (span["min"] or 0)) | (t_ns[:, here] > (span["max"] or 0))
             left = np.sign(onward) == sign
             codes[alone & left] = np.where(away, 2, 1)[alone & left]
             codes[alone & ~left] = 0
     return pa.DictionaryArray.from_arrays(pa.array(codes), names)
+
+
+def _ends(times: Any) -> tuple[int, int] | None:
+    """The two captures that lie farthest apart, by the time that packets need between them."""
+    best: tuple[float, int, int] | None = None
+    for i in range(times.shape[1]):
+        for j in range(i + 1, times.shape[1]):
+            apart = np.abs(times[:, j] - times[:, i]).compressed()
+            if len(apart) and (best is None or float(np.median(apart)) > best[0]):
+                best = (float(np.median(apart)), i, j)
+    return None if best is None else best[1:]

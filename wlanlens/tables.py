@@ -251,7 +251,12 @@ def _links() -> pa.Schema:
             _field("protocol", pa.uint8(), "IP protocol number."),
             _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
             *seen,
-            _field("seen", pa.uint8(), "Points that saw it."),
+            _field(
+                "rows",
+                pa.list_(pa.struct([("capture", pa.string()), ("packet", u64), ("t_ns", i64)])),
+                "Its row in the `packets` of every capture that has it, in the order of time.",
+            ),
+            _field("seen", pa.uint8(), "Captures that saw it."),
             _field("sightings", pa.uint32(), "Rows of `packets` that are this packet: attempts, hops and copies too."),
             _field("whole", pa.bool_(), "False: at some point it was part of a super-segment or in fragments."),
             _field(
@@ -259,15 +264,15 @@ def _links() -> pa.Schema:
                 pa.bool_(),
                 "Its bytes or its IP id tell it from every other copy; false: by its order alone.",
             ),
-            _field("one_way_ns", i64, "From the first to the last point that saw it.", unit="ns", null=True),
+            _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
             _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
             _field("rate_mbps", pa.float64(), "Rate of the last of them.", unit="Mbit/s", null=True),
             _field("acked", pa.bool_(), "Whether its MAC acknowledgment was heard.", null=True),
             _field(
                 "fate",
                 _enum(),
-                "arrived: the last point on its way saw it; not_seen: that did not, though it was capturing; outside: "
-                "it was not capturing then; unknown: which point is the last is not known.",
+                "arrived: the last capture on its way has it; not_seen: that has not, though it was capturing; outside: "
+                "it was not capturing then; unknown: which is the last is not known.",
                 values="arrived not_seen outside unknown",
             ),
         ],

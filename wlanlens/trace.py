@@ -86,13 +86,13 @@ class Trace:
         if name == "ledger":
             return ledger.build(self.leading())
         if name in _AIR:
-            capture, frames, exchanges = self._of_air()
+            capture, frames, exchanges = self.heard_air()
             sums = air.of_tables(frames, exchanges)
             self._made.update(sums.tables(capture))
             return self._made[name]
         return quality.of(self.captures)
 
-    def _of_air(self) -> tuple[str, pa.Table, pa.Table]:
+    def heard_air(self) -> tuple[str, pa.Table, pa.Table]:
         """Name, frames and exchanges of the capture that heard most of the air."""
         if self._together is None:
             return self.captures[0].name, self.table("frames"), self.table("exchanges")
