@@ -171,7 +171,7 @@ def _same_tap(a: _Side, b: _Side, made: Pairs) -> bool:
 
 
 def _clocks(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> list[ClockMap]:
-    """The clock of every capture on the axis: that of the capture in which the fewest steps show."""
+    """The clock of every capture on the axis: that of a capture whose own clock was not set."""
     order = sorted(range(len(sides)), key=lambda i: _AXIS_ORDER.index(sides[i].capture.vantage))
     fits: dict[tuple[int, int], ClockMap | Unfit] = {}
 
@@ -186,7 +186,7 @@ def _clocks(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> list
     best: tuple[int, list[ClockMap]] | None = None
     for axis in order:
         maps = _chain(axis, [side.capture.name for side in sides], fitted)
-        steps = sum(m.steps for m in maps)
+        steps = int(sum(m.reference_steps for m in maps))
         if best is None or steps < best[0]:
             best = (steps, maps)
         if steps == 0:

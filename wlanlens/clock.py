@@ -64,6 +64,8 @@ class Piece:
         The same anywhere between its first and last pair.
     pairs : int
         Packets on which it was fitted.
+    two_way_ns : int or None
+        Least sum of the delays of two pairs that follow each other in opposite directions.
     """
 
     first_packet: int
@@ -74,6 +76,7 @@ class Piece:
     bound_ns: int | None
     bound_most_ns: int | None
     pairs: int
+    two_way_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,13 @@ class ClockMap:
     residual_p99_ns, residual_most_ns : int
         99 % of them; all.
     two_way_ns : int or None
-        Least sum of the delays of two pairs that follow each other in opposite directions.
+        Least sum of the delays of two pairs that follow each other in opposite directions; of that piece.
     contradictions : int
         Pairs left out because they fit no clock with their neighbours.
     tick_ns : int
         Resolution of the coarser of the two clocks, which the bound allows for.
+    reference_steps : int
+        Steps at which it was the reference's clock that jumped, by the times of neighbouring packets.
     reference : str
         Capture whose clock it was fitted to; "" for the axis itself.
     pieces : tuple of Piece
@@ -124,6 +129,7 @@ class ClockMap:
     two_way_ns: int | None = None
     contradictions: int = 0
     tick_ns: int = 0
+    reference_steps: int = 0
     reference: str = ""
     pieces: tuple[Piece, ...] = field(default=(), repr=False)
     sentence: str = ""
@@ -242,6 +248,7 @@ def fit(
                 bound_ns=line.bound,
                 bound_most_ns=line.bound_most,
                 pairs=end - start - int(out[start:end].sum()),
+                two_way_ns=_two_way(points, start, end),
             )
         )
     residual = np.abs(points.y - theta)[~out]
@@ -256,9 +263,10 @@ def fit(
         residual_ns=half,
         residual_p99_ns=most_of,
         residual_most_ns=most,
-        two_way_ns=_two_way(points, cuts),
+        two_way_ns=main.two_way_ns,
         contradictions=int(out.sum()),
         tick_ns=tick_ns,
+        reference_steps=sum(abs(t_ref_ns[k] - t_ref_ns[k - 1]) > abs(t_cap_ns[k] - t_cap_ns[k - 1]) for k in cuts),
         reference=reference,
         pieces=tuple(pieces),
         sentence=_sentence(pieces, points),
@@ -614,15 +622,11 @@ def _means(
     return slope, float((x - x.mean()) @ (x - x.mean())) / scatter**2
 
 
-def _two_way(points: _Points, cuts: Sequence[int]) -> int | None:
+def _two_way(points: _Points, start: int, end: int) -> int | None:
     """Least sum of the delays of two neighbouring pairs in opposite directions, as the stamps have it."""
-    least: float | None = None
-    for start, end in zip([0, *cuts], [*cuts, len(points.x)], strict=True):
-        there, back = (start + np.flatnonzero(points.side[start:end] == s) for s in (1, -1))
-        if not len(there) or not len(back):
-            continue
-        after = np.searchsorted(back, there)
-        for k in (after, after - 1):
-            sums = points.y[there] - points.y[back[np.clip(k, 0, len(back) - 1)]]
-            least = float(sums.min()) if least is None else min(least, float(sums.min()))
-    return None if least is None else max(0, round(least))
+    there, back = (start + np.flatnonzero(points.side[start:end] == s) for s in (1, -1))
+    if not len(there) or not len(back):
+        return None
+    after = np.searchsorted(back, there)
+    sums = [points.y[there] - points.y[back[np.clip(k, 0, len(back) - 1)]] for k in (after, after - 1)]
+    return max(0, round(float(min(s.min() for s in sums))))
