@@ -336,10 +336,12 @@ class Flow:
 
 @dataclass(frozen=True)
 class TapClock:
-    """How a tap's clock is off, and what it loses."""
+    """How a tap's clock is off, and what it loses. `step_ns`: it is set by so much, once, at the true time `step_at_s`."""
 
     offset_ns: int = 0
     drift_ppm: float = 0.0
+    step_at_s: float = 0.0
+    step_ns: int = 0
     tick_ns: int = 1000
     missed_share: float = 0.0
     snaplen_bytes: int = 262_144
