@@ -33,6 +33,8 @@ ROOMS = {
         "scenario",
         "sweep",
         "validate",
+        "validation_page",
+        "runs",
         "reproduce",
     },
     "report": {"air", "bus", "plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},

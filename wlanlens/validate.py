@@ -139,7 +139,7 @@ def judge(case: Case) -> Judged:
     folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="run-"))
     try:
         run = simulate(case.scenario, folder, seed=case.seed, **dict(case.parameters))
-        views = [(tap,) for tap in run.captures]
+        views: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
         if case.together and len(views) > 1:
             views.append(tuple(run.captures))
         return Judged(case.scenario, case.seed, tuple(_view(run, taps, case.codes) for taps in views))

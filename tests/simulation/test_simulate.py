@@ -126,13 +126,6 @@ def test_errors_name_the_nearest_that_is_valid() -> None:
         wl.simulate("bursty_errors", rto="vegas")
 
 
-def test_an_unwritable_place_leaves_nothing_behind(tmp_path: Path) -> None:
-    (tmp_path / "air.pcap.partial").mkdir()
-    with pytest.raises(IsADirectoryError):
-        wl.simulate("clean_link", tmp_path, duration_s=0.1)
-    assert not list(tmp_path.glob("*.pcap"))
-
-
 def test_what_is_written_says_how_it_was_made(tmp_path: Path) -> None:
     wl.simulate("ack_holding", tmp_path, seed=3, duration_s=4.0, hold_s=0.5)
     made = json.loads((tmp_path / "scenario.json").read_text())

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, ScenarioError, quantity, scenario
+from wlanlens.scenario import FLOWS_MOST, Scenario, few_flows, quantity, scenario
 from wlanlens.scenarios import _reserved
 from wlanlens.world import Flow, World, file, pareto
 
 #: Segment numbers up to which an ACK comes every so many segments (Altman and Jimenez 2003); 4 from there on.
 DYNAMIC = ((1, 1), (4, 2), (8, 3))
-
-#: Files of all stations.
-MOST_FILES = 20_000
 
 
 @scenario("short_transfers")
@@ -36,16 +33,8 @@ class ShortTransfers(Scenario):
     delayed_ack_timer_s: float = quantity(0.04, "The receiver's delayed-ACK timer, s.", least=0.0, most=10.0)
     dynamic: bool = quantity(False, "An ACK every 1, 2, 3, 4 segments as the connection grows.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # Each is a connection with a port of its own.
-        if self.files * self.stations > MOST_FILES:
-            raise ScenarioError(
-                f"{self.name}: files times stations must be at most {MOST_FILES}, not {self.files * self.stations}",
-                next=f"with {self.stations} stations at most {MOST_FILES // self.stations} files",
-            )
-
     def world(self) -> World:
+        few_flows(self, self.stations * self.files, "files", FLOWS_MOST // self.stations)
         nodes, cell = _reserved.cell(self.stations)
         tcp = _reserved.tcp(
             every=4 if self.dynamic else self.delayed_ack_segments,
