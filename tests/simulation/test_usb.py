@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -19,6 +20,7 @@ from wlanlens.models.usb_bus import UsbBus
 from wlanlens.papers._air import throughput_mbps
 from wlanlens.registry import units
 from wlanlens.scenario import EPOCH_NS, Run, ScenarioKind, find
+from wlanlens.truth import Truth
 from wlanlens.world import Station, TapClock, Usb, World
 
 MODES = list(itertools.product((False, True), repeat=2))
@@ -192,6 +194,40 @@ def test_an_adapter_that_keeps_nothing_shows_no_holding(tmp_path: Path) -> None:
     assert not [e for e in run.facts.events.to_pylist() if e["what"].startswith("hold")]
     assert not found(run, "sender", "ack_holding") + found(run, "usb", "ack_holding")
     assert not run.truth
+
+
+def facts_of(world: World, duration_s: float) -> Truth:
+    run = _core.Simulation(world.description(seed=1, duration_s=duration_s, epoch_ns=EPOCH_NS, captures={}))
+    while run.run(1 << 60):
+        pass
+    tables = {name.removeprefix("truth_"): pa.Table.from_batches([batch]) for name, batch in run.finish()}
+    return Truth(**tables, world=world)
+
+
+def with_adapter(world: World, adapter: Usb) -> World:
+    assert world.cell is not None
+    first, *others = world.cell.stations
+    return replace(world, cell=replace(world.cell, stations=(replace(first, usb=adapter), *others)))
+
+
+def test_an_adapter_without_room_drops_what_it_holds_too_long() -> None:
+    world = find("ack_holding_over_usb").make({"mean_gap_s": 1.0}).world()
+    for room, lost in ((3, True), (64, False)):
+        fates = facts_of(with_adapter(world, Usb(receive_buffer_frames=room)), 10.0).packets["fate"].to_pylist()
+        assert ("adapter_queue" in fates) is lost
+
+
+def test_downloads_come_up_the_in_list() -> None:
+    world = find("clean_usb_link").make({}).world()
+    down = replace(world, flows=(replace(world.flows[0], client=1, server=0),))
+    for usb in (Usb(), Usb(depth_first=True), Usb(depth_first=True, reclamation=False), Usb(reclamation=False)):
+        facts = facts_of(with_adapter(down, usb), 10.0)
+        urbs = facts.urbs.filter(pc.equal(facts.urbs["direction"], "in")).to_pandas()
+        moved = urbs.t_last_ns - urbs.t_first_ns
+        long = moved[urbs.len_bytes == 60 + 8 + 1500]
+        # 25 transactions: of one frame each, or of two frames and what lies between.
+        most = 25 if not (usb.depth_first or usb.reclamation) else 2
+        assert (most - 1) * 1_000_000 * (most > 2) < long.max() <= most * 1_000_000, usb
 
 
 def test_impossible_adapters_are_refused_in_words() -> None:
