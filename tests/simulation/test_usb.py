@@ -196,6 +196,17 @@ def test_an_adapter_that_keeps_nothing_shows_no_holding(tmp_path: Path) -> None:
     assert not run.truth
 
 
+def test_holding_may_spare_a_run() -> None:
+    def held(seed: int, chance: float) -> bool:
+        run = wl.simulate("ack_holding_over_usb", seed=seed, duration_s=8.0, mean_gap_s=0.5, run_probability=chance)
+        return "hold_ended" in run.facts.events["what"].to_pylist()
+
+    seeds = range(1, 41)
+    assert not any(held(seed, 0.0) for seed in range(1, 5))
+    # A quarter of 40 runs, within three standard deviations.
+    assert 2 <= sum(held(seed, 0.25) for seed in seeds) <= 18
+
+
 def facts_of(world: World, duration_s: float) -> Truth:
     run = _core.Simulation(world.description(seed=1, duration_s=duration_s, epoch_ns=EPOCH_NS, captures={}))
     while run.run(1 << 60):
