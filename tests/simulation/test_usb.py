@@ -85,6 +85,19 @@ def test_a_slow_bus_is_found_from_its_begin_to_its_end(
     assert finding.values["queueing"] == ("queued" if queued else "one at a time")
 
 
+@pytest.mark.parametrize(
+    ("queued", "mode", "mbps"),
+    [(False, "full speed, one transfer at a time", (5.7, 5.85)), (True, "full speed, saturated", (7.7, 8.8))],
+)
+def test_a_bus_that_a_faster_air_outruns(queued: bool, mode: str, mbps: tuple[float, float], tmp_path: Path) -> None:
+    for depth_first in (False, True):
+        run = wl.simulate("fast_air_over_usb", tmp_path, depth_first=depth_first, queued=queued, duration_s=4.0)
+        (finding,), (truth,) = found(run), [f for f in run.truth if f.code == "usb_bottleneck"]
+        assert finding.values["mode"] == mode
+        assert abs(finding.t_start_ns - truth.t_start_ns) < 10_000_000
+        assert mbps[0] < throughput_mbps(run) < mbps[1]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("name", "parameters"),
