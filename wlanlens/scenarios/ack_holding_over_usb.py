@@ -18,6 +18,7 @@ class AckHoldingOverUsb(UsbScenario):
 
     shows: ClassVar[tuple[str, ...]] = ("ack_holding",)
 
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(2.0, "Mean time between two holds, s; 0: none.", least=0.0, most=1e6)
     shortest_s: float = quantity(0.3, "The shortest hold, s.", least=0.0, most=100.0)
     longest_s: float = quantity(0.6, "The longest hold, s.", least=0.0, most=100.0)

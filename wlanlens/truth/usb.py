@@ -9,6 +9,8 @@ import numpy as np
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 
+CODES = ("usb_bottleneck",)
+
 #: A driver that submits within this of the completion before had a packet waiting for it.
 _AT_ONCE_NS = 100_000
 #: Transfers in a row, and in all, from which it is more than a message.
