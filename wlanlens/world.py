@@ -71,11 +71,15 @@ def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Holds:
-    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two."""
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two.
+
+    `run_probability`: the chance that it happens in a run at all.
+    """
 
     mean_gap_s: float = 3.0
     shortest_s: float = 0.3
     longest_s: float = 0.6
+    run_probability: float = 1.0
 
 
 @dataclass(frozen=True)

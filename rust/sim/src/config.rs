@@ -68,6 +68,8 @@ pub struct Holds {
     /// Each lasts from one to the other, all alike.
     pub shortest_s: f64,
     pub longest_s: f64,
+    /// Chance that it happens in a run at all.
+    pub run_probability: f64,
 }
 
 /// A USB adapter and its bus, between a host and the air.

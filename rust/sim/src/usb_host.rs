@@ -232,18 +232,18 @@ impl UsbHost {
 
     // ---- time
 
-    fn into_frame(&self, t: Ns) -> Ns {
+    fn since_frame(&self, t: Ns) -> Ns {
         (t % FRAME + FRAME - self.config.phase) % FRAME
     }
 
     /// The first frame's start after t.
     fn frame_end(&self, t: Ns) -> Ns {
-        t + FRAME - self.into_frame(t)
+        t + FRAME - self.since_frame(t)
     }
 
     /// The first begin of a transaction from t on.
     fn slot_from(&self, t: Ns) -> Ns {
-        let into = self.into_frame(t);
+        let into = self.since_frame(t);
         let up = into.next_multiple_of(TRANSACTION);
         if up >= FRAME_TRANSACTIONS * TRANSACTION {
             return self.frame_end(t);
@@ -304,7 +304,7 @@ impl UsbHost {
             } else {
                 w.list = 0;
                 // Frames before the one in which something can move pass without.
-                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.into_frame(soonest)));
+                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.since_frame(soonest)));
             }
         }
         false
@@ -322,7 +322,7 @@ impl UsbHost {
         };
         let until = until.min(other.unwrap_or(Ns::MAX));
         let before = until.saturating_sub(w.at).div_ceil(TRANSACTION).max(1);
-        before.min(FRAME_TRANSACTIONS - self.into_frame(w.at) / TRANSACTION) as u32
+        before.min(FRAME_TRANSACTIONS - self.since_frame(w.at) / TRANSACTION) as u32
     }
 
     /// Do the transactions at which the walk stands; whether they ended a transfer, and when.

@@ -111,13 +111,46 @@ fn it_makes_no_difference_how_often_the_bus_is_asked() {
     }
 }
 
-#[test]
-fn nineteen_transactions_a_frame_and_completions_at_its_end() {
-    let (_, times) = saturate(config(true, true), 4, S);
-    let frame = |t: Ns| (t + FRAME - 300 * US) / FRAME;
-    for t in &times {
-        assert!(frame(t.last - 1) > frame(t.first) || t.last - t.first >= 25 * TRANSACTION);
+/// Begins of the transactions of a bus with much to do in both lists, one by one, and the list of each.
+fn begins(config: UsbConfig, until: Ns) -> Vec<(Ns, usize)> {
+    let mut host = UsbHost::new(UsbConfig { buffer_frames: 50, ..config });
+    for _ in 0..50 {
+        host.submit(0, SEGMENT);
+        host.post(0);
+        host.receive(0, ACK);
     }
+    let (mut walk, mut begins) = (host.walk, Vec::new());
+    while host.settle(&mut walk, until) {
+        let at = walk.at;
+        begins.push((at, walk.list));
+        host.transact(&mut walk, at + 1);
+    }
+    begins
+}
+
+#[test]
+fn a_frame_has_nineteen_places_and_each_mode_fills_its_own() {
+    for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
+        let config = config(depth_first, reclamation);
+        let begins = begins(config.clone(), 20 * MS);
+        let frame = |t: Ns| (t + FRAME - config.phase) / FRAME;
+        assert!(begins.windows(2).all(|w| w[0].0 + TRANSACTION <= w[1].0), "two at a time");
+        for number in 1..20 {
+            let all: Vec<_> = begins.iter().filter(|b| frame(b.0) == number).collect();
+            let of = |list: usize| all.iter().filter(|b| b.1 == list).count();
+            assert!(all.len() <= 19);
+            match (depth_first, reclamation) {
+                (false, false) => assert_eq!((of(0), of(1)), (1, 1)),
+                // Descriptor and ACK; 19; what is left and an ACK.
+                (true, false) => assert_eq!((of(0), of(1)), [(1, 2), (19, 0), (5, 2)][(number as usize - 1) % 3]),
+                (_, true) => assert!(all.len() >= 17, "frame {number} has {}", all.len()),
+            }
+        }
+    }
+}
+
+#[test]
+fn completions_are_told_at_a_frames_end() {
     let mut host = UsbHost::new(config(false, true));
     host.submit(5 * MS, 64);
     let mut done = Vec::new();

@@ -143,7 +143,7 @@ impl World {
             for (start, lasts) in &c.nodes[i].holds_s {
                 queue.at(config::seconds(*start), Event::Hold { node: i, lasts: config::seconds(*lasts) });
             }
-            if let Some(holds) = n.holds {
+            if let Some(holds) = n.holds.filter(|h| n.rng.chance(h.run_probability)) {
                 let first = n.rng.exponential(holds.mean_gap_s);
                 queue.at(config::seconds(first), Event::HoldAtRandom { node: i });
             }
@@ -308,7 +308,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
     }
     for holds in c.nodes.iter().filter_map(|n| n.holds) {
-        let Holds { mean_gap_s, shortest_s, longest_s } = holds;
+        let Holds { mean_gap_s, shortest_s, longest_s, run_probability } = holds;
+        if !within(run_probability, 1.0) {
+            return Err(format!("run_probability must be 0 to 1, not {run_probability}"));
+        }
         if !above(mean_gap_s, 0.0) || !within(shortest_s, longest_s) || !within(longest_s, 1e6) {
             return Err(format!(
                 "holds need mean_gap_s > 0 and 0 <= shortest_s <= longest_s, not {mean_gap_s}, {shortest_s}, {longest_s}"
