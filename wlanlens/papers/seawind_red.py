@@ -49,7 +49,11 @@ def seawind_red(lab: Lab) -> Result:
         [],
         [(names[kind], [float(s) for s in SIZES], [rate[kind, size] for size in SIZES]) for kind in kinds]
         + [
-            (f"{names[kind]}, two transfers", [float(s) for s in SIZES], [mean(x for x, _ in two[kind, size]) for size in SIZES])
+            (
+                f"{names[kind]}, two transfers",
+                [float(s) for s in SIZES],
+                [mean(x for x, _ in two[kind, size]) for size in SIZES],
+            )
             for kind in kinds
         ],
     )
