@@ -101,7 +101,11 @@ def table(folder: Path, seconds: float, runs: int) -> None:
     print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'written':>10}")
     for case in CASES:
         mine = [slope_ms(ours(case, folder, write=write), seconds, runs) for write in (False, True)]
-        met = "" if not case.target_ms else f"   target {case.target_ms:g}" + (" missed" if mine[1] > case.target_ms else "")
+        met = (
+            ""
+            if not case.target_ms
+            else f"   target {case.target_ms:g}" + (" missed" if mine[1] > case.target_ms else "")
+        )
         print(f"{case.what:58}{mine[0]:17.2f}{mine[1]:10.2f}{met}")
         if shutil.which("ns"):
             theirs = [slope_ms(ns2(case, folder, write=write), seconds, runs) for write in (False, True)]
@@ -124,7 +128,11 @@ def sweeps(folder: Path, count: int) -> None:
         begun = time.perf_counter()
         out = folder / f"sweep-{workers}"
         words = ["-s", "clean_link", "--set", "duration_s=20", "--seeds", f"1..{count}", "--tap", "none", "--quiet"]
-        cost([sys.executable, "-m", "wlanlens_cli.main", "simulate", *words, "-j", str(workers), "-o", str(out)], 1, warm=False)
+        cost(
+            [sys.executable, "-m", "wlanlens_cli.main", "simulate", *words, "-j", str(workers), "-o", str(out)],
+            1,
+            warm=False,
+        )
         spent.append(time.perf_counter() - begun)
     print(
         f"{f'sweep of {count} runs of 20 s, by the clock':58}{spent[0]:8.1f} s with 1 worker, {spent[1]:.1f} s with 2: "
