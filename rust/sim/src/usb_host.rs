@@ -115,7 +115,7 @@ pub struct UsbHost {
     room_since: Ns,
     taken: VecDeque<Ns>,
     completed: VecDeque<(Ns, List, Times)>,
-    /// How far `next` walked ahead, while nothing has changed since, and the transfers that end there.
+    /// how far `due` walked ahead, while nothing has changed since, and the transfers that end there.
     ahead: Option<(Ns, Walk)>,
     ends: Vec<(List, Times)>,
 }
@@ -192,7 +192,7 @@ impl UsbHost {
     }
 
     /// When something will be done, as far as is known; `advance` must be called then.
-    pub fn next(&mut self) -> Option<Ns> {
+    pub fn due(&mut self) -> Option<Ns> {
         let told = self.completed.front().map(|c| c.0);
         let mut best = self.taken.front().copied().into_iter().chain(told).min().unwrap_or(Ns::MAX);
         let mut ahead = self.walk;
