@@ -108,7 +108,7 @@ impl Pending {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
         if let (Some(made), Some(least)) = (a.made, least) {
-            if made < self.t + least {
+            if made < self.t + least / 2 {
                 return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
             }
         }
