@@ -71,11 +71,15 @@ def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Holds:
-    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two."""
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two.
+
+    `run_probability`: the chance that it happens in a run at all.
+    """
 
     mean_gap_s: float = 3.0
     shortest_s: float = 0.3
     longest_s: float = 0.6
+    run_probability: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -226,8 +230,27 @@ class Wire:
 
 
 @dataclass(frozen=True)
+class SendBuffer:
+    """What holds the client's data until it is acknowledged, as Linux's: full, it blocks the application's writes.
+
+    `grows_by_bytes`: the size follows the congestion window, twice that, so much a segment (0: it stays);
+    `overhead_bytes`: what a segment takes up beyond its data; `write_bytes`: what the application writes at a time.
+    """
+
+    size_bytes: int
+    grows_by_bytes: int = 0
+    overhead_bytes: int = 832
+    write_bytes: int = 65_536
+    wakeup_s: float = 20e-6
+    first_write_s: float = 400e-6
+
+
+@dataclass(frozen=True)
 class Tcp:
-    """Both ends of a connection. `delayed_ack_steps`: up to segment number n an ACK every so many, (n, so many)."""
+    """Both ends of a connection. What each field does says `TcpConfig` of rust/sim/src/tcp/mod.rs.
+
+    `delayed_ack_steps`: up to segment number n an ACK every so many, (n, so many).
+    """
 
     mss_bytes: int = 1448
     initial_window_segments: int = 2
@@ -246,10 +269,21 @@ class Tcp:
     quick_acks: int = 16
     rto: str = "linux"
     rto_min_s: float = 0.2
+    rto_tick_s: float = 0.0
+    timer_phase_s: float = 0.0
     eifel: bool = True
     eifel_first_stamp_defect: bool = False
     frto: bool = True
     tail_loss_probe: bool = False
+    cwnd_validation: bool = True
+    minshall: bool = True
+    silly_window_avoidance: bool = True
+    stale_dupacks: bool = False
+    ack_pushed: bool = False
+    receive_window_first_bytes: int = 0
+    receive_window_steps: tuple[tuple[int, int], ...] = ()
+    receive_window_script: tuple[int, ...] = ()
+    send_buffer: SendBuffer | None = None
 
 
 def bulk() -> dict[str, Any]:
@@ -308,10 +342,12 @@ class Flow:
 
 @dataclass(frozen=True)
 class TapClock:
-    """How a tap's clock is off, and what it loses."""
+    """How a tap's clock is off, and what it loses. `step_ns`: it is set by so much, once, at the true time `step_at_s`."""
 
     offset_ns: int = 0
     drift_ppm: float = 0.0
+    step_at_s: float = 0.0
+    step_ns: int = 0
     tick_ns: int = 1000
     missed_share: float = 0.0
     snaplen_bytes: int = 262_144

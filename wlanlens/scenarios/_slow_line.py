@@ -23,7 +23,7 @@ class SlowLineWorld(Scenario):
     rate_bps: float = quantity(9600.0, "Of the line.", least=1.0, most=1e12)
     delay_s: float = quantity(0.2, "Of the line, each way, s.", least=0.0, most=1e3)
     buffer_packets: int = quantity(7, "Packets that wait before the line.", least=0, most=UNLIMITED)
-    discipline: str = quantity("tail_drop", 'Of that buffer: "tail_drop", "red" or "dual_threshold".')
+    discipline: str = quantity("tail_drop", "Of that buffer.", among=("tail_drop", "red", "dual_threshold"))
     soft_packets: int = quantity(10, "Where the dual threshold drops one packet.", least=1, most=UNLIMITED)
     again_packets: int = quantity(0, "Arrivals until it drops another; 0 for never.", least=0, most=UNLIMITED)
     loss_rate: float = quantity(0.0, "Chance that the line loses a packet, each way.", least=0.0, most=1.0)
@@ -31,7 +31,9 @@ class SlowLineWorld(Scenario):
     initial_window_segments: int = quantity(2, "Initial window.", least=1, most=1000)
     receive_window_bytes: int = quantity(32_696, "The receiver's buffer.", least=88, most=1 << 30)
     sack: bool = quantity(False, "Selective acknowledgments.")
-    recovery: str = quantity("newreno", 'Without SACK: "newreno" (careful), "newreno_careless" or "reno".')
+    recovery: str = quantity(
+        "newreno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+    )
 
     rto: str = quantity("linux24", 'The retransmission timer: "linux24", "linux" or "rfc6298".')
 

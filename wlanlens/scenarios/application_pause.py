@@ -20,7 +20,9 @@ class ApplicationPause(Scenario):
 
     write_bytes: int = quantity(1448, "Written at a time.", least=1, most=1 << 30)
     pause_s: float = quantity(0.25, "From one write to the next, s.", least=1e-3, most=1e6)
-    delayed_ack_timer_s: float = quantity(0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5)
+    delayed_ack_timer_s: float = quantity(
+        0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5
+    )
 
     def world(self) -> World:
         tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0)

@@ -34,9 +34,7 @@ class BurstyErrors(Scenario):
     mean_short: float = quantity(0.0, "Mean length of an ordinary burst, frames; 0: the row's.", least=0.0, most=1e6)
     mean_long: float = quantity(0.0, "Mean length of a long one, frames; 0: the row's.", least=0.0, most=1e6)
     long_share: float = quantity(-1.0, "Share of bursts that are long; -1: the row's.", least=-1.0, most=1.0)
-    rto: str = quantity(
-        "linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298")
-    )
+    rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
 
     def bursts(self) -> Bursts:
         """The channel."""

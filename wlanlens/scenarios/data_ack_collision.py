@@ -10,10 +10,10 @@ from wlanlens.world import Flow, Station, Tcp, World, bulk
 @scenario("data_ack_collision")
 @dataclass(frozen=True, kw_only=True)
 class DataAckCollision(Scenario):
-    """TCP data and TCP ACKs draw the same slot and collide more often than they need: each segment has its own ACK and
-    the stations' contention window is too small.
+    """TCP data and TCP ACKs draw the same slot and collide more often than they need.
 
-    The USB study's section 4.3.1 with an adapter that does not keep to the standard's window of 32 slots.
+    Each segment has its own ACK, and the stations' contention window is below the standard's 32 slots: the USB study's
+    section 4.3.1 with an adapter that does not keep to it.
     """
 
     shows = ("data_ack_collision",)

@@ -52,7 +52,9 @@ class Side:
         Rows of `truth_events`.
     """
 
-    def __init__(self, flow: int, direction: str, rows: dict[str, Array], back: dict[str, Array], events: list[Any]) -> None:
+    def __init__(
+        self, flow: int, direction: str, rows: dict[str, Array], back: dict[str, Array], events: list[Any]
+    ) -> None:
         self.flow, self.direction, self.events = flow, direction, events
         occupies = (rows["len_bytes"] > 0) | (rows["rel_seq"] == 0)
         self.data = {name: column[occupies] for name, column in rows.items()}
@@ -91,7 +93,9 @@ class Side:
             if e["what"] != "timeout":
                 continue
             t = int(e["t_ns"])
-            one = Expiry(t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t))
+            one = Expiry(
+                t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t)
+            )
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
                 yield self._run(part, one.silent_from_ns)
                 part = []

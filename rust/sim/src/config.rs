@@ -6,19 +6,20 @@ use crate::application::Application;
 use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
+use crate::limits::NEVER;
 use crate::phy::{Preamble, Rate};
 use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
 use crate::router::Discipline;
 use crate::taps::TapConfig;
-use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig};
+use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig, Wheel};
 use crate::usb_host::UsbConfig;
 
 /// What makes a description impossible, in words.
 pub type Fault = String;
 
 fn ns(seconds: f64) -> Ns {
-    (seconds * 1e9).round().max(0.0) as Ns
+    ((seconds * 1e9).round().max(0.0) as Ns).min(NEVER)
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -67,6 +68,8 @@ pub struct Holds {
     /// Each lasts from one to the other, all alike.
     pub shortest_s: f64,
     pub longest_s: f64,
+    /// Chance that it happens in a run at all.
+    pub run_probability: f64,
 }
 
 /// A USB adapter and its bus, between a host and the air.
@@ -276,6 +279,8 @@ pub struct Tcp {
     pub rto_min_s: f64,
     #[serde(default)]
     pub rto_tick_s: f64,
+    #[serde(default)]
+    pub timer_phase_s: f64,
     pub eifel: bool,
     pub eifel_first_stamp_defect: bool,
     pub frto: bool,
@@ -287,11 +292,15 @@ pub struct Tcp {
     #[serde(default = "yes")]
     pub silly_window_avoidance: bool,
     #[serde(default)]
+    pub stale_dupacks: bool,
+    #[serde(default)]
     pub ack_pushed: bool,
     #[serde(default)]
     pub receive_window_first_bytes: u32,
     #[serde(default)]
     pub receive_window_steps: Vec<(u64, u32)>,
+    #[serde(default)]
+    pub receive_window_script: Vec<u32>,
     /// What holds the application's data at the client; None: no bound.
     #[serde(default)]
     pub send_buffer: Option<Buffer>,
@@ -306,6 +315,7 @@ pub struct Buffer {
     pub overhead_bytes: u64,
     pub write_bytes: u64,
     pub wakeup_s: f64,
+    pub first_write_s: f64,
 }
 
 fn yes() -> bool {
@@ -476,6 +486,7 @@ impl Tcp {
                 "linux22_reset" => RtoFlavour::Linux22 { keeps_backoff: false },
                 other => return Err(format!("no retransmission timer is called {other:?}")),
             },
+            wheel: Wheel { tick: ns(self.rto_tick_s), phase: ns(self.timer_phase_s) },
             eifel: self.eifel,
             eifel_first_stamp_defect: self.eifel_first_stamp_defect,
             frto: self.frto,
@@ -483,15 +494,18 @@ impl Tcp {
             cwnd_validation: self.cwnd_validation,
             minshall: self.minshall,
             silly_window_avoidance: self.silly_window_avoidance,
+            stale_dupacks: self.stale_dupacks,
             ack_pushed: self.ack_pushed,
             receive_window_first_bytes: self.receive_window_first_bytes,
             receive_window_steps: self.receive_window_steps.clone(),
+            receive_window_script: self.receive_window_script.clone(),
             send_buffer: self.send_buffer.as_ref().map_or_else(SendBuffer::default, |b| SendBuffer {
                 bytes: b.size_bytes,
                 grows_by_bytes: b.grows_by_bytes,
                 overhead_bytes: b.overhead_bytes,
                 write_bytes: b.write_bytes,
                 wakeup: ns(b.wakeup_s),
+                first_write: ns(b.first_write_s),
             }),
             ..TcpConfig::default()
         })

@@ -161,12 +161,14 @@ impl UsbHost {
         self.received.len() - c.done - usize::from(c.moved > 0)
     }
 
-    /// The adapter is done with a packet: room for another.
-    pub fn free(&mut self, now: Ns) {
-        if self.walk.room == 0 {
+    /// The adapter is done with a packet: room for another. Whether there was none before.
+    pub fn free(&mut self, now: Ns) -> bool {
+        let full = self.walk.room == 0;
+        if full {
             self.room_since = now;
         }
         self.walk.room += 1;
+        full
     }
 
     /// From now on the adapter keeps what it received (true), or hands it on. A frame under way goes on.
@@ -185,7 +187,7 @@ impl UsbHost {
         let mut best = self.taken.front().copied().into_iter().chain(told).min().unwrap_or(Ns::MAX);
         let mut ahead = self.walk;
         while self.settle(&mut ahead, best) {
-            best = match self.transact(&mut ahead) {
+            best = match self.transact(&mut ahead, best) {
                 Some((List::Out, end, _)) => best.min(end),
                 Some((List::In, end, _)) => best.min(self.told(end)),
                 None => best,
@@ -198,7 +200,7 @@ impl UsbHost {
     pub fn advance(&mut self, now: Ns, out: &mut Vec<Done>) {
         let mut walk = self.walk;
         while self.settle(&mut walk, now) {
-            if let Some((list, end, times)) = self.transact(&mut walk) {
+            if let Some((list, end, times)) = self.transact(&mut walk, now) {
                 if list == List::Out {
                     self.taken.push_back(end);
                 }
@@ -230,18 +232,18 @@ impl UsbHost {
 
     // ---- time
 
-    fn into_frame(&self, t: Ns) -> Ns {
+    fn since_frame(&self, t: Ns) -> Ns {
         (t % FRAME + FRAME - self.config.phase) % FRAME
     }
 
     /// The first frame's start after t.
     fn frame_end(&self, t: Ns) -> Ns {
-        t + FRAME - self.into_frame(t)
+        t + FRAME - self.since_frame(t)
     }
 
     /// The first begin of a transaction from t on.
     fn slot_from(&self, t: Ns) -> Ns {
-        let into = self.into_frame(t);
+        let into = self.since_frame(t);
         let up = into.next_multiple_of(TRANSACTION);
         if up >= FRAME_TRANSACTIONS * TRANSACTION {
             return self.frame_end(t);
@@ -302,15 +304,31 @@ impl UsbHost {
             } else {
                 w.list = 0;
                 // Frames before the one in which something can move pass without.
-                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.into_frame(soonest)));
+                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.since_frame(soonest)));
             }
         }
         false
     }
 
-    /// Do the transaction at which the walk stands; whether it ended a transfer, and when.
-    fn transact(&self, w: &mut Walk) -> Option<(List, Ns, Times)> {
+    /// How many transactions the walk does from here before something else may come: the frame's end, `until`, the
+    /// other list's turn.
+    fn row(&self, w: &Walk, until: Ns) -> u32 {
+        let other = if self.config.depth_first {
+            None
+        } else if self.config.reclamation {
+            self.movable(w, LISTS[w.list ^ 1])
+        } else {
+            return 1;
+        };
+        let until = until.min(other.unwrap_or(Ns::MAX));
+        let before = until.saturating_sub(w.at).div_ceil(TRANSACTION).max(1);
+        before.min(FRAME_TRANSACTIONS - self.since_frame(w.at) / TRANSACTION) as u32
+    }
+
+    /// Do the transactions at which the walk stands; whether they ended a transfer, and when.
+    fn transact(&self, w: &mut Walk, until: Ns) -> Option<(List, Ns, Times)> {
         let list = LISTS[w.list];
+        let row = self.row(w, until);
         let c = &mut w.cursors[w.list];
         let waiting = match list {
             List::Out => self.out.get(c.done)?,
@@ -320,8 +338,12 @@ impl UsbHost {
             c.first = w.at;
             w.room -= u32::from(list == List::Out);
         }
-        c.moved += 1;
-        let end = w.at + TRANSACTION;
+        // The adapter reads the descriptor in the first.
+        let read = list == List::Out && c.moved == 0;
+        let moved = if read { 1 } else { row.min(waiting.transactions - c.moved) };
+        c.moved += moved;
+        let last = w.at + u64::from(moved - 1) * TRANSACTION;
+        let end = last + TRANSACTION;
         let whole = c.moved == waiting.transactions;
         let ended = whole.then(|| {
             let begin = waiting.from.max(c.last);
@@ -330,10 +352,10 @@ impl UsbHost {
         });
         if whole {
             *c = Cursor { done: c.done + 1, last: end, ..Cursor::default() };
-        } else if list == List::Out && c.moved == 1 {
+        } else if read {
             c.ready = end + self.config.descriptor;
         }
-        let frame_end = self.frame_end(w.at);
+        let frame_end = self.frame_end(last);
         w.at = self.slot_from(end);
         if !self.config.depth_first || whole {
             w.list += 1;

@@ -129,7 +129,6 @@ impl Endpoint {
             outstanding: u64::from(self.send.board.len()),
             outstanding_bytes: self.send.next - self.send.una,
             cwnd: self.send.cwnd,
-            full: self.send.board.pipe() >= self.send.cwnd,
             peer_window_most: self.send.window_most,
         }
     }
@@ -202,18 +201,20 @@ impl Endpoint {
             self.sent_syn(now);
             return;
         }
+        let mut stands = false;
         if let Some(ack) = s.ack {
             let stamp = self.stamp(now);
             self.send.on_ack(&self.config, now, stamp, s, ack, self.sack && self.established);
-            self.established |= self.send.una >= 1;
+            stands = !self.established && self.send.una >= 1;
+            self.established |= stands;
         }
         let before = out.len();
         self.push(now, true, out);
         if self.config.send_buffer.bytes > 0 {
             let view = self.view();
             self.writer.after_ack(&self.config, now, &view);
-            if self.send.next == 1 {
-                self.write_on(now, out);
+            if stands && self.writer.left > 0 {
+                self.writer.established(&self.config, now);
             }
         }
         // Data carries the ACK with it.

@@ -9,11 +9,13 @@ mod rto;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod wheel;
 mod writer;
 
 pub use endpoint::{Endpoint, Role};
 pub use rto::RtoFlavour;
 pub use sender::Event;
+pub use wheel::Wheel;
 
 use crate::engine::{Ns, MS};
 
@@ -92,6 +94,8 @@ pub struct SendBuffer {
     pub write_bytes: u64,
     /// From the moment that there is room to the application's next write.
     pub wakeup: Ns,
+    /// From the handshake to its first write.
+    pub first_write: Ns,
 }
 
 /// How one end is set.
@@ -106,6 +110,8 @@ pub struct TcpConfig {
     pub receive_window_first_bytes: u32,
     /// Where the window may grow on later: (bytes received, greatest window).
     pub receive_window_steps: Vec<(u64, u32)>,
+    /// The windows of the receiver's ACKs after the handshake, in order, where a capture tells them: memory is not simulated.
+    pub receive_window_script: Vec<u32>,
     pub send_buffer: SendBuffer,
     pub sack: bool,
     /// Report duplicates (RFC 2883).
@@ -122,6 +128,9 @@ pub struct TcpConfig {
     pub minshall: bool,
     /// The receiver offers no window below a segment (RFC 9293 section 3.8.6.2.2).
     pub silly_window_avoidance: bool,
+    /// Linux's defect without SACK: duplicate ACKs counted for new data sent in the recovery after a timeout still count when
+    /// it is over, and begin a fast recovery for nothing.
+    pub stale_dupacks: bool,
     /// The congestion window grows only while it is filled.
     pub cwnd_validation: bool,
     /// ACK every so many full segments.
@@ -134,6 +143,8 @@ pub struct TcpConfig {
     /// Acknowledge a pushed segment at once, as Linux does once its application has read it.
     pub ack_pushed: bool,
     pub rto: RtoFlavour,
+    /// The clock of its timers.
+    pub wheel: Wheel,
     /// Undo a timeout that the ACK's timestamp shows to be spurious (RFC 3522, RFC 4015).
     pub eifel: bool,
     /// Linux 2.4's defect: the stamp of the first resend is that of the SYN until a timeout has been undone or recovered
@@ -157,6 +168,7 @@ impl Default for TcpConfig {
             receive_window_bytes: 65_535,
             receive_window_first_bytes: 0,
             receive_window_steps: Vec::new(),
+            receive_window_script: Vec::new(),
             send_buffer: SendBuffer::default(),
             sack: true,
             dsack: true,
@@ -168,6 +180,7 @@ impl Default for TcpConfig {
             nagle: true,
             minshall: true,
             silly_window_avoidance: true,
+            stale_dupacks: false,
             cwnd_validation: true,
             delayed_ack_segments: 2,
             delayed_ack_steps: Vec::new(),
@@ -175,6 +188,7 @@ impl Default for TcpConfig {
             quick_acks: 16,
             ack_pushed: false,
             rto: RtoFlavour::linux(),
+            wheel: Wheel::default(),
             eifel: true,
             eifel_first_stamp_defect: false,
             frto: true,

@@ -14,6 +14,8 @@ pub struct Receiver {
     /// Timestamp to echo (RFC 7323 section 4.3).
     pub recent: u32,
     last_ack_sent: u64,
+    /// ACKs of data.
+    acks_sent: usize,
     /// The window's right edge as it was told last: it never moves back.
     offered_end: u64,
     /// How far the window has grown.
@@ -26,6 +28,8 @@ pub struct Receiver {
     waiting: u32,
     pub timer: Option<Ns>,
     quick: u32,
+    /// Data came since the last ACK.
+    owed: bool,
     pub fin_at: Option<u64>,
 }
 
@@ -54,6 +58,7 @@ impl Receiver {
             duplicate: None,
             recent: 0,
             last_ack_sent: 0,
+            acks_sent: 0,
             offered_end: 0,
             window: if first == 0 { config.receive_window_bytes } else { first.min(config.receive_window_bytes) },
             unread: 0,
@@ -61,6 +66,7 @@ impl Receiver {
             waiting: 0,
             timer: None,
             quick: config.quick_acks,
+            owed: false,
             fin_at: None,
         }
     }
@@ -79,11 +85,15 @@ impl Receiver {
             // Below what was acknowledged: a keep-alive or a probe of the window, which is answered (RFC 9293).
             return if end < self.last_ack_sent { Answer::Now } else { Answer::Nothing };
         }
+        // What ends below the last ACK is answered out of turn and uses up no quick ACK.
+        self.owed |= s.len > 0 && end > self.last_ack_sent;
         if s.fin {
             self.fin_at = Some(end);
         }
         if end <= self.next {
             self.duplicate = config.dsack.then_some((start, end));
+            // What had come already means that the sender is in trouble: Linux acknowledges the next ones at once.
+            self.quick = self.quick.max(config.quick_acks);
             return Answer::Now;
         }
         if start > self.next {
@@ -105,9 +115,11 @@ impl Receiver {
         if !self.reads_at_once {
             self.unread += self.next - before - u64::from(s.syn) - u64::from(s.fin);
         }
-        let grew = !filled && self.grow_window(config, s.len);
-        let quick = self.quick > 0 || grew;
-        self.quick = self.quick.saturating_sub(1);
+        if self.grow_window(config, s.len) {
+            // Linux sets the lowest bit of the count.
+            self.quick |= 1;
+        }
+        let quick = self.quick > 0;
         let all = self.waiting >= every(config, s).max(1);
         let pushed = config.ack_pushed && s.psh && self.reads_at_once;
         // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
@@ -115,7 +127,7 @@ impl Receiver {
             return Answer::Now;
         }
         if self.timer.is_none() {
-            self.timer = Some(now + config.delayed_ack_timer);
+            self.timer = Some(config.wheel.fires(now, config.delayed_ack_timer));
         }
         Answer::Later
     }
@@ -174,9 +186,14 @@ impl Receiver {
         s.ack = Some(self.next);
         // What lies out of order has its place within the window.
         s.window = self.room(config);
+        if self.next > 1 {
+            s.window = config.receive_window_script.get(self.acks_sent).copied().unwrap_or(s.window);
+            self.acks_sent += 1;
+        }
         self.offered_end = self.offered_end.max(self.next + u64::from(s.window));
         self.last_ack_sent = self.next;
         (self.waiting, self.timer) = (0, None);
+        self.quick = self.quick.saturating_sub(u32::from(std::mem::take(&mut self.owed)));
         let duplicate = self.duplicate.take();
         if !sack_agreed {
             return;

@@ -313,7 +313,16 @@ impl Sender {
             return;
         }
         match self.state {
-            State::Loss => self.in_loss(config, s, f),
+            State::Loss => {
+                self.in_loss(config, s, f);
+                if self.state == State::Open {
+                    let stale = config.stale_dupacks && !f.sack && self.dupacks >= self.threshold;
+                    self.in_order(config, f);
+                    if stale && self.una < self.next && self.state != State::Recovery {
+                        self.enter_recovery(config, f);
+                    }
+                }
+            }
             State::Recovery => self.in_recovery(config, s, f),
             State::Open | State::Disorder => self.in_order(config, f),
         }
@@ -506,7 +515,7 @@ impl Sender {
     }
 
     fn leave_loss(&mut self) {
-        (self.state, self.dupacks, self.resend_stamp, self.frto) = (State::Open, 0, 0, false);
+        (self.state, self.resend_stamp, self.frto) = (State::Open, 0, false);
         self.undo_cwnd = None;
     }
 
@@ -586,7 +595,7 @@ impl Sender {
             return;
         }
         let rto = self.rto.current(self.cwnd);
-        self.timer = Some(now + rto);
+        self.timer = Some(config.wheel.fires(now, rto));
         if config.tail_loss_probe
             && sack
             && matches!(self.state, State::Open | State::Disorder)
@@ -633,7 +642,7 @@ impl Sender {
             self.probed = Some(self.next);
             self.timer_is = Timer::Retransmission;
             let last = self.board.iter().next_back().map(|e| e.start)?;
-            self.timer = Some(now + self.rto.current(self.cwnd));
+            self.timer = Some(config.wheel.fires(now, self.rto.current(self.cwnd)));
             return Some(Fired::Again(last, Trigger::TailLossProbe));
         }
         let rto = self.rto.current(self.cwnd);

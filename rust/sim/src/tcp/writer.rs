@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{SendBuffer, TcpConfig};
 use crate::engine::Ns;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Writer {
     /// Still to be written, of it in the write under way.
     pub left: u64,
@@ -48,8 +48,24 @@ pub struct View {
     pub outstanding: u64,
     pub outstanding_bytes: u64,
     pub cwnd: u32,
-    pub full: bool,
     pub peer_window_most: u32,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Writer {
+            left: 0,
+            in_write: 0,
+            begun: false,
+            closes: false,
+            bound: 0,
+            blocked: false,
+            wakeup: None,
+            pushed: VecDeque::new(),
+            // The data begins behind the SYN.
+            pushed_end: 1,
+        }
+    }
 }
 
 impl Writer {
@@ -77,6 +93,10 @@ impl Writer {
             }
             self.mark(v, 0);
             return (0, Step::Push { nagle: false });
+        }
+        if partial > 0 && !self.begun && self.pushed.back() == Some(&v.written) {
+            // A write that goes on in the last segment takes its push flag away.
+            self.pushed.pop_back();
         }
         let bytes = (mss - partial).min(self.in_write);
         (self.left, self.in_write, self.begun) = (self.left - bytes, self.in_write - bytes, true);
@@ -118,12 +138,15 @@ impl Writer {
             return;
         }
         let b = c.send_buffer;
-        if !v.full {
-            self.bound = self.bound.max(2 * b.grows_by_bytes * u64::from(v.cwnd));
-        }
+        self.bound = self.bound.max(2 * b.grows_by_bytes * u64::from(v.cwnd));
         if 3 * Self::held(b, u64::from(c.mss_bytes), v) <= 2 * self.bound {
             self.wakeup = Some(now + b.wakeup);
         }
+    }
+
+    /// The connection stands: the application writes after a while.
+    pub fn established(&mut self, c: &TcpConfig, now: Ns) {
+        self.wakeup = Some(now + c.send_buffer.first_write);
     }
 
     /// The application runs again.

@@ -142,20 +142,27 @@ impl World {
     /// Hand packets from the host's queue to the driver while it may have more outstanding.
     pub(super) fn usb_pump(&mut self, now: Ns, adapter: usize) {
         let a = &self.adapters[adapter];
+        if a.out.len() < a.config.urbs_out as usize && !self.stations[a.station].queue.is_empty() {
+            self.usb_catch_up(now, adapter);
+            self.usb_submit(now, adapter);
+            self.plan_usb(adapter);
+        }
+    }
+
+    fn usb_submit(&mut self, now: Ns, adapter: usize) {
+        let a = &self.adapters[adapter];
         let (station, node, most) = (a.station, a.node, a.config.urbs_out as usize);
         while self.adapters[adapter].out.len() < most {
             let Some(packet) = self.stations[station].queue.take(now) else { return };
             if packet.src == node {
                 self.tap_host(now, node, &packet);
             }
-            self.usb_catch_up(now, adapter);
             let a = &mut self.adapters[adapter];
             let bytes = taps::out_bytes(packet.ip_bytes);
             let urb = Urb { id: a.next_id(), submitted: now, packet: Some(packet), bytes, found: 0 };
             a.out.push_back(urb);
             a.host.submit(now, bytes);
             self.tap_urb(now, adapter, List::Out, true, &urb);
-            self.plan_usb(adapter);
         }
     }
 
@@ -174,8 +181,9 @@ impl World {
     /// The adapter is done with a packet for the air.
     pub(super) fn usb_free(&mut self, now: Ns, adapter: usize) {
         self.usb_catch_up(now, adapter);
-        self.adapters[adapter].host.free(now);
-        self.plan_usb(adapter);
+        if self.adapters[adapter].host.free(now) {
+            self.plan_usb(adapter);
+        }
     }
 
     /// A node's USB adapter, if it has one, keeps what it receives or hands it on; what it kept.
@@ -245,7 +253,7 @@ impl World {
         let Some(urb) = a.out.pop_front() else { return };
         self.tap_urb(now, adapter, List::Out, false, &urb);
         self.urb_row(now, adapter, List::Out, &urb, times);
-        self.usb_pump(now, adapter);
+        self.usb_submit(now, adapter);
     }
 
     fn usb_came(&mut self, now: Ns, adapter: usize, times: Times) {
@@ -265,7 +273,6 @@ impl World {
         a.posted.push_back(urb);
         a.host.post(now);
         self.tap_urb(now, adapter, List::In, true, &urb);
-        self.plan_usb(adapter);
     }
 
     fn urb_row(&mut self, now: Ns, adapter: usize, list: List, urb: &Urb, times: Times) {
