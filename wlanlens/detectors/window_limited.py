@@ -67,7 +67,13 @@ def window_limited(
     )  # fmt: skip
     if len(spans):
         yield from _findings(
-            facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor, full_pace_share, min_stretch_rtts
+            facts,
+            spans,
+            min_share_percent / 100,
+            int(min_time_ms * 1e6),
+            full_path_factor,
+            full_pace_share,
+            min_stretch_rtts,
         )
     yield from _unknown(facts)
 

@@ -28,5 +28,7 @@ class ClosedWindow(Scenario):
     def world(self) -> World:
         count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
         pauses = tuple((self.first_s + k * self.every_s, self.stops_s) for k in range(count))
-        world = pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=Tcp(receive_window_bytes=self.window_bytes)))
+        world = pair(
+            Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=Tcp(receive_window_bytes=self.window_bytes))
+        )
         return replace(world, flows=(replace(world.flows[0], reader=Reader(1 << 20, 0.001, pauses)),))

@@ -84,7 +84,10 @@ def _without(start: int, end: int, others: list[tuple[int, int]]) -> list[tuple[
     left = [(start, end)]
     for a, b in others:
         left = [
-            piece for x, y in left for piece in ((x, min(y, a)), (max(x, b), y)) if piece[0] < piece[1] and (a < y and b > x)
+            piece
+            for x, y in left
+            for piece in ((x, min(y, a)), (max(x, b), y))
+            if piece[0] < piece[1] and (a < y and b > x)
         ] + [(x, y) for x, y in left if not (a < y and b > x)]
     return sorted(left)
 
