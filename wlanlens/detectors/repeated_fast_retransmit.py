@@ -22,8 +22,8 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     What it finds
     -------------
     Fast retransmissions of data that had been sent before the window was last cut (by a fast retransmission or a
-    timeout), or that are needless and stand right at the point up to which that cut recovers: the sender took duplicate
-    ACKs for a second congestion and halved its window again. The cost is the time from the second cut on until
+    timeout), or that stand right at the point up to which that cut recovers, after needless resends: the sender took
+    duplicate ACKs for a second congestion and halved its window again. The cost is the time from the second cut on until
     everything sent before the last is acknowledged.
 
     Why it happens
@@ -38,13 +38,14 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     the left edge on the third duplicate ACK that follows new progress. `dupacks_count`: TCP's threshold.
     `answer_ms`: such a resend follows the duplicate ACK within this time; stacks answer within their tick, of 10 ms at
     most. A cut is a repeated one when the segment begins below the highest byte sent before the cut before it, or,
-    without SACK, at that byte and needlessly. Cuts in a row are one finding, from the first cut on, the rightful one.
+    without SACK, at that byte and after `dupacks_count` needless resends: these made the duplicate ACKs. Cuts in a row
+    are one finding, from the first cut on, the rightful one.
 
     What fools it
     -------------
     Losses of separate windows begin above the point of the cut before: silent. NewReno's resends on partial ACKs and
-    SACK's resends of several holes belong to one cut. A timeout that the sender undid was no cut; where losses of the
-    same window follow it, that cannot be seen from outside. A tap behind the loss does not know what the sender had sent:
+    SACK's resends of several holes belong to one cut. A timeout after which nothing else was sent again had been
+    undone by the sender, and was no cut. A tap behind the loss does not know what the sender had sent:
     resends whose first copy it never saw are left out.
 
     References
@@ -53,27 +54,31 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     """
     facts = Facts.of(trace)
     cuts = _cuts(facts, dupacks_count, int(answer_ms * 1e6))
-    if not len(cuts.key):
+    rows, seq, point, t = cuts.rows, cuts.rows["rel_seq"], cuts.point, cuts.rows["t_ns"]
+    if not len(rows):
         return
-    fast, same = cuts.fast[1:], cuts.key[1:] == cuts.key[:-1]
-    at_point = (cuts.seq[1:] == cuts.point[:-1]) & (cuts.needless[1:] == 1) & ~cuts.sacked[1:]
-    below = (cuts.seq[1:] < cuts.point[:-1]) | at_point
-    seen = cuts.seen[1:] & cuts.seen[:-1]
-    again = np.concatenate(([False], fast & same & below & seen))
-    first, length = groups(np.cumsum(~again))
+    # Segments that had arrived and were sent again made the duplicate ACKs.
+    needless = np.diff(cuts.needless) - (rows["needless"][1:] == 1)
+    at_point = (seq[1:] == point[:-1]) & (needless >= dupacks_count) & ~cuts.with_sack[1:]
+    again = cuts.fast[1:] & (rows.key[1:] == rows.key[:-1]) & ((seq[1:] < point[:-1]) | at_point)
+    # A tap that never saw the first copies does not know what had been sent.
+    again &= (rows["lost_before_tap"][1:] != 1) & (rows["lost_before_tap"][:-1] != 1)
+    # A sender that believes in its timeout goes back N; one that sends nothing else again has undone it.
+    again &= cuts.fast[:-1] | (np.diff(cuts.number) > 1)
+    first, length = groups(np.cumsum(~np.concatenate(([False], again))))
     chains = np.flatnonzero(length > 1)
     if not len(chains):
         return
     begin, last = first[chains], first[chains] + length[chains] - 1
-    keys = cuts.key[begin]
+    keys = rows.key[begin]
     acks = facts.keep(Acks)
-    reached = acks.t_ns(acks.first_reaching(keys, cuts.point[last]))
+    reached = acks.t_ns(acks.first_reaching(keys, point[last]))
     ends = np.where(reached != NULL, reached, facts.end_ns(keys))
     # The timer takes over: what it costs is its own finding's.
-    after = np.minimum(last + 1, len(cuts.key) - 1)
-    timed = (after > last) & (cuts.key[after] == keys) & ~cuts.fast[after] & (cuts.t_ns[after] < ends)
-    ends = np.maximum(np.where(timed, cuts.t_ns[after], ends), cuts.t_ns[last])
-    cost, life = ends - cuts.t_ns[begin + 1], facts.life_s(keys)
+    after = np.minimum(last + 1, len(rows) - 1)
+    timed = (after > last) & (rows.key[after] == keys) & ~cuts.fast[after] & (t[after] < ends)
+    ends = np.maximum(np.where(timed, t[after], ends), t[last])
+    cost, life = ends - t[begin + 1], facts.life_s(keys)
     listed, others = most(cost)
     for n in listed.tolist():
         part, key = slice(int(begin[n]), int(last[n]) + 1), int(keys[n])
@@ -81,7 +86,7 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
         yield facts.finding(
             "repeated_fast_retransmit",
             key,
-            int(cuts.t_ns[begin[n]]),
+            int(t[begin[n]]),
             int(ends[n]),
             cost_s=int(cost[n]) / 1e9,
             life_s=float(life[n]),
@@ -89,46 +94,46 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
             values={
                 "cuts_count": number,
                 "first_cut": "fast retransmission" if cuts.fast[begin[n]] else "timeout",
-                "needless_count": int((cuts.needless[part][1:] == 1).sum()),
+                "needless_count": int((rows["needless"][part][1:] == 1).sum()),
             },
-            evidence={"segments": cuts.packet[part]},
+            evidence={"segments": rows["packet"][part]},
             sentence=(
-                f"{facts.subject(key)}: from {at(cuts.t_ns[begin[n]])} on the window was cut {count(number, 'time')} for "
+                f"{facts.subject(key)}: from {at(t[begin[n]])} on the window was cut {count(number, 'time')} for "
                 f"one window of losses; recovery went on for {time(int(cost[n]) / 1e9)} after the second cut."
             ),
         )
     yield from facts.rest(
         "repeated_fast_retransmit",
         keys[others],
-        cuts.t_ns[begin[others]],
+        t[begin[others]],
         ends[others],
         cost[others],
-        evidence=("segments", cuts.packet[begin[others]]),
+        evidence=("segments", rows["packet"][begin[others]]),
         what="windows cut more than once",
     )
 
 
 @dataclass
 class _Cuts:
-    """When a sender cut its window: by key and time.
+    """When a sender cut its window: resends by key and time.
 
-    `point` is the highest byte sent before, `fast` False for timers, `seen` False where the first copy never passed the tap.
+    `number` is the resend's place among all resends, `needless` how many up to it were not needed, `fast` False for the timer's, `with_sack` whether the connection uses
+    SACK.
     """
 
-    key: Array
-    t_ns: Array
-    packet: Array
-    seq: Array
-    point: Array
-    fast: Array
+    rows: Rows
+    number: Array
     needless: Array
-    sacked: Array
-    seen: Array
+    fast: Array
+    with_sack: Array
+
+    @property
+    def point(self) -> Array:
+        """The highest byte sent before each cut."""
+        return np.asarray(self.rows["rel_seq"] + self.rows["flight_bytes"])
 
 
 def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
-    expiries = facts.rows("timeouts", ["t_ns", "packet", "rel_seq", "flight_bytes"])
-    expiries = expiries.take(expiries["rel_seq"] > 0)
     resends = facts.rows(
         "segments",
         ["t_ns", "packet", "rel_seq", "needless", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
@@ -136,31 +141,18 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
         valid=("t_ns", "rel_seq", "flight_bytes"),
     )
     resends = resends.take(resends["rel_seq"] > 0)
-    recoveries = facts.rows("recoveries", ["packet", "recover_rel_seq"])
-    opens = np.zeros(len(resends), bool)
-    opens[_find(resends.key, resends["packet"], recoveries.key, recoveries["packet"])] = True
-    sacked = (resends["trigger"] == "sack") | (resends["trigger_evidence"] == "sack_blocks")
-    with_sack = np.unique(resends.key[sacked])
-    fast = opens | ~np.isin(resends.key, with_sack) & _on_third_dupack(facts, resends, dupacks, answer_ns)
-    # A timer's own resend is no fast one, whatever ACKs came before it.
-    fast[_find(resends.key, resends["packet"], expiries.key, expiries["packet"])] = False
+    timer, opens = np.zeros(len(resends), bool), np.zeros(len(resends), bool)
+    for mask, name in ((timer, "timeouts"), (opens, "recoveries")):
+        rows = facts.rows(name, ["packet"])
+        mask[_find(resends.key, resends["packet"], rows.key, rows["packet"])] = True
+    by_sack = (resends["trigger"] == "sack") | (resends["trigger_evidence"] == "sack_blocks")
+    with_sack = np.isin(resends.key, np.unique(resends.key[by_sack]))
+    fast = opens | ~with_sack & _on_third_dupack(facts, resends, dupacks, answer_ns)
     # What the tap had seen acknowledged was not sent again for duplicate ACKs: that ACK was lost behind the tap.
-    fast &= facts.keep(Acks).before(resends.key, resends["packet"]) <= resends["rel_seq"]
-    mine = resends.take(fast)
-    timed = _find(resends.key, resends["packet"], expiries.key, expiries["packet"])
-    unseen = set(resends["packet"][timed][resends["lost_before_tap"][timed] == 1].tolist())
-    timed_seen = np.array([p not in unseen for p in expiries["packet"].tolist()], bool)
-    key = np.concatenate((expiries.key, mine.key))
-    t = np.concatenate((expiries["t_ns"], mine["t_ns"]))
-    seq = np.concatenate((expiries["rel_seq"], mine["rel_seq"]))
-    flight = np.concatenate((expiries["flight_bytes"], mine["flight_bytes"]))
-    packet = np.concatenate((expiries["packet"], mine["packet"]))
-    is_fast = np.concatenate((np.zeros(len(expiries), bool), np.ones(len(mine), bool)))
-    needless = np.concatenate((np.zeros(len(expiries), np.int64), mine["needless"]))
-    o = np.lexsort((packet, t, key))
-    seen = np.concatenate((timed_seen, mine["lost_before_tap"] != 1))
-    has_sack = np.isin(key[o], with_sack)
-    return _Cuts(key[o], t[o], packet[o], seq[o], (seq + flight)[o], is_fast[o], needless[o], has_sack, seen[o])
+    fast &= ~timer & (facts.keep(Acks).before(resends.key, resends["packet"]) <= resends["rel_seq"])
+    number = np.flatnonzero(fast | timer)
+    needless = np.cumsum(resends["needless"] == 1)[number]
+    return _Cuts(resends.take(number), number, needless, fast[number], with_sack[number])
 
 
 def _find(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:

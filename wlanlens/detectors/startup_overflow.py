@@ -46,8 +46,9 @@ def startup_overflow(
     --------------
     From the losses (needed resends) whose first copy was sent before the sender resent anything.
     `least_losses_count`: two may be a chance, three duplicate ACKs make TCP react as well.
-    `chance_share`: were losses as frequent here as in the rest of the connection, so many would come so close together
-    with at most this probability (binomial, one loss added to the rest): of 1000 connections with random losses one.
+    `chance_share`: were losses here as frequent as events of loss in the rest of the connection, so many would come so
+    close together with at most this probability (binomial, one event added to the rest): of 1000 connections with random
+    losses one. Losses of the rest that came together count once, for the same queue overflows again.
     `ceiling_share`: the segment before the first loss had stood in a queue of at least this part of the most that the
     connection ever saw (of 95 % of its round trips): a full queue is as long as it ever gets, while random losses strike
     at any length; 0.7 leaves room for delayed ACKs and the jitter of a radio. So much above it is no queue either.
@@ -90,7 +91,7 @@ def startup_overflow(
             case = _case(facts, losses, key, first, reaction)
             if case is not None and case.is_overflow(chance_share, ceiling_share, lost_share, before_share):
                 cases.append(case)
-        elif (mine["lost_before_tap"] == 1)[:least_losses_count].sum() >= least_losses_count:
+        elif _holes(facts, key, mine, reaction) >= least_losses_count:
             blind.append(key)
     yield from _findings(facts, cases)
     if blind:
@@ -99,6 +100,16 @@ def startup_overflow(
             np.array(blind),
             "The first losses never passed this tap, so it cannot be seen how full the queue before it was.",
         )
+
+
+def _holes(facts: Facts, key: int, resends: Rows, reaction: int) -> int:
+    """Segments of the first window whose first copy never passed the tap."""
+    data = facts.rows(
+        "segments", ["t_ns", "rel_seq"], where={"transmission": ("first",)}, valid=("rel_seq",), keys=np.array([key])
+    )
+    highest = data["rel_seq"][data["t_ns"] < reaction].max(initial=0)
+    unseen = (resends["lost_before_tap"] == 1) & (resends["rel_seq"] < highest)
+    return len(np.unique(resends["rel_seq"][unseen]))
 
 
 def slice_of(rows: Rows, key: int) -> Array:
@@ -161,8 +172,8 @@ def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -
     sent = data["t_ns"]
     inside = (sent >= t_first) & (sent < reaction)
     rest_sent = int((~inside).sum())
-    rest_lost = len(range(*losses.of(key).indices(len(losses)))) - len(first)
-    rest = (rest_lost + 1) / (rest_sent + 1)
+    rest_events = len(np.setdiff1d(losses.event[losses.of(key)], losses.event[first]))
+    rest = (rest_events + 1) / (rest_sent + 1)
     end = int(acks.t_ns(acks.first_reaching(keys, losses.end[first].max(keepdims=True)))[0])
     end = end if end != NULL else int(facts.end_ns(keys)[0])
     pace = _pace(back, t_first, reaction, int(np.median(data["len"][inside])))

@@ -84,10 +84,11 @@ impl World {
                 ways: [0, 1].map(|way| {
                     let outlet = Outlet { rate_bps: w.rate_bps, delay_s: w.delay_s };
                     let rng = Rng::stream(seed, "wire_queue", 2 * i + way);
-                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, data_seen: 0 }
+                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, counted: 0 }
                 }),
                 blackouts: config::spans(&w.blackouts_s),
                 holds: config::spans(&w.holds_s),
+                ack_blackouts: config::spans(&w.ack_blackouts_s),
                 rng: Rng::stream(seed, "wire", i),
                 config: w.clone(),
             })
@@ -143,7 +144,7 @@ impl World {
             for (start, lasts) in &c.nodes[i].holds_s {
                 queue.at(config::seconds(*start), Event::Hold { node: i, lasts: config::seconds(*lasts) });
             }
-            if let Some(holds) = n.holds {
+            if let Some(holds) = n.holds.filter(|h| n.rng.chance(h.run_probability)) {
                 let first = n.rng.exponential(holds.mean_gap_s);
                 queue.at(config::seconds(first), Event::HoldAtRandom { node: i });
             }
@@ -308,7 +309,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
     }
     for holds in c.nodes.iter().filter_map(|n| n.holds) {
-        let Holds { mean_gap_s, shortest_s, longest_s } = holds;
+        let Holds { mean_gap_s, shortest_s, longest_s, run_probability } = holds;
+        if !within(run_probability, 1.0) {
+            return Err(format!("run_probability must be 0 to 1, not {run_probability}"));
+        }
         if !above(mean_gap_s, 0.0) || !within(shortest_s, longest_s) || !within(longest_s, 1e6) {
             return Err(format!(
                 "holds need mean_gap_s > 0 and 0 <= shortest_s <= longest_s, not {mean_gap_s}, {shortest_s}, {longest_s}"
@@ -346,6 +350,14 @@ fn check(c: &config::World) -> Result<(), Fault> {
         } else if !matches!(f.application, Application::Udp { .. }) {
             return Err("only UDP goes without TCP".into());
         }
+        if let Some(r) = &f.reader {
+            if r.bytes == 0 || !(1e-6..).contains(&r.every_s) {
+                return Err(format!(
+                    "a reader needs bytes >= 1 and every_s >= 1e-6, not {} and {}",
+                    r.bytes, r.every_s
+                ));
+            }
+        }
         match f.application {
             Application::Udp { payload_bytes, rate_bps }
                 if !above(rate_bps, 0.0) || payload_bytes == 0 || payload_bytes > 65_000 =>
@@ -370,7 +382,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
         node(w.a, "a wire's end")?;
         node(w.b, "a wire's end")?;
-        if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {
+        if !above(w.rate_bps, 0.0)
+            || !(0.0..).contains(&w.delay_s)
+            || ![w.loss_rate, w.back_loss_rate.unwrap_or(0.0)].iter().all(|p| (0.0..=1.0).contains(p))
+        {
             return Err(format!(
                 "a wire needs rate_bps > 0, delay_s >= 0 and loss_rate 0 to 1, not {}, {}, {}",
                 w.rate_bps, w.delay_s, w.loss_rate
