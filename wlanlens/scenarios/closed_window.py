@@ -23,7 +23,7 @@ class ClosedWindow(Scenario):
     stops_s: float = quantity(3.0, "For how long, s.", least=0.0, most=1e6)
     every_s: float = quantity(8.0, "From one stop to the next, s.", least=1e-3, most=1e6)
 
-    window_bytes: int = quantity(31_856, "The receiver's buffer: 22 segments.", least=1448, most=1 << 30)
+    window_bytes: int = quantity(8_688, "The receiver's buffer: six segments, which the air carries in ten milliseconds.", least=1448, most=1 << 30)
 
     def world(self) -> World:
         count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
