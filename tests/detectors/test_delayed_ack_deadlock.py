@@ -107,7 +107,9 @@ def test_fires_on_the_kernels_first_segment_and_nowhere_else() -> None:
         assert kernel.of(kernel.found(name), CODE) == []
 
 
-@pytest.mark.parametrize(("scenario", "taps"), [("delayed_ack_deadlock", ("sender", "air")), ("nagle_stall", ("sender", "air"))])
+@pytest.mark.parametrize(
+    ("scenario", "taps"), [("delayed_ack_deadlock", ("sender", "air")), ("nagle_stall", ("sender", "air"))]
+)
 def test_found_where_it_happened(scenario: str, taps: tuple[str, ...], tmp_path: Path) -> None:
     run_ = wl.simulate(scenario, tmp_path, seed=3, taps=taps)
     for tap in taps:

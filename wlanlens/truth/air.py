@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +31,13 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def made(
-    facts: Truth, code: str, pair: tuple[int, int], span_ns: tuple[int, int], cost_s: float, sentence: str, **values: float
+    facts: Truth,
+    code: str,
+    pair: tuple[int, int],
+    span_ns: tuple[int, int],
+    cost_s: float,
+    sentence: str,
+    **values: float,
 ) -> Finding:
     """A finding about a pair of stations."""
     return Finding(
@@ -79,7 +86,8 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
         wasted = np.maximum(a.airtime_us[data[of_data]], a.airtime_us[acks[of_ack]])
         names = Counter(zip(a.station[data[of_data]].tolist(), a.to[data[of_data]].tolist(), strict=True))
         both = np.concatenate((data, acks))
-        yield made(
+        normal = _ROUNDS / _SLOTS * len(acks) * len(members)
+        found = made(
             facts,
             "data_ack_collision",
             names.most_common(1)[0][0],
@@ -87,8 +95,10 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
             float(wasted.sum()) / 1e6,
             f"{len(met)} TCP data frames collided with TCP ACKs.",
             ties_count=len(met),
-            normal_ties_count=_ROUNDS / _SLOTS * len(acks) * len(members),
+            normal_ties_count=normal,
         )
+        # As many as DCF makes of itself are the price of sharing the air.
+        yield found if len(met) > normal else replace(found, severity="info")
 
 
 # Rate control.
@@ -177,7 +187,11 @@ def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
             float(x) for x in np.unique(a.rate_mbps[back])
             if (a.rate_mbps[back] == x).sum() >= _TRIED and a.bad[back][a.rate_mbps[back] == x].mean() <= _FAILED
         ]  # fmt: skip
-        if not works or max(works) < _FACTOR * rate or _snr_db(facts, s, r, lasted_s / 2) < NEEDS_DB.get(max(works), 25.0):
+        if (
+            not works
+            or max(works) < _FACTOR * rate
+            or _snr_db(facts, s, r, lasted_s / 2) < NEEDS_DB.get(max(works), 25.0)
+        ):
             continue
         better = max(works)
         spared_us = (a.airtime_us[mine] - 192.0) * (1 - rate / better)

@@ -36,7 +36,11 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
     for pair in a.pairs():
         mine = a.of(*pair)
         bad = a.bad[mine]
-        if len(mine) < _LEAST_FRAMES or bad.mean() < _LEAST_FER or a.spell[mine].sum() < max(_LEAST_BAD, _SPELLS * bad.sum()):
+        if (
+            len(mine) < _LEAST_FRAMES
+            or bad.mean() < _LEAST_FER
+            or a.spell[mine].sum() < max(_LEAST_BAD, _SPELLS * bad.sum())
+        ):
             continue
         chances = _chances(bad, a.rate_mbps[mine])
         expected = float((chances[1:] * chances[:-1]).sum())
