@@ -19,10 +19,28 @@ class Simulation:
     """A simulated world, described as JSON (rust/sim/src/config.rs). ValueError: it cannot be."""
 
     def __init__(self, world: str) -> None: ...
-    def run(self, until_ns: int) -> bool:
-        """Go on until this simulated time; False when it is over. Releases the GIL."""
+    def run(self, until_ns: int) -> int | None:
+        """Go on until this simulated time or a little less; the time reached, None when the run is over. OverflowError
+        (what, time reached): more than can be held. Releases the GIL."""
     def finish(self) -> list[tuple[str, Any]]:
         """Close the captures; the truth as [(table, pyarrow.RecordBatch), ...]."""
+
+class Pairing:
+    """Pairs the packets of two tables `packets`, sides 0 and 1, which are read twice, in batches."""
+
+    def __init__(self, *, nat: bool = False) -> None: ...
+    def sample(self, side: int, batch: Any) -> None:
+        """First reading. ValueError: a column is missing. Releases the GIL."""
+    def compare(self) -> dict[str, Any]:
+        """End of the first reading: common, sampled, ids_kept, lean_tcp, lean_other."""
+    def wants(self) -> int | None:
+        """Second reading: the side whose next batch is needed; None when a window can be paired."""
+    def push(self, side: int, batch: Any | None) -> None:
+        """Second reading: None when the side is over. Releases the GIL."""
+    def step(self) -> tuple[Any, bool]:
+        """Pair a window: a pyarrow.RecordBatch of `pairs`, and whether there are more. Releases the GIL."""
+    def clipped(self) -> int:
+        """Windows too wide to be held: pairs may be missing."""
 
 def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
     """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""

@@ -17,6 +17,7 @@ pub mod phy;
 pub mod reader;
 #[macro_use]
 pub mod table;
+pub mod pairing;
 pub mod urb;
 pub mod usb;
 pub mod wire;

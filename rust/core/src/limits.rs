@@ -242,3 +242,22 @@ pub const AMPDU_MPDUS: u32 = 1024;
 
 /// Frames whose rows wait until responses have told which instant the capture's stamps name: a batch.
 pub const HELD_FRAMES: usize = 16_384;
+
+/// Packets of each capture by which two captures get to know each other: those whose keys hash lowest, the same in both.
+/// One in 150 of ten million; about 10 MiB for both captures and both kinds of key.
+pub const PAIR_SAMPLES: usize = 65_536;
+
+/// Rows of the first capture paired at once, and rows behind them that are looked at too, so that all copies of a
+/// packet are seen together: a window of TCP several times over.
+pub const PAIR_ROWS: usize = 65_536;
+pub const PAIR_CONTEXT_ROWS: usize = 8_192;
+
+/// Rows of the second capture held for them: one second of delay at a million packets a second; 80 MiB.
+pub const PAIR_WINDOW_ROWS: usize = 1 << 20;
+
+/// Copies of one packet without an IP id that are told apart by their order: the duplicate ACKs of a large window; the
+/// work grows with their square.
+pub const PAIR_COPIES: usize = 256;
+
+/// Segments of one super-segment: 64 KiB of 536 bytes each are 122, BIG TCP's 512 KiB of 1 448 bytes 362.
+pub const PAIR_PARTS: usize = 512;

@@ -140,6 +140,8 @@ pub struct Packet {
     pub payload_bytes: Option<u32>,
     /// How many of these were captured; of no meaning without `tcp`.
     pub payload_captured_bytes: u32,
+    /// Hash of the payload's first bytes; None without payload or where not all of these were captured.
+    pub payload_digest: Option<u32>,
     /// None when not TCP or the fixed 20-byte header is not complete.
     pub tcp: Option<Tcp>,
     /// The outermost VLAN id.

@@ -18,6 +18,7 @@ use wlanlens_core::reader::Reader as CoreReader;
 use wlanlens_core::{container, limits, table, wire};
 
 mod errors;
+mod pairing;
 mod simulation;
 
 /// Bytes of records that one call hands out: ten times what the largest evidence holds in full Ethernet frames.
@@ -206,5 +207,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
     m.add_class::<simulation::Simulation>()?;
+    m.add_class::<pairing::Pairing>()?;
     m.add_class::<Reader>()
 }

@@ -2,10 +2,14 @@
 
 mod tables;
 
+use std::sync::Arc;
+
 use crate::dcf::{AirFrame, Damage, Fate, FrameKind};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
+use crate::router::Note;
 use crate::tcp::Trigger;
+use crate::usb_host::Times;
 
 /// Where a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +27,26 @@ pub enum PacketFate {
     WireQueue = 5,
     /// Lost on a line.
     Wire = 6,
+    /// Dropped by a queue's discipline though there was room.
+    EarlyDrop = 7,
+    /// Lost by the node that should have forwarded it.
+    Router = 8,
+    /// No room for a received frame in a USB adapter.
+    AdapterQueue = 9,
 }
 
-pub const PACKET_FATES: [&str; 7] =
-    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire"];
+pub const PACKET_FATES: [&str; 10] = [
+    "under_way",
+    "delivered",
+    "device_queue",
+    "mac_queue",
+    "air",
+    "wire_queue",
+    "wire",
+    "early_drop",
+    "router",
+    "adapter_queue",
+];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
 pub const DAMAGES: [&str; 5] = ["noise", "fade", "independent", "burst", "script"];
@@ -71,6 +91,30 @@ pub struct EventRow {
     pub what: &'static str,
     pub seq: u64,
     pub value_ns: Ns,
+    /// Of a hold: packets kept.
+    pub packets: u32,
+}
+
+/// One transfer of a USB adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct UrbRow {
+    pub node: u32,
+    pub into_host: bool,
+    /// id of the packet in it.
+    pub packet: u64,
+    pub bytes: u32,
+    pub submitted: Ns,
+    pub times: Times,
+    pub completed: Ns,
+    /// Packets that the adapter still had for the air when it had this one whole.
+    pub found: u32,
+}
+
+/// What a queue was like.
+#[derive(Debug, Clone)]
+pub struct QueueRow {
+    pub queue: Arc<str>,
+    pub note: Note,
 }
 
 /// All of it.
@@ -80,6 +124,8 @@ pub struct Truth {
     pub packets: Vec<PacketRow>,
     pub frames: Vec<FrameRow>,
     pub events: Vec<EventRow>,
+    pub queues: Vec<QueueRow>,
+    pub urbs: Vec<UrbRow>,
 }
 
 impl Truth {
@@ -107,6 +153,12 @@ impl Truth {
 
     pub fn row(&mut self, id: u64) -> Option<&mut PacketRow> {
         self.packets.get_mut(id as usize)
+    }
+
+    /// A queue's history.
+    pub fn queue(&mut self, name: &str, notes: &mut Vec<Note>) {
+        let name: Arc<str> = name.into();
+        self.queues.extend(notes.drain(..).map(|note| QueueRow { queue: name.clone(), note }));
     }
 
     pub fn ended(&mut self, id: u64, now: Ns, fate: PacketFate) {

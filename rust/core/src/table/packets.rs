@@ -30,6 +30,7 @@ define_table! {
     src_port: U16 ? null, "", "TCP or UDP source port.";
     dst_port: U16 ? null, "", "TCP or UDP destination port.";
     payload_bytes: U32 ? null, "bytes", "Transport payload by the IP length, captured or not.";
+    payload_digest: U32 ? null, "", "Hash of the first 16 bytes of the payload (of ICMP: of the message), by which two captures know a packet; null without payload or where they were not captured.";
     tcp_seq: U32 ? null, "", "Sequence number as on the wire.";
     tcp_ack: U32 ? null, "", "Acknowledgment number as on the wire; null without the ACK flag.";
     tcp_flags: U16 ? null, "", "Flag bits as Wireshark's tcp.flags, AE at 0x100.";
@@ -119,6 +120,7 @@ impl PacketTable {
         c.src_port.fill_opt(rows, |r| r.packet.src_port);
         c.dst_port.fill_opt(rows, |r| r.packet.dst_port);
         c.payload_bytes.fill_opt(rows, |r| r.packet.payload_bytes);
+        c.payload_digest.fill_opt(rows, |r| r.packet.payload_digest);
         c.tcp_seq.fill_opt(rows, |r| r.packet.tcp.as_ref().map(|t| t.seq));
         c.tcp_ack.fill_opt(rows, |r| {
             r.packet.tcp.as_ref().filter(|t| t.flags & crate::packet::flags::ACK != 0).map(|t| t.ack)

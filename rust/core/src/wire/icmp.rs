@@ -3,12 +3,15 @@
 use crate::packet::Layer;
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::ip::bytes;
 use super::view::View;
 
 const HEADER: usize = 8;
 
 pub(super) fn icmp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
+    // The header tells requests from answers and one from the next.
+    d.packet.payload_digest = digest(v);
     d.packet.payload_bytes = v.wire().checked_sub(HEADER).map(bytes);
     if v.data().len() < HEADER {
         return d.damaged(v.lack(HEADER), Layer::Transport);

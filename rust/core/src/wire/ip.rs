@@ -3,6 +3,7 @@
 use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::view::View;
 use super::{gre, icmp, ipv4, ipv6, tcp, udp};
 
@@ -39,6 +40,7 @@ pub(super) fn ip(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 pub(super) fn transport(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
     d.packet.protocol = Some(protocol);
     d.packet.payload_bytes = Some(bytes(v.wire()));
+    d.packet.payload_digest = None;
     match protocol {
         protocol::TCP => tcp::tcp(d, v),
         protocol::UDP | protocol::UDP_LITE => udp::udp(d, v),
@@ -46,7 +48,10 @@ pub(super) fn transport(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found
         protocol::AUTHENTICATION => authentication(d, v),
         protocol::IPV4 | protocol::IPV6 | protocol::GRE => tunnel(d, protocol, v),
         protocol::NO_NEXT => Found::Row,
-        _ => d.damaged(Stop::UnknownType, Layer::Transport),
+        _ => {
+            d.packet.payload_digest = digest(v);
+            d.damaged(Stop::UnknownType, Layer::Transport)
+        }
     }
 }
 

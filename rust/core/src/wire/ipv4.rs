@@ -3,6 +3,7 @@
 use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::ip::{self, bytes};
 use super::view::View;
 
@@ -36,6 +37,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     p.ip_fragment = fragment & (OFFSET | MORE_FRAGMENTS) != 0;
     p.protocol = Some(h[9]);
     p.payload_bytes = None;
+    p.payload_digest = None;
 
     // Segmentation offload leaves the total length 0 where 16 bits cannot hold it: the frame is the packet.
     let total = if total == 0 { v.wire() } else { total };
@@ -52,6 +54,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let payload = v.clip(total).skip(header);
     if offset > 0 {
         d.packet.payload_bytes = Some(bytes(payload.wire()));
+        d.packet.payload_digest = digest(payload);
         if offset + payload.wire() > LARGEST {
             d.stop(Stop::LengthLies, Layer::Ip);
         }

@@ -4,6 +4,7 @@ use crate::limits;
 use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::ip::{self, bytes, protocol};
 use super::view::View;
 
@@ -34,6 +35,7 @@ pub(super) fn ipv6(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     p.ip_fragment = false;
     p.protocol = Some(h[6]);
     p.payload_bytes = None;
+    p.payload_digest = None;
 
     let body = v.skip(HEADER);
     let length = match usize::from(u16::from_be_bytes([h[4], h[5]])) {
@@ -84,6 +86,7 @@ fn extensions(d: &mut Decoder<'_>, mut next: u8, mut v: View<'_>) -> Found {
             if offset & 0xfff8 != 0 {
                 d.packet.protocol = Some(following);
                 d.packet.payload_bytes = Some(bytes(v.skip(8).wire()));
+                d.packet.payload_digest = digest(v.skip(8));
                 return d.damaged(Stop::Fragment, Layer::Transport);
             }
         }

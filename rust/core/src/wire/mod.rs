@@ -6,6 +6,7 @@ mod avs;
 pub mod beacon;
 pub mod block_ack;
 mod decoder;
+mod digest;
 mod dot11;
 mod elements;
 mod ethernet;

@@ -4,6 +4,7 @@ use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop, Tcp};
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::ip::bytes;
 use super::view::View;
 
@@ -24,6 +25,7 @@ pub(super) fn tcp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(stop, Layer::Transport);
     }
     d.packet.payload_bytes = Some(bytes(v.wire() - header));
+    d.packet.payload_digest = digest(v.skip(header));
     d.packet.payload_captured_bytes = bytes(v.data().len().saturating_sub(header));
     let mut tcp = Tcp {
         seq: u32::from_be_bytes([h[4], h[5], h[6], h[7]]),

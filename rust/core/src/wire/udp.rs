@@ -3,6 +3,7 @@
 use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
+use super::digest::digest;
 use super::ip::{bytes, protocol};
 use super::view::View;
 
@@ -31,6 +32,7 @@ pub(super) fn udp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     if known {
         d.packet.payload_bytes = Some(bytes(length - HEADER));
     }
+    d.packet.payload_digest = digest(if known { v.clip(length) } else { v }.skip(HEADER));
     if v.data().len() < HEADER {
         return d.damaged(Stop::SnaplenCut, Layer::Transport);
     }

@@ -11,8 +11,11 @@ use crate::truth::{FrameRow, PacketFate};
 impl World {
     /// Hand packets from a host's queue to its station while that has room.
     pub(super) fn pump(&mut self, now: Ns, station: StationId) {
+        if let Some(adapter) = self.stations[station].adapter {
+            return self.usb_pump(now, adapter);
+        }
         while self.dcf.has_room(now, station) {
-            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let Some(packet) = self.stations[station].queue.take(now) else { return };
             let node = self.stations[station].node;
             let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { continue };
             if packet.src == node {
@@ -66,7 +69,10 @@ impl World {
                 }
             }
         }
-        self.pump(now, station);
+        match self.stations[station].adapter {
+            Some(adapter) => self.usb_free(now, adapter),
+            None => self.pump(now, station),
+        }
     }
 
     pub(super) fn aired(&mut self, frame: &AirFrame) {

@@ -1,0 +1,218 @@
+//! The same packets in two captures.
+//!
+//! Both captures are read twice. First a bounded sample tells what they have in common (`sample`), then windows of rows
+//! are joined by hashes of what no router changes (`row`, `window`): each copy of a retransmission with its own, by its
+//! IP id or by its order (`copies`), super-segments and fragments with their parts (`parts`). Never by time alone.
+
+mod copies;
+mod hash;
+mod parts;
+mod reach;
+mod row;
+mod sample;
+mod window;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, RecordBatch, UInt64Array};
+
+pub use row::{BadColumn, Row};
+pub use sample::{Common, Outlook};
+
+use crate::limits;
+use reach::Reach;
+use sample::Sample;
+use window::Window;
+
+/// How two rows belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+pub enum Kind {
+    /// The same packet.
+    Same = 0,
+    /// The same packet again: an attempt on the air, a hop, a copy that the network made.
+    Again = 1,
+    /// One holds bytes of the other: segmentation offload.
+    Part = 2,
+    /// One is a fragment of the other.
+    Fragment = 3,
+}
+
+pub const KINDS: &[&str] = &["same", "again", "part", "fragment"];
+
+define_table! {
+    PairRows, PAIRS, "pairs",
+    "Rows of two tables `packets` that are the same packet.", {
+    row_a: U64, "", "Row of the first table, from 0.";
+    row_b: U64, "", "Row of the second.";
+    kind: Enum(KINDS), "", "How they belong together: the same packet; the same again (an attempt, a hop, a copy); a part of a super-segment; a fragment.";
+    copy_safe: Bool, "", "Its bytes or its IP id tell it from every other copy; false: by its order.";
+} }
+
+/// One pair, by the rows' numbers in their tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    pub a: u64,
+    pub b: u64,
+    pub kind: Kind,
+    pub copy_safe: bool,
+}
+
+/// The first or the second capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    A,
+    B,
+}
+
+/// The rows held of one capture.
+#[derive(Debug, Default)]
+struct Held {
+    rows: Vec<Row>,
+    /// Number of the next row.
+    next: u64,
+    ended: bool,
+}
+
+impl Held {
+    /// Number of the first row held.
+    fn first(&self) -> u64 {
+        self.next - self.rows.len() as u64
+    }
+
+    /// Place of a row; of one that is gone the first, of one that has not come the end.
+    fn place(&self, row: u64) -> usize {
+        usize::try_from(row.saturating_sub(self.first())).unwrap_or(usize::MAX).min(self.rows.len())
+    }
+
+    fn forget(&mut self, before: u64) {
+        let place = self.place(before);
+        self.rows.drain(..place);
+    }
+
+    fn has(&self, row: u64) -> bool {
+        self.ended || self.next >= row
+    }
+}
+
+/// Pairs the packets of two captures.
+#[derive(Default)]
+pub struct Pairing {
+    nat: bool,
+    samples: [Sample; 2],
+    outlook: Outlook,
+    reach: Option<Reach>,
+    held: [Held; 2],
+    taken: VecDeque<bool>,
+    /// Row of a that is paired next.
+    at: u64,
+    pub clipped: u64,
+}
+
+impl Pairing {
+    /// `nat`: addresses and ports may have been changed on the way.
+    pub fn new(nat: bool) -> Pairing {
+        Pairing { nat, ..Pairing::default() }
+    }
+
+    /// First reading: a batch of `packets`.
+    pub fn sample(&mut self, side: Side, batch: &RecordBatch) -> Result<(), BadColumn> {
+        let sample = &mut self.samples[side as usize];
+        let mut rows = Vec::new();
+        row::read(batch, sample.rows, self.nat, &mut rows)?;
+        rows.iter().for_each(|row| sample.add(row));
+        Ok(())
+    }
+
+    /// End of the first reading: what the captures have in common.
+    pub fn compare(&mut self) -> &Outlook {
+        self.outlook = sample::compare(&self.samples[0], &self.samples[1]);
+        let [a, b] = [self.samples[0].rows, self.samples[1].rows];
+        self.reach = Some(Reach::new(&self.outlook.common, a, b));
+        self.samples = Default::default();
+        &self.outlook
+    }
+
+    /// Rows of a that are paired next, rows that are looked at besides, rows of b that can hold them.
+    fn plan(&self) -> (u64, u64, (u64, u64)) {
+        let end = self.at + limits::PAIR_ROWS as u64;
+        let seen = end + limits::PAIR_CONTEXT_ROWS as u64;
+        let from = self.at.saturating_sub(limits::PAIR_CONTEXT_ROWS as u64);
+        (end, seen, self.reach.as_ref().map_or((0, u64::MAX), |r| r.of(from, seen)))
+    }
+
+    /// Second reading: the capture whose rows are needed next; None when a window is full.
+    pub fn wants(&self) -> Option<Side> {
+        if self.held[0].ended && self.at >= self.held[0].next {
+            return None;
+        }
+        let (_, seen, (from, to)) = self.plan();
+        let to = to.min(from + limits::PAIR_WINDOW_ROWS as u64);
+        if !self.held[0].has(seen) {
+            Some(Side::A)
+        } else if !self.held[1].has(to) {
+            Some(Side::B)
+        } else {
+            None
+        }
+    }
+
+    /// Second reading: a batch of `packets`; None when the capture is over.
+    pub fn push(&mut self, side: Side, batch: Option<&RecordBatch>) -> Result<(), BadColumn> {
+        let held = &mut self.held[side as usize];
+        let Some(batch) = batch else {
+            held.ended = true;
+            return Ok(());
+        };
+        row::read(batch, held.next, self.nat, &mut held.rows)?;
+        held.next += batch.num_rows() as u64;
+        if side == Side::B {
+            self.taken.resize(held.rows.len(), false);
+        }
+        Ok(())
+    }
+
+    /// Pair the window that is full; false when the first capture is over.
+    pub fn step(&mut self, out: &mut Vec<Pair>) -> bool {
+        let (end, seen, (from, to)) = self.plan();
+        if self.at >= self.held[0].next {
+            return false;
+        }
+        let context = self.at.saturating_sub(limits::PAIR_CONTEXT_ROWS as u64);
+        self.held[0].forget(context);
+        let gone = self.held[1].place(from);
+        self.held[1].forget(from);
+        self.taken.drain(..gone);
+        let widest = from + limits::PAIR_WINDOW_ROWS as u64;
+        self.clipped += u64::from(to.min(self.held[1].next) > widest);
+        let [a, b] = &self.held;
+        let (b_from, b_to) = (b.place(from), b.place(to.min(widest)));
+        let mut window = Window {
+            start: a.place(self.at),
+            end: a.place(end),
+            a: &a.rows[..a.place(seen)],
+            b: &b.rows[b_from..b_to],
+            taken: &mut self.taken.make_contiguous()[b_from..b_to],
+            outlook: &self.outlook,
+        };
+        let begin = out.len();
+        window.pair(out);
+        out[begin..].sort_unstable_by_key(|p| (p.a, p.b));
+        self.at = end;
+        self.at < self.held[0].next || !self.held[0].ended
+    }
+}
+
+/// Pairs as a batch of the table `pairs`.
+pub fn to_batch(pairs: &[Pair]) -> RecordBatch {
+    let kinds: Int8Array = pairs.iter().map(|p| Some(p.kind as i8)).collect();
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.a))),
+        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.b))),
+        Arc::new(DictionaryArray::<Int8Type>::new(kinds, crate::table::schema::names(KINDS))),
+        Arc::new(pairs.iter().map(|p| Some(p.copy_safe)).collect::<BooleanArray>()),
+    ];
+    RecordBatch::try_new(PAIRS.schema(), columns).expect("pairs: columns are of one length")
+}

@@ -1,0 +1,120 @@
+//! One packet here, several there: super-segments of offload, and fragments.
+
+use rustc_hash::FxHashMap;
+
+use super::row::Row;
+use super::window::{Place, Window};
+use super::{Kind, Pair};
+use crate::limits;
+
+/// Pair what has no equal on the other side with what it was cut into or put together of.
+pub fn pair(w: &mut Window<'_>, done_a: &mut [bool], out: &mut Vec<Pair>) {
+    let left_a: Vec<Place> = (0..w.a.len()).filter(|a| !done_a[*a] && *a >= w.start).map(|a| a as Place).collect();
+    let left_b: Vec<Place> = (0..w.b.len()).filter(|b| !w.taken[*b]).map(|b| b as Place).collect();
+    if left_a.is_empty() || left_b.is_empty() {
+        return;
+    }
+    trains(w, &left_a, &left_b, out);
+    fragments(w, &left_a, &left_b, out);
+}
+
+/// What the segments of a super-segment share.
+fn train(row: &Row) -> Option<u64> {
+    (row.tcp && row.len > 0).then_some(row.train)
+}
+
+/// Super-segments hold the bytes of the segments that they were cut into (TSO) or put together of (GRO).
+fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<Pair>) {
+    let mut by_train: FxHashMap<u64, Vec<(u32, Place)>> = FxHashMap::default();
+    for b in left_b {
+        if let Some(train) = train(&w.b[*b as usize]) {
+            by_train.entry(train).or_default().push((w.b[*b as usize].seq, *b));
+        }
+    }
+    for list in by_train.values_mut() {
+        list.sort_unstable();
+    }
+    // Bytes of each row of b that are paired.
+    let mut held: FxHashMap<Place, u64> = FxHashMap::default();
+    for a in left_a {
+        let x = w.a[*a as usize];
+        let Some(list) = train(&x).and_then(|t| by_train.get(&t)) else {
+            continue;
+        };
+        if *a as usize >= w.end {
+            continue;
+        }
+        // Rows of b that begin up to the longest super-segment before it, or inside it; sequence numbers wrap.
+        const LONGEST: u32 = 1 << 20;
+        let from = x.seq.wrapping_sub(LONGEST);
+        let mut near: Vec<Place> = if from < x.seq.wrapping_add(x.len) {
+            let low = list.partition_point(|p| p.0 < from);
+            let high = list.partition_point(|p| p.0 < x.seq.wrapping_add(x.len));
+            list[low..high].iter().map(|p| p.1).collect()
+        } else {
+            list.iter().map(|p| p.1).collect()
+        };
+        near.retain(|b| overlap(&x, &w.b[*b as usize]) > 0);
+        near.retain(|b| held.get(b).copied().unwrap_or(0) < u64::from(w.b[*b as usize].len));
+        if w.outlook.ids_kept && near.iter().any(|b| numbered(&x, &w.b[*b as usize])) {
+            near.retain(|b| numbered(&x, &w.b[*b as usize]));
+        }
+        near.sort_unstable();
+        let mut covered: Vec<(i64, i64)> = Vec::new();
+        for b in near.into_iter().take(limits::PAIR_PARTS) {
+            let y = w.b[b as usize];
+            let (start, bytes) = (ahead(&x, &y).max(0), overlap(&x, &y));
+            if bytes == 0 || covered.iter().any(|c| c.0 < start + bytes && start < c.1) {
+                continue;
+            }
+            covered.push((start, start + bytes));
+            *held.entry(b).or_default() += bytes.unsigned_abs();
+            let sure = w.outlook.ids_kept && numbered(&x, &y);
+            w.emit(*a, b, Kind::Part, sure, out);
+        }
+    }
+}
+
+/// Where y begins, counted from where x does.
+fn ahead(x: &Row, y: &Row) -> i64 {
+    i64::from(y.seq.wrapping_sub(x.seq) as i32)
+}
+
+/// Bytes that both hold.
+fn overlap(x: &Row, y: &Row) -> i64 {
+    let start = ahead(x, y);
+    ((start + i64::from(y.len)).min(i64::from(x.len)) - start.max(0)).max(0)
+}
+
+/// Offload numbers the segments of a super-segment one after the other, from its own id.
+fn numbered(x: &Row, y: &Row) -> bool {
+    let (whole, part) = if x.len >= y.len { (x, y) } else { (y, x) };
+    let parts = whole.len / part.len.max(1) + 1;
+    whole.id != 0 && u32::from((part.id as u16).wrapping_sub(whole.id as u16)) <= parts
+}
+
+/// Fragments share addresses, protocol and id with their datagram.
+fn fragments(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<Pair>) {
+    let mut whole: FxHashMap<u64, Vec<Place>> = FxHashMap::default();
+    for b in left_b {
+        let y = &w.b[*b as usize];
+        if y.datagram != 0 {
+            whole.entry(y.datagram).or_default().push(*b);
+        }
+    }
+    let end = w.end;
+    for a in left_a.iter().filter(|a| (**a as usize) < end) {
+        let x = w.a[*a as usize];
+        let Some(found) = whole.get(&x.datagram).filter(|_| x.datagram != 0) else {
+            continue;
+        };
+        for b in found.iter().take(limits::PAIR_PARTS) {
+            let y = w.b[*b as usize];
+            let cut = x.fragment != y.fragment;
+            let free = !w.taken[*b as usize] || x.fragment;
+            if cut && free && (x.digest == y.digest || x.len != y.len) {
+                w.emit(*a, *b, Kind::Fragment, true, out);
+            }
+        }
+    }
+}

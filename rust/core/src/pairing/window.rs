@@ -1,0 +1,189 @@
+//! The packets of a window paired: by their bytes, each copy with its own.
+
+use rustc_hash::FxHashMap;
+
+use super::copies::{self, Neighbours};
+use super::parts;
+use super::row::Row;
+use super::sample::Outlook;
+use super::{Kind, Pair};
+use crate::limits;
+
+/// A place in the window of the first or the second capture.
+pub type Place = u32;
+
+/// What is paired at once.
+pub struct Window<'a> {
+    /// Rows of the first capture; those before `start` are decided, those from `end` on come again later.
+    pub a: &'a [Row],
+    pub start: usize,
+    pub end: usize,
+    pub b: &'a [Row],
+    /// Rows of b that are paired already.
+    pub taken: &'a mut [bool],
+    pub outlook: &'a Outlook,
+}
+
+/// Copies that only their order can tell apart.
+struct Unclear {
+    a: Vec<Place>,
+    b: Vec<Place>,
+}
+
+impl Window<'_> {
+    /// All pairs, in no order.
+    pub fn pair(&mut self, out: &mut Vec<Pair>) {
+        let begin = out.len();
+        let mut done_a = vec![false; self.a.len()];
+        let mut unclear = Vec::new();
+        let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
+        let (mut i, mut j) = (0, 0);
+        while i < keys_a.len() && j < keys_b.len() {
+            let key = keys_a[i].0;
+            match key.cmp(&keys_b[j].0) {
+                std::cmp::Ordering::Less => i += 1,
+                std::cmp::Ordering::Greater => j += 1,
+                std::cmp::Ordering::Equal => {
+                    let to_a = run(&keys_a, i);
+                    let to_b = run(&keys_b, j);
+                    self.same_key(&keys_a[i..to_a], &keys_b[j..to_b], &mut done_a, &mut unclear, out);
+                    (i, j) = (to_a, to_b);
+                }
+            }
+        }
+        if !unclear.is_empty() {
+            self.by_order(&unclear, &mut done_a, begin, out);
+        }
+        parts::pair(self, &mut done_a, out);
+    }
+
+    fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
+        let key = |row: &Row| {
+            let lean = if row.tcp { self.outlook.lean_tcp } else { self.outlook.lean_other };
+            if lean {
+                row.lean
+            } else {
+                row.full
+            }
+        };
+        let mut keys: Vec<_> =
+            rows.iter().enumerate().map(|(i, r)| (key(r), i as Place)).filter(|k| k.0 != 0).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Whether a row of a is to be paired now.
+    fn wanted(&self, a: Place) -> bool {
+        (self.start..self.end).contains(&(a as usize))
+    }
+
+    pub fn emit(&mut self, a: Place, b: Place, kind: Kind, sure: bool, out: &mut Vec<Pair>) {
+        let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
+        self.taken[b as usize] = true;
+        out.push(Pair { a: x.row, b: y.row, kind, copy_safe: sure });
+    }
+
+    /// Whether two rows of the same key can be the same packet.
+    fn alike(&self, a: Place, b: Place) -> bool {
+        let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
+        let ids = !self.outlook.ids_kept || x.id == y.id || x.id == 0 || y.id == 0;
+        ids && (x.digest == y.digest || x.digest == 0 || y.digest == 0)
+    }
+
+    /// Pair what has one key: by IP id where it tells, else leave it to the order.
+    fn same_key(
+        &mut self,
+        of_a: &[(u64, Place)],
+        of_b: &[(u64, Place)],
+        done_a: &mut [bool],
+        unclear: &mut Vec<Unclear>,
+        out: &mut Vec<Pair>,
+    ) {
+        if let ([(_, a)], [(_, b)]) = (of_a, of_b) {
+            if self.wanted(*a) && !self.taken[*b as usize] && self.alike(*a, *b) {
+                done_a[*a as usize] = true;
+                self.emit(*a, *b, Kind::Same, true, out);
+            }
+            return;
+        }
+        if self.outlook.ids_kept {
+            self.by_id(of_a, of_b, done_a, out);
+        }
+        let idless = |id: u32| id == 0 || !self.outlook.ids_kept;
+        let a: Vec<Place> = of_a.iter().map(|k| k.1).filter(|a| !done_a[*a as usize]).collect();
+        let b: Vec<Place> = of_b.iter().map(|k| k.1).filter(|b| !self.taken[*b as usize]).collect();
+        // Where one side has ids and the other has none, nothing is known of copies either.
+        let open = a.iter().any(|a| idless(self.a[*a as usize].id)) || b.iter().any(|b| idless(self.b[*b as usize].id));
+        if open && !a.is_empty() && !b.is_empty() {
+            unclear.push(Unclear { a, b });
+        }
+    }
+
+    /// Rows of one key and one IP id are one packet, seen several times: by a tap that hears every attempt or every hop,
+    /// or doubled on the way.
+    fn by_id(&mut self, of_a: &[(u64, Place)], of_b: &[(u64, Place)], done_a: &mut [bool], out: &mut Vec<Pair>) {
+        let mut ids: FxHashMap<u32, (Vec<Place>, Vec<Place>)> = FxHashMap::default();
+        for (_, a) in of_a {
+            ids.entry(self.a[*a as usize].id).or_default().0.push(*a);
+        }
+        for (_, b) in of_b {
+            ids.entry(self.b[*b as usize].id).or_default().1.push(*b);
+        }
+        ids.remove(&0);
+        let mut ids: Vec<_> = ids.into_values().filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
+        ids.sort_unstable();
+        for (a, b) in ids {
+            let both = a.len().min(b.len());
+            let sure = both == 1;
+            for (n, x) in a.iter().enumerate() {
+                if !self.wanted(*x) {
+                    continue;
+                }
+                done_a[*x as usize] = true;
+                let y = b[n.min(b.len() - 1)];
+                let kind = if n < b.len() { Kind::Same } else { Kind::Again };
+                if n >= b.len() || !self.taken[y as usize] {
+                    self.emit(*x, y, kind, sure, out);
+                }
+            }
+            for y in b.iter().skip(a.len()) {
+                let last = a[a.len() - 1];
+                if self.wanted(last) && !self.taken[*y as usize] {
+                    self.emit(last, *y, Kind::Again, sure, out);
+                }
+            }
+        }
+    }
+
+    /// Copies without an id, by their order among the sure pairs of their way.
+    fn by_order(&mut self, unclear: &[Unclear], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
+        let ways = unclear.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].way).collect();
+        let sure = out[begin..].iter().filter(|p| p.copy_safe && p.kind == Kind::Same).map(|p| (p.a, p.b));
+        let neighbours = Neighbours::new(ways, self.a, self.b, sure);
+        for u in unclear {
+            if u.a.len() > limits::PAIR_COPIES || u.b.len() > limits::PAIR_COPIES {
+                continue;
+            }
+            let chosen = copies::choose(&u.a, &u.b, |a, b| {
+                let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
+                if self.alike(a, b) {
+                    neighbours.distance(x, y)
+                } else {
+                    None
+                }
+            });
+            for (a, b) in chosen {
+                if self.wanted(a) && !self.taken[b as usize] {
+                    done_a[a as usize] = true;
+                    self.emit(a, b, Kind::Same, false, out);
+                }
+            }
+        }
+    }
+}
+
+/// End of the run of equal keys that begins at `from`.
+fn run(keys: &[(u64, Place)], from: usize) -> usize {
+    let key = keys[from].0;
+    from + keys[from..].iter().take_while(|k| k.0 == key).count()
+}

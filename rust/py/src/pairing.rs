@@ -1,0 +1,92 @@
+//! The seam of pairing: batches of two tables `packets` in, pairs of rows out.
+
+use std::sync::Mutex;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3_arrow::PyRecordBatch;
+use wlanlens_core::pairing::{self, BadColumn, Pairing as Core, Side};
+
+/// Pairs the packets of two captures, which are read twice. One thread at a time may call it.
+#[pyclass(frozen)]
+pub struct Pairing {
+    inner: Mutex<Core>,
+}
+
+fn side(number: u8) -> PyResult<Side> {
+    match number {
+        0 => Ok(Side::A),
+        1 => Ok(Side::B),
+        _ => Err(PyValueError::new_err("a side is 0 or 1")),
+    }
+}
+
+fn bad(column: BadColumn) -> PyErr {
+    PyValueError::new_err(format!("packets: column {} is missing or of another type", column.0))
+}
+
+impl Pairing {
+    fn with<T>(&self, f: impl FnOnce(&mut Core) -> T) -> PyResult<T> {
+        let mut guard = self.inner.lock().map_err(|_| PyRuntimeError::new_err("pairing failed before"))?;
+        Ok(f(&mut guard))
+    }
+}
+
+#[pymethods]
+impl Pairing {
+    /// `nat`: addresses and ports may have been changed on the way.
+    #[new]
+    #[pyo3(signature = (*, nat = false))]
+    fn new(nat: bool) -> Self {
+        Pairing { inner: Mutex::new(Core::new(nat)) }
+    }
+
+    /// First reading: a batch of `packets` of side 0 or 1. Releases the GIL.
+    fn sample(&self, py: Python<'_>, side_number: u8, batch: PyRecordBatch) -> PyResult<()> {
+        let (side, batch) = (side(side_number)?, batch.into_inner());
+        py.detach(|| self.with(|p| p.sample(side, &batch)))?.map_err(bad)
+    }
+
+    /// End of the first reading: common (packets that both samples hold once), sampled (share of packets that the
+    /// sample stands for), ids_kept, lean_tcp, lean_other.
+    fn compare<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let outlook = py.detach(|| self.with(|p| p.compare().clone()))?;
+        let out = PyDict::new(py);
+        out.set_item("common", outlook.common.len())?;
+        out.set_item("sampled", outlook.share)?;
+        out.set_item("ids_kept", outlook.ids_kept)?;
+        out.set_item("lean_tcp", outlook.lean_tcp)?;
+        out.set_item("lean_other", outlook.lean_other)?;
+        Ok(out)
+    }
+
+    /// Second reading: the side whose next batch is needed; None when a window can be paired.
+    fn wants(&self) -> PyResult<Option<u8>> {
+        Ok(self.with(|p| p.wants())?.map(|s| s as u8))
+    }
+
+    /// Second reading: a batch of `packets`; None when the side is over. Releases the GIL.
+    #[pyo3(signature = (side_number, batch))]
+    fn push(&self, py: Python<'_>, side_number: u8, batch: Option<PyRecordBatch>) -> PyResult<()> {
+        let (side, batch) = (side(side_number)?, batch.map(PyRecordBatch::into_inner));
+        py.detach(|| self.with(|p| p.push(side, batch.as_ref())))?.map_err(bad)
+    }
+
+    /// Pair a window: its pairs as a RecordBatch of the table `pairs`, and whether there are more. Releases the GIL.
+    fn step<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, bool)> {
+        let (pairs, more) = py.detach(|| {
+            self.with(|p| {
+                let mut pairs = Vec::new();
+                let more = p.step(&mut pairs);
+                (pairs, more)
+            })
+        })?;
+        Ok((PyRecordBatch::new(pairing::to_batch(&pairs)).into_pyarrow(py)?, more))
+    }
+
+    /// Windows in which more rows of the second capture could hold a packet than are held: pairs may be missing.
+    fn clipped(&self) -> PyResult<u64> {
+        self.with(|p| p.clipped)
+    }
+}
