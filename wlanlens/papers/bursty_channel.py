@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def bursty_channel(lab: Lab) -> Result:
     attempts a frame and the interleaving of both directions. A channel of two states has the same error rate and mean, and
     its bursts are too short. Means of 24 seeds.
     """
-    cases = [("bursty_errors", {"test": test}) for test in PRINTED]
+    cases: list[tuple[str, dict[str, Any]]] = [("bursty_errors", {"test": test}) for test in PRINTED]
     cases += [("bursty_errors", {"test": test, "two_states": True}) for test in (1, 2, 4)]
     runs = lab.measure_all(transfer, cases, seeds=_SEEDS)
     rows = [row for test, measured in zip(PRINTED, runs, strict=False) for row in _rows(test, measured)]
@@ -50,7 +50,7 @@ def _mean(runs: list[Transfer], name: str) -> float:
 
 
 def _rows(test: int, runs: list[Transfer]) -> list[Row]:
-    fer, mean, longest, loss, _, longest_lost, resent = PRINTED[test]
+    fer, mean, longest, loss, _, _, resent = PRINTED[test]
     few = f"{loss / 100 * FILE_PACKETS:.0f} packets in all"
     ratio = sum(r.resent for r in runs) / max(1, sum(r.lost for r in runs))
     apart = float(np.median([r.longest_lost_burst - r.longest_burst // 4 for r in runs]))

@@ -98,7 +98,7 @@ def _lasting(spans: list[tuple[int, int]], rtt_ns: int) -> list[tuple[int, int]]
     stretch: list[tuple[int, int]] = []
     for span in [*spans, (1 << 62, 1 << 62)]:
         if stretch and span[0] - stretch[-1][1] > rtt_ns:
-            if stretch[-1][1] - stretch[0][0] >= _STRETCH * rtt_ns:
+            if stretch[-1][1] - stretch[0][0] >= max(_LEAST_NS, _STRETCH * rtt_ns):
                 out += stretch
             stretch = []
         stretch.append(span)
