@@ -54,6 +54,19 @@ def test_without_reclamation_a_segment_takes_whole_frames(depth_first: bool, que
     assert np.mean(speeds) == pytest.approx(model.throughput_bps() / 1e6, rel=0.005)
 
 
+def test_depth_first_the_adapters_refusal_costs_a_frame() -> None:
+    for queued in (False, True):
+        world = find("slow_bus").make({"depth_first": True, "queued": queued}).world()
+        adapter = Usb(depth_first=True, reclamation=False, urbs_out=4 if queued else 1, descriptor_s=0.0)
+        urbs = facts_of(with_adapter(world, adapter), 6.0).urbs
+        done = np.asarray(urbs.filter(pc.equal(urbs["direction"], "out"))["t_complete_ns"])
+        mean = np.diff(done[done > 10**9]).mean() / 1e6
+        model = UsbBus(depth_first=True, queued=queued, refuses_second=False)
+        assert model.frames() == UsbBus(depth_first=True, queued=queued).frames() - 1
+        # Queued, the air is about as slow as two frames a segment.
+        assert model.frames() <= mean < model.frames() + (0.3 if queued else 0.01)
+
+
 def test_with_reclamation_the_air_limits_in_every_mode() -> None:
     speeds = [
         throughput_mbps(wl.simulate("clean_usb_link", depth_first=d, queued=q, duration_s=20.0)) for d, q in MODES
