@@ -6,6 +6,7 @@ import itertools
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,7 +122,7 @@ def test_a_bus_that_a_faster_air_outruns(queued: bool, mode: str, mbps: tuple[fl
     ],
 )
 def test_what_only_looks_like_a_slow_bus_is_none(
-    name: str, parameters: dict[str, float], seed: int, tmp_path: Path
+    name: str, parameters: dict[str, Any], seed: int, tmp_path: Path
 ) -> None:
     run = wl.simulate(name, tmp_path, seed=seed, duration_s=6.0, taps=("usb",), **parameters)
     assert not [f for f in run.truth if f.code == "usb_bottleneck"]
