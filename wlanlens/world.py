@@ -210,7 +210,7 @@ class Wire:
     """A line between two nodes.
 
     `back_loss_rate`: that from b to a, where it is another. `lose_data`: numbers of data packets that it loses from a to
-    b. `bursts_s`: (from, for, chance, again after or 0) it
+    b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
     loses packets, each way.
     """
 
@@ -227,6 +227,17 @@ class Wire:
     lose_data: tuple[int, ...] = ()
     blackouts_s: tuple[tuple[float, float], ...] = ()
     holds_s: tuple[tuple[float, float], ...] = ()
+    lose_acks: tuple[int, ...] = ()
+    ack_blackouts_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The server's application reads so much at most, so often, except in pauses (from, for)."""
+
+    bytes: int
+    every_s: float
+    pauses_s: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -279,6 +290,7 @@ class Tcp:
     minshall: bool = True
     silly_window_avoidance: bool = True
     stale_dupacks: bool = False
+    keep_alive_s: float = 0.0
     ack_pushed: bool = False
     receive_window_first_bytes: int = 0
     receive_window_steps: tuple[tuple[int, int], ...] = ()
@@ -338,6 +350,7 @@ class Flow:
     tcp: Tcp | None = field(default_factory=Tcp)
     after: int | None = None
     think_s: float = 0.0
+    reader: Reader | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ def window_limited(
     min_time_ms: float = 50.0,
     full_path_factor: float = 2.0,
     full_pace_share: float = 0.8,
+    min_stretch_rtts: float = 3.0,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, set the pace.
 
@@ -43,7 +44,8 @@ def window_limited(
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
     the best pace the path does not rest. The best pace is that at which or above which a tenth of the data arrived: a
     burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
-    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip.
+    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
+    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
 
     What fools it
     -------------
@@ -65,13 +67,19 @@ def window_limited(
     )  # fmt: skip
     if len(spans):
         yield from _findings(
-            facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor, full_pace_share
+            facts,
+            spans,
+            min_share_percent / 100,
+            int(min_time_ms * 1e6),
+            full_path_factor,
+            full_pace_share,
+            min_stretch_rtts,
         )
     yield from _unknown(facts)
 
 
 def _findings(
-    facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float
+    facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float, stretch: float
 ) -> Iterator[Finding]:
     first, length = groups(spans.key)
     keys = spans.key[first]
@@ -83,6 +91,7 @@ def _findings(
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * most_pace)
+    full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
     wide = np.add.reduceat(duration - counted, first)
@@ -101,6 +110,25 @@ def _findings(
         evidence=("segments", spans["first_packet"][first[which]]),
         what="a limiting receiver's window",
     )
+
+
+def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:
+    """Intervals in stretches below a time or so many round trips; gaps of a round trip do not end one."""
+    which = np.flatnonzero(~full)
+    out = np.zeros(len(spans), bool)
+    if not len(which):
+        return out
+    key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
+    rtt = np.maximum(spans["rtt_ns"][which], 0)
+    usual = np.maximum(spans["rtt_min_ns"][which], 0)
+    begins = np.ones(len(which), bool)
+    begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > np.maximum(rtt, usual)[1:])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(which)) - 1
+    length = end[last] - start[first]
+    least = np.maximum(stretch * np.maximum.reduceat(np.maximum(rtt, usual), first), min_time)
+    out[which] = np.repeat(length < least, last - first + 1)
+    return out
 
 
 def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:

@@ -51,6 +51,4 @@ def window_line_of_sight(lab: Lab) -> Result:
         Row("Belkin: fast recoveries, expiries", "timeouts that back off", "S", f"{rarely}, {often}", holds=often > 3 * rarely,
             because="a fade takes the window and its resends"),
     )  # fmt: skip
-    return Result(
-        rows, tuple((f"Start of a run: {name}", sequence_figure(got[name][0][4], "")) for name in names[2:])
-    )
+    return Result(rows, tuple((f"Start of a run: {name}", sequence_figure(got[name][0][4], "")) for name in names[2:]))

@@ -95,5 +95,7 @@ def window_periodic_losses(lab: Lab) -> Result:
         x = [g for run in runs for g in run.gaps_s]
         y = [n for run in runs for n in run.packets]
         figure.add_scatter(x=x, y=y, mode="markers", name=name)
-    figure.update_layout(xaxis_title="time between losses, s", yaxis_title="packets between losses", template="simple_white")
+    figure.update_layout(
+        xaxis_title="time between losses, s", yaxis_title="packets between losses", template="simple_white"
+    )
     return Result(rows, (("Time between losses and packets sent between them", figure),))

@@ -19,9 +19,7 @@ class DownloadWorld(Scenario):
     window_segments: int = quantity(15, "The client's window, segments.", least=1, most=10_000)
     queue_packets: int = quantity(100, "Packets that wait at the access point.", least=1, most=100_000)
     queue_frames: int = quantity(2, "Of them already in its radio.", least=1, most=1000)
-    loss_rate: float = quantity(
-        0.0, "Chance that data is lost before the access point.", least=0.0, most=1.0
-    )
+    loss_rate: float = quantity(0.0, "Chance that data is lost before the access point.", least=0.0, most=1.0)
     sack: bool = quantity(True, "Selective acknowledgments.")
 
     def tcp(self) -> Tcp:

@@ -15,6 +15,8 @@ class AckHolding(Scenario):
     timeouts).
     """
 
+    shows = ("spurious_timeout", "ack_holding")
+
     hold_s: float = quantity(0.4, "How long ACKs are kept, s.", least=0.0, most=100.0)
     first_s: float = quantity(2.0, "When they are kept first, s.", least=0.0, most=1e6)
     every_s: float = quantity(3.0, "From one hold to the next, s.", least=1e-3, most=1e6)

@@ -59,6 +59,7 @@ class Side:
         occupies = (rows["len_bytes"] > 0) | (rows["rel_seq"] == 0)
         self.data = {name: column[occupies] for name, column in rows.items()}
         self.data["end"] = self.data["rel_seq"] + np.maximum(self.data["len_bytes"], self.data["rel_seq"] == 0)
+        self.back = back
         got = back["delivered"] & (back["rel_ack"] > 0)
         order = np.argsort(back["t_end_ns"][got], kind="stable")
         self.ack_t_ns = back["t_end_ns"][got][order]
@@ -73,6 +74,27 @@ class Side:
         """When an ACK of at least this reached the sender; None: never."""
         at = int(np.searchsorted(self.acked, byte))
         return int(self.ack_t_ns[at]) if at < len(self.acked) else None
+
+    def reached_all_ns(self, bytes_: Array) -> Array:
+        """When an ACK of at least each of these reached the sender; -1: never."""
+        at = np.searchsorted(self.acked, bytes_)
+        known = at < len(self.acked)
+        return (
+            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER)
+            if len(self.acked)
+            else np.full(len(at), _NEVER)
+        )
+
+    def round_trips(self) -> tuple[Array, Array]:
+        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap."""
+        d = self.data
+        seen, times = np.unique(d["rel_seq"], return_counts=True)
+        once = times[np.searchsorted(seen, d["rel_seq"])] == 1
+        mine = once & (d["t_tap_ns"] != _NEVER) & (d["rel_seq"] > 0)
+        came = self.reached_all_ns(d["end"][mine])
+        rtt = came - d["t_tap_ns"][mine]
+        known = (came != _NEVER) & (rtt > 0)
+        return came[known], rtt[known]
 
     def last_sent_ns(self, before_ns: int) -> int:
         """When data last passed the sender's tap before a time."""
@@ -117,11 +139,13 @@ class Side:
         return Run(tuple(part), progress, recovered)
 
 
-def sides(facts: Truth) -> list[Side]:
-    """Both directions of every TCP flow whose sender's timer expired or that recovered."""
+def sides(facts: Truth, *, every: bool = False) -> list[Side]:
+    """Directions of TCP flows of which there is an event, such as an expiry; or every direction with data."""
     by: dict[tuple[int, str], list[Any]] = {}
     for e in facts.events.to_pylist():
         by.setdefault((e["flow"], e["direction"]), []).append(e)
+    if every:
+        by = {key: by.get(key, []) for key in _senders(facts)}
     if not by:
         return []
     table = facts.packets
@@ -131,6 +155,7 @@ def sides(facts: Truth) -> list[Side]:
     }
     columns["t_tap_ns"] = table.column("t_tap_ns").fill_null(_NEVER).to_numpy().astype(np.int64)
     columns["delivered"] = _among(table, "fate", "delivered")
+    columns["probe"] = _among(table, "trigger", "tail_loss_probe")
     back = _among(table, "direction", "b2a")
     out = []
     for (flow, direction), events in sorted(by.items()):
@@ -139,6 +164,18 @@ def sides(facts: Truth) -> list[Side]:
         rows, other = ({name: column[mask] for name, column in columns.items()} for mask in (forth, reverse))
         out.append(Side(flow, direction, rows, other, events))
     return out
+
+
+def _senders(facts: Truth) -> list[tuple[int, str]]:
+    """Directions of TCP flows that carry data."""
+    import pyarrow.compute as pc
+
+    rows = facts.packets.filter(pc.greater(facts.packets.column("len_bytes"), 0)).select(["flow", "direction"])
+    pairs = {
+        (int(row["flow"]), str(row["direction"]))
+        for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()
+    }
+    return sorted(pair for pair in pairs if facts.world.flows[pair[0]].tcp is not None)
 
 
 def _among(table: Any, column: str, word: str) -> Array:

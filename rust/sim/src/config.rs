@@ -236,6 +236,12 @@ pub struct Wire {
     /// From b to a: what would arrive from (s) is kept for (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
+    /// From b to a: the n-th packets without data to lose, from 0, ...
+    #[serde(default)]
+    pub lose_acks: Vec<u64>,
+    /// ... and all of them from (s) for (s).
+    #[serde(default)]
+    pub ack_blackouts_s: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -253,6 +259,22 @@ pub struct Flow {
     pub application: Application,
     #[serde(default)]
     pub tcp: Option<Tcp>,
+    /// How the server's application reads; None: at once.
+    #[serde(default)]
+    pub reader: Option<Reader>,
+}
+
+/// An application that reads slowly.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reader {
+    /// It reads so much at most ...
+    pub bytes: u64,
+    /// ... so often ...
+    pub every_s: f64,
+    /// ... except from (s) for (s).
+    #[serde(default)]
+    pub pauses_s: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -293,6 +315,8 @@ pub struct Tcp {
     pub silly_window_avoidance: bool,
     #[serde(default)]
     pub stale_dupacks: bool,
+    #[serde(default)]
+    pub keep_alive_s: f64,
     #[serde(default)]
     pub ack_pushed: bool,
     #[serde(default)]
@@ -495,6 +519,7 @@ impl Tcp {
             minshall: self.minshall,
             silly_window_avoidance: self.silly_window_avoidance,
             stale_dupacks: self.stale_dupacks,
+            keep_alive: ns(self.keep_alive_s),
             ack_pushed: self.ack_pushed,
             receive_window_first_bytes: self.receive_window_first_bytes,
             receive_window_steps: self.receive_window_steps.clone(),

@@ -262,10 +262,11 @@ impl Endpoint {
                 }
             }
         }
+        self.send.watch_window(&self.config, self.sack);
         if had {
             self.send.validate(&self.config, self.sack, sent > 0);
         }
-        self.send.ask_closed_window(now);
+        self.send.when_idle(&self.config, now);
     }
 
     fn again(&mut self, now: Ns, start: u64, trigger: Trigger, out: &mut Vec<Segment>) -> bool {

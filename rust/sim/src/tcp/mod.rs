@@ -131,6 +131,8 @@ pub struct TcpConfig {
     /// Linux's defect without SACK: duplicate ACKs counted for new data sent in the recovery after a timeout still count when
     /// it is over, and begin a fast recovery for nothing.
     pub stale_dupacks: bool,
+    /// An idle connection is asked after so often (RFC 9293 section 3.8.4); 0: never.
+    pub keep_alive: Ns,
     /// The congestion window grows only while it is filled.
     pub cwnd_validation: bool,
     /// ACK every so many full segments.
@@ -181,6 +183,7 @@ impl Default for TcpConfig {
             minshall: true,
             silly_window_avoidance: true,
             stale_dupacks: false,
+            keep_alive: 0,
             cwnd_validation: true,
             delayed_ack_segments: 2,
             delayed_ack_steps: Vec::new(),

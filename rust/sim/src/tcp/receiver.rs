@@ -162,6 +162,9 @@ impl Receiver {
         self.unread -= bytes.min(self.unread);
         let left = self.offered_end.saturating_sub(self.next);
         let room = u64::from(self.room(config));
+        if !config.silly_window_avoidance {
+            return room > left;
+        }
         room >= 2 * left.max(1) && room >= u64::from(config.mss_bytes)
     }
 

@@ -37,6 +37,10 @@ pub enum Event {
     WindowProbe {
         wait: Ns,
     },
+    /// From here on only the peer's window keeps the sender from sending: it is filled, or holds no segment; no longer.
+    WindowFilled,
+    WindowClosed,
+    WindowFreed,
     /// The receiving half's timer sent an ACK that it had put off.
     DelayedAck {
         ack: u64,
@@ -64,6 +68,7 @@ pub struct Sender {
     pub window_end: u64,
     pub window_most: u32,
     window_told_by: u64,
+    window_state: Event,
     pub rto: Rto,
     /// When the retransmission timer, the probe's or the closed window's fires.
     pub timer: Option<Ns>,
@@ -88,6 +93,7 @@ pub struct Sender {
     /// For undo.
     undo_cwnd: Option<(u32, u32)>,
     undo_resends: u32,
+    undo_of_timeout: bool,
     /// Timestamp of the first resend; 0 for none.
     resend_stamp: u32,
     /// Expiries since the last ACK of new data.
@@ -107,6 +113,7 @@ enum Timer {
     Retransmission,
     TailLossProbe,
     WindowProbe,
+    KeepAlive,
 }
 
 /// A full window of 16 bits, in segments, is beyond any path simulated here.
@@ -132,6 +139,7 @@ impl Sender {
             window_end: 1,
             window_most: 0,
             window_told_by: 0,
+            window_state: Event::WindowFreed,
             rto: Rto::new(config.rto),
             timer: None,
             timer_is: Timer::Retransmission,
@@ -147,6 +155,7 @@ impl Sender {
             resent_fast: false,
             undo_cwnd: None,
             undo_resends: 0,
+            undo_of_timeout: false,
             resend_stamp: 0,
             expiries: 0,
             frto: false,
@@ -204,7 +213,7 @@ impl Sender {
             Acked::default()
         };
         if !outstanding {
-            self.ask_closed_window(now);
+            self.when_idle(config, now);
             return;
         }
         let duplicate = !advanced && pure && !window_update;
@@ -214,7 +223,7 @@ impl Sender {
             self.probed = self.probed.filter(|end| *end > ack);
         }
         let mut facts =
-            Facts { advanced, duplicate, delivered: 0, acked, original_sacked, sack, news, newly_lost: false };
+            Facts { advanced, duplicate, delivered: 0, acked, original_sacked, sack, news, newly_lost: false, dsack };
         facts.delivered = self.delivered(&facts);
         self.decide(config, s, &mut facts);
         self.steer(config, &facts);
@@ -329,6 +338,11 @@ impl Sender {
     }
 
     fn in_order(&mut self, config: &TcpConfig, f: &mut Facts) {
+        if f.dsack && self.undo_cwnd.is_some() && self.undo_resends == 0 {
+            // Every resend was reported as a duplicate (RFC 3708).
+            let event = if self.undo_of_timeout { Event::TimeoutUndone } else { Event::RecoveryUndone };
+            self.undo(false, event);
+        }
         if f.advanced && !f.sack {
             // New data acknowledged out of recovery: what was counted belongs to the past.
             self.dupacks = 0;
@@ -360,6 +374,7 @@ impl Sender {
 
     fn enter_recovery(&mut self, config: &TcpConfig, f: &mut Facts) {
         self.remember_for_undo();
+        self.undo_of_timeout = false;
         self.prior_cwnd = self.cwnd;
         self.ssthresh = (self.cwnd / 2).max(2);
         (self.prr_delivered, self.prr_out, self.grown) = (0, 0, 0);
@@ -404,7 +419,7 @@ impl Sender {
     }
 
     fn end_recovery(&mut self) {
-        if self.undo_cwnd.take().is_some() {
+        if self.undo_cwnd.is_some() {
             self.cwnd = self.ssthresh;
         }
         (self.state, self.resend_stamp) = (State::Open, 0);
@@ -516,7 +531,6 @@ impl Sender {
 
     fn leave_loss(&mut self) {
         (self.state, self.resend_stamp, self.frto) = (State::Open, 0, false);
-        self.undo_cwnd = None;
     }
 
     fn may_undo(&self, config: &TcpConfig, s: &Segment) -> bool {
@@ -577,6 +591,23 @@ impl Sender {
         }
     }
 
+    /// After sending, or trying to: whether only the peer's window stands in the way.
+    pub fn watch_window(&mut self, config: &TcpConfig, sack: bool) {
+        let unsent = self.written.saturating_sub(self.next);
+        let least = unsent.min(u64::from(config.mss_bytes));
+        let room = self.window_end.saturating_sub(self.next);
+        let limited = unsent > 0 && room < least && self.pipe(config, sack) < self.cwnd;
+        let state = match () {
+            () if !limited => Event::WindowFreed,
+            () if self.window_end - self.una < least => Event::WindowClosed,
+            () => Event::WindowFilled,
+        };
+        if state != self.window_state {
+            self.window_state = state;
+            self.events.push(state);
+        }
+    }
+
     /// After sending, or trying to: whether the window was filled.
     pub fn validate(&mut self, config: &TcpConfig, sack: bool, sent: bool) {
         let limited = self.pipe(config, sack) >= self.cwnd;
@@ -611,13 +642,18 @@ impl Sender {
         }
     }
 
-    /// Nothing is outstanding, something is to be sent, and the window is closed: ask after it (RFC 9293 section 3.8.6.1).
-    pub fn ask_closed_window(&mut self, now: Ns) {
+    /// Nothing is outstanding: where something is to be sent and the window is closed, ask after it (RFC 9293 section
+    /// 3.8.6.1); else ask now and then whether the peer still lives.
+    pub fn when_idle(&mut self, config: &TcpConfig, now: Ns) {
         if !self.board.is_empty() {
             return;
         }
         if self.next >= self.written || self.next < self.window_end {
             (self.timer, self.window_probes) = (None, 0);
+            if config.keep_alive > 0 && self.una >= 1 {
+                self.timer_is = Timer::KeepAlive;
+                self.timer = Some(now + config.keep_alive);
+            }
             return;
         }
         if self.timer_is == Timer::WindowProbe && self.timer.is_some() {
@@ -630,11 +666,15 @@ impl Sender {
     /// The timer fired.
     pub fn on_timer(&mut self, config: &TcpConfig, now: Ns, sack: bool) -> Option<Fired> {
         self.timer = None;
+        if self.timer_is == Timer::KeepAlive {
+            self.when_idle(config, now);
+            return Some(Fired::AskWindow);
+        }
         if self.timer_is == Timer::WindowProbe {
             let wait = self.rto.backed_off(self.cwnd, self.window_probes);
             self.events.push(Event::WindowProbe { wait });
             self.window_probes += 1;
-            self.ask_closed_window(now);
+            self.when_idle(config, now);
             return Some(Fired::AskWindow);
         }
         let first = *self.board.first()?;
@@ -654,6 +694,7 @@ impl Sender {
         self.board.all_lost(!sack);
         if calm || self.una >= self.high || (self.state == State::Loss && self.expiries == 0) {
             self.remember_for_undo();
+            self.undo_of_timeout = true;
             self.prior_cwnd = self.cwnd;
             self.ssthresh = (self.cwnd / 2).max(2);
             if !config.eifel_first_stamp_defect {
@@ -714,6 +755,7 @@ impl Sender {
     /// Whether a segment below the MSS may follow others: not one that only the window makes small (silly window, RFC 9293
     /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as Linux), is outstanding.
     fn small_may_go(&self, config: &TcpConfig, last: bool, nagle: bool) -> bool {
+        let last = last || !config.silly_window_avoidance;
         let waits = config.nagle && nagle && !self.closed && (!config.minshall || self.small_end > self.una);
         last && !waits
     }
@@ -796,4 +838,6 @@ struct Facts {
     /// Segments newly SACKed, and whether any was newly taken for lost.
     news: u32,
     newly_lost: bool,
+    /// It reports a duplicate.
+    dsack: bool,
 }

@@ -26,7 +26,7 @@ fn saturate_in_steps(config: UsbConfig, urbs: usize, until: Ns, step: Ns) -> (Ve
     }
     let (mut taken, mut times, mut done) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = 0;
-    while let Some(now) = host.next().filter(|t| *t < until) {
+    while let Some(now) = host.due().filter(|t| *t < until) {
         while last + step.min(now) < now {
             last += step;
             host.advance(last, &mut done);
@@ -169,7 +169,7 @@ fn a_submission_waits_for_the_next_frame_without_reclamation() {
     for depth_first in [false, true] {
         let mut host = UsbHost::new(config(depth_first, false));
         host.submit(5 * MS + 310 * US, 64);
-        assert_eq!(host.next(), Some(6 * MS + 300 * US + TRANSACTION));
+        assert_eq!(host.due(), Some(6 * MS + 300 * US + TRANSACTION));
     }
 }
 
@@ -180,9 +180,9 @@ fn a_full_adapter_refuses_and_says_for_how_long() {
     host.submit(0, 64);
     let mut done = Vec::new();
     host.advance(20 * MS, &mut done);
-    assert_eq!((done.len(), host.inside(), host.next()), (2, 1, None));
+    assert_eq!((done.len(), host.inside(), host.due()), (2, 1, None));
     host.free(20 * MS);
-    let next = host.next().unwrap();
+    let next = host.due().unwrap();
     assert!((20 * MS..21 * MS).contains(&next));
     host.advance(22 * MS, &mut done);
     let Done::Completed { times, .. } = done[3] else { panic!("{done:?}") };
@@ -193,16 +193,16 @@ fn a_full_adapter_refuses_and_says_for_how_long() {
 fn received_frames_wait_for_a_transfer_and_for_the_adapter() {
     let mut host = UsbHost::new(config(false, true));
     host.receive(MS, ACK);
-    assert_eq!(host.next(), None);
+    assert_eq!(host.due(), None);
     host.post(2 * MS);
-    assert!(host.next().is_some_and(|t| t < 4 * MS));
+    assert!(host.due().is_some_and(|t| t < 4 * MS));
     host.hold(true);
-    assert_eq!(host.next(), None);
+    assert_eq!(host.due(), None);
     let mut done = Vec::new();
     host.advance(300 * MS, &mut done);
     assert_eq!(done, []);
     host.hold(false);
-    assert!(host.next().is_some_and(|t| (300 * MS..302 * MS).contains(&t)));
+    assert!(host.due().is_some_and(|t| (300 * MS..302 * MS).contains(&t)));
 }
 
 #[test]
@@ -227,10 +227,10 @@ fn an_idle_bus_asks_for_nothing() {
     for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut host = UsbHost::new(config(depth_first, reclamation));
         host.post(0);
-        assert_eq!(host.next(), None);
+        assert_eq!(host.due(), None);
         // Whatever time has passed, the next submission is served in its frame or the next.
         host.advance(3600 * S, &mut Vec::new());
         host.submit(3600 * S, 64);
-        assert!(host.next().is_some_and(|t| t < 3600 * S + 2 * MS));
+        assert!(host.due().is_some_and(|t| t < 3600 * S + 2 * MS));
     }
 }

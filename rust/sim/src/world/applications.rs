@@ -17,6 +17,10 @@ impl World {
         if application.size().is_some() {
             self.tell_transfer(now, flow, "transfer_began", 0);
         }
+        if self.flows[flow].config.reader.is_some() {
+            self.with_end(now, flow, 1, |e, _| e.read_when_told());
+            self.read(now, flow);
+        }
         self.with_end(now, flow, 0, |e, out| {
             e.open(now, out);
             match application {
@@ -35,6 +39,22 @@ impl World {
         if let Application::Paced { .. } = self.flows[flow].config.application {
             self.write(now, flow);
         }
+    }
+
+    /// The server's application reads, and comes again.
+    pub(super) fn read(&mut self, now: Ns, flow: usize) {
+        let Some(reader) = self.flows[flow].config.reader.clone() else { return };
+        let pauses = config::spans(&reader.pauses_s);
+        let next = match pauses.iter().find(|p| (p.0..p.1).contains(&now)) {
+            Some(pause) => pause.1,
+            None => {
+                self.with_end(now, flow, 1, |e, out| {
+                    e.read(now, reader.bytes, out);
+                });
+                now + config::seconds(reader.every_s)
+            }
+        };
+        self.queue.at(next, Event::Read { flow });
     }
 
     pub(super) fn write(&mut self, now: Ns, flow: usize) {

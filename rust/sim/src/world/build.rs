@@ -84,10 +84,11 @@ impl World {
                 ways: [0, 1].map(|way| {
                     let outlet = Outlet { rate_bps: w.rate_bps, delay_s: w.delay_s };
                     let rng = Rng::stream(seed, "wire_queue", 2 * i + way);
-                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, data_seen: 0 }
+                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, counted: 0 }
                 }),
                 blackouts: config::spans(&w.blackouts_s),
                 holds: config::spans(&w.holds_s),
+                ack_blackouts: config::spans(&w.ack_blackouts_s),
                 rng: Rng::stream(seed, "wire", i),
                 config: w.clone(),
             })
@@ -348,6 +349,14 @@ fn check(c: &config::World) -> Result<(), Fault> {
             }
         } else if !matches!(f.application, Application::Udp { .. }) {
             return Err("only UDP goes without TCP".into());
+        }
+        if let Some(r) = &f.reader {
+            if r.bytes == 0 || !(1e-6..).contains(&r.every_s) {
+                return Err(format!(
+                    "a reader needs bytes >= 1 and every_s >= 1e-6, not {} and {}",
+                    r.bytes, r.every_s
+                ));
+            }
         }
         match f.application {
             Application::Udp { payload_bytes, rate_bps }

@@ -159,6 +159,9 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
         Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
         Event::WindowProbe { wait } => ("window_probe", 0, wait),
+        Event::WindowFilled => ("window_filled", 0, 0),
+        Event::WindowClosed => ("window_closed", 0, 0),
+        Event::WindowFreed => ("window_freed", 0, 0),
         Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
 }

@@ -93,6 +93,9 @@ enum Event {
     Write {
         flow: usize,
     },
+    Read {
+        flow: usize,
+    },
     Timer {
         flow: usize,
         end: usize,
@@ -139,7 +142,7 @@ struct Station {
 struct Way {
     queue: Buffer,
     sending: Option<Packet>,
-    data_seen: u64,
+    counted: u64,
 }
 
 struct Wire {
@@ -147,6 +150,7 @@ struct Wire {
     ways: [Way; 2],
     blackouts: Vec<(Ns, Ns)>,
     holds: Vec<(Ns, Ns)>,
+    ack_blackouts: Vec<(Ns, Ns)>,
     rng: Rng,
 }
 
@@ -330,6 +334,7 @@ impl World {
             Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),
+            Event::Read { flow } => self.read(now, flow),
             Event::Timer { flow, end, plan } => {
                 if self.flows[flow].plans[end] == plan {
                     self.flows[flow].armed[end] = None;

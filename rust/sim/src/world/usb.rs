@@ -208,7 +208,7 @@ impl World {
 
     fn plan_usb(&mut self, adapter: usize) {
         let a = &mut self.adapters[adapter];
-        let next = a.host.next();
+        let next = a.host.due();
         if next != a.plan.1 {
             a.plan = (a.plan.0 + 1, next);
             if let Some(t) = next {

@@ -26,10 +26,12 @@ impl World {
         let w = &mut self.wires[wire];
         if let Some(packet) = w.ways[way].sending.take() {
             let data = matches!(packet.body, Body::Tcp(s) if s.len > 0);
-            let number = w.ways[way].data_seen;
-            w.ways[way].data_seen += u64::from(data);
-            let scripted = way == 0 && data && w.config.lose_data.contains(&number);
-            let black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            let number = w.ways[way].counted;
+            w.ways[way].counted += u64::from(data == (way == 0));
+            let script = if way == 0 { &w.config.lose_data } else { &w.config.lose_acks };
+            let scripted = data == (way == 0) && script.contains(&number);
+            let mut black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            black |= way == 1 && !data && w.ack_blackouts.iter().any(|b| (b.0..b.1).contains(&now));
             let there = w.config.loss_rate;
             let loss = if way == 0 { there } else { w.config.back_loss_rate.unwrap_or(there) };
             let burst = w.config.bursts_s.iter().filter(|b| in_burst(b, now)).map(|b| b.2).fold(0.0, f64::max);
