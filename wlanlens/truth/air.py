@@ -13,6 +13,9 @@ from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 from wlanlens.truth._frames import Array, Attempts, attempts, severity
 
+#: What is decided here.
+CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
+
 #: SNR in 22 MHz, dB, from which nine of ten frames of 1500 bytes arrive, by rate (rust/sim/src/channel/noise.rs).
 NEEDS_DB = {1.0: -3.0, 2.0: 1.6, 5.5: 5.5, 11.0: 8.6}
 #: As the detectors' docstrings have it.

@@ -10,6 +10,9 @@ from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 from wlanlens.truth._frames import severity, words
 
+#: What is decided here.
+CODES = ("delayed_ack_deadlock",)
+
 #: As the detector's docstring has it: the sender goes on at once.
 _AT_ONCE_NS = 1_000_000
 

@@ -11,6 +11,9 @@ from wlanlens.truth import Truth
 from wlanlens.truth._frames import Array, Attempts, attempts, runs, words
 from wlanlens.truth.air import made
 
+#: What is decided here.
+CODES = ("burst_loss", "signal_fade")
+
 #: As the detectors' docstrings have it.
 _LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
 #: Failures that came in spells, and their share: fewer are no number, or not what made the runs.
