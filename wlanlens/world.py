@@ -209,8 +209,8 @@ class Cell:
 class Wire:
     """A line between two nodes.
 
-    `lose_data`: numbers of data packets that it loses from a to b, `lose_acks` of packets without data from b to a.
-    `bursts_s`: (from, for, chance, again after or 0) it
+    `back_loss_rate`: that from b to a, where it is another. `lose_data`: numbers of data packets that it loses from a to
+    b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
     loses packets, each way.
     """
 
@@ -222,6 +222,7 @@ class Wire:
     queue_packets: int = 1000
     discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     loss_rate: float = 0.0
+    back_loss_rate: float | None = None
     bursts_s: tuple[tuple[float, float, float, float], ...] = ()
     lose_data: tuple[int, ...] = ()
     blackouts_s: tuple[tuple[float, float], ...] = ()

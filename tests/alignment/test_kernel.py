@@ -12,7 +12,11 @@ from tests.kernel import FOLDER, NAMES, needed, truth
 
 pytestmark = needed
 
-DERIVED = {"ackhold1000_newreno-clock": "ackhold1000_newreno", "clean_cubic-capdrop": "clean_cubic", "rnd2_cubic-late": "rnd2_cubic"}
+DERIVED = {
+    "ackhold1000_newreno-clock": "ackhold1000_newreno",
+    "clean_cubic-capdrop": "clean_cubic",
+    "rnd2_cubic-late": "rnd2_cubic",
+}
 
 
 @cache

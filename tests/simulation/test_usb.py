@@ -63,7 +63,7 @@ def test_with_reclamation_the_air_limits_in_every_mode() -> None:
 
 def test_reclamation_is_what_mends_the_slow_bus(tmp_path: Path) -> None:
     run = wl.simulate("slow_bus", tmp_path, reclamation=True, taps=("usb",))
-    assert (run.truth, found(run)) == ([], [])
+    assert not [f for f in run.truth if f.code == "usb_bottleneck"] + found(run)
     assert throughput_mbps(run) > 5.0
 
 
@@ -206,7 +206,7 @@ def test_an_adapter_that_keeps_nothing_shows_no_holding(tmp_path: Path) -> None:
     run = wl.simulate("ack_holding_over_usb", tmp_path, duration_s=10.0, mean_gap_s=0.0)
     assert not [e for e in run.facts.events.to_pylist() if e["what"].startswith("hold")]
     assert not found(run, "sender", "ack_holding") + found(run, "usb", "ack_holding")
-    assert not run.truth
+    assert {f.code for f in run.truth} <= {"data_ack_collision"}
 
 
 def test_holding_may_spare_a_run() -> None:

@@ -164,8 +164,11 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
 
 
 def _queued(acks: Rows, key: Array, sent: Array, segment: Array) -> tuple[Array, Array]:
-    """What ACKs of data that was queued, `sent` up to a byte before the ACK before, tell: how long a slow line takes for a byte, ns, by the quickest two in a row; and
-    whether the receiver acknowledges each segment, so that it delays nothing. Both for the key of each ACK."""
+    """What ACKs of data that was queued tell, for the key of each ACK; `sent`: up to which byte before the ACK before.
+
+    How long a slow line takes for a byte, ns, by the quickest two in a row; and whether the receiver acknowledges each
+    segment, so that it delays nothing.
+    """
     if len(key) < 2:
         return np.zeros(len(key)), np.zeros(len(key), bool)
     grown = acks["rel_ack"][1:] - acks["rel_ack"][:-1]

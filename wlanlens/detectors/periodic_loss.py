@@ -196,7 +196,7 @@ def _f_tail(ratio: float, freedom: int) -> float:
 
 def _cost_ns(facts: Facts, losses: Losses, key: int, mine: Array) -> int:
     """Time of the recoveries and runs of expiries that began with the resends of these events."""
-    again = np.unique(losses.packet[mine])
+    again = np.unique(losses.packet[np.isin(losses.event, losses.event[mine])])
     keys = np.array([key])
     recoveries = facts.rows("recoveries", ["packet", "t_start_ns", "t_end_ns"], keys=keys)
     expiries = facts.rows("timeouts", ["packet", "silent_from_ns", "progress_ns"], keys=keys)

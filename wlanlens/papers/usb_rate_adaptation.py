@@ -118,7 +118,7 @@ def usb_rate_adaptation(lab: Lab) -> Result:
                 ", ".join(f"{mean(r):.2f}" for r in (arf_r, aarf_r, minstrel_r)), because="the place was another one"),
         ),
         figures=(
-            ("Sequence numbers with the gap before each retransmission (figure 6a)", sequence_figure(first.sequence, "")),
-            ("Rate of each frame (figure 6b)", rate_figure(*first.frames, "")),
+            ("Sequence numbers with the gap before each retransmission (figure 6a)", sequence_figure(first.sequence)),
+            ("Rate of each frame (figure 6b)", rate_figure(first.frames)),
         ),
     )  # fmt: skip

@@ -19,9 +19,7 @@ class DownloadWorld(Scenario):
     window_segments: int = quantity(15, "The client's window, segments.", least=1, most=10_000)
     queue_packets: int = quantity(100, "Packets that wait at the access point.", least=1, most=100_000)
     queue_frames: int = quantity(2, "Of them already in its radio.", least=1, most=1000)
-    loss_rate: float = quantity(
-        0.0, "Chance that a packet is lost before the access point, each way.", least=0.0, most=1.0
-    )
+    loss_rate: float = quantity(0.0, "Chance that data is lost before the access point.", least=0.0, most=1.0)
     sack: bool = quantity(True, "Selective acknowledgments.")
 
     def tcp(self) -> Tcp:
@@ -53,7 +51,7 @@ class DownloadWorld(Scenario):
             Node("client"),
             Node("access point", queue_packets=self.queue_packets, **access_point),
         )
-        line = Wire(0, 2, loss_rate=self.loss_rate)
+        line = Wire(0, 2, loss_rate=self.loss_rate, back_loss_rate=0.0)
         return World(nodes=nodes, cell=cell, wires=(line,), flows=(Flow(0, 1, bulk(), tcp=self.tcp()),))
 
     def world(self) -> World:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Reader, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Reader, Tcp, World, bulk
 
 
 @scenario("closed_window")
@@ -23,10 +23,10 @@ class ClosedWindow(Scenario):
     stops_s: float = quantity(3.0, "For how long, s.", least=0.0, most=1e6)
     every_s: float = quantity(8.0, "From one stop to the next, s.", least=1e-3, most=1e6)
 
-    window_bytes: int = quantity(31_856, "The receiver's buffer: 22 segments.", least=1448, most=1 << 30)
+    window_bytes: int = quantity(8_688, "The receiver's buffer: six segments, which the air carries in ten milliseconds.", least=1448, most=1 << 30)
 
     def world(self) -> World:
         count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
         pauses = tuple((self.first_s + k * self.every_s, self.stops_s) for k in range(count))
-        world = pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=Tcp(receive_window_bytes=self.window_bytes)))
+        world = pair(alike(), Flow(0, 1, bulk(), tcp=Tcp(receive_window_bytes=self.window_bytes)))
         return replace(world, flows=(replace(world.flows[0], reader=Reader(1 << 20, 0.001, pauses)),))

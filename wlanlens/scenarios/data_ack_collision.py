@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("data_ack_collision")
@@ -24,6 +24,6 @@ class DataAckCollision(Scenario):
     retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
 
     def world(self) -> World:
-        stations = [Station(node=n, cw_min=self.cw_min, short_retry_limit=self.retry_limit) for n in (0, 1)]
+        stations = alike(cw_min=self.cw_min, short_retry_limit=self.retry_limit)
         tcp = Tcp(delayed_ack_segments=self.delayed_ack_segments)
-        return pair(*stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})
+        return pair(stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})

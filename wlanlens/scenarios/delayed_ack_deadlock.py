@@ -28,4 +28,4 @@ class DelayedAckDeadlock(Scenario):
     def world(self) -> World:
         tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0, prr=False, frto=False)
         sender, receiver = Station(node=0, short_retry_limit=self.retry_limit), Station(node=1)
-        return pair(sender, receiver, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Bursts, Flow, RadioPath, Tcp, World, bulk
 
 
 @scenario("genuine_timeout")
@@ -29,4 +29,4 @@ class GenuineTimeout(Scenario):
         bursts = (Bursts(self.alive_s, self.dead_s, clock="time"),)
         # Only the way of the data: ACKs lost as well would make some timeouts needless.
         paths = (RadioPath(0, 1, bursts=0),)
-        return pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)
+        return pair(alike(), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)

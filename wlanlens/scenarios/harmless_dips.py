@@ -25,4 +25,4 @@ class HarmlessDips(Dips):
         signal = -95.0 + self.snr_db
         sender = Station(node=0, signal_dbm=signal, fades_s=self.spells_s())
         receiver = Station(node=1, signal_dbm=signal)
-        return pair(sender, receiver, Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from wlanlens.scenario import scenario
 from wlanlens.scenarios._dips import Dips
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("interference")
@@ -20,7 +20,6 @@ class Interference(Dips):
     resembles = ("signal_fade",)
 
     def world(self) -> World:
-        signal = -95.0 + self.snr_db
-        stations = [Station(node=n, signal_dbm=signal) for n in (0, 1)]
+        stations = alike(signal_dbm=-95.0 + self.snr_db)
         ways = {"snr_db": self.snr_db, "fades_s": self.spells_s()}
-        return pair(*stations, Flow(0, 1, bulk(), tcp=Tcp()), both=ways)
+        return pair(stations, Flow(0, 1, bulk(), tcp=Tcp()), both=ways)

@@ -29,8 +29,7 @@ class MovingStation(Scenario):
         control = automatic(self.algorithm)
         walker = Station(node=0, rate_control=control, at_m=(self.from_m, 0.0), walks_m_per_s=(self.walks_m_per_s, 0.0))
         return pair(
-            walker,
-            Station(node=1, rate_control=control),
+            (walker, Station(node=1, rate_control=control)),
             Flow(0, 1, bulk(), tcp=Tcp()),
             path_loss=PathLoss(exponent=self.exponent),
             multipath=(self.doppler_hz, self.direct_factor) if self.doppler_hz > 0 else None,

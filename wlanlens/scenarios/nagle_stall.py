@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, paced
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, paced
 
 
 @scenario("nagle_stall")
@@ -27,4 +27,4 @@ class NagleStall(Scenario):
 
     def world(self) -> World:
         tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0, nagle=self.nagle)
-        return pair(Station(node=0), Station(node=1), Flow(0, 1, paced(self.write_bytes, self.pause_s), tcp=tcp))
+        return pair(alike(), Flow(0, 1, paced(self.write_bytes, self.pause_s), tcp=tcp))

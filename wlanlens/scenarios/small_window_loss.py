@@ -15,6 +15,4 @@ class SmallWindowLoss(DownloadWorld):
     """
 
     window_segments: int = quantity(2, "The client's window, segments.", least=1, most=10_000)
-    loss_rate: float = quantity(
-        0.045, "Chance that a packet is lost before the access point, each way.", least=0.0, most=1.0
-    )
+    loss_rate: float = quantity(0.045, "Chance that data is lost before the access point.", least=0.0, most=1.0)

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 def finding(
-    facts: Truth, side: Side, code: str, start_ns: int, end_ns: int, cost_s: float, sentence: str, values: dict[str, Value]
+    facts: Truth,
+    side: Side,
+    code: str,
+    start_ns: int,
+    end_ns: int,
+    cost_s: float,
+    sentence: str,
+    values: dict[str, Value],
 ) -> Finding:
     """`code` happened to the data of `side` from `start_ns` to `end_ns` and cost so much."""
     return Finding(

@@ -79,7 +79,11 @@ class Side:
         """When an ACK of at least each of these reached the sender; -1: never."""
         at = np.searchsorted(self.acked, bytes_)
         known = at < len(self.acked)
-        return np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER) if len(self.acked) else np.full(len(at), _NEVER)
+        return (
+            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER)
+            if len(self.acked)
+            else np.full(len(at), _NEVER)
+        )
 
     def round_trips(self) -> tuple[Array, Array]:
         """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap."""
@@ -167,7 +171,10 @@ def _senders(facts: Truth) -> list[tuple[int, str]]:
     import pyarrow.compute as pc
 
     rows = facts.packets.filter(pc.greater(facts.packets.column("len_bytes"), 0)).select(["flow", "direction"])
-    pairs = {(int(row["flow"]), str(row["direction"])) for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()}
+    pairs = {
+        (int(row["flow"]), str(row["direction"]))
+        for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()
+    }
     return sorted(pair for pair in pairs if facts.world.flows[pair[0]].tcp is not None)
 
 

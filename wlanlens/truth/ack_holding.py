@@ -37,7 +37,9 @@ def _of_hold(facts: Truth, side: Side, e: dict[str, Any]) -> list[Finding]:
     pure = b["delivered"] & (b["len_bytes"] == 0) & (b["rel_ack"] > 0)
     released, began = int(e["t_ns"]), int(e["t_ns"]) - int(e["rto_ns"])
     # Over USB the released frames follow one another in milliseconds.
-    kept = np.flatnonzero(pure & (b["t_made_ns"] < released) & (b["t_end_ns"] >= released) & (b["t_end_ns"] < released + 5_000_000))
+    kept = np.flatnonzero(
+        pure & (b["t_made_ns"] < released) & (b["t_end_ns"] >= released) & (b["t_end_ns"] < released + 5_000_000)
+    )
     before = np.flatnonzero(pure & (b["t_end_ns"] < released) & (b["t_end_ns"] <= began + 1_000_000))
     if len(kept) < _LEAST_ACKS or not len(before):
         return []

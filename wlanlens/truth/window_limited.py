@@ -84,7 +84,10 @@ def _without(start: int, end: int, others: list[tuple[int, int]]) -> list[tuple[
     left = [(start, end)]
     for a, b in others:
         left = [
-            piece for x, y in left for piece in ((x, min(y, a)), (max(x, b), y)) if piece[0] < piece[1] and (a < y and b > x)
+            piece
+            for x, y in left
+            for piece in ((x, min(y, a)), (max(x, b), y))
+            if piece[0] < piece[1] and (a < y and b > x)
         ] + [(x, y) for x, y in left if not (a < y and b > x)]
     return sorted(left)
 
@@ -95,7 +98,7 @@ def _lasting(spans: list[tuple[int, int]], rtt_ns: int) -> list[tuple[int, int]]
     stretch: list[tuple[int, int]] = []
     for span in [*spans, (1 << 62, 1 << 62)]:
         if stretch and span[0] - stretch[-1][1] > rtt_ns:
-            if stretch[-1][1] - stretch[0][0] >= _STRETCH * rtt_ns:
+            if stretch[-1][1] - stretch[0][0] >= max(_LEAST_NS, _STRETCH * rtt_ns):
                 out += stretch
             stretch = []
         stretch.append(span)

@@ -222,6 +222,9 @@ pub struct Wire {
     /// Chance that the line loses a packet.
     #[serde(default)]
     pub loss_rate: f64,
+    /// From b to a, where it is another.
+    #[serde(default)]
+    pub back_loss_rate: Option<f64>,
     /// Bursts of errors, each way: from (s), for (s), chance that a packet is lost, again after (s; 0: once).
     #[serde(default)]
     pub bursts_s: Vec<(f64, f64, f64, f64)>,

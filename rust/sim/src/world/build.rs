@@ -382,7 +382,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
         node(w.a, "a wire's end")?;
         node(w.b, "a wire's end")?;
-        if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {
+        if !above(w.rate_bps, 0.0)
+            || !(0.0..).contains(&w.delay_s)
+            || ![w.loss_rate, w.back_loss_rate.unwrap_or(0.0)].iter().all(|p| (0.0..=1.0).contains(p))
+        {
             return Err(format!(
                 "a wire needs rate_bps > 0, delay_s >= 0 and loss_rate 0 to 1, not {}, {}, {}",
                 w.rate_bps, w.delay_s, w.loss_rate
