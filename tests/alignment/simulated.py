@@ -92,7 +92,9 @@ def identities(case_: Case, number: int) -> Array:
     # Packets of one instant, one of which the tap may have missed, are told apart by how the stack counts its ids.
     order = {packet: k for way in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == way].id)}
     keys = [(bool(o), int(t)) for o, t in zip(outgoing, stamps, strict=True)]
-    first = {k[0]: (int(i) - order[known[k][0]]) % 65536 for k, i in zip(keys, ip_ids, strict=True) if len(known[k]) == 1}
+    first = {
+        k[0]: (int(i) - order[known[k][0]]) % 65536 for k, i in zip(keys, ip_ids, strict=True) if len(known[k]) == 1
+    }
     return np.array(
         [
             next(p for p in known[k] if len(known[k]) == 1 or (first[k[0]] + order[p] - int(i)) % 65536 == 0)

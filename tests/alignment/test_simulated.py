@@ -39,9 +39,7 @@ def check(made: Case, *, steps: int = 0) -> None:
 @pytest.mark.parametrize("tick_ns", [US, MS])
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_offset_and_drift(tmp_path: Path, name: str, parameters: dict[str, float], tick_ns: int, sign: int) -> None:
-    receiver = TapClock(
-        offset_ns=-sign * HOUR_NS + 12_345, drift_ppm=sign * 200.0, tick_ns=tick_ns, missed_share=0.05
-    )
+    receiver = TapClock(offset_ns=-sign * HOUR_NS + 12_345, drift_ppm=sign * 200.0, tick_ns=tick_ns, missed_share=0.05)
     made = case(tmp_path, name, TapClock(missed_share=0.05), receiver, seed=7 + sign, **parameters)
     check(made)
     whole = made.trace.clocks[1].pieces[0]
