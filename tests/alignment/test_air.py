@@ -36,15 +36,14 @@ def test_attempts_are_those_that_were_made(tmp_path: Path, name: str) -> None:
     assert len(rows) == len(sent)
     delivered = (sent.fate == "delivered").to_numpy()
     assert delivered.sum() > 100
-    acked = delivered & rows.acked.fillna(False).to_numpy(bool)
-    assert acked.sum() > 100
-    assert list(rows[acked].attempts) == list(sent[acked].attempts)
     assert (rows[delivered].fate == "arrived").all()
     gone = (sent.fate == "air").to_numpy()
     assert (rows[gone].fate != "arrived").all()
-    # Without an ACK the last attempts may have been heard damaged: such frames are in no exchange.
+    # A last attempt that the sniffer heard damaged, after an ACK that the sender missed, is in no exchange.
     over = delivered | gone
-    assert (rows[over].attempts.to_numpy() <= sent[over].attempts.to_numpy()).all()
+    got, made = rows[over].attempts.to_numpy(), sent[over].attempts.to_numpy()
+    assert (got <= made).all()
+    assert (got == made).mean() > 0.99
     assert rows.copy_safe.all()
 
 
