@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = ("analyze", "simulate", "report", "show", "evidence", "query", "list")
+COMMANDS = ("analyze", "simulate", "validate", "reproduce", "report", "show", "evidence", "query", "list")
 
 #: Exit statuses.
 DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
@@ -44,7 +44,7 @@ class Lazy(click.Group):
 def cli() -> None:
     """Tell why TCP is slow on a wireless LAN, and how many seconds each cause cost.
 
-    Exit status: 0 done, 1 a finding matched --fail-on, 2 bad usage, 3 unreadable input or unwritable output.
+    Exit status: 0 done, 1 a finding matched --fail-on or a reproduced row fails, 2 bad usage, 3 unreadable input or unwritable output.
     """
 
 

@@ -1,4 +1,4 @@
-"""Findings keep every field through Arrow and JSON; the score is an interval join."""
+"""Findings keep every field through Arrow and JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wlanlens import finding as fd
 from wlanlens import tables
-from wlanlens.finding import Finding, frame_filter, score
+from wlanlens.finding import Finding, frame_filter
 
 S = 1_000_000_000
 
@@ -81,29 +81,6 @@ def test_frame_filter() -> None:
     assert frame_filter([]) == ""
     assert frame_filter([9, 1, 2, 3, 7, 7]) == "frame.number in {1..3, 7, 9}"
     assert frame_filter(range(1, 1000, 2)) == "frame.number >= 1 && frame.number <= 999"
-
-
-def test_score_matches_one_to_one() -> None:
-    truth = [make(1.0, 2.0), make(5.0, 6.0), make(8.0, 9.0)]
-    found = [make(1.1, 2.0, cost_s=0.9), make(1.5, 1.6, cost_s=0.1), make(5.0, 6.1, cost_s=1.1), make(20.0, 21.0)]
-    result = score(found, truth)["spurious_timeout"]
-    assert (result.truth, result.found, result.matched) == (3, 4, 2)
-    assert result.precision == 0.5
-    assert result.recall == pytest.approx(2 / 3)
-    assert result.timing_error_s == pytest.approx(0.05)
-    assert result.cost_error_s == pytest.approx(0.0)
-
-
-def test_score_compares_subjects_and_codes() -> None:
-    scores = score([make(subject="x"), make(code="ack_holding")], [make(subject="y")])
-    assert scores["spurious_timeout"].matched == 0
-    assert scores["ack_holding"].precision == 0.0
-    assert scores["ack_holding"].recall is None
-
-
-def test_score_of_instants_within_tolerance() -> None:
-    assert score([make(1.004, 1.004)], [make(1.0, 1.0)])["spurious_timeout"].matched == 1
-    assert score([make(1.02, 1.02)], [make(1.0, 1.0)])["spurious_timeout"].matched == 0
 
 
 def test_windows_join_only_what_the_border_cut() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.rows import intervals, table
 from wlanlens import ledger
 from wlanlens.finding import Finding
+from wlanlens.text import size
 from wlanlens.trace import Trace
 from wlanlens.verdict import Verdict, judge, seconds, share
 
@@ -79,6 +80,40 @@ def test_nothing_there() -> None:
     assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
     assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
     assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
+
+
+def test_a_bus_without_ip() -> None:
+    rows = [
+        {"packet": n, "bus": 1, "device": 2, "endpoint": 1, "direction": "in", "done_bytes": size}
+        for n, size in enumerate((512, 800, None))
+    ]
+    trace = Trace.of_tables({"urbs": table("urbs", [*rows, {**rows[0], "direction": "out"}])})
+    empty = ledger.from_intervals(table("intervals", []))
+    numbers = {"packets": 0, "connections": 0, "records": 8}
+    assert judge(trace, empty, (), **numbers).sentence == (
+        "No IP packet among 8 records: 4 USB transfers of 2 endpoints moved 1.82 kB; USB bus 1 device 2 endpoint 1 in "
+        "moved most, 1.31 kB."
+    )
+    slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 1.0, sentence="The bus limited.")
+    assert judge(trace, empty, (slow,), **numbers).sentence.endswith("1.31 kB. The bus limited.")
+    nothing = Trace.of_tables({"urbs": table("urbs", [rows[2]])})
+    assert judge(nothing, empty, (), **numbers).sentence.endswith(
+        "8 records: 1 USB transfer of 1 endpoint that moved nothing."
+    )
+
+
+def test_a_bus_that_limited_a_flow() -> None:
+    slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 3.6)
+    assert verdict([("transfer", 4)], findings=(slow,)).sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; the USB bus limited it and cost 3.6 s (90 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (999_999, "1 MB"), (1_570_000, "1.57 MB")]
+)
+def test_sizes(number: int, text: str) -> None:
+    assert size(number) == text
 
 
 @pytest.mark.parametrize(

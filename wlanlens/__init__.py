@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from wlanlens.capture import Capture, open
     from wlanlens.clock import ClockMap
     from wlanlens.errors import WlanlensError
-    from wlanlens.finding import Finding, score
+    from wlanlens.finding import Finding
     from wlanlens.judge import detect
     from wlanlens.registry import list_units
     from wlanlens.scenario import simulate
+    from wlanlens.scoring import score
     from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace, align
 
@@ -64,7 +65,7 @@ _HOME = {
     "open": "capture",
     "rewrite_report": "analysis",
     "simulate": "scenario",
-    "score": "finding",
+    "score": "scoring",
 }
 
 __all__ = [

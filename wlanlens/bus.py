@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.text import count, size
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -106,6 +108,26 @@ def bulk(table: pa.Table) -> Iterator[Transfers]:
     for rows in sorted(parts, key=lambda rows: int(rows[0])):
         who = Endpoint(*(words[code[rows[0]]] for code, words in codes))
         yield Transfers(who, **{name: values[rows] for name, values in columns.items()})
+
+
+def words(table: pa.Table) -> str:
+    """What the transfers of `urbs` moved, and which endpoint most; empty without any."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not table.num_rows:
+        return ""
+    who = {name: table[name] for name in _WHO}
+    plain = {n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in who.items()}
+    moved = pc.fill_null(table["done_bytes"].cast(pa.int64()), 0)
+    sums = pa.table({**plain, "moved": moved}).group_by(list(_WHO), use_threads=False).aggregate([("moved", "sum")])
+    rows = sorted(sums.to_pylist(), key=lambda row: (-row["moved_sum"], *(str(row[name]) for name in _WHO)))
+    most = Endpoint(*(rows[0][name] for name in _WHO))
+    said = f"{count(table.num_rows, 'USB transfer')} of {count(len(rows), 'endpoint')}"
+    total = sum(row["moved_sum"] for row in rows)
+    if not total:
+        return f"{said} that moved nothing."
+    return f"{said} moved {size(total)}; {most} moved most, {size(rows[0]['moved_sum'])}."
 
 
 def per_frame(t_ns: Array, size_bytes: Array) -> tuple[Array, Array]:

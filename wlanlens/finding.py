@@ -1,4 +1,4 @@
-"""Finding: one judgement with its cost, its evidence and one plain sentence; findings <-> Arrow and JSON; scoring."""
+"""Finding: one judgement with its cost, its evidence and one plain sentence; findings <-> Arrow and JSON."""
 
 from __future__ import annotations
 
@@ -249,89 +249,4 @@ def _join(a: Finding, b: Finding) -> Finding:
         severity=max(a.severity, b.severity, key=SEVERITIES.index),
         values=values,
         evidence=tuple((t, c, tuple(r)[:EVIDENCE_ROWS]) for (t, c), r in rows.items()),
-    )
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well findings of one code match the truth.
-
-    Attributes
-    ----------
-    code : str
-        The detector's code.
-    truth, found, matched : int
-        Planted, reported, and pairs of them that overlap in time on the same subject.
-    timing_error_s : float or None
-        Mean distance of the starts and ends of the pairs; None without a pair.
-    cost_error_s : float or None
-        Total reported cost of the pairs minus their true cost.
-    """
-
-    code: str
-    truth: int
-    found: int
-    matched: int
-    timing_error_s: float | None
-    cost_error_s: float | None
-
-    @property
-    def precision(self) -> float | None:
-        """Share of the reported that is true; None when nothing was reported."""
-        return self.matched / self.found if self.found else None
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the true that was reported; None when nothing was planted."""
-        return self.matched / self.truth if self.truth else None
-
-
-def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms: float = 5.0) -> dict[str, Score]:
-    """Match findings with truth of the same code by overlap in time, one to one, best overlap first.
-
-    `tolerance_ms`: intervals are widened by it on both sides, so that instants can match. A subject is compared only
-    where both name one.
-    """
-    found_by: dict[str, list[Finding]] = {}
-    truth_by: dict[str, list[Finding]] = {}
-    for group, items in ((found_by, findings), (truth_by, truth)):
-        for f in items:
-            group.setdefault(f.code, []).append(f)
-    return {
-        code: _score_code(code, found_by.get(code, []), truth_by.get(code, []), int(tolerance_ms * 1e6))
-        for code in sorted({*found_by, *truth_by})
-    }
-
-
-def _score_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
-    pairs = []
-    order = sorted(range(len(found)), key=lambda i: found[i].t_start_ns)
-    for t, true in enumerate(truth):
-        for i in order:
-            f = found[i]
-            if f.t_start_ns > true.t_end_ns + slack_ns:
-                break
-            if f.t_end_ns < true.t_start_ns - slack_ns or (f.subject and true.subject and f.subject != true.subject):
-                continue
-            overlap = min(f.t_end_ns, true.t_end_ns) - max(f.t_start_ns, true.t_start_ns)
-            distance = abs(f.t_start_ns - true.t_start_ns) + abs(f.t_end_ns - true.t_end_ns)
-            pairs.append((-overlap, distance, t, i))
-    used_truth: set[int] = set()
-    used_found: set[int] = set()
-    distances, cost = [], 0.0
-    for _, distance, t, i in sorted(pairs):
-        if t in used_truth or i in used_found:
-            continue
-        used_truth.add(t)
-        used_found.add(i)
-        distances.append(distance)
-        cost += found[i].cost_s - truth[t].cost_s
-    matched = len(distances)
-    return Score(
-        code=code,
-        truth=len(truth),
-        found=len(found),
-        matched=matched,
-        timing_error_s=sum(distances) / (2 * matched) / 1e9 if matched else None,
-        cost_error_s=cost if matched else None,
     )

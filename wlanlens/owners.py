@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.pace import paces
+from wlanlens.pace import best, paces
 from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ QUEUE_NS = 200_000_000
 #: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
 #: so that the queue holds as much as the path does ...
 FULL_PATH = 2
-#: ... and data arrives at this share of the flow's best pace, so that the path does not rest in between. A larger window
+#: ... and data arrives at this share of the flow's best pace (of a tenth of its data, `pace.best`), so that the path does not rest in between. A larger window
 #: would only lengthen the queue, so the time is not the window's. The detector `window_limited` has the same figures.
 FULL_PACE = 0.8
 
@@ -129,9 +129,10 @@ def _at_pace(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     """Intervals in which data arrived at nearly the flow's best pace."""
     order = directions.order
     start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
-    pace = np.empty(len(order))
-    pace[order] = paces(directions.rank, start, end, acked, rtt[order])
-    return np.asarray((pace > 0) & (pace >= FULL_PACE * directions.fold(pace, np.maximum)))
+    pace = paces(directions.rank, start, end, acked, rtt[order])
+    out = np.empty(len(order), bool)
+    out[order] = (pace > 0) & (pace >= FULL_PACE * best(directions.rank, pace, acked)[directions.rank])
+    return out
 
 
 def _known(column: pa.ChunkedArray) -> Array:

@@ -13,6 +13,10 @@ ROUND_TRIPS = 2
 #: ... and over no less than this, for a delayed ACK or a scheduler holds ACKs back for milliseconds.
 LEAST_NS = 20_000_000
 
+#: ACKs that waited on the air come in a burst and look faster than the path is; a burst carries less than this share of
+#: the data, and the pace at which so much arrived was not lent by one.
+BRISK_SHARE = 0.1
+
 #: Keys and times share one number: 12 days in microseconds for each of 8 million keys.
 _SPAN = 1 << 40
 
@@ -36,3 +40,17 @@ def paces(rank: Array, start_ns: Array, end_ns: Array, acked_bytes: Array, rtt_n
     lasted = end_ns - start_ns[first]
     bytes_ = total[1:] - total[first]
     return np.where((end_ns - horizon >= begun) & (lasted > 0), bytes_ / np.maximum(lasted, 1), 0.0)
+
+
+def best(rank: Array, pace: Array, acked_bytes: Array) -> Array:
+    """The pace, of each rank, at which or above which a tenth of its data arrived (`BRISK_SHARE`)."""
+    if not len(rank):
+        return np.zeros(0)
+    order = np.lexsort((-pace, rank))
+    new = np.concatenate(([True], np.diff(rank[order]) != 0))
+    first = np.flatnonzero(new)
+    bytes_ = np.cumsum(acked_bytes[order], dtype=np.float64)
+    before = np.where(first > 0, bytes_[first - 1], 0.0)
+    total = bytes_[np.append(first[1:], len(order)) - 1] - before
+    place = np.searchsorted(bytes_, before + BRISK_SHARE * total)
+    return np.asarray(pace[order][np.maximum(place, first)])

@@ -48,3 +48,11 @@ def seconds(ns: int) -> str:
 def count(number: int, noun: str) -> str:
     """ "1 packet", "2 packets"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number: int) -> str:
+    """ "812 bytes", "1.57 MB": decimal units, three digits."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= 0.9995 * scale:
+            return f"{number / scale:.3g} {unit}"
+    return count(number, "byte")

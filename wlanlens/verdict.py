@@ -79,8 +79,7 @@ def judge(
         return Verdict(" ".join((words.unread(air, packets, connections), words.use(air))))
     if not lives:
         if not packets:
-            none = f"No IP packet among {count(records, 'record')}." if records else "The capture holds no packets."
-            return Verdict(none)
+            return Verdict(_no_packet(trace, findings, records))
         if not connections:
             return Verdict(f"No TCP connection among {count(packets, 'packet')}.")
         return Verdict(f"{count(connections, 'TCP connection')} without a data transfer to account for.")
@@ -95,6 +94,10 @@ def judge(
     )
     named = [c for i, c in enumerate(causes[:2]) if life and c[0] >= life * (SECOND_SHARE if i else SHARE)]
     parts = [text.format(s=share(ns, life), timeouts=_timeouts(trace, flow, direction, findings)) for ns, text in named]
+    slow_bus = sum(f.cost_s for f in findings if f.code == "usb_bottleneck")
+    if slow_bus >= SHARE * life / 1e9 and not owners.get("usb", 0):
+        # The ledger cannot share out the bus's time, for transfers are of no one flow.
+        parts.append(f"the USB bus limited it and cost {share(min(life, round(slow_bus * 1e9)), life)}")
     if owners.get("application", 0) >= life * 0.5 and life:
         parts.append(f"{share(owners['application'], life)} the application had nothing to send")
     said = "; ".join(parts) if parts else _fine(owners, life)
@@ -111,6 +114,18 @@ def judge(
         lost_s=sum(ns for ns, _ in named) / 1e9,
         owners_ns={o: owners[o] for o in ledgers.OWNERS if o in owners},
     )
+
+
+def _no_packet(trace: Trace, findings: Sequence[Finding], records: int) -> str:
+    """What a capture without IP tells all the same."""
+    from wlanlens.bus import words
+
+    if not records:
+        return "The capture holds no packets."
+    said = words(trace.table("urbs")) if trace.has("urbs") else ""
+    limited = [f.sentence for f in findings if f.code == "usb_bottleneck"][:1]
+    none = f"No IP packet among {count(records, 'record')}"
+    return " ".join([f"{none}: {said}", *limited]) if said else f"{none}."
 
 
 def _lives(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int]]:

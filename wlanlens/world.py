@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,94 @@ def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_af
     }
 
 
+def tail_drop() -> dict[str, Any]:
+    """Queue discipline: drop what finds no room."""
+    return {"kind": "tail_drop"}
+
+
+def red(
+    min_packets: float = 0.0,
+    max_packets: float = 0.0,
+    *,
+    weight: float = 0.0,
+    most_share: float = 0.1,
+    gentle: bool = True,
+    wait: bool = True,
+    mean_packet_bytes: int = 500,
+) -> dict[str, Any]:
+    """Queue discipline: random early detection (Floyd and Jacobson 1993); 0 for ns-2's automatic values."""
+    return {
+        "kind": "red",
+        "min_packets": min_packets,
+        "max_packets": max_packets,
+        "weight": weight,
+        "most_share": most_share,
+        "gentle": gentle,
+        "wait": wait,
+        "mean_packet_bytes": mean_packet_bytes,
+    }
+
+
+def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
+    """Queue discipline: one packet is dropped when the queue reaches the soft limit, all at its hard one."""
+    return {"kind": "dual_threshold", "soft_packets": soft_packets, "again_packets": again_packets}
+
+
+@dataclass(frozen=True)
+class Holds:
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two.
+
+    `run_probability`: the chance that it happens in a run at all.
+    """
+
+    mean_gap_s: float = 3.0
+    shortest_s: float = 0.3
+    longest_s: float = 0.6
+    run_probability: float = 1.0
+
+
 @dataclass(frozen=True)
 class Node:
-    """A host, an access point or a router; `holds_s`: (from, for) its adapter keeps what it receives."""
+    """A host, an access point or a router.
+
+    `holds_s`: (from, for) its adapter keeps what it receives, `holds` at random. `drops_s`: (from, again after or 0, packets) it loses the
+    next packets with data that it should forward.
+    """
 
     name: str
     queue_packets: int = 100
+    discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     holds_s: tuple[tuple[float, float], ...] = ()
+    drops_s: tuple[tuple[float, float, int], ...] = ()
+    holds: Holds | None = None
+
+
+@dataclass(frozen=True)
+class Usb:
+    """A USB adapter and the UHCI bus before it; the defaults are Linux 2.4's (rust/sim/src/usb_host.rs).
+
+    `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
+    `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
+    a transfer's second transaction.
+    """
+
+    depth_first: bool = False
+    reclamation: bool = True
+    urbs_out: int = 1
+    urbs_in: int = 1
+    buffer_frames: int = 8
+    receive_buffer_frames: int = 64
+    descriptor_s: float = 100e-6
+    interrupt_s: float = 20e-6
 
 
 @dataclass(frozen=True)
 class Station:
-    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing."""
+    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing.
+
+    `signal_dbm` is what the sniffer hears where the cell has no `path_loss`; with it the places say. `fades_s`: (from, for,
+    depth in dB, again after or 0) all that it sends and receives fades, at the sniffer too. `usb`: how it is attached.
+    """
 
     node: int
     access_point: bool = False
@@ -63,6 +139,10 @@ class Station:
     rate_control: Mapping[str, Any] = field(default_factory=lambda: fixed(11.0))
     stalls_s: tuple[tuple[float, float, float], ...] = ()
     signal_dbm: float = -45.0
+    at_m: tuple[float, float] = (0.0, 0.0)
+    walks_m_per_s: tuple[float, float] = (0.0, 0.0)
+    fades_s: tuple[tuple[float, float, float, float], ...] = ()
+    usb: Usb | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +177,21 @@ class RadioPath:
 
 
 @dataclass(frozen=True)
+class PathLoss:
+    """What distance takes from a signal: so much over the first metre, then 10 `exponent` dB for ten times the way."""
+
+    sent_dbm: float = 15.0
+    first_metre_db: float = 40.0
+    exponent: float = 3.5
+
+
+@dataclass(frozen=True)
 class Cell:
-    """Stations that share a channel."""
+    """Stations that share a channel.
+
+    `multipath`: fading by many waves, as (Doppler frequency in Hz, power of the direct wave over that of the others);
+    0 of the latter makes Rayleigh's.
+    """
 
     stations: tuple[Station, ...]
     ad_hoc: bool = False
@@ -106,11 +199,20 @@ class Cell:
     channel_mhz: int = 2412
     bursts: tuple[Bursts, ...] = ()
     paths: tuple[RadioPath, ...] = ()
+    path_loss: PathLoss | None = None
+    multipath: tuple[float, float] | None = None
+    noise_dbm: float = -95.0
+    sniffer_m: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Wire:
-    """A line between two nodes; `lose_data`: numbers of data packets that it loses from a to b."""
+    """A line between two nodes.
+
+    `back_loss_rate`: that from b to a, where it is another. `lose_data`: numbers of data packets that it loses from a to
+    b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
+    loses packets, each way.
+    """
 
     a: int
     b: int
@@ -118,15 +220,48 @@ class Wire:
     delay_s: float = 0.0005
     header_bytes: int = 18
     queue_packets: int = 1000
+    discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     loss_rate: float = 0.0
+    back_loss_rate: float | None = None
+    bursts_s: tuple[tuple[float, float, float, float], ...] = ()
     lose_data: tuple[int, ...] = ()
     blackouts_s: tuple[tuple[float, float], ...] = ()
     holds_s: tuple[tuple[float, float], ...] = ()
+    lose_acks: tuple[int, ...] = ()
+    ack_blackouts_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The server's application reads so much at most, so often, except in pauses (from, for)."""
+
+    bytes: int
+    every_s: float
+    pauses_s: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class SendBuffer:
+    """What holds the client's data until it is acknowledged, as Linux's: full, it blocks the application's writes.
+
+    `grows_by_bytes`: the size follows the congestion window, twice that, so much a segment (0: it stays);
+    `overhead_bytes`: what a segment takes up beyond its data; `write_bytes`: what the application writes at a time.
+    """
+
+    size_bytes: int
+    grows_by_bytes: int = 0
+    overhead_bytes: int = 832
+    write_bytes: int = 65_536
+    wakeup_s: float = 20e-6
+    first_write_s: float = 400e-6
 
 
 @dataclass(frozen=True)
 class Tcp:
-    """Both ends of a connection."""
+    """Both ends of a connection. What each field does says `TcpConfig` of rust/sim/src/tcp/mod.rs.
+
+    `delayed_ack_steps`: up to segment number n an ACK every so many, (n, so many).
+    """
 
     mss_bytes: int = 1448
     initial_window_segments: int = 2
@@ -140,14 +275,27 @@ class Tcp:
     limited_transmit: bool = True
     nagle: bool = True
     delayed_ack_segments: int = 2
+    delayed_ack_steps: tuple[tuple[int, int], ...] = ()
     delayed_ack_timer_s: float = 0.04
     quick_acks: int = 16
     rto: str = "linux"
     rto_min_s: float = 0.2
+    rto_tick_s: float = 0.0
+    timer_phase_s: float = 0.0
     eifel: bool = True
     eifel_first_stamp_defect: bool = False
     frto: bool = True
     tail_loss_probe: bool = False
+    cwnd_validation: bool = True
+    minshall: bool = True
+    silly_window_avoidance: bool = True
+    stale_dupacks: bool = False
+    keep_alive_s: float = 0.0
+    ack_pushed: bool = False
+    receive_window_first_bytes: int = 0
+    receive_window_steps: tuple[tuple[int, int], ...] = ()
+    receive_window_script: tuple[int, ...] = ()
+    send_buffer: SendBuffer | None = None
 
 
 def bulk() -> dict[str, Any]:
@@ -155,9 +303,27 @@ def bulk() -> dict[str, Any]:
     return {"kind": "bulk"}
 
 
-def file(size_bytes: int) -> dict[str, Any]:
-    """Application: the client sends so much and closes."""
-    return {"kind": "file", "bytes": size_bytes}
+#: Bytes of a transfer: a number, or a draw by `pareto`.
+Size = int | Mapping[str, Any]
+
+
+def file(size_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
+    """Application: the client sends so much and, unless told otherwise, closes."""
+    return {"kind": "file", "bytes": size_bytes, "closes": closes}
+
+
+def request(request_bytes: int, answer_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
+    """Application: the client asks in so many bytes, the server answers with so many: a download."""
+    return {"kind": "request", "request_bytes": request_bytes, "answer_bytes": answer_bytes, "closes": closes}
+
+
+def pareto(mean_bytes: float, shape: float, *, number: int = 0, of: int = 0, unit_bytes: int = 1) -> Size:
+    """A size with a heavy tail, in whole multiples of `unit_bytes`.
+
+    `number` of `of`: one of a set that has exactly the distribution's mean and that the seed only orders; without
+    `of` an independent draw.
+    """
+    return {"mean_bytes": mean_bytes, "shape": shape, "number": number, "of": of, "unit_bytes": unit_bytes}
 
 
 def paced(size_bytes: int, every_s: float) -> dict[str, Any]:
@@ -172,13 +338,19 @@ def udp(rate_bps: float, payload_bytes: int = 1472) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Flow:
-    """Traffic from a client to a server; `tcp` None for UDP."""
+    """Traffic from a client to a server; `tcp` None for UDP.
+
+    `after`: it begins when that earlier flow's transfer is over, and a thinking time of mean `think_s` later.
+    """
 
     client: int
     server: int
     application: Mapping[str, Any] = field(default_factory=bulk)
     start_s: float = 0.0
     tcp: Tcp | None = field(default_factory=Tcp)
+    after: int | None = None
+    think_s: float = 0.0
+    reader: Reader | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +383,7 @@ class World:
         cell = asdict(self.cell) if self.cell is not None else None
         if cell is not None:
             cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
-        nodes = {"sender": self.sender, "receiver": self.receiver}
+        nodes = {"sender": self.sender, "receiver": self.receiver, "usb": self.usb_node}
         taps = {
             name: {
                 "path": str(path),
@@ -235,10 +407,13 @@ class World:
     @property
     def taps(self) -> tuple[str, ...]:
         """The capture points that this world has."""
-        return ("sender", "air", "receiver") if self.cell is not None else ("sender", "receiver")
+        usb = ("usb",) if self.usb_node is not None else ()
+        air = ("air",) if self.cell is not None else ()
+        return ("sender", *usb, *air, "receiver")
 
-
-__all__ = [
-    "DSSS_MBPS", "Bursts", "Cell", "Flow", "Node", "RadioPath", "Station", "TapClock", "Tcp", "Wire", "World", "automatic", "bulk",
-    "file", "fixed", "multiplicative", "paced", "replace", "udp",
-]  # fmt: skip
+    @property
+    def usb_node(self) -> int | None:
+        """The node whose bus is captured: the sender's if it has a USB adapter, or the first that has one."""
+        stations = self.cell.stations if self.cell is not None else ()
+        nodes = [s.node for s in stations if s.usb is not None]
+        return self.sender if self.sender in nodes else min(nodes, default=None)

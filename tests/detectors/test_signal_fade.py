@@ -7,7 +7,8 @@ import pytest
 from tests.detectors import worlds
 from tests.detectors.air import SUBJECT_AB
 from tests.detectors.made import S, run
-from wlanlens.finding import Finding, score
+from wlanlens.finding import Finding
+from wlanlens.scoring import score
 
 CODE = "signal_fade"
 
@@ -22,8 +23,8 @@ def test_when_how_deep_and_what_it_cost() -> None:
     ]
     result = score(found, truth, tolerance_ms=50)[CODE]
     assert (result.precision, result.recall) == (1.0, 1.0)
-    assert result.timing_error_s is not None
-    assert result.timing_error_s <= 0.05
+    assert result.time_error_s is not None
+    assert result.time_error_s <= 0.05
     for finding in found:
         assert finding.values["depth_db_ratio"] == pytest.approx(15, abs=2)
         inside = sum(

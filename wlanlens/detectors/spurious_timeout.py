@@ -85,6 +85,10 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         keys=runs.key[which],
     )
     resends = resends.take(resends["needless"] == 1)
+    # A sender that repeats nothing needlessly after the silence has undone the timeout: what it recovers from is loss.
+    repeats = resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
+    recovery_ns = np.where(repeats, recovery_ns, 0)
+    recovery_end = np.where(repeats, recovery_end, runs.t_end_ns)
     life = facts.life_s(runs.key)
     # Expiries before the first needless one of a run had their reason: the cost begins after them.
     needless = np.isin(rows["kind"], NEEDLESS)

@@ -51,6 +51,12 @@ _BREADTH = _Mode(
 _DEPTH = _Mode(
     "depth first, no reclamation", 0.7, FULL_SPEED_BYTES_PER_MS, "left frames idle after every transfer, always as many"
 )
+_TURNS = _Mode(
+    "full speed, one transfer at a time",
+    0.8,
+    FULL_SPEED_BYTES_PER_MS,
+    "stood still from the end of each transfer to the end of its frame",
+)
 _FULL = _Mode("full speed, saturated", 0.8, HIGH_SPEED_BYTES_PER_MS, "was as full as a full-speed bus can be")
 _HIGH = _Mode("high speed, saturated", 0.8, 10 * HIGH_SPEED_BYTES_PER_MS, "was as full as a high-speed bus can be")
 
@@ -60,7 +66,7 @@ def usb_bottleneck(
     trace: Trace,
     *,
     least_transfers_count: int = 20,
-    pause_ms: float = 5.0,
+    pause_ms: float = 1.0,
     busy_share: float = 0.9,
     alike_share: float = 0.9,
     full_share: float = 0.8,
@@ -72,7 +78,8 @@ def usb_bottleneck(
     Bulk OUT endpoints that have transfers outstanding all the time and move bytes as fast as the mode of their bus
     allows, no faster and no slower: one 64-byte transaction a frame (breadth first without bandwidth reclamation: 512
     kbit/s, 0.44-0.46 Mbit/s of TCP), frames left idle after each transfer (depth first without reclamation: 2.9 Mbit/s
-    of TCP one transfer at a time, 3.8 queued), or a bus that is full. The cost is the time these transfers took beyond
+    of TCP one transfer at a time, 3.8 queued), a driver that waits for each transfer's completion, which comes at the
+    frame's end (5.8 Mbit/s even with reclamation), or a bus that is full. The cost is the time these transfers took beyond
     what the bus needs with reclamation (19 transactions a frame); on a full one, beyond what the next faster bus needs.
 
     Why it happens
@@ -84,16 +91,20 @@ def usb_bottleneck(
 
     How it decides
     --------------
-    Stretches of five transfers and more in which no pause between them is longer than `pause_ms` (5: beyond a missed
-    frame and a driver's reaction) and something is outstanding for `busy_share` of the time (0.9: an idle sender has
+    Stretches of five transfers and more in which no pause between them is longer than `pause_ms` (1: beyond a driver's
+    reaction to a completion) and something is outstanding for `busy_share` of the time (0.9: an idle sender has
     nothing to wait for).
     Together they need `least_transfers_count` transfers (20: fewer can look alike by chance). A transfer's service runs
-    from its submission, or the completion before it, to its completion.
+    from its submission, or the completion before it, to its completion; that of a stretch's first depends on when in
+    a frame the application wrote, and is not judged.
     Breadth first: in `alike_share` of the transfers of four transactions or more, service takes as many frames as there
     are transactions, and up to 2.2 more for the turnaround. The air cannot do that: its backoff and retries spread.
     Depth first: services are whole frames, on the average 0.9 to 2.6 more than the bus needs, and `alike_share` of them
     repeat with a period of at most four transfers. Without the repetition the device may have held the bus back, and
     the case is undecided.
+    One at a time: `alike_share` of the transfers end in the frame in which the bus can end them at the earliest, and
+    none is submitted before the one before it is done. Where some are, the bus has begun each in a frame of its own,
+    which is depth first again.
     Full: bytes a millisecond within `full_share` (0.8: controllers and hubs lose some) of what full or high speed carries.
 
     What fools it
@@ -128,12 +139,13 @@ def usb_bottleneck(
 
 @dataclass(frozen=True)
 class _Busy:
-    """The transfers of an endpoint while something was outstanding."""
+    """The transfers of an endpoint while something was outstanding; `follows`: not the first of its stretch."""
 
     rows: Array
     size: Array
     service_ns: Array
     depth: Array
+    follows: Array
     lasted_ns: int
 
     @classmethod
@@ -151,8 +163,15 @@ class _Busy:
         waited = np.add.reduceat(service, first) if len(rows) else service
         good = (waited >= busy_share * lasted) & (last - first >= _ROW - 1)
         kept = good[stretch] if len(rows) else np.zeros(0, bool)
+        follows = np.ones(len(rows), bool)
+        follows[first] = False
         return cls(
-            rows[kept], t.size_bytes[rows][kept], service[kept], t.queue_depth[rows][kept], int(lasted[good].sum())
+            rows[kept],
+            t.size_bytes[rows][kept],
+            service[kept],
+            t.queue_depth[rows][kept],
+            follows[kept],
+            int(lasted[good].sum()),
         )
 
     @property
@@ -182,24 +201,34 @@ class _Busy:
         for mode, most in ((_FULL, FULL_SPEED_BYTES_PER_MS), (_HIGH, HIGH_SPEED_BYTES_PER_MS)):
             if full * most <= self.bytes_per_ms <= 1.02 * most:
                 return mode
+        if self._needs_all() >= alike:
+            return _TURNS if self.depth.max(initial=0) == 1 else _DEPTH
         return _DEPTH if self.may_wait_for_the_bus() and self._repeats() >= alike else None
 
     def _one_a_frame(self) -> float:
         """Share of the telling transfers that took a frame for each transaction."""
-        telling = self.transactions >= _TELLING
+        telling = (self.transactions >= _TELLING) & self.follows
         over = (self.service_ns / FRAME_NS - self.transactions)[telling]
-        return float(np.mean((over >= -0.5) & (over <= _TURNAROUND))) if len(over) >= len(self.size) / 2 else 0.0
+        return float(np.mean((over >= -0.5) & (over <= _TURNAROUND))) if len(over) >= self.follows.sum() / 2 else 0.0
+
+    def _needs_all(self) -> float:
+        """Share of the transfers that took the frames they need, from a frame's begin, and no more."""
+        if not self.follows.any():
+            return 0.0
+        over = (self.service_ns / FRAME_NS - self.needed_frames)[self.follows]
+        return float(np.mean(np.abs(over) <= _JITTER))
 
     def may_wait_for_the_bus(self) -> bool:
         """Services are whole frames, some more than needed."""
-        off = np.abs(self.service_ns / FRAME_NS - self.frames)
-        waits = float(np.mean(self.frames - self.needed_frames))
+        off = np.abs(self.service_ns / FRAME_NS - self.frames)[self.follows]
+        waits = float(np.mean((self.frames - self.needed_frames)[self.follows]))
         return bool(np.mean(off <= _JITTER) >= 0.9 and 0.9 <= waits <= _WAITS)
 
     def _repeats(self) -> float:
         """Share of the transfers of the commonest length that took as many frames as some transfers before."""
-        kinds, times = np.unique(self.transactions, return_counts=True)
-        frames = self.frames[self.transactions == kinds[np.argmax(times)]]
+        transactions, frames = self.transactions[self.follows], self.frames[self.follows]
+        kinds, times = np.unique(transactions, return_counts=True)
+        frames = frames[transactions == kinds[np.argmax(times)]]
         return max(float(np.mean(frames[p:] == frames[:-p])) if len(frames) > p else 0.0 for p in _PERIODS)
 
 

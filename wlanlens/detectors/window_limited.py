@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.finding import Finding, Undecided
-from wlanlens.pace import paces
+from wlanlens.pace import best, paces
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def window_limited(
     min_time_ms: float = 50.0,
     full_path_factor: float = 2.0,
     full_pace_share: float = 0.8,
+    min_stretch_rtts: float = 3.0,
 ) -> Iterator[Finding | Undecided]:
     """The receiver's window, not the network, set the pace.
 
@@ -41,8 +42,10 @@ def window_limited(
     is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
     over two round trips, the window fills the path and a queue in it: a larger window would only lengthen the
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
-    the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is
-    the least delayed ACK with its round trip.
+    the best pace the path does not rest. The best pace is that at which or above which a tenth of the data arrived: a
+    burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
+    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
+    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
 
     What fools it
     -------------
@@ -64,13 +67,19 @@ def window_limited(
     )  # fmt: skip
     if len(spans):
         yield from _findings(
-            facts, spans, min_share_percent / 100, int(min_time_ms * 1e6), full_path_factor, full_pace_share
+            facts,
+            spans,
+            min_share_percent / 100,
+            int(min_time_ms * 1e6),
+            full_path_factor,
+            full_pace_share,
+            min_stretch_rtts,
         )
     yield from _unknown(facts)
 
 
 def _findings(
-    facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float
+    facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float, stretch: float
 ) -> Iterator[Finding]:
     first, length = groups(spans.key)
     keys = spans.key[first]
@@ -80,8 +89,9 @@ def _findings(
     duration = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
-    pace, best = _pace(facts, spans)
-    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * best)
+    pace, most_pace = _pace(facts, spans)
+    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * most_pace)
+    full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
     wide = np.add.reduceat(duration - counted, first)
@@ -102,6 +112,25 @@ def _findings(
     )
 
 
+def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:
+    """Intervals in stretches below a time or so many round trips; gaps of a round trip do not end one."""
+    which = np.flatnonzero(~full)
+    out = np.zeros(len(spans), bool)
+    if not len(which):
+        return out
+    key, start, end = spans.key[which], spans["t_start_ns"][which], spans["t_end_ns"][which]
+    rtt = np.maximum(spans["rtt_ns"][which], 0)
+    usual = np.maximum(spans["rtt_min_ns"][which], 0)
+    begins = np.ones(len(which), bool)
+    begins[1:] = (key[1:] != key[:-1]) | (start[1:] - end[:-1] > np.maximum(rtt, usual)[1:])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(which)) - 1
+    length = end[last] - start[first]
+    least = np.maximum(stretch * np.maximum.reduceat(np.maximum(rtt, usual), first), min_time)
+    out[which] = np.repeat(length < least, last - first + 1)
+    return out
+
+
 def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     """Bytes a ns that arrived up to the end of each interval, over a few round trips, and the best of its direction."""
     every = facts.rows(
@@ -111,8 +140,8 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    best = np.maximum.reduceat(pace, first)[np.searchsorted(every.key[first], spans.key)]
-    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], best
+    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
 def _finding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,6 +21,7 @@ OURS = (
     "draw_sequence",
     "draw_rows",
     "fit",
+    "library",
     "figure",
     "hover",
     "flow_sheet",
@@ -40,9 +42,9 @@ def text(name: str) -> str:
     return files("wlanlens.report").joinpath(name).read_text("utf-8")
 
 
-def own() -> str:
+def own(names: Sequence[str] = OURS) -> str:
     """Our scripts as one function, so that nothing of it is global."""
-    return '(() => {\n"use strict";\n' + "".join(text(f"{name}.js") for name in OURS) + "})();\n"
+    return '(() => {\n"use strict";\n' + "".join(text(f"{name}.js") for name in names) + "})();\n"
 
 
 def plotly() -> bytes:

@@ -93,7 +93,7 @@ def write(
     plotly = bundle.plotly()
     flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
 
-    page = _environment().get_template("page.html.jinja")
+    page = environment().get_template("page.html.jinja")
     stream = page.stream(
         policy=policy([script, plotly.decode()], spilled=any(files)),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
@@ -138,7 +138,7 @@ def write(
         out.writelines(stream)
 
 
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     """Templates that escape everything: control characters by `finalize`, HTML by autoescape."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("wlanlens.report", "."),

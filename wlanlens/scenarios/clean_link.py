@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk, fixed
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk, fixed
 
 
 @scenario("clean_link")
@@ -14,15 +15,14 @@ class CleanLink(Scenario):
     What limits it is the air: 5.1 Mb/s at 11 Mb/s with long preambles, as the USB study and ns-2 measured.
     """
 
+    clean = True
+
     rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
     receive_window_bytes: int = quantity(32_768, "The receiver's buffer.", least=1448, most=1 << 30)
     delayed_ack_segments: int = quantity(2, "ACK every so many segments.", least=1, most=64)
+    short_preamble: bool = quantity(False, "Preambles of 96 us instead of 192.")
 
     def world(self) -> World:
-        stations = tuple(Station(node=n, rate_control=fixed(self.rate_mbps)) for n in (0, 1))
+        stations = alike(rate_control=fixed(self.rate_mbps), short_preamble=self.short_preamble)
         tcp = Tcp(receive_window_bytes=self.receive_window_bytes, delayed_ack_segments=self.delayed_ack_segments)
-        return World(
-            nodes=(Node("sender"), Node("receiver")),
-            cell=Cell(stations, ad_hoc=True, beacons=False),
-            flows=(Flow(0, 1, bulk(), tcp=tcp),),
-        )
+        return pair(stations, Flow(0, 1, bulk(), tcp=tcp))

@@ -1,50 +1,56 @@
-"""Expiries of the retransmission timer: spurious when a copy sent before arrived in the end."""
+"""Expiries of the retransmission timer, in runs: spurious when a copy sent before arrived, genuine when none did."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
+from wlanlens.truth._runs import Expiry, Run, Side, sides
+
+CODES = ("spurious_timeout", "genuine_timeout")
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """From the segment's latest copy before the expiry to the expiry itself; the cost is that wait."""
-    import pyarrow.compute as pc
+    """One a run of expiries without an ACK of new data between, and of each kind of expiry in it.
 
-    expiries = facts.events.filter(pc.equal(facts.events.column("what"), "timeout")).to_pylist()
-    if not expiries:
-        return []
-    columns = ["flow", "direction", "rel_seq", "len_bytes", "t_made_ns", "fate", "t_end_ns"]
-    copies: dict[tuple[int, str, int], list[dict[str, Any]]] = {}
-    wanted = {(e["flow"], e["direction"], e["rel_seq"]) for e in expiries}
-    for row in facts.packets.select(columns).to_pylist():
-        key = row["flow"], row["direction"], row["rel_seq"]
-        if key in wanted and (row["len_bytes"] or not row["rel_seq"]):
-            copies.setdefault(key, []).append(row)
-    found = []
-    for e in expiries:
-        key = e["flow"], e["direction"], e["rel_seq"]
-        before = [c for c in copies.get(key, []) if c["t_made_ns"] < e["t_ns"]]
-        if not before:
-            continue
-        arrived = any(c["fate"] == "delivered" for c in before)
-        start = before[-1]["t_made_ns"]
-        wait_s = (e["t_ns"] - start) / 1e9
-        found.append(
-            Finding(
-                code="spurious_timeout" if arrived else "genuine_timeout",
-                t_start_ns=start,
-                t_end_ns=e["t_ns"],
-                capture="sender.pcap",
-                subject=facts.subject(e["flow"], e["direction"]),
-                severity="serious" if wait_s > 1 else "warning",
-                confidence=1.0,
-                cost_s=wait_s,
-                values={"rto_ns": e["rto_ns"]},
-                sentence="The timer expired " + ("though the segment arrived." if arrived else "for a lost segment."),
-                flow=e["flow"],
-                direction=e["direction"],
-            )
-        )
-    return found
+    Spurious ones: from the last data before the first needless expiry to the ACK that ends the silence and the recovery
+    after it; that is the cost. Genuine ones: to that ACK.
+    """
+    return [f for side in sides(facts) for run in side.runs() for f in _of_run(facts, side, run)]
+
+
+def _of_run(facts: Truth, side: Side, run: Run) -> Iterator[Finding]:
+    for code, wanted in (("spurious_timeout", True), ("genuine_timeout", False)):
+        mine = [e for e in run.expiries if e.arrived is wanted]
+        if mine:
+            yield _finding(facts, side, run, code, mine)
+
+
+def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) -> Finding:
+    start = mine[0].silent_from_ns
+    idle_end = max(run.expiries[-1].t_ns, run.progress_ns if run.progress_ns is not None else facts.end_ns)
+    end = idle_end
+    if code == "spurious_timeout" and run.progress_ns is not None:
+        end = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
+    cost_s = (end - start) / 1e9
+    return Finding(
+        code=code,
+        t_start_ns=start,
+        t_end_ns=end,
+        capture="sender.pcap",
+        subject=facts.subject(side.flow, side.direction),
+        severity="serious" if cost_s > 1 else "warning",
+        confidence=1.0,
+        cost_s=cost_s,
+        values={
+            "expiries_count": len(mine),
+            "first_expiry_s": mine[0].t_ns / 1e9,
+            "idle_s": (idle_end - start) / 1e9,
+            "recovery_s": (end - idle_end) / 1e9,
+        },
+        sentence="The timer expired "
+        + ("though the segment arrived." if code == "spurious_timeout" else "for a lost segment."),
+        flow=side.flow,
+        direction=side.direction,
+    )

@@ -1,127 +1,21 @@
 //! Which frames the channel damages: signal to noise, bursts of errors, and what a script says.
 
-use crate::dcf::{Channel, StationId};
+mod bursts;
+mod fading;
+mod noise;
+mod place;
+
+pub use bursts::{BurstConfig, Clock};
+pub use fading::Fade;
+pub use noise::{bit_error_rate, frame_error_rate};
+pub use place::{PathLoss, Place};
+
+use crate::dcf::{Channel, Damage, StationId};
 use crate::engine::Ns;
 use crate::phy::Rate;
 use crate::rng::Rng;
-
-/// On what the state of a burst channel goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    /// With every frame: the channel stands still while nobody sends.
-    Frames,
-    /// With time; mean lengths are then nanoseconds.
-    Time,
-}
-
-/// Bursts of errors: gaps without, short bursts, and now and then a long one. With `long_share` 0 it is Gilbert's channel of
-/// two states. All lengths are geometric (frames) or exponential (time).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BurstConfig {
-    pub clock: Clock,
-    pub mean_gap: f64,
-    pub mean_short: f64,
-    pub mean_long: f64,
-    /// Share of bursts that are long.
-    pub long_share: f64,
-    /// Frame error rate within a burst.
-    pub error_rate: f64,
-}
-
-impl BurstConfig {
-    /// Gilbert's channel with this frame error rate and mean burst, in frames: p_GB = FER / (L (1 - FER)), p_BG = 1 / L.
-    pub fn gilbert(frame_error_rate: f64, mean_burst: f64) -> Self {
-        let fer = frame_error_rate.clamp(1e-9, 1.0 - 1e-9);
-        BurstConfig {
-            clock: Clock::Frames,
-            mean_gap: mean_burst * (1.0 - fer) / fer,
-            mean_short: mean_burst,
-            mean_long: mean_burst,
-            long_share: 0.0,
-            error_rate: 1.0,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Bursts {
-    config: BurstConfig,
-    rng: Rng,
-    bad: bool,
-    /// Frames left in this state, or when it ends.
-    left: f64,
-    begun: bool,
-}
-
-impl Bursts {
-    fn new(config: BurstConfig, rng: Rng) -> Self {
-        // The channel begins good, wherever in a gap.
-        Bursts { config, rng, bad: false, left: 0.0, begun: false }
-    }
-
-    fn length(&mut self) -> f64 {
-        let c = &self.config;
-        let mean = match self.bad {
-            false => c.mean_gap,
-            true if self.rng.chance(c.long_share) => c.mean_long,
-            true => c.mean_short,
-        };
-        match c.clock {
-            Clock::Time => self.rng.exponential(mean),
-            // At least one frame.
-            Clock::Frames => {
-                let p = 1.0 / mean.max(1.0);
-                if p >= 1.0 {
-                    1.0
-                } else {
-                    1.0 + ((1.0 - self.rng.unit()).ln() / (1.0 - p).ln()).floor()
-                }
-            }
-        }
-    }
-
-    fn damages(&mut self, now: Ns) -> bool {
-        if !self.begun {
-            self.begun = true;
-            self.left = self.length();
-        }
-        match self.config.clock {
-            Clock::Time => {
-                while self.left <= now as f64 {
-                    self.bad = !self.bad;
-                    self.left += self.length();
-                }
-            }
-            Clock::Frames => {
-                if self.left < 1.0 {
-                    self.bad = !self.bad;
-                    self.left = self.length();
-                }
-                self.left -= 1.0;
-            }
-        }
-        let p = self.config.error_rate;
-        self.bad && self.rng.chance(p)
-    }
-}
-
-/// A stretch of time with less signal.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fade {
-    pub start: Ns,
-    pub end: Ns,
-    pub depth_db: f64,
-    /// Repeated this long after its start; 0 for never.
-    pub every: Ns,
-}
-
-impl Fade {
-    fn holds(&self, now: Ns) -> bool {
-        let since = now.saturating_sub(self.start);
-        let phase = since.checked_rem(self.every).unwrap_or(since);
-        now >= self.start && phase < self.end.saturating_sub(self.start)
-    }
-}
+use bursts::Bursts;
+use fading::{depth_db, Multipath};
 
 /// Frames damaged on purpose: the n-th data frames (from 0) that a station sends, control frames not counted.
 #[derive(Debug, Clone, Default)]
@@ -131,30 +25,10 @@ pub struct Script {
     pub spans: Vec<(Ns, Ns)>,
 }
 
-/// One way between two stations.
-#[derive(Debug)]
-struct Path {
-    snr_db: Option<f64>,
-    frame_error_rate: f64,
-    bursts: Option<usize>,
-    fades: Vec<Fade>,
-    script: Script,
-    sent: u64,
-}
-
-/// The air between stations.
-#[derive(Debug, Default)]
-pub struct Air {
-    paths: Vec<Vec<Option<Path>>>,
-    /// Burst processes; both ways of a link may share one.
-    bursts: Vec<Bursts>,
-    rng: Option<Rng>,
-}
-
 /// What disturbs one way between two stations.
 #[derive(Debug, Clone, Default)]
 pub struct PathConfig {
-    /// Signal to noise; None: no thermal errors.
+    /// Signal to noise; None: what the distance leaves, or no thermal errors.
     pub snr_db: Option<f64>,
     /// Errors of every frame alike, whatever its length.
     pub frame_error_rate: f64,
@@ -162,9 +36,61 @@ pub struct PathConfig {
     pub script: Script,
 }
 
+/// One way between two stations.
+#[derive(Debug, Default)]
+struct Path {
+    config: PathConfig,
+    bursts: Option<usize>,
+    /// Which of the fading processes; both ways of a link share one.
+    multipath: Option<usize>,
+    sent: u64,
+}
+
+/// Where things stand, and what their signals lose on the way.
+#[derive(Debug, Clone, Default)]
+pub struct Floor {
+    /// None: distance costs nothing.
+    pub path_loss: Option<PathLoss>,
+    /// Fading by many waves: Doppler frequency, and power of the direct wave over that of the others.
+    pub multipath: Option<(f64, f64)>,
+    pub noise_dbm: f64,
+    /// The stations' places, then the sniffer's.
+    pub places: Vec<Place>,
+    /// Fades of all that a station sends and receives, by station.
+    pub fades: Vec<Vec<Fade>>,
+}
+
+/// The air between stations.
+#[derive(Debug)]
+pub struct Air {
+    paths: Vec<Vec<Path>>,
+    /// Burst processes; both ways of a link may share one.
+    bursts: Vec<Bursts>,
+    /// Fading processes of links, the sniffer's too.
+    multipath: Vec<Multipath>,
+    floor: Floor,
+    rng: Rng,
+}
+
 impl Air {
-    pub fn new(rng: Rng) -> Self {
-        Air { paths: Vec::new(), bursts: Vec::new(), rng: Some(rng) }
+    /// `fading`: the randomness of each link's fading process, by its number.
+    pub fn new(stations: usize, floor: Floor, rng: Rng, fading: impl Fn(u64) -> Rng) -> Self {
+        let mut paths: Vec<Vec<Path>> =
+            (0..stations).map(|_| (0..=stations).map(|_| Path::default()).collect()).collect();
+        let mut multipath = Vec::new();
+        if let Some((doppler_hz, direct)) = floor.multipath {
+            for a in 0..stations {
+                for b in a + 1..=stations {
+                    let link = multipath.len();
+                    multipath.push(Multipath::new(doppler_hz, direct, &mut fading(link as u64)));
+                    paths[a][b].multipath = Some(link);
+                    if b < stations {
+                        paths[b][a].multipath = Some(link);
+                    }
+                }
+            }
+        }
+        Air { paths, bursts: Vec::new(), multipath, floor, rng }
     }
 
     /// Add a burst process, for `disturb`.
@@ -175,28 +101,43 @@ impl Air {
 
     /// Disturb the way from one station to another.
     pub fn disturb(&mut self, from: StationId, to: StationId, config: PathConfig, bursts: Option<usize>) {
-        let least = from.max(to) + 1;
-        if self.paths.len() < least {
-            self.paths.resize_with(least, Vec::new);
-        }
-        let row = &mut self.paths[from];
-        if row.len() < least {
-            row.resize_with(least, || None);
-        }
-        let PathConfig { snr_db, frame_error_rate, fades, script } = config;
-        row[to] = Some(Path { snr_db, frame_error_rate, bursts, fades, script, sent: 0 });
+        let path = &mut self.paths[from][to];
+        (path.config, path.bursts) = (config, bursts);
     }
 
-    /// Signal to noise of a way at a time, fades counted.
-    pub fn snr_db(&self, from: StationId, to: StationId, now: Ns) -> Option<f64> {
-        let path = self.paths.get(from)?.get(to)?.as_ref()?;
-        Some(path.snr_db? - path.fading(now))
+    /// The sniffer hears a station so loud; `usual_dbm` where places do not say.
+    pub fn heard_dbm(&self, from: StationId, usual_dbm: f64, now: Ns) -> f64 {
+        let sniffer = self.paths.len();
+        let mean = self.mean_dbm(from, sniffer, now).unwrap_or(usual_dbm);
+        mean + self.waves_db(&self.paths[from][sniffer], now) - self.station_fades_db(from, now)
     }
-}
 
-impl Path {
-    fn fading(&self, now: Ns) -> f64 {
-        self.fades.iter().filter(|f| f.holds(now)).map(|f| f.depth_db).sum()
+    pub fn noise_dbm(&self) -> f64 {
+        self.floor.noise_dbm
+    }
+
+    /// Signal to noise of a way at a time, without and with what fades take.
+    fn snr_db(&self, from: StationId, to: StationId, now: Ns) -> Option<(f64, f64)> {
+        let path = &self.paths[from][to];
+        let distant = || self.mean_dbm(from, to, now).map(|dbm| dbm - self.floor.noise_dbm);
+        let mean = path.config.snr_db.or_else(distant)?;
+        let lost =
+            depth_db(&path.config.fades, now) + self.station_fades_db(from, now) + self.station_fades_db(to, now);
+        Some((mean, mean + self.waves_db(path, now) - lost))
+    }
+
+    fn mean_dbm(&self, from: StationId, to: StationId, now: Ns) -> Option<f64> {
+        let loss = self.floor.path_loss?;
+        let (a, b) = (self.floor.places.get(from)?, self.floor.places.get(to)?);
+        Some(loss.signal_dbm(a.distance_m(b, now)))
+    }
+
+    fn waves_db(&self, path: &Path, now: Ns) -> f64 {
+        path.multipath.map_or(0.0, |link| self.multipath[link].gain_db(now))
+    }
+
+    fn station_fades_db(&self, station: StationId, now: Ns) -> f64 {
+        self.floor.fades.get(station).map_or(0.0, |fades| depth_db(fades, now))
     }
 }
 
@@ -204,104 +145,66 @@ impl Path {
 const DATA_BYTES: u32 = 28;
 
 impl Channel for Air {
-    fn passes(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns, _end: Ns) -> bool {
-        let Some(path) = self.paths.get_mut(from).and_then(|row| row.get_mut(to)).and_then(Option::as_mut) else {
-            return true;
-        };
-        let mut damaged = path.script.spans.iter().any(|(a, b)| (*a..*b).contains(&start));
+    fn damage(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns) -> Option<Damage> {
+        let path = &mut self.paths[from][to];
+        let mut by = path.config.script.spans.iter().any(|(a, b)| (*a..*b).contains(&start)).then_some(Damage::Script);
         if bytes >= DATA_BYTES {
-            damaged |= path.script.frames.contains(&path.sent);
+            if path.config.script.frames.contains(&path.sent) {
+                by = Some(Damage::Script);
+            }
             path.sent += 1;
         }
         // Every process goes on with every frame, whatever the others said.
-        if let Some(bursts) = path.bursts {
-            damaged |= self.bursts[bursts].damages(start);
+        let independent = path.config.frame_error_rate;
+        let burst = match path.bursts {
+            Some(process) => self.bursts[process].damages(start),
+            None => false,
+        };
+        by = by.or(burst.then_some(Damage::Burst));
+        by = by.or(self.rng.chance(independent).then_some(Damage::Independent));
+        let Some((mean, snr)) = self.snr_db(from, to, start) else { return by };
+        let usual = frame_error_rate(mean, rate, bytes);
+        let now = if snr == mean { usual } else { frame_error_rate(snr, rate, bytes) };
+        if now <= 0.0 {
+            return by;
         }
-        if let Some(rng) = &mut self.rng {
-            damaged |= rng.chance(path.frame_error_rate);
-            if let Some(snr) = path.snr_db {
-                damaged |= rng.chance(frame_error_rate(snr - path.fading(start), rate, bytes));
-            }
-        }
-        !damaged
+        // One draw: what the mean signal would have carried fell to the fade.
+        let draw = self.rng.unit();
+        let noise = if draw >= now {
+            None
+        } else if draw < usual {
+            Some(Damage::Noise)
+        } else {
+            Some(Damage::Fade)
+        };
+        by.or(noise)
     }
-}
-
-/// Chance that white noise damages a frame of so many bytes.
-pub fn frame_error_rate(snr_db: f64, rate: Rate, bytes: u32) -> f64 {
-    let ber = bit_error_rate(10f64.powf(snr_db / 10.0), rate);
-    -(f64::from(bytes) * 8.0 * (-ber).ln_1p()).exp_m1()
-}
-
-/// The bound is a coherent receiver's, DQPSK's is not: 4 dB (a factor of 2.5) put the rates as far apart as the sensitivities
-/// that the standard asks for (clauses 15.4.8.2 and 16.3.8.2).
-const CCK_LOSS: f64 = 2.512;
-
-/// Bits in error under white noise, `snr` in 22 MHz.
-///
-/// DBPSK and DQPSK: Proakis, Digital Communications, section 5.2. CCK: union bound over the distances of its code words
-/// (Pursley and Royster 2000); OFDM: coherent modulations after a code gain of 5 dB, a common approximation.
-pub fn bit_error_rate(snr: f64, rate: Rate) -> f64 {
-    const BANDWIDTH_KHZ: f64 = 22_000.0;
-    let per_bit = snr * BANDWIDTH_KHZ / f64::from(rate.kbps.max(1));
-    let ber = match rate {
-        Rate::R1 => 0.5 * (-per_bit).exp(),
-        Rate::R2 => {
-            let root = std::f64::consts::SQRT_2;
-            let front = (root + 1.0) / (8.0 * std::f64::consts::PI * root).sqrt();
-            front / per_bit.sqrt() * (-(2.0 - root) * per_bit).exp()
-        }
-        Rate::R5_5 => {
-            // 4 bits in a symbol of 8 chips: squared distances 8 and 16 in units of the chip energy.
-            let chip = per_bit * 4.0 / 8.0 / CCK_LOSS;
-            8.0 / 15.0 * (14.0 * tail((8.0 * chip).sqrt()) + tail((16.0 * chip).sqrt()))
-        }
-        Rate::R11 => {
-            let chip = per_bit / CCK_LOSS;
-            let terms = [(24.0, 4.0), (16.0, 6.0), (174.0, 8.0), (16.0, 10.0), (24.0, 12.0), (1.0, 16.0)];
-            128.0 / 255.0 * terms.iter().map(|(n, d)| n * tail((d * chip).sqrt())).sum::<f64>()
-        }
-        _ => {
-            let coded = per_bit * 10f64.powf(0.5);
-            let points: f64 = match rate.kbps {
-                0..=9_000 => 2.0,
-                9_001..=18_000 => 4.0,
-                18_001..=36_000 => 16.0,
-                _ => 64.0,
-            };
-            let bits = points.log2();
-            if points <= 4.0 {
-                tail((2.0 * coded).sqrt())
-            } else {
-                4.0 / bits * (1.0 - 1.0 / points.sqrt()) * tail((3.0 * bits / (points - 1.0) * coded).sqrt())
-            }
-        }
-    };
-    ber.clamp(0.0, 0.5)
-}
-
-/// The tail of the normal distribution, by Abramowitz and Stegun 26.2.17 (error below 7.5e-8).
-fn tail(x: f64) -> f64 {
-    let t = 1.0 / (1.0 + 0.231_641_9 * x);
-    let poly =
-        t * (0.319_381_530 + t * (-0.356_563_782 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
-    poly * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{MS, S};
 
-    fn bursts(air: &mut Air, frames: usize) -> (f64, f64, usize) {
+    fn air(floor: Floor) -> Air {
+        Air::new(2, floor, Rng::stream(1, "channel", 0), |link| Rng::stream(1, "fading", link))
+    }
+
+    fn bursts(config: BurstConfig, frames: usize) -> (f64, f64, usize) {
+        let mut air = air(Floor::default());
+        let process = air.burst_process(config, Rng::stream(1, "bursts", 0));
+        air.disturb(0, 1, PathConfig::default(), Some(process));
         let (mut bad, mut runs, mut run, mut longest) = (0usize, 0usize, 0usize, 0usize);
         for k in 0..frames {
-            if air.passes(0, 1, Rate::R11, 1500, k as Ns, 0) {
-                run = 0;
-            } else {
-                bad += 1;
-                runs += usize::from(run == 0);
-                run += 1;
-                longest = longest.max(run);
+            match air.damage(0, 1, Rate::R11, 1500, k as Ns) {
+                None => run = 0,
+                Some(by) => {
+                    assert_eq!(by, Damage::Burst);
+                    bad += 1;
+                    runs += usize::from(run == 0);
+                    run += 1;
+                    longest = longest.max(run);
+                }
             }
         }
         (bad as f64 / frames as f64, bad as f64 / runs.max(1) as f64, longest)
@@ -309,10 +212,7 @@ mod tests {
 
     #[test]
     fn gilberts_channel_has_its_error_rate_and_burst() {
-        let mut air = Air::new(Rng::stream(1, "channel", 0));
-        let process = air.burst_process(BurstConfig::gilbert(0.135, 1.8), Rng::stream(1, "bursts", 0));
-        air.disturb(0, 1, PathConfig::default(), Some(process));
-        let (fer, mean, longest) = bursts(&mut air, 1_000_000);
+        let (fer, mean, longest) = bursts(BurstConfig::gilbert(0.135, 1.8), 1_000_000);
         assert!((fer - 0.135).abs() < 0.003 && (mean - 1.8).abs() < 0.02, "{fer} {mean}");
         // Far from the 29 that the idle-time study saw in 8000 frames.
         assert!(longest < 25, "{longest}");
@@ -320,7 +220,6 @@ mod tests {
 
     #[test]
     fn a_third_state_makes_long_bursts() {
-        let mut air = Air::new(Rng::stream(1, "channel", 0));
         let config = BurstConfig {
             clock: Clock::Frames,
             mean_gap: 1.8 * 0.865 / 0.135,
@@ -329,35 +228,117 @@ mod tests {
             long_share: 0.03,
             error_rate: 1.0,
         };
-        let process = air.burst_process(config, Rng::stream(1, "bursts", 0));
-        air.disturb(0, 1, PathConfig::default(), Some(process));
-        let (fer, mean, longest) = bursts(&mut air, 8_000);
+        let (fer, mean, longest) = bursts(config, 8_000);
         assert!((fer - 0.135).abs() < 0.02 && (mean - 1.8).abs() < 0.2 && longest > 14, "{fer} {mean} {longest}");
     }
 
+    /// Bursts of a second every ten, on a clock of time: how many of the frames sent within a burst's first second fail.
     #[test]
-    fn noise_orders_rates_and_lengths() {
-        for snr in [-5.0, 0.0, 3.0, 6.0, 9.0, 12.0] {
-            let fer = |rate, bytes| frame_error_rate(snr, rate, bytes);
-            assert!(Rate::DSSS.windows(2).all(|w| fer(w[0], 1500) <= fer(w[1], 1500) + 1e-12), "{snr}");
-            assert!(fer(Rate::R11, 40) <= fer(Rate::R11, 1500));
-        }
-        assert!(frame_error_rate(20.0, Rate::R11, 1500) < 1e-6 && frame_error_rate(-15.0, Rate::R1, 1500) > 0.99);
-        assert!((tail(1.0) - 0.158_655_254).abs() < 1e-6);
+    fn on_a_clock_of_time_the_channel_recovers_while_nobody_sends() {
+        let second = 1e9;
+        let config = |clock, unit| BurstConfig {
+            clock,
+            mean_gap: 10.0 * unit,
+            mean_short: unit,
+            mean_long: unit,
+            long_share: 0.0,
+            error_rate: 1.0,
+        };
+        let streaks = |config: BurstConfig| {
+            // After a failure the sender waits two seconds; does the next frame fail, too?
+            let mut air = air(Floor::default());
+            let process = air.burst_process(config, Rng::stream(3, "bursts", 0));
+            air.disturb(0, 1, PathConfig::default(), Some(process));
+            let (mut now, mut failed, mut again, mut after) = (0, 0, 0, false);
+            for _ in 0..200_000 {
+                let bad = air.damage(0, 1, Rate::R11, 1500, now).is_some();
+                failed += u32::from(after);
+                again += u32::from(after && bad);
+                after = bad && !after;
+                now += if bad { 2 * S } else { 2 * MS };
+            }
+            f64::from(again) / f64::from(failed)
+        };
+        let by_time = streaks(config(Clock::Time, second));
+        let by_frames = streaks(config(Clock::Frames, 500.0));
+        assert!(by_time < 0.25 && by_frames > 0.98, "{by_time} {by_frames}");
     }
 
     #[test]
-    fn fades_and_scripts_have_their_times() {
-        let fade = Fade { start: 10, end: 14, depth_db: 30.0, every: 100 };
-        let held: Vec<Ns> = (0..220).filter(|t| fade.holds(*t)).collect();
-        assert_eq!(held, [10, 11, 12, 13, 110, 111, 112, 113, 210, 211, 212, 213]);
-        let mut air = Air::new(Rng::stream(1, "channel", 0));
+    fn scripts_have_their_frames_and_times() {
+        let mut air = air(Floor::default());
         let script = Script { frames: vec![1], spans: vec![(50, 60)] };
         air.disturb(0, 1, PathConfig { script, ..PathConfig::default() }, None);
-        let got: Vec<_> = [(0, 1500), (1, 14), (2, 1500), (55, 14), (70, 1500)]
-            .map(|(t, bytes)| air.passes(0, 1, Rate::R11, bytes, t, 0))
-            .to_vec();
-        assert_eq!(got, [true, true, false, false, true]);
-        assert!(air.passes(1, 0, Rate::R11, 1500, 55, 0));
+        let got = [(0, 1500), (1, 14), (2, 1500), (55, 14), (70, 1500)]
+            .map(|(t, bytes)| air.damage(0, 1, Rate::R11, bytes, t).is_some());
+        assert_eq!(got, [false, false, true, true, false]);
+        assert_eq!(air.damage(1, 0, Rate::R11, 1500, 55), None);
+    }
+
+    /// A floor on which a station walks away from another; the sniffer is beside the first.
+    fn walk() -> Floor {
+        Floor {
+            path_loss: Some(PathLoss { sent_dbm: 15.0, first_metre_db: 40.0, exponent: 3.5 }),
+            multipath: None,
+            noise_dbm: -95.0,
+            places: vec![
+                Place::default(),
+                Place { at_m: (1.0, 0.0), walks_m_per_s: (1.0, 0.0) },
+                Place { at_m: (0.0, 2.0), ..Place::default() },
+            ],
+            fades: vec![Vec::new(); 2],
+        }
+    }
+
+    fn failures(air: &mut Air, rate: Rate, from_s: u64) -> u32 {
+        (0..400).map(|k| u32::from(air.damage(0, 1, rate, 1500, from_s * S + k * 2 * MS).is_some())).sum()
+    }
+
+    #[test]
+    fn distance_takes_the_fast_rates_first() {
+        let mut air = air(walk());
+        assert_eq!([Rate::R11, Rate::R1].map(|r| failures(&mut air, r, 10)), [0, 0]);
+        // 75 m.
+        let far = [Rate::R11, Rate::R1].map(|r| failures(&mut air, r, 74));
+        assert!(far[0] > 380 && far[1] < 20, "{far:?}");
+        assert_eq!(air.heard_dbm(0, -45.0, 0).round(), -36.0);
+        assert!(air.heard_dbm(1, -45.0, 74 * S) < -80.0);
+    }
+
+    #[test]
+    fn without_path_loss_distance_costs_nothing() {
+        let mut air = air(Floor { path_loss: None, ..walk() });
+        assert_eq!(failures(&mut air, Rate::R11, 200), 0);
+        assert_eq!(air.heard_dbm(1, -45.0, 200 * S), -45.0);
+    }
+
+    #[test]
+    fn a_stations_fade_is_in_its_frames_and_in_what_the_sniffer_hears() {
+        let fade = Fade { start: 20 * S, end: 21 * S, depth_db: 40.0, every: 0 };
+        let mut air = air(Floor { fades: vec![Vec::new(), vec![fade]], ..walk() });
+        assert_eq!([19, 20, 21].map(|s| failures(&mut air, Rate::R11, s)), [0, 400, 0]);
+        assert_eq!(air.damage(1, 0, Rate::R11, 1500, 20 * S + MS), Some(Damage::Fade));
+        let heard = [19, 20].map(|s| air.heard_dbm(1, -45.0, s * S));
+        assert!((heard[0] - heard[1] - 40.0).abs() < 1.0, "{heard:?}");
+        // The other station is as loud as ever.
+        assert_eq!(air.heard_dbm(0, -45.0, 20 * S).round(), -36.0);
+    }
+
+    #[test]
+    fn waves_make_a_link_fail_now_and_then_and_both_ways_alike() {
+        // 25 m: 12 dB over what 11 Mb/s needs.
+        let still = Floor { multipath: None, ..walk() };
+        let rayleigh = Floor { multipath: Some((3.0, 0.0)), ..walk() };
+        let mut calm = air(still);
+        let mut waves = air(rayleigh);
+        assert_eq!(failures(&mut calm, Rate::R11, 24), 0);
+        let lost: u32 = (20..30).map(|s| failures(&mut waves, Rate::R11, s)).sum();
+        assert!((40..2000).contains(&lost), "{lost}");
+        let alike = (0..1000u64).all(|k| {
+            let t = k * 10 * MS;
+            let (there, back) = (waves.snr_db(0, 1, t).unwrap().1, waves.snr_db(1, 0, t).unwrap().1);
+            (there - back).abs() < 1e-9
+        });
+        assert!(alike);
     }
 }

@@ -2,20 +2,24 @@
 
 use serde::Deserialize;
 
-use crate::channel::{BurstConfig, Clock, Fade, PathConfig, Script};
+use crate::application::Application;
+use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
+use crate::limits::NEVER;
 use crate::phy::{Preamble, Rate};
 use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
+use crate::router::Discipline;
 use crate::taps::TapConfig;
-use crate::tcp::{Recovery, RtoFlavour, TcpConfig};
+use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig, Wheel};
+use crate::usb_host::UsbConfig;
 
 /// What makes a description impossible, in words.
 pub type Fault = String;
 
 fn ns(seconds: f64) -> Ns {
-    (seconds * 1e9).round().max(0.0) as Ns
+    ((seconds * 1e9).round().max(0.0) as Ns).min(NEVER)
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -41,9 +45,52 @@ pub struct Node {
     pub name: String,
     /// Packets waiting between its stack and its device, which tcpdump has not seen yet.
     pub queue_packets: usize,
+    /// Of that queue.
+    #[serde(default)]
+    pub discipline: Discipline,
     /// The adapter keeps what it receives: from (s) and for how long (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
+    /// It loses so many packets with data that it should forward: the next from (s) on, again after (s; 0: once).
+    #[serde(default)]
+    pub drops_s: Vec<(f64, f64, u32)>,
+    /// It does so at random as well.
+    #[serde(default)]
+    pub holds: Option<Holds>,
+}
+
+/// Now and then an adapter keeps what it receives.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holds {
+    /// Mean time from a hold's end to the next one's begin; exponential.
+    pub mean_gap_s: f64,
+    /// Each lasts from one to the other, all alike.
+    pub shortest_s: f64,
+    pub longest_s: f64,
+    /// Chance that it happens in a run at all.
+    pub run_probability: f64,
+}
+
+/// A USB adapter and its bus, between a host and the air.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usb {
+    /// The controller stays with a list; otherwise it takes one transaction of each (breadth first).
+    pub depth_first: bool,
+    /// Full-speed bandwidth reclamation.
+    pub reclamation: bool,
+    /// Transfers that the driver keeps outstanding: 1 is queueless.
+    pub urbs_out: u32,
+    pub urbs_in: u32,
+    /// Packets that the adapter can keep for the air.
+    pub buffer_frames: u32,
+    /// Received frames that it can keep for the host.
+    pub receive_buffer_frames: u32,
+    /// It refuses a transfer's second transaction for so long.
+    pub descriptor_s: f64,
+    /// From a frame's end to the driver.
+    pub interrupt_s: f64,
 }
 
 /// The stations that share a channel.
@@ -59,6 +106,29 @@ pub struct Cell {
     pub bursts: Vec<Bursts>,
     #[serde(default)]
     pub paths: Vec<Path>,
+    /// What distance takes; null: nothing.
+    #[serde(default)]
+    pub path_loss: Option<PathLoss>,
+    /// Fading by many waves: Doppler frequency (Hz), and power of the direct wave over that of the others; null: none.
+    #[serde(default)]
+    pub multipath: Option<(f64, f64)>,
+    #[serde(default = "noise_dbm")]
+    pub noise_dbm: f64,
+    #[serde(default)]
+    pub sniffer_m: (f64, f64),
+}
+
+/// Of a receiver 22 MHz wide with a noise figure of 6 dB.
+fn noise_dbm() -> f64 {
+    -95.0
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathLoss {
+    pub sent_dbm: f64,
+    pub first_metre_db: f64,
+    pub exponent: f64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -79,8 +149,17 @@ pub struct Station {
     /// It sends nothing: from (s), for (s), again after (s; 0: once).
     #[serde(default)]
     pub stalls_s: Vec<(f64, f64, f64)>,
-    /// At the sniffer.
+    /// At the sniffer, where distances do not say.
     pub signal_dbm: f64,
+    #[serde(default)]
+    pub at_m: (f64, f64),
+    #[serde(default)]
+    pub walks_m_per_s: (f64, f64),
+    /// All that it sends and receives fades: from (s), for (s), depth (dB), again after (s; 0: once).
+    #[serde(default)]
+    pub fades_s: Vec<(f64, f64, f64, f64)>,
+    #[serde(default)]
+    pub usb: Option<Usb>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -137,9 +216,18 @@ pub struct Wire {
     pub header_bytes: u32,
     /// Packets waiting at each end, the one being sent not counted.
     pub queue_packets: usize,
+    /// Of both ends' queues.
+    #[serde(default)]
+    pub discipline: Discipline,
     /// Chance that the line loses a packet.
     #[serde(default)]
     pub loss_rate: f64,
+    /// From b to a, where it is another.
+    #[serde(default)]
+    pub back_loss_rate: Option<f64>,
+    /// Bursts of errors, each way: from (s), for (s), chance that a packet is lost, again after (s; 0: once).
+    #[serde(default)]
+    pub bursts_s: Vec<(f64, f64, f64, f64)>,
     /// From a to b: the n-th packets with data to lose, from 0.
     #[serde(default)]
     pub lose_data: Vec<u64>,
@@ -148,6 +236,12 @@ pub struct Wire {
     /// From b to a: what would arrive from (s) is kept for (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
+    /// From b to a: the n-th packets without data to lose, from 0, ...
+    #[serde(default)]
+    pub lose_acks: Vec<u64>,
+    /// ... and all of them from (s) for (s).
+    #[serde(default)]
+    pub ack_blackouts_s: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -156,22 +250,31 @@ pub struct Flow {
     pub client: usize,
     pub server: usize,
     pub start_s: f64,
+    /// Begins when the transfer of this earlier flow is over instead, ...
+    #[serde(default)]
+    pub after: Option<usize>,
+    /// ... and after a time of exponential distribution with this mean.
+    #[serde(default)]
+    pub think_s: f64,
     pub application: Application,
     #[serde(default)]
     pub tcp: Option<Tcp>,
+    /// How the server's application reads; None: at once.
+    #[serde(default)]
+    pub reader: Option<Reader>,
 }
 
+/// An application that reads slowly.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
-pub enum Application {
-    /// The client sends until the end.
-    Bulk,
-    /// The client sends so much and closes.
-    File { bytes: u64 },
-    /// The client writes so much at a time, so often.
-    Paced { bytes: u64, every_s: f64 },
-    /// Datagrams of the client.
-    Udp { payload_bytes: u32, rate_bps: f64 },
+#[serde(deny_unknown_fields)]
+pub struct Reader {
+    /// It reads so much at most ...
+    pub bytes: u64,
+    /// ... so often ...
+    pub every_s: f64,
+    /// ... except from (s) for (s).
+    #[serde(default)]
+    pub pauses_s: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -189,14 +292,58 @@ pub struct Tcp {
     pub limited_transmit: bool,
     pub nagle: bool,
     pub delayed_ack_segments: u32,
+    /// Early segments are acknowledged more often: (number of the last one, ACK every so many).
+    #[serde(default)]
+    pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer_s: f64,
     pub quick_acks: u32,
     pub rto: String,
     pub rto_min_s: f64,
+    #[serde(default)]
+    pub rto_tick_s: f64,
+    #[serde(default)]
+    pub timer_phase_s: f64,
     pub eifel: bool,
     pub eifel_first_stamp_defect: bool,
     pub frto: bool,
     pub tail_loss_probe: bool,
+    #[serde(default = "yes")]
+    pub cwnd_validation: bool,
+    #[serde(default = "yes")]
+    pub minshall: bool,
+    #[serde(default = "yes")]
+    pub silly_window_avoidance: bool,
+    #[serde(default)]
+    pub stale_dupacks: bool,
+    #[serde(default)]
+    pub keep_alive_s: f64,
+    #[serde(default)]
+    pub ack_pushed: bool,
+    #[serde(default)]
+    pub receive_window_first_bytes: u32,
+    #[serde(default)]
+    pub receive_window_steps: Vec<(u64, u32)>,
+    #[serde(default)]
+    pub receive_window_script: Vec<u32>,
+    /// What holds the application's data at the client; None: no bound.
+    #[serde(default)]
+    pub send_buffer: Option<Buffer>,
+}
+
+/// A send buffer of finite size (`tcp::SendBuffer`).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    pub size_bytes: u64,
+    pub grows_by_bytes: u64,
+    pub overhead_bytes: u64,
+    pub write_bytes: u64,
+    pub wakeup_s: f64,
+    pub first_write_s: f64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Where captures are written; None: no tap there.
@@ -207,6 +354,8 @@ pub struct Taps {
     pub sender: Option<Tap>,
     pub receiver: Option<Tap>,
     pub air: Option<Tap>,
+    /// Node, which must have a USB adapter.
+    pub usb: Option<Tap>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -255,6 +404,20 @@ impl Station {
     }
 }
 
+impl Usb {
+    pub fn build(&self, mut rng: Rng) -> UsbConfig {
+        UsbConfig {
+            depth_first: self.depth_first,
+            reclamation: self.reclamation,
+            // The bus began to count its frames long before.
+            phase: Ns::from(rng.below(1_000_000)),
+            interrupt: ns(self.interrupt_s),
+            descriptor: ns(self.descriptor_s),
+            buffer_frames: self.buffer_frames,
+        }
+    }
+}
+
 impl Bursts {
     pub fn build(&self) -> Result<BurstConfig, Fault> {
         // Lengths on the clock of time come in seconds.
@@ -276,18 +439,41 @@ impl Bursts {
 
 impl Path {
     pub fn build(&self) -> PathConfig {
-        let fades = self.fades_s.iter().map(|(start, lasts, depth_db, every)| Fade {
-            start: ns(*start),
-            end: ns(start + lasts),
-            depth_db: *depth_db,
-            every: ns(*every),
-        });
         let spans = self.blackouts_s.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect();
         PathConfig {
             snr_db: self.snr_db,
             frame_error_rate: self.frame_error_rate,
-            fades: fades.collect(),
+            fades: fades(&self.fades_s),
             script: Script { frames: self.lose_frames.clone(), spans },
+        }
+    }
+}
+
+fn fades(list: &[(f64, f64, f64, f64)]) -> Vec<Fade> {
+    let fade = |&(start, lasts, depth_db, every): &(f64, f64, f64, f64)| Fade {
+        start: ns(start),
+        end: ns(start + lasts),
+        depth_db,
+        every: ns(every),
+    };
+    list.iter().map(fade).collect()
+}
+
+impl Cell {
+    pub fn floor(&self) -> Floor {
+        let path_loss = self.path_loss.map(|p| channel::PathLoss {
+            sent_dbm: p.sent_dbm,
+            first_metre_db: p.first_metre_db,
+            exponent: p.exponent,
+        });
+        let stations = self.stations.iter().map(|s| Place { at_m: s.at_m, walks_m_per_s: s.walks_m_per_s });
+        let sniffer = Place { at_m: self.sniffer_m, walks_m_per_s: (0.0, 0.0) };
+        Floor {
+            path_loss,
+            multipath: self.multipath,
+            noise_dbm: self.noise_dbm,
+            places: stations.chain([sniffer]).collect(),
+            fades: self.stations.iter().map(|s| fades(&s.fades_s)).collect(),
         }
     }
 }
@@ -313,18 +499,39 @@ impl Tcp {
             limited_transmit: self.limited_transmit,
             nagle: self.nagle,
             delayed_ack_segments: self.delayed_ack_segments,
+            delayed_ack_steps: self.delayed_ack_steps.clone(),
             delayed_ack_timer: ns(self.delayed_ack_timer_s),
             quick_acks: self.quick_acks,
             rto: match self.rto.as_str() {
                 "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
-                "linux" => RtoFlavour::Linux { floor },
-                "linux22" => RtoFlavour::Linux22,
+                "linux" => RtoFlavour::Linux { floor, tick: ns(self.rto_tick_s) },
+                "linux24" => RtoFlavour::Linux24,
+                "linux22" => RtoFlavour::Linux22 { keeps_backoff: true },
+                "linux22_reset" => RtoFlavour::Linux22 { keeps_backoff: false },
                 other => return Err(format!("no retransmission timer is called {other:?}")),
             },
+            wheel: Wheel { tick: ns(self.rto_tick_s), phase: ns(self.timer_phase_s) },
             eifel: self.eifel,
             eifel_first_stamp_defect: self.eifel_first_stamp_defect,
             frto: self.frto,
             tail_loss_probe: self.tail_loss_probe,
+            cwnd_validation: self.cwnd_validation,
+            minshall: self.minshall,
+            silly_window_avoidance: self.silly_window_avoidance,
+            stale_dupacks: self.stale_dupacks,
+            keep_alive: ns(self.keep_alive_s),
+            ack_pushed: self.ack_pushed,
+            receive_window_first_bytes: self.receive_window_first_bytes,
+            receive_window_steps: self.receive_window_steps.clone(),
+            receive_window_script: self.receive_window_script.clone(),
+            send_buffer: self.send_buffer.as_ref().map_or_else(SendBuffer::default, |b| SendBuffer {
+                bytes: b.size_bytes,
+                grows_by_bytes: b.grows_by_bytes,
+                overhead_bytes: b.overhead_bytes,
+                write_bytes: b.write_bytes,
+                wakeup: ns(b.wakeup_s),
+                first_write: ns(b.first_write_s),
+            }),
             ..TcpConfig::default()
         })
     }

@@ -75,7 +75,22 @@ pub enum Fate {
     /// Overlapped with a frame of that station.
     Collision(StationId),
     /// The channel damaged it.
-    Damaged,
+    Damaged(Damage),
+}
+
+/// What damages a frame that collides with none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// The noise that is always there.
+    Noise,
+    /// Noise that the signal, had it not faded, would have overcome.
+    Fade,
+    /// One error by itself.
+    Independent,
+    /// A burst of errors.
+    Burst,
+    /// The description says so.
+    Script,
 }
 
 /// A frame on the air.
@@ -122,8 +137,8 @@ pub enum Out {
 
 /// Decides which frames the channel damages.
 pub trait Channel {
-    /// Whether a frame of so many bytes arrives undamaged.
-    fn passes(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns, end: Ns) -> bool;
+    /// What damages a frame of so many bytes on its way; None: it arrives.
+    fn damage(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns) -> Option<Damage>;
 }
 
 /// A channel that damages nothing.
@@ -131,8 +146,8 @@ pub trait Channel {
 pub struct Perfect;
 
 impl Channel for Perfect {
-    fn passes(&mut self, _: StationId, _: StationId, _: Rate, _: u32, _: Ns, _: Ns) -> bool {
-        true
+    fn damage(&mut self, _: StationId, _: StationId, _: Rate, _: u32, _: Ns) -> Option<Damage> {
+        None
     }
 }
 
@@ -301,7 +316,7 @@ impl Dcf {
             let f = frame(FrameKind::Data, start, end, from, None, rate, msdu.mpdu_bytes, 0, Fate::Received);
             out.push(Out::Aired(f));
             for station in (0..self.stations.len()).filter(|i| *i != from) {
-                if channel.passes(from, station, rate, msdu.mpdu_bytes, start, end) {
+                if channel.damage(from, station, rate, msdu.mpdu_bytes, start).is_none() {
                     out.push(Out::Delivered { at: end, station, from, msdu });
                 }
             }
@@ -316,15 +331,15 @@ impl Dcf {
         if with_rts {
             let end = at + airtime(control, preamble, RTS_BYTES);
             let nav = 3 * sifs + cts_time + data_time + ack_time;
-            let heard = channel.passes(from, to, control, RTS_BYTES, at, end);
-            let fate = if heard { Fate::Received } else { Fate::Damaged };
+            let fate = fate_of(channel.damage(from, to, control, RTS_BYTES, at));
+            let heard = fate == Fate::Received;
             out.push(Out::Aired(frame(FrameKind::Rts, at, end, from, Some(to), control, RTS_BYTES, nav, fate)));
             let mut answered = false;
             let mut idle = end;
             if heard {
                 let (cts_start, cts_end) = (end + sifs, end + sifs + cts_time);
-                answered = channel.passes(to, from, control, CTS_BYTES, cts_start, cts_end);
-                let fate = if answered { Fate::Received } else { Fate::Damaged };
+                let fate = fate_of(channel.damage(to, from, control, CTS_BYTES, cts_start));
+                answered = fate == Fate::Received;
                 let nav = nav - sifs - cts_time;
                 out.push(Out::Aired(frame(
                     FrameKind::Cts,
@@ -350,8 +365,8 @@ impl Dcf {
             at = idle + sifs;
         }
         let end = at + data_time;
-        let heard = channel.passes(from, to, rate, msdu.mpdu_bytes, at, end);
-        let fate = if heard { Fate::Received } else { Fate::Damaged };
+        let fate = fate_of(channel.damage(from, to, rate, msdu.mpdu_bytes, at));
+        let heard = fate == Fate::Received;
         let nav = sifs + ack_time;
         out.push(Out::Aired(frame(FrameKind::Data, at, end, from, Some(to), rate, msdu.mpdu_bytes, nav, fate)));
         if !heard {
@@ -368,8 +383,8 @@ impl Dcf {
             out.push(Out::Delivered { at: end, station: to, from, msdu });
         }
         let (ack_start, ack_end) = (end + sifs, end + sifs + ack_time);
-        let acked = channel.passes(to, from, control, ACK_BYTES, ack_start, ack_end);
-        let fate = if acked { Fate::Received } else { Fate::Damaged };
+        let fate = fate_of(channel.damage(to, from, control, ACK_BYTES, ack_start));
+        let acked = fate == Fate::Received;
         out.push(Out::Aired(frame(FrameKind::Ack, ack_start, ack_end, to, Some(from), control, ACK_BYTES, 0, fate)));
         self.idle_at = ack_end;
         self.all_wait(ack_end, false);
@@ -486,6 +501,10 @@ impl Dcf {
             s.draw_backoff();
         }
     }
+}
+
+fn fate_of(damage: Option<Damage>) -> Fate {
+    damage.map_or(Fate::Received, Fate::Damaged)
 }
 
 impl Station {

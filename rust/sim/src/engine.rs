@@ -20,14 +20,14 @@ pub struct Queue<E> {
 
 #[derive(Debug)]
 struct Entry<E> {
-    at: Ns,
-    order: u64,
+    /// Time above, order below: one comparison.
+    key: u128,
     event: E,
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
+        self.key == other.key
     }
 }
 
@@ -37,11 +37,25 @@ impl<E> PartialOrd for Entry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
+
+    fn lt(&self, other: &Self) -> bool {
+        self.key < other.key
+    }
+
+    fn le(&self, other: &Self) -> bool {
+        self.key <= other.key
+    }
 }
 
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
+        self.key.cmp(&other.key)
+    }
+}
+
+impl<E> Entry<E> {
+    fn at(&self) -> Ns {
+        (self.key >> 64) as Ns
     }
 }
 
@@ -58,21 +72,21 @@ impl<E> Queue<E> {
 
     /// Schedule an event; a time that has passed means now.
     pub fn at(&mut self, at: Ns, event: E) {
-        let entry = Entry { at: at.max(self.now), order: self.next, event };
+        let key = u128::from(at.max(self.now)) << 64 | u128::from(self.next);
         self.next += 1;
-        self.heap.push(Reverse(entry));
+        self.heap.push(Reverse(Entry { key, event }));
     }
 
     /// The next event, whose time becomes now.
     pub fn pop(&mut self) -> Option<(Ns, E)> {
         let Reverse(entry) = self.heap.pop()?;
-        self.now = entry.at;
-        Some((entry.at, entry.event))
+        self.now = entry.at();
+        Some((self.now, entry.event))
     }
 
     /// The time of the next event.
     pub fn peek(&self) -> Option<Ns> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.heap.peek().map(|Reverse(entry)| entry.at())
     }
 }
 

@@ -3,15 +3,19 @@
 //! Deterministic: one random stream a component, ties by order of scheduling, no wall clock. It writes real capture
 //! bytes and the truth beside them, and knows nothing of the decoder.
 
+pub mod application;
 pub mod channel;
 pub mod config;
 pub mod dcf;
 pub mod engine;
+pub mod limits;
 pub mod packet;
 pub mod phy;
 pub mod rate;
 pub mod rng;
+pub mod router;
 pub mod taps;
 pub mod tcp;
 pub mod truth;
+pub mod usb_host;
 pub mod world;

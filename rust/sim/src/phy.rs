@@ -46,8 +46,16 @@ pub fn airtime(rate: Rate, preamble: Preamble, bytes: u32) -> Ns {
         return (20 + 4 * (16 + bits + 6).div_ceil(symbol_bits) + 6) * US;
     }
     // Clause 16.3.4: the time of the data is rounded up to whole microseconds.
-    let plcp = if preamble == Preamble::Short && rate > Rate::R1 { 96 } else { 192 };
-    (plcp + (bits * 1000).div_ceil(kbps)) * US
+    plcp(rate, preamble) + (bits * 1000).div_ceil(kbps) * US
+}
+
+/// Time from a frame's start to the first bit of its MAC header.
+pub fn plcp(rate: Rate, preamble: Preamble) -> Ns {
+    match preamble {
+        _ if rate.ofdm() => 20 * US,
+        Preamble::Short if rate > Rate::R1 => 96 * US,
+        _ => 192 * US,
+    }
 }
 
 /// The interframe spaces of one BSS.

@@ -2,10 +2,14 @@
 
 mod tables;
 
-use crate::dcf::{AirFrame, Fate, FrameKind};
+use std::sync::Arc;
+
+use crate::dcf::{AirFrame, Damage, Fate, FrameKind};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
+use crate::router::Note;
 use crate::tcp::Trigger;
+use crate::usb_host::Times;
 
 /// Where a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +27,29 @@ pub enum PacketFate {
     WireQueue = 5,
     /// Lost on a line.
     Wire = 6,
+    /// Dropped by a queue's discipline though there was room.
+    EarlyDrop = 7,
+    /// Lost by the node that should have forwarded it.
+    Router = 8,
+    /// No room for a received frame in a USB adapter.
+    AdapterQueue = 9,
 }
 
-pub const PACKET_FATES: [&str; 7] =
-    ["under_way", "delivered", "device_queue", "mac_queue", "air", "wire_queue", "wire"];
+pub const PACKET_FATES: [&str; 10] = [
+    "under_way",
+    "delivered",
+    "device_queue",
+    "mac_queue",
+    "air",
+    "wire_queue",
+    "wire",
+    "early_drop",
+    "router",
+    "adapter_queue",
+];
 pub const TRIGGERS: [&str; 7] = ["new", "rto", "go_back_n", "fast", "partial_ack", "sack", "tail_loss_probe"];
 pub const FRAME_KINDS: [&str; 4] = ["rts", "cts", "ack", "data"];
+pub const DAMAGES: [&str; 5] = ["noise", "fade", "independent", "burst", "script"];
 pub const FRAME_FATES: [&str; 3] = ["received", "collision", "damaged"];
 
 /// One packet.
@@ -57,6 +78,8 @@ pub struct PacketRow {
 pub struct FrameRow {
     pub frame: AirFrame,
     pub packet: Option<u64>,
+    /// How loud the sniffer heard it.
+    pub signal_dbm: f32,
 }
 
 /// What a TCP sender or an adapter did.
@@ -68,6 +91,30 @@ pub struct EventRow {
     pub what: &'static str,
     pub seq: u64,
     pub value_ns: Ns,
+    /// Of a hold: packets kept.
+    pub packets: u32,
+}
+
+/// One transfer of a USB adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct UrbRow {
+    pub node: u32,
+    pub into_host: bool,
+    /// id of the packet in it.
+    pub packet: u64,
+    pub bytes: u32,
+    pub submitted: Ns,
+    pub times: Times,
+    pub completed: Ns,
+    /// Packets that the adapter still had for the air when it had this one whole.
+    pub found: u32,
+}
+
+/// What a queue was like.
+#[derive(Debug, Clone)]
+pub struct QueueRow {
+    pub queue: Arc<str>,
+    pub note: Note,
 }
 
 /// All of it.
@@ -77,6 +124,8 @@ pub struct Truth {
     pub packets: Vec<PacketRow>,
     pub frames: Vec<FrameRow>,
     pub events: Vec<EventRow>,
+    pub queues: Vec<QueueRow>,
+    pub urbs: Vec<UrbRow>,
 }
 
 impl Truth {
@@ -104,6 +153,12 @@ impl Truth {
 
     pub fn row(&mut self, id: u64) -> Option<&mut PacketRow> {
         self.packets.get_mut(id as usize)
+    }
+
+    /// A queue's history.
+    pub fn queue(&mut self, name: &str, notes: &mut Vec<Note>) {
+        let name: Arc<str> = name.into();
+        self.queues.extend(notes.drain(..).map(|note| QueueRow { queue: name.clone(), note }));
     }
 
     pub fn ended(&mut self, id: u64, now: Ns, fate: PacketFate) {
@@ -140,6 +195,20 @@ pub fn fate(f: &AirFrame) -> (i8, Option<usize>) {
     match f.fate {
         Fate::Received => (0, None),
         Fate::Collision(with) => (1, Some(with)),
-        Fate::Damaged => (2, None),
+        Fate::Damaged(_) => (2, None),
+    }
+}
+
+/// Code in `DAMAGES` of what damaged a frame.
+pub fn damage(f: &AirFrame) -> Option<i8> {
+    match f.fate {
+        Fate::Damaged(by) => Some(match by {
+            Damage::Noise => 0,
+            Damage::Fade => 1,
+            Damage::Independent => 2,
+            Damage::Burst => 3,
+            Damage::Script => 4,
+        }),
+        _ => None,
     }
 }

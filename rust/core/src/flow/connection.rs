@@ -365,7 +365,7 @@ impl Connection {
         me.timestamps |= tcp.timestamps.is_some();
         if let Some(outgoing) = p.outgoing {
             // Votes are for a being local.
-            self.local_votes[usize::from(outgoing == reverse)] += 1;
+            self.local_votes[usize::from(outgoing != reverse)] += 1;
         }
     }
 
@@ -449,6 +449,7 @@ const NO_ACK: AckOutcome = AckOutcome {
     unseen: false,
     made: None,
     burst: 0,
+    several: false,
 };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {

@@ -95,8 +95,8 @@ fn a_frame_that_finds_the_medium_idle_goes_at_once() {
 struct Scripted<F: FnMut(StationId, u32) -> bool>(F);
 
 impl<F: FnMut(StationId, u32) -> bool> Channel for Scripted<F> {
-    fn passes(&mut self, from: StationId, _: StationId, _: Rate, bytes: u32, _: Ns, _: Ns) -> bool {
-        !(self.0)(from, bytes)
+    fn damage(&mut self, from: StationId, _: StationId, _: Rate, bytes: u32, _: Ns) -> Option<Damage> {
+        (self.0)(from, bytes).then_some(Damage::Script)
     }
 }
 

@@ -16,10 +16,12 @@ pub struct Entry {
     pub last_sent: Ns,
     pub copies: u16,
     pub sacked: bool,
-    /// Taken for lost and not sent again yet.
+    /// Taken for lost: its copies before the one under way, if any, have left the network.
     pub lost: bool,
     /// A resend of it is under way.
     pub resent: bool,
+    /// The application's push flag.
+    pub psh: bool,
 }
 
 /// The segments between `una` and `next`, in order.
@@ -41,8 +43,8 @@ pub struct Acked {
     pub oldest_once: Option<Ns>,
     /// One of them had been sent again.
     pub resent: bool,
-    /// One that was never sent again and never SACKed was among them.
-    pub original: bool,
+    /// One that was never sent again and never SACKed was among them; where it ends.
+    pub original: Option<u64>,
 }
 
 impl Board {
@@ -78,7 +80,7 @@ impl Board {
             a.segments += 1;
             a.resent |= e.copies > 1;
             if e.copies == 1 && !e.sacked {
-                a.original = true;
+                a.original = a.original.or(Some(e.end));
                 a.oldest_once = a.oldest_once.or(Some(e.first_sent));
             }
             a.fresh += u32::from(!e.sacked);
@@ -104,10 +106,10 @@ impl Board {
         (news, original)
     }
 
-    /// Take for lost every segment that the predicate names and that is neither SACKed nor under way again.
-    pub fn mark_lost(&mut self, mut is: impl FnMut(&Entry) -> bool) -> u32 {
+    /// Take for lost every segment below `end` that the predicate names, that is not SACKed and was not lost before.
+    pub fn mark_lost(&mut self, end: u64, mut is: impl FnMut(&Entry) -> bool) -> u32 {
         let mut news = 0;
-        for e in self.entries.iter_mut().filter(|e| !e.sacked && !e.lost && !e.resent) {
+        for e in self.entries.iter_mut().take_while(|e| e.start < end).filter(|e| !e.sacked && !e.lost) {
             if is(e) {
                 e.lost = true;
                 self.lost += 1;
@@ -129,10 +131,8 @@ impl Board {
 
     /// A timeout or recovery was a mistake: nothing is lost after all.
     pub fn none_lost(&mut self) {
-        for e in &mut self.entries {
-            (e.lost, e.resent) = (false, false);
-        }
-        self.recount();
+        self.entries.iter_mut().for_each(|e| e.lost = false);
+        self.lost = 0;
     }
 
     fn recount(&mut self) {
@@ -140,12 +140,12 @@ impl Board {
         (self.sacked, self.lost, self.resent) = (count(|e| e.sacked), count(|e| e.lost), count(|e| e.resent));
     }
 
-    /// The first segment that is taken for lost.
-    pub fn next_lost(&mut self) -> Option<&mut Entry> {
-        if self.lost == 0 {
+    /// The first segment that is taken for lost and not under way again.
+    pub fn next_lost(&self) -> Option<&Entry> {
+        if self.resent >= self.lost {
             return None;
         }
-        self.entries.iter_mut().find(|e| e.lost)
+        self.entries.iter().find(|e| e.lost && !e.resent)
     }
 
     /// Note that the segment beginning at `start` is sent again.
@@ -154,10 +154,7 @@ impl Board {
         let e = self.entries.get_mut(at).filter(|e| e.start == start)?;
         e.copies = e.copies.saturating_add(1);
         e.last_sent = now;
-        if e.lost || !e.resent {
-            self.lost -= u32::from(std::mem::take(&mut e.lost));
-            self.resent += u32::from(!std::mem::replace(&mut e.resent, true));
-        }
+        self.resent += u32::from(!std::mem::replace(&mut e.resent, true));
         Some(*e)
     }
 

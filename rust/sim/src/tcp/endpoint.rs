@@ -1,7 +1,8 @@
 //! One end of a connection: handshake, the two halves, and their timers.
 
 use super::receiver::{Answer, Receiver};
-use super::sender::{Event, Next, Sender};
+use super::sender::{Event, Fired, New, Next, Sender};
+use super::writer::{Step, View, Writer};
 use super::{Segment, TcpConfig, Trigger};
 use crate::engine::{Ns, MS};
 
@@ -23,6 +24,7 @@ pub struct Endpoint {
     timestamps: bool,
     send: Sender,
     receive: Receiver,
+    writer: Writer,
     /// Timestamp clock offset: clocks of hosts differ.
     stamp_offset: u32,
 }
@@ -31,7 +33,17 @@ impl Endpoint {
     pub fn new(config: TcpConfig, role: Role, stamp_offset: u32) -> Self {
         let (send, receive) = (Sender::new(&config), Receiver::new(&config));
         let (sack, timestamps) = (config.sack, config.timestamps);
-        Endpoint { config, role, established: false, sack, timestamps, send, receive, stamp_offset }
+        Endpoint {
+            config,
+            role,
+            established: false,
+            sack,
+            timestamps,
+            send,
+            receive,
+            writer: Writer::default(),
+            stamp_offset,
+        }
     }
 
     pub fn established(&self) -> bool {
@@ -43,21 +55,82 @@ impl Endpoint {
         if self.role == Role::Client && self.send.next == 0 {
             let s = self.segment(now, 0, 0, Trigger::New, 0);
             out.push(Segment { syn: true, ack: None, ..s });
-            self.send.sent_new(now, 0, true, false);
-            self.send.arm(&self.config, now, false);
+            self.sent_syn(now);
+        }
+    }
+
+    fn sent_syn(&mut self, now: Ns) {
+        self.send.sent_new(&self.config, now, New { len: 0, syn: true, fin: false, psh: false });
+        self.send.arm(&self.config, now, false);
+        if self.config.eifel_first_stamp_defect {
+            let stamp = self.stamp(now);
+            self.send.keep_stamp(stamp);
         }
     }
 
     /// The application writes so many bytes.
     pub fn write(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) {
+        if self.config.send_buffer.bytes > 0 {
+            self.writer.left = self.writer.left.saturating_add(bytes);
+            return self.write_on(now, out);
+        }
         self.send.written = self.send.written.saturating_add(bytes);
-        self.push(now, out);
+        self.push(now, true, out);
     }
 
     /// The application has no more to write.
     pub fn close(&mut self, now: Ns, out: &mut Vec<Segment>) {
-        self.send.closed = true;
-        self.push(now, out);
+        self.writer.closes = true;
+        if self.writer.left == 0 {
+            self.send.closed = true;
+            self.push(now, true, out);
+        }
+    }
+
+    /// From here on the application reads only by `read`.
+    pub fn read_when_told(&mut self) {
+        self.receive.reads_at_once = false;
+    }
+
+    /// The application reads so many bytes at most; gives how many there were.
+    pub fn read(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) -> u64 {
+        let there = self.receive.unread().min(bytes);
+        if self.receive.read(&self.config, bytes) && self.established && there > 0 {
+            self.acknowledge(now, out);
+        }
+        there
+    }
+
+    /// The application goes on writing into its buffer.
+    fn write_on(&mut self, now: Ns, out: &mut Vec<Segment>) {
+        if !self.established {
+            return;
+        }
+        loop {
+            let (bytes, step) = self.writer.step(&self.config, &self.view());
+            self.send.written += bytes;
+            match step {
+                Step::Done => break,
+                Step::WriteOn => {}
+                Step::PushOne => self.push_some(now, true, 1, out),
+                Step::Push { nagle } => self.push(now, nagle, out),
+            }
+        }
+        if self.writer.left == 0 && self.writer.closes && !self.send.closed {
+            self.send.closed = true;
+            self.push(now, false, out);
+        }
+    }
+
+    fn view(&self) -> View {
+        View {
+            next: self.send.next,
+            written: self.send.written,
+            outstanding: u64::from(self.send.board.len()),
+            outstanding_bytes: self.send.next - self.send.una,
+            cwnd: self.send.cwnd,
+            peer_window_most: self.send.window_most,
+        }
     }
 
     /// Bytes received in order.
@@ -77,22 +150,36 @@ impl Endpoint {
 
     /// When a timer fires next.
     pub fn timer(&self) -> Option<Ns> {
-        [self.send.timer, self.receive.timer].into_iter().flatten().min()
+        [self.send.timer, self.receive.timer, self.writer.wakeup].into_iter().flatten().min()
     }
 
     /// A timer may have fired.
     pub fn on_timer(&mut self, now: Ns, out: &mut Vec<Segment>) {
         if self.receive.timer.is_some_and(|t| t <= now) {
+            self.send.events.push(Event::DelayedAck { ack: self.receive.next });
             self.acknowledge(now, out);
         }
         if self.send.timer.is_some_and(|t| t <= now) {
-            if let Some((start, trigger)) = self.send.on_timer(&self.config, now, self.sack) {
-                self.again(now, start, trigger, out);
-                if trigger == Trigger::Rto {
-                    self.send.arm(&self.config, now, self.sack);
+            match self.send.on_timer(&self.config, now, self.sack) {
+                Some(Fired::Again(start, trigger)) => {
+                    self.again(now, start, trigger, out);
+                    if trigger == Trigger::Rto {
+                        self.send.arm(&self.config, now, self.sack);
+                    }
+                    self.push(now, true, out);
                 }
-                self.push(now, out);
+                Some(Fired::AskWindow) => {
+                    // An old sequence number makes the peer answer (Linux's tcp_xmit_probe_skb).
+                    let seq = self.send.una - 1;
+                    let s = self.segment(now, seq, 0, Trigger::New, 0);
+                    out.push(s);
+                }
+                None => {}
             }
+        }
+        if self.writer.wakeup.is_some_and(|t| t <= now) {
+            self.writer.resume();
+            self.write_on(now, out);
         }
     }
 
@@ -111,17 +198,25 @@ impl Endpoint {
         if s.syn && self.role == Role::Server && self.send.next == 0 {
             let answer = self.segment(now, 0, 0, Trigger::New, 0);
             out.push(Segment { syn: true, ..answer });
-            self.send.sent_new(now, 0, true, false);
-            self.send.arm(&self.config, now, false);
+            self.sent_syn(now);
             return;
         }
+        let mut stands = false;
         if let Some(ack) = s.ack {
             let stamp = self.stamp(now);
             self.send.on_ack(&self.config, now, stamp, s, ack, self.sack && self.established);
-            self.established |= self.send.una >= 1;
+            stands = !self.established && self.send.una >= 1;
+            self.established |= stands;
         }
         let before = out.len();
-        self.push(now, out);
+        self.push(now, true, out);
+        if self.config.send_buffer.bytes > 0 {
+            let view = self.view();
+            self.writer.after_ack(&self.config, now, &view);
+            if stands && self.writer.left > 0 {
+                self.writer.established(&self.config, now);
+            }
+        }
         // Data carries the ACK with it.
         let carried = out[before..].iter().any(|o| o.ack.is_some());
         if answer == Answer::Now && !carried {
@@ -136,28 +231,42 @@ impl Endpoint {
     }
 
     /// Send what the windows allow.
-    fn push(&mut self, now: Ns, out: &mut Vec<Segment>) {
+    fn push(&mut self, now: Ns, nagle: bool, out: &mut Vec<Segment>) {
+        self.push_some(now, nagle, usize::MAX, out);
+    }
+
+    fn push_some(&mut self, now: Ns, nagle: bool, most: usize, out: &mut Vec<Segment>) {
         if !self.established {
             return;
         }
-        while let Some(next) = self.send.next_to_send(&self.config, self.sack) {
-            match next {
-                Next::Again(start, trigger) => {
+        let (mut sent, had) = (0, self.send.next < self.send.written);
+        while sent < most {
+            match self.send.next_to_send(&self.config, self.sack, nagle) {
+                None => break,
+                Some(Next::Again(start, trigger)) => {
                     if !self.again(now, start, trigger, out) {
                         break;
                     }
                 }
-                Next::New { len, fin } => {
+                Some(Next::New { len, fin }) => {
                     let seq = self.send.next;
+                    let bounded = self.config.send_buffer.bytes > 0;
+                    let psh = len > 0 && (!bounded || self.writer.push_flag(seq + u64::from(len)));
                     let s = self.segment(now, seq, len, Trigger::New, 0);
-                    out.push(Segment { fin, ..s });
-                    self.send.sent_new(now, len, false, fin);
+                    out.push(Segment { fin, psh, ..s });
+                    self.send.sent_new(&self.config, now, New { len, syn: false, fin, psh });
                     if self.send.timer.is_none() || self.config.tail_loss_probe {
                         self.send.arm(&self.config, now, self.sack);
                     }
+                    sent += 1;
                 }
             }
         }
+        self.send.watch_window(&self.config, self.sack);
+        if had {
+            self.send.validate(&self.config, self.sack, sent > 0);
+        }
+        self.send.when_idle(&self.config, now);
     }
 
     fn again(&mut self, now: Ns, start: u64, trigger: Trigger, out: &mut Vec<Segment>) -> bool {
@@ -165,8 +274,9 @@ impl Endpoint {
         let Some(e) = self.send.sent_again(now, start, stamp) else { return false };
         let s = self.segment(now, e.start, e.len, trigger, e.copies - 1);
         let ack = s.ack.filter(|_| !(e.syn && self.role == Role::Client));
-        out.push(Segment { syn: e.syn, fin: e.fin, ack, ..s });
-        if self.send.timer.is_none() {
+        out.push(Segment { syn: e.syn, fin: e.fin, psh: e.psh, ack, ..s });
+        // The first outstanding segment starts the timer anew (RFC 6582 section 3.2 step 5).
+        if self.send.timer.is_none() || (start == self.send.una && trigger != Trigger::TailLossProbe) {
             self.send.arm(&self.config, now, self.sack);
         }
         true
@@ -185,6 +295,7 @@ impl Endpoint {
             syn: false,
             fin: false,
             rst: false,
+            psh: false,
             ack: None,
             window: self.config.receive_window_bytes,
             sack: [(0, 0); 4],

@@ -9,10 +9,13 @@ mod rto;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod wheel;
+mod writer;
 
 pub use endpoint::{Endpoint, Role};
 pub use rto::RtoFlavour;
 pub use sender::Event;
+pub use wheel::Wheel;
 
 use crate::engine::{Ns, MS};
 
@@ -43,6 +46,8 @@ pub struct Segment {
     pub syn: bool,
     pub fin: bool,
     pub rst: bool,
+    /// The application's last write ends here, as far as the sender knew.
+    pub psh: bool,
     /// Offset in the peer's sequence space; None: no ACK flag.
     pub ack: Option<u64>,
     /// The receive window, bytes.
@@ -76,6 +81,23 @@ pub enum Recovery {
     NewRenoCareless,
 }
 
+/// What holds the application's data until it is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SendBuffer {
+    /// 0: no bound, and writes of any size.
+    pub bytes: u64,
+    /// The bound follows the congestion window, as Linux's does: twice that, so many bytes a segment; 0: it stays.
+    pub grows_by_bytes: u64,
+    /// What a segment takes up beyond its data.
+    pub overhead_bytes: u64,
+    /// The application writes so much at a time.
+    pub write_bytes: u64,
+    /// From the moment that there is room to the application's next write.
+    pub wakeup: Ns,
+    /// From the handshake to its first write.
+    pub first_write: Ns,
+}
+
 /// How one end is set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
@@ -84,8 +106,13 @@ pub struct TcpConfig {
     pub initial_ssthresh_segments: u32,
     /// The receive buffer that is offered.
     pub receive_window_bytes: u32,
-    /// What the application may have unsent and unacknowledged at once; 0: no bound but the windows.
-    pub send_buffer_bytes: u64,
+    /// How the offered window grows to that: from so much, with every segment by two; 0: it is offered at once.
+    pub receive_window_first_bytes: u32,
+    /// Where the window may grow on later: (bytes received, greatest window).
+    pub receive_window_steps: Vec<(u64, u32)>,
+    /// The windows of the receiver's ACKs after the handshake, in order, where a capture tells them: memory is not simulated.
+    pub receive_window_script: Vec<u32>,
+    pub send_buffer: SendBuffer,
     pub sack: bool,
     /// Report duplicates (RFC 2883).
     pub dsack: bool,
@@ -97,12 +124,29 @@ pub struct TcpConfig {
     pub prr: bool,
     pub limited_transmit: bool,
     pub nagle: bool,
+    /// Only an earlier small segment makes a small one wait (Minshall), as in Linux; else any outstanding data (RFC 896).
+    pub minshall: bool,
+    /// The receiver offers no window below a segment (RFC 9293 section 3.8.6.2.2).
+    pub silly_window_avoidance: bool,
+    /// Linux's defect without SACK: duplicate ACKs counted for new data sent in the recovery after a timeout still count when
+    /// it is over, and begin a fast recovery for nothing.
+    pub stale_dupacks: bool,
+    /// An idle connection is asked after so often (RFC 9293 section 3.8.4); 0: never.
+    pub keep_alive: Ns,
+    /// The congestion window grows only while it is filled.
+    pub cwnd_validation: bool,
     /// ACK every so many full segments.
     pub delayed_ack_segments: u32,
+    /// Of early segments more often: (number of the last one from 1, ACK every so many).
+    pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer: Ns,
     /// Segments that are acknowledged at once when a connection begins (Linux: its quick ACKs).
     pub quick_acks: u32,
+    /// Acknowledge a pushed segment at once, as Linux does once its application has read it.
+    pub ack_pushed: bool,
     pub rto: RtoFlavour,
+    /// The clock of its timers.
+    pub wheel: Wheel,
     /// Undo a timeout that the ACK's timestamp shows to be spurious (RFC 3522, RFC 4015).
     pub eifel: bool,
     /// Linux 2.4's defect: the stamp of the first resend is that of the SYN until a timeout has been undone or recovered
@@ -124,7 +168,10 @@ impl Default for TcpConfig {
             initial_window_segments: 10,
             initial_ssthresh_segments: u32::MAX,
             receive_window_bytes: 65_535,
-            send_buffer_bytes: 0,
+            receive_window_first_bytes: 0,
+            receive_window_steps: Vec::new(),
+            receive_window_script: Vec::new(),
+            send_buffer: SendBuffer::default(),
             sack: true,
             dsack: true,
             fack: false,
@@ -133,10 +180,18 @@ impl Default for TcpConfig {
             prr: true,
             limited_transmit: true,
             nagle: true,
+            minshall: true,
+            silly_window_avoidance: true,
+            stale_dupacks: false,
+            keep_alive: 0,
+            cwnd_validation: true,
             delayed_ack_segments: 2,
+            delayed_ack_steps: Vec::new(),
             delayed_ack_timer: 40 * MS,
             quick_acks: 16,
+            ack_pushed: false,
             rto: RtoFlavour::linux(),
+            wheel: Wheel::default(),
             eifel: true,
             eifel_first_stamp_defect: false,
             frto: true,

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, when to acknowledge, and what the ACK says.
+//! The receiving half: reassembly, the application's reading, when to acknowledge, and what the ACK says.
 
 use super::{Segment, TcpConfig};
 use crate::engine::Ns;
@@ -14,11 +14,30 @@ pub struct Receiver {
     /// Timestamp to echo (RFC 7323 section 4.3).
     pub recent: u32,
     last_ack_sent: u64,
+    /// ACKs of data.
+    acks_sent: usize,
+    /// The window's right edge as it was told last: it never moves back.
+    offered_end: u64,
+    /// How far the window has grown.
+    window: u32,
+    /// Received in order and not read by the application.
+    unread: u64,
+    /// The application reads what comes at once; else when it is told to.
+    pub reads_at_once: bool,
     /// Segments not acknowledged yet, and when the timer will acknowledge them.
     waiting: u32,
     pub timer: Option<Ns>,
     quick: u32,
+    /// Data came since the last ACK.
+    owed: bool,
     pub fin_at: Option<u64>,
+}
+
+/// How many segments wait for one ACK, by the segment's place in the stream (Altman and Jimenez 2003).
+fn every(config: &TcpConfig, s: &Segment) -> u32 {
+    let number = s.seq.saturating_sub(1) / u64::from(config.mss_bytes.max(1)) + 1;
+    let step = config.delayed_ack_steps.iter().find(|(last, _)| number <= *last);
+    step.map_or(config.delayed_ack_segments, |(_, every)| *every)
 }
 
 /// What to do after a segment.
@@ -32,15 +51,22 @@ pub enum Answer {
 
 impl Receiver {
     pub fn new(config: &TcpConfig) -> Self {
+        let first = config.receive_window_first_bytes;
         Receiver {
             next: 0,
             ranges: Vec::new(),
             duplicate: None,
             recent: 0,
             last_ack_sent: 0,
+            acks_sent: 0,
+            offered_end: 0,
+            window: if first == 0 { config.receive_window_bytes } else { first.min(config.receive_window_bytes) },
+            unread: 0,
+            reads_at_once: true,
             waiting: 0,
             timer: None,
             quick: config.quick_acks,
+            owed: false,
             fin_at: None,
         }
     }
@@ -56,13 +82,18 @@ impl Receiver {
             }
         }
         if s.span() == 0 {
-            return Answer::Nothing;
+            // Below what was acknowledged: a keep-alive or a probe of the window, which is answered (RFC 9293).
+            return if end < self.last_ack_sent { Answer::Now } else { Answer::Nothing };
         }
+        // What ends below the last ACK is answered out of turn and uses up no quick ACK.
+        self.owed |= s.len > 0 && end > self.last_ack_sent;
         if s.fin {
             self.fin_at = Some(end);
         }
         if end <= self.next {
             self.duplicate = config.dsack.then_some((start, end));
+            // What had come already means that the sender is in trouble: Linux acknowledges the next ones at once.
+            self.quick = self.quick.max(config.quick_acks);
             return Answer::Now;
         }
         if start > self.next {
@@ -72,6 +103,7 @@ impl Receiver {
             self.keep(start, end);
             return Answer::Now;
         }
+        let before = self.next;
         self.next = end;
         let filled = !self.ranges.is_empty();
         // The ranges behind it follow.
@@ -80,17 +112,36 @@ impl Receiver {
             self.next = self.next.max(range.1);
         }
         self.waiting += 1;
+        if !self.reads_at_once {
+            self.unread += self.next - before - u64::from(s.syn) - u64::from(s.fin);
+        }
+        if self.grow_window(config, s.len) {
+            // Linux sets the lowest bit of the count.
+            self.quick |= 1;
+        }
         let quick = self.quick > 0;
-        self.quick = self.quick.saturating_sub(1);
-        let all = self.waiting >= config.delayed_ack_segments.max(1);
+        let all = self.waiting >= every(config, s).max(1);
+        let pushed = config.ack_pushed && s.psh && self.reads_at_once;
         // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
-        if s.syn || s.fin || filled || quick || all {
+        if s.syn || s.fin || filled || quick || all || pushed {
             return Answer::Now;
         }
         if self.timer.is_none() {
-            self.timer = Some(now + config.delayed_ack_timer);
+            self.timer = Some(config.wheel.fires(now, config.delayed_ack_timer));
         }
         Answer::Later
+    }
+
+    /// Linux lets the window grow by two segments with each that comes, and acknowledges at once while it grows.
+    fn grow_window(&mut self, config: &TcpConfig, len: u32) -> bool {
+        if config.receive_window_first_bytes == 0 || len == 0 {
+            return false;
+        }
+        let received = self.next - 1;
+        let step = config.receive_window_steps.iter().rev().find(|step| step.0 <= received);
+        let most = step.map_or(config.receive_window_bytes, |step| step.1);
+        let grown = (self.window + 2 * len).min(most).max(self.window);
+        std::mem::replace(&mut self.window, grown) < grown
     }
 
     fn keep(&mut self, start: u64, end: u64) {
@@ -105,13 +156,47 @@ impl Receiver {
         self.ranges.insert(0, (low, high));
     }
 
+    /// The application reads so many bytes; whether the sender must be told of the room (RFC 9293 section 3.8.6.2.2): when
+    /// what it may send has doubled and a segment has room, as Linux.
+    pub fn read(&mut self, config: &TcpConfig, bytes: u64) -> bool {
+        self.unread -= bytes.min(self.unread);
+        let left = self.offered_end.saturating_sub(self.next);
+        let room = u64::from(self.room(config));
+        if !config.silly_window_avoidance {
+            return room > left;
+        }
+        room >= 2 * left.max(1) && room >= u64::from(config.mss_bytes)
+    }
+
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// The window to offer, silly windows avoided: less than a segment is none, and the edge never moves back.
+    fn room(&self, config: &TcpConfig) -> u32 {
+        let free = u64::from(self.window).saturating_sub(self.unread);
+        let free =
+            if config.silly_window_avoidance && free < u64::from(config.mss_bytes).min(u64::from(self.window) / 2) {
+                0
+            } else {
+                free
+            };
+        free.max(self.offered_end.saturating_sub(self.next)).min(u64::from(u32::MAX)) as u32
+    }
+
     /// The ACK's fields; the delayed-ACK timer is satisfied.
     pub fn acknowledge(&mut self, config: &TcpConfig, sack_agreed: bool, s: &mut Segment) {
         s.ack = Some(self.next);
         // What lies out of order has its place within the window.
-        s.window = config.receive_window_bytes;
+        s.window = self.room(config);
+        if self.next > 1 {
+            s.window = config.receive_window_script.get(self.acks_sent).copied().unwrap_or(s.window);
+            self.acks_sent += 1;
+        }
+        self.offered_end = self.offered_end.max(self.next + u64::from(s.window));
         self.last_ack_sent = self.next;
         (self.waiting, self.timer) = (0, None);
+        self.quick = self.quick.saturating_sub(u32::from(std::mem::take(&mut self.owed)));
         let duplicate = self.duplicate.take();
         if !sack_agreed {
             return;

@@ -7,19 +7,26 @@ use crate::engine::{Ns, MS, S};
 pub enum RtoFlavour {
     /// RFC 6298 with clock granularity and floor.
     Rfc6298 { floor: Ns, granularity: Ns },
-    /// Linux since 2.4: the variance term has the floor, not the sum; deviations that fall slowly.
-    Linux { floor: Ns },
-    /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), doublings kept until nothing is outstanding, at least 200 ms, at
-    /// most 120 s (the idle-time study's equation).
-    Linux22,
+    /// Linux since 2.6: the variance term has the floor, not the sum; deviations that fall slowly; whole ticks of the
+    /// timer's clock (0: none).
+    Linux { floor: Ns, tick: Ns },
+    /// Linux 2.4: the same, with every round trip measured in jiffies of 10 ms, at least one.
+    Linux24,
+    /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), at least 200 ms, at most 120 s (the idle-time study's equation).
+    /// It keeps its doublings until nothing is outstanding; the study proposes to end them with the first ACK of new data.
+    Linux22 { keeps_backoff: bool },
 }
 
 impl RtoFlavour {
     pub fn linux() -> Self {
-        RtoFlavour::Linux { floor: 200 * MS }
+        RtoFlavour::Linux { floor: 200 * MS, tick: 0 }
     }
 }
 
+/// Linux 2.4's clock.
+const JIFFY: Ns = 10 * MS;
+/// Linux's least timeout (TCP_RTO_MIN).
+const LINUX_FLOOR: Ns = 200 * MS;
 /// No timeout is longer.
 const CEILING: Ns = 120 * S;
 /// Before the first sample (RFC 6298 section 2.1).
@@ -51,11 +58,16 @@ impl Rto {
 
     /// A valid sample; `una` and `next` bound the window just then.
     pub fn sample(&mut self, rtt: Ns, una: u64, next: u64) {
-        let rtt = rtt as i64;
+        let rtt = match self.flavour {
+            RtoFlavour::Linux24 => (rtt / JIFFY).max(1) * JIFFY,
+            _ => rtt,
+        } as i64;
         let floor = match self.flavour {
-            RtoFlavour::Linux { floor } => floor as i64 / 4,
+            RtoFlavour::Linux { floor, .. } => floor as i64 / 4,
+            RtoFlavour::Linux24 => LINUX_FLOOR as i64 / 4,
             _ => 0,
         };
+        let bounded = floor > 0;
         let Some(srtt) = &mut self.srtt else {
             self.srtt = Some(rtt);
             self.mdev = rtt / 2;
@@ -67,14 +79,14 @@ impl Rto {
         let error = rtt - *srtt;
         *srtt += error / 8;
         let mut step = error.abs() - self.mdev;
-        if let RtoFlavour::Linux { .. } = self.flavour {
+        if bounded {
             // A round trip that got shorter must not raise the timeout: a falling deviation counts an eighth.
             if error < 0 && step > 0 {
                 step /= 8;
             }
         }
         self.mdev += step / 4;
-        if let RtoFlavour::Linux { .. } = self.flavour {
+        if bounded {
             if self.mdev > self.mdev_max {
                 self.mdev_max = self.mdev;
                 self.rttvar = self.rttvar.max(self.mdev_max);
@@ -96,8 +108,9 @@ impl Rto {
             RtoFlavour::Rfc6298 { floor, granularity } => {
                 (srtt + (4 * self.mdev).max(granularity as i64)).max(floor as i64)
             }
-            RtoFlavour::Linux { .. } => srtt + 4 * self.rttvar,
-            RtoFlavour::Linux22 => {
+            RtoFlavour::Linux { tick, .. } => whole_ticks(srtt + 4 * self.rttvar, tick),
+            RtoFlavour::Linux24 => whole_ticks(srtt + 4 * self.rttvar, JIFFY),
+            RtoFlavour::Linux22 { .. } => {
                 let base = srtt + 4 * self.mdev;
                 // The shift by the window was unguarded; from 32 segments on it adds nothing.
                 let small = base.checked_shr(cwnd.saturating_sub(1)).unwrap_or(0);
@@ -109,17 +122,30 @@ impl Rto {
 
     /// The timeout in force.
     pub fn current(&self, cwnd: u32) -> Ns {
+        self.backed_off(cwnd, self.backoff)
+    }
+
+    /// The timeout doubled so often.
+    pub fn backed_off(&self, cwnd: u32, doublings: u32) -> Ns {
         let fresh = match self.flavour {
-            RtoFlavour::Linux22 => self.fresh(cwnd).max(200 * MS),
+            RtoFlavour::Linux22 { .. } => self.fresh(cwnd).max(LINUX_FLOOR),
             _ => self.fresh(cwnd),
         };
-        fresh.checked_shl(self.backoff.min(16)).unwrap_or(CEILING).min(CEILING)
+        fresh.checked_shl(doublings.min(16)).unwrap_or(CEILING).min(CEILING)
     }
 
     /// Whether new data acknowledged after a timeout takes the doublings back: not Linux 2.2's, which keeps them until
     /// nothing is outstanding.
     pub fn keeps_backoff(&self) -> bool {
-        self.flavour == RtoFlavour::Linux22
+        self.flavour == RtoFlavour::Linux22 { keeps_backoff: true }
+    }
+}
+
+/// Rounded up to whole ticks of a clock.
+fn whole_ticks(timeout: i64, tick: Ns) -> i64 {
+    match tick as i64 {
+        0 => timeout,
+        tick => (timeout + tick - 1) / tick * tick,
     }
 }
 
@@ -131,8 +157,12 @@ mod tests {
     #[test]
     fn the_idle_time_studys_table() {
         let rto = |srtt: i64, mdev: i64, cwnd, backoff| {
-            let r =
-                Rto { srtt: Some(srtt * MS as i64), mdev: mdev * MS as i64, backoff, ..Rto::new(RtoFlavour::Linux22) };
+            let r = Rto {
+                srtt: Some(srtt * MS as i64),
+                mdev: mdev * MS as i64,
+                backoff,
+                ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true })
+            };
             r.current(cwnd) as f64 / 1e9
         };
         for (srtt, mdev, cwnd, backoff, printed) in
@@ -146,7 +176,8 @@ mod tests {
     /// One sample of three seconds takes 30/10 to 401/750 (the study's rows 5 and 6).
     #[test]
     fn one_late_sample() {
-        let mut r = Rto { srtt: Some(30_000_000), mdev: 10_000_000, ..Rto::new(RtoFlavour::Linux22) };
+        let mut r =
+            Rto { srtt: Some(30_000_000), mdev: 10_000_000, ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true }) };
         r.sample(3000 * MS, 0, 0);
         assert_eq!((r.srtt.unwrap() / 1_000_000, r.mdev / 1_000_000), (401, 750));
     }
@@ -163,5 +194,18 @@ mod tests {
         let mut l = Rto::new(RtoFlavour::linux());
         (0..50).for_each(|i| l.sample(20 * MS, i, i + 10));
         assert_eq!(l.fresh(1), 220 * MS);
+        let mut ticking = Rto::new(RtoFlavour::Linux { floor: 200 * MS, tick: 4 * MS });
+        ticking.sample(21 * MS, 0, 1);
+        assert_eq!(ticking.fresh(1), 224 * MS);
+    }
+
+    /// Linux 2.4 measures in jiffies of 10 ms: 1 ms and 19 ms are both one of them.
+    #[test]
+    fn linux_24_counts_jiffies() {
+        for rtt in [MS, 19 * MS] {
+            let mut r = Rto::new(RtoFlavour::Linux24);
+            (0..50).for_each(|i| r.sample(rtt, i, i + 10));
+            assert_eq!((r.srtt(), r.fresh(1)), (Some(10 * MS), 210 * MS));
+        }
     }
 }

@@ -143,7 +143,7 @@ fn configs() -> Vec<TcpConfig> {
         TcpConfig { recovery: Recovery::Reno, prr: false, ..newreno() },
         TcpConfig { fack: true, ..base.clone() },
         TcpConfig { tail_loss_probe: true, ..base.clone() },
-        TcpConfig { rto: RtoFlavour::Linux22, eifel: false, frto: false, prr: false, ..base },
+        TcpConfig { rto: RtoFlavour::Linux22 { keeps_backoff: true }, eifel: false, frto: false, prr: false, ..base },
     ]
 }
 

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 
-use super::{fate, kind, Truth, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
+use super::{damage, fate, kind, Truth, DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
 
 /// Name, one sentence, values, and whether it may be null.
 type Column = (&'static str, &'static str, ArrayRef, bool);
@@ -55,12 +55,14 @@ fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
 }
 
 impl Truth {
-    /// `truth_packets`, `truth_frames` and `truth_events`.
+    /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
     pub fn tables(&self) -> Vec<(&'static str, RecordBatch)> {
         vec![
             ("truth_packets", self.packet_table()),
             ("truth_frames", self.frame_table()),
             ("truth_events", self.event_table()),
+            ("truth_queues", self.queue_table()),
+            ("truth_urbs", self.urb_table()),
         ]
     }
 
@@ -101,6 +103,11 @@ impl Truth {
         let f = || self.frames.iter().map(|r| &r.frame);
         let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
         let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
+        let to = Arc::new(f().map(|f| f.to.map(|s| s as u32)).collect::<UInt32Array>());
+        let damages: Int8Array = f().map(damage).collect();
+        let damages: ArrayRef =
+            Arc::new(DictionaryArray::<Int8Type>::new(damages, Arc::new(StringArray::from(DAMAGES.to_vec()))));
+        let signal = Float64Array::from_iter_values(self.frames.iter().map(|r| f64::from(r.signal_dbm)));
         let rates = Float64Array::from_iter_values(f().map(|f| f64::from(f.rate.kbps) / 1000.0));
         table(
             "truth_frames",
@@ -110,10 +117,13 @@ impl Truth {
                 ("t_end_ns", "Last bit.", times(f().map(|f| f.end)), false),
                 ("kind", "What it is.", words(f().map(kind), &FRAME_KINDS), false),
                 ("station", "Its sender's place in the cell.", small(f().map(|f| f.from as u32)), false),
+                ("to", "Its receiver's place; null: all.", to, true),
                 ("seq", "Sequence number of data.", small(f().map(|f| f.seq.into())), false),
                 ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
                 ("rate_mbps", "Data rate.", Arc::new(rates), false),
                 ("fate", "What became of it at its receiver.", words(f().map(|f| fate(f).0), &FRAME_FATES), false),
+                ("damaged_by", "What damaged it; null when nothing did, or a collision.", damages, true),
+                ("signal_dbm", "At the sniffer.", Arc::new(signal), false),
                 ("collided_with", "The other party's place in the cell.", Arc::new(other), true),
                 ("packet", "id of the packet in it.", Arc::new(packet), true),
             ],
@@ -121,23 +131,91 @@ impl Truth {
     }
 
     fn event_table(&self) -> RecordBatch {
-        let e = || self.events.iter();
+        // A hold is told at its end, of its begin as well.
+        let mut events = self.events.clone();
+        events.sort_by_key(|e| e.t);
+        let e = || events.iter();
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
-            "What TCP senders did.",
+            "What TCP senders, receivers, the applications above them and adapters did, in order of time.",
             vec![
                 ("t_ns", "When.", times(e().map(|r| r.t)), false),
                 ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
                 ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone or recovery_ended.",
+                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (only the peer's window stands in the way), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter kept this flow's packets of this direction.",
                     Arc::new(names),
                     false,
                 ),
-                ("rel_seq", "The segment that it is about.", whole(e().map(|r| r.seq)), false),
-                ("rto_ns", "Of a timeout: the timer's length.", times(e().map(|r| r.value_ns)), false),
+                ("rel_seq", "The segment that it is about; of a delayed ACK what it acknowledges.", whole(e().map(|r| r.seq)), false),
+                (
+                    "rto_ns",
+                    "Of a timeout: the timer's length. Of hold_ended: how long the hold lasted.",
+                    times(e().map(|r| r.value_ns)),
+                    false,
+                ),
+                ("packets", "Of a hold: how many packets of the flow were kept.", small(e().map(|r| r.packets)), false),
+            ],
+        )
+    }
+
+    fn urb_table(&self) -> RecordBatch {
+        let u = || self.urbs.iter();
+        table(
+            "truth_urbs",
+            "One row a completed transfer of a USB adapter, in order of completion.",
+            vec![
+                ("node", "Node of the host.", small(u().map(|r| r.node)), false),
+                ("direction", "out: to the adapter.", words(u().map(|r| i8::from(r.into_host)), &["out", "in"]), false),
+                ("packet", "id of the packet in it.", whole(u().map(|r| r.packet)), false),
+                ("len_bytes", "Bytes transferred.", small(u().map(|r| r.bytes)), false),
+                ("t_submit_ns", "When the driver submitted it.", times(u().map(|r| r.submitted)), false),
+                ("t_first_ns", "Begin of its first transaction.", times(u().map(|r| r.times.first)), false),
+                ("t_last_ns", "End of its last transaction.", times(u().map(|r| r.times.last)), false),
+                ("t_complete_ns", "When the driver was told.", times(u().map(|r| r.completed)), false),
+                (
+                    "refused_ns",
+                    "How long the adapter had no room for it when its turn had come.",
+                    times(u().map(|r| r.times.refused)),
+                    false,
+                ),
+                (
+                    "ahead_count",
+                    "Packets that the adapter still had for the air when it had this one whole.",
+                    small(u().map(|r| r.found)),
+                    false,
+                ),
+            ],
+        )
+    }
+
+    fn queue_table(&self) -> RecordBatch {
+        let q = || self.queues.iter();
+        let names: StringArray = q().map(|r| Some(&*r.queue)).collect();
+        let average: Float64Array = q().map(|r| r.note.average).collect();
+        let dropped: UInt64Array = q().map(|r| r.note.dropped).collect();
+        table(
+            "truth_queues",
+            "What the queues were like: a row at each drop, at changes of the length (long queues: large ones) and when one \
+             became empty.",
+            vec![
+                ("t_ns", "When.", times(q().map(|r| r.note.t)), false),
+                (
+                    "queue",
+                    "Whose: \"wire 0 a2b\" is before the first line at its end a; \"station 1\" between that node and the air.",
+                    Arc::new(names),
+                    false,
+                ),
+                (
+                    "length_packets",
+                    "Packets waiting, the one being sent not counted.",
+                    small(q().map(|r| r.note.packets)),
+                    false,
+                ),
+                ("average_packets", "RED's average; null for other queues.", Arc::new(average), true),
+                ("dropped", "id of the packet that was dropped; null for a change of length.", Arc::new(dropped), true),
             ],
         )
     }

@@ -1,33 +1,28 @@
 //! The cell: packets into stations, frames onto the air and into its tap.
 
 use super::taps::{beacon_body, names, roles};
-use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD, NOISE_DBM};
+use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
+use crate::phy::plcp;
 use crate::taps::{self, Reception};
 use crate::truth::{FrameRow, PacketFate};
 
 impl World {
     /// Hand packets from a host's queue to its station while that has room.
     pub(super) fn pump(&mut self, now: Ns, station: StationId) {
+        if let Some(adapter) = self.stations[station].adapter {
+            return self.usb_pump(now, adapter);
+        }
         while self.dcf.has_room(now, station) {
-            let Some(packet) = self.stations[station].queue.pop_front() else { return };
+            let Some(packet) = self.stations[station].queue.take(now) else { return };
             let node = self.stations[station].node;
             let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { continue };
             if packet.src == node {
                 self.tap_host(now, node, &packet);
             }
-            let handle = match self.free.pop() {
-                Some(slot) => {
-                    self.slab[slot] = Some(packet);
-                    slot
-                }
-                None => {
-                    self.slab.push(Some(packet));
-                    self.slab.len() - 1
-                }
-            };
-            let msdu = Msdu { to: Some(to), mpdu_bytes: packet.ip_bytes + MPDU_OVERHEAD, handle: handle as u64 };
+            let handle = self.keep(packet);
+            let msdu = Msdu { to: Some(to), mpdu_bytes: packet.ip_bytes + MPDU_OVERHEAD, handle };
             self.dcf.enqueue(now, station, msdu);
         }
     }
@@ -64,8 +59,7 @@ impl World {
 
     pub(super) fn air_done(&mut self, now: Ns, station: StationId, handle: u64, acked: bool, attempts: u32) {
         if handle != BEACON {
-            if let Some(packet) = self.slab.get_mut(handle as usize).and_then(Option::take) {
-                self.free.push(handle as usize);
+            if let Some(packet) = self.release(handle) {
                 if let Some(row) = self.truth.row(packet.id) {
                     row.attempts += attempts;
                     // Given up; a copy may have arrived all the same.
@@ -75,39 +69,41 @@ impl World {
                 }
             }
         }
-        self.pump(now, station);
+        match self.stations[station].adapter {
+            Some(adapter) => self.usb_free(now, adapter),
+            None => self.pump(now, station),
+        }
     }
 
     pub(super) fn aired(&mut self, frame: &AirFrame) {
         let packet = frame.msdu.and_then(|m| self.slab.get(m.handle as usize).copied().flatten());
-        self.truth.frames.push(FrameRow { frame: *frame, packet: packet.map(|p| p.id) });
+        let signal_dbm = self.air.heard_dbm(frame.from, self.stations[frame.from].config.signal_dbm, frame.start);
+        let row = FrameRow { frame: *frame, packet: packet.map(|p| p.id), signal_dbm: signal_dbm as f32 };
+        self.truth.frames.push(row);
         let Some(tap) = &mut self.air_tap else { return };
         if tap.clock.misses() {
             return;
         }
         let beacon = frame.kind == FrameKind::Data && frame.msdu.is_some_and(|m| m.handle == BEACON);
         let roles = roles(&self.stations, self.ad_hoc, frame, packet.as_ref());
-        self.body.clear();
-        if let Some(p) = &packet {
-            self.body.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
-            taps::write_ip(p, &names(&self.flows, p), &mut self.body);
-        } else if beacon {
-            beacon_body(frame.start, &mut self.body);
-        }
-        let signal = self.stations[frame.from].config.signal_dbm;
         let stamp = tap.clock.stamp(frame.end);
-        // The MAC header begins behind the PLCP preamble.
-        let plcp = if frame.rate.ofdm() { 20_000 } else { 192_000 };
         let reception = Reception {
-            tsf_us: (tap.clock.stamp(frame.start + plcp).max(0) as u64) / 1000,
+            tsf_us: (tap.clock.stamp(frame.start + plcp(frame.rate, frame.preamble)).max(0) as u64) / 1000,
             channel_mhz: self.channel_mhz,
-            signal_dbm: signal.round() as i8,
-            noise_dbm: NOISE_DBM,
+            signal_dbm: signal_dbm.round() as i8,
+            noise_dbm: self.air.noise_dbm().round() as i8,
             damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
         };
-        self.scratch.clear();
-        taps::air_frame(frame, &roles, &self.body, beacon, &reception, &mut self.scratch);
-        if let Err(e) = tap.file.write(stamp, &self.scratch) {
+        let flows = &self.flows;
+        let body = |out: &mut Vec<u8>| {
+            if let Some(p) = &packet {
+                out.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+                taps::write_ip(p, &names(flows, p), out);
+            } else if beacon {
+                beacon_body(frame.start, out);
+            }
+        };
+        if let Err(e) = tap.file.record(stamp, |out| taps::air_frame(frame, &roles, body, beacon, &reception, out)) {
             self.failed.get_or_insert(e);
         }
     }

@@ -1,7 +1,6 @@
-//! Hosts: applications and TCP hand packets down, adapters hand them up, routers forward.
+//! Hosts: TCP hands packets down, adapters hand them up, routers forward.
 
 use super::{Event, Hop, World};
-use crate::config::{self, Application};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::taps;
@@ -9,45 +8,6 @@ use crate::tcp::{Endpoint, Segment};
 use crate::truth::{EventRow, PacketFate};
 
 impl World {
-    pub(super) fn start(&mut self, now: Ns, flow: usize) {
-        if self.flows[flow].ends.is_none() {
-            return self.write(now, flow);
-        }
-        let application = self.flows[flow].config.application.clone();
-        self.with_end(now, flow, 0, |e, out| {
-            e.open(now, out);
-            match application {
-                // More than any run can send.
-                Application::Bulk => e.write(now, 1 << 50, out),
-                Application::File { bytes } => {
-                    e.write(now, bytes, out);
-                    e.close(now, out);
-                }
-                Application::Paced { .. } | Application::Udp { .. } => {}
-            }
-        });
-        if let Application::Paced { .. } = self.flows[flow].config.application {
-            self.write(now, flow);
-        }
-    }
-
-    pub(super) fn write(&mut self, now: Ns, flow: usize) {
-        match self.flows[flow].config.application {
-            Application::Paced { bytes, every_s } => {
-                self.with_end(now, flow, 0, |e, out| e.write(now, bytes, out));
-                self.queue.at(now + config::seconds(every_s), Event::Write { flow });
-            }
-            Application::Udp { payload_bytes, rate_bps } => {
-                let number = self.flows[flow].datagrams;
-                self.flows[flow].datagrams += 1;
-                self.emit(now, flow, 0, Body::Udp { len: payload_bytes, number });
-                let gap = f64::from(payload_bytes) * 8.0 / rate_bps;
-                self.queue.at(now + config::seconds(gap).max(1), Event::Write { flow });
-            }
-            Application::Bulk | Application::File { .. } => {}
-        }
-    }
-
     /// Let one end of a flow do something, send what it made, and set its timer.
     pub(super) fn with_end(
         &mut self,
@@ -68,7 +28,15 @@ impl World {
         let Some(ends) = &mut f.ends else { return };
         for e in ends[end].take_events() {
             let (what, seq, value_ns) = described(&e);
-            self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse: end == 1, what, seq, value_ns });
+            self.truth.events.push(EventRow {
+                t: now,
+                flow: flow as u32,
+                reverse: end == 1,
+                what,
+                seq,
+                value_ns,
+                packets: 0,
+            });
         }
         let timer = ends[end].timer();
         if timer != f.armed[end] {
@@ -107,14 +75,26 @@ impl World {
     /// A packet came in at a node.
     pub(super) fn arrived(&mut self, now: Ns, node: usize, packet: Packet) {
         if packet.dst != node {
+            if self.loses_at_tick(now, node, &packet) {
+                return self.truth.ended(packet.id, now, PacketFate::Router);
+            }
             return self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
         }
         let n = &mut self.nodes[node];
-        if n.holds.iter().any(|h| (h.0..h.1).contains(&now)) {
-            n.held.push_back(packet);
+        if n.hold.is_some() {
+            n.held.push(packet);
             return;
         }
         self.deliver(now, node, packet);
+    }
+
+    /// A driver hands a packet to its host.
+    pub(super) fn handed_up(&mut self, now: Ns, node: usize, packet: Packet) {
+        if packet.dst == node {
+            self.deliver(now, node, packet);
+        } else {
+            self.forward(now, node, Packet { ttl: packet.ttl.saturating_sub(1), ..packet });
+        }
     }
 
     /// A host's stack gets a packet.
@@ -124,28 +104,46 @@ impl World {
         if let Body::Tcp(s) = packet.body {
             let end = usize::from(!packet.reverse);
             self.with_end(now, packet.flow, end, |e, out| e.receive(now, &s, out));
+            self.progressed(now, packet.flow);
         }
+    }
+
+    /// Whether a node loses this packet, since one of its ticks has come.
+    fn loses_at_tick(&mut self, now: Ns, node: usize, packet: &Packet) -> bool {
+        let data = match packet.body {
+            Body::Tcp(s) => s.len > 0,
+            Body::Udp { .. } => true,
+        };
+        if !data {
+            return false;
+        }
+        let mut lost = false;
+        for d in &mut self.nodes[node].drops {
+            if let Some(tick) = d.next.filter(|t| *t <= now) {
+                d.left = d.packets;
+                d.next = now.checked_sub(tick).and_then(|s| s.checked_div(d.every)).map(|n| tick + (n + 1) * d.every);
+            }
+            lost |= d.left > 0;
+            d.left = d.left.saturating_sub(1);
+        }
+        lost
     }
 
     /// Send a packet on towards its destination.
     pub(super) fn forward(&mut self, now: Ns, node: usize, packet: Packet) {
         match self.nodes[node].routes[packet.dst] {
             None => self.truth.ended(packet.id, now, PacketFate::Wire),
-            Some(Hop::Cell { from, .. }) => {
-                let most = self.nodes[node].config.queue_packets;
-                if self.stations[from].queue.len() >= most.max(1) {
-                    return self.truth.ended(packet.id, now, PacketFate::DeviceQueue);
-                }
-                self.stations[from].queue.push_back(packet);
-                self.pump(now, from);
-            }
+            Some(Hop::Cell { from, .. }) => match self.stations[from].queue.offer(now, packet, false) {
+                Ok(()) => self.pump(now, from),
+                Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
+                Err(fate) => self.truth.ended(packet.id, now, fate),
+            },
             Some(Hop::Wire { wire, way }) => {
-                let w = &mut self.wires[wire];
-                if w.ways[way].sending.is_some() && w.ways[way].queue.len() >= w.config.queue_packets {
-                    return self.truth.ended(packet.id, now, PacketFate::WireQueue);
+                let w = &mut self.wires[wire].ways[way];
+                match w.queue.offer(now, packet, w.sending.is_none()) {
+                    Ok(()) => self.wire_next(now, wire, way),
+                    Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
-                w.ways[way].queue.push_back(packet);
-                self.wire_next(now, wire, way);
             }
         }
     }
@@ -159,5 +157,11 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
         Event::RecoveryUndone => ("recovery_undone", 0, 0),
         Event::RecoveryEnded => ("recovery_ended", 0, 0),
+        Event::ThirdDuplicate { seq } => ("third_duplicate", seq, 0),
+        Event::WindowProbe { wait } => ("window_probe", 0, wait),
+        Event::WindowFilled => ("window_filled", 0, 0),
+        Event::WindowClosed => ("window_closed", 0, 0),
+        Event::WindowFreed => ("window_freed", 0, 0),
+        Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
     }
 }

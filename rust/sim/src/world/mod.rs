@@ -1,23 +1,28 @@
 //! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
 
 mod air;
+mod applications;
 mod build;
+mod holds;
 mod hosts;
 mod taps;
+mod usb;
 mod wires;
 
-use std::collections::VecDeque;
 use std::io;
 
 use crate::channel::Air;
 use crate::config;
 use crate::dcf::{Dcf, Msdu, Out, StationId};
 use crate::engine::{Ns, Queue};
+use crate::limits;
 use crate::packet::Packet;
 use crate::rng::Rng;
+use crate::router::Buffer;
 use crate::taps::{PcapFile, TapClock};
 use crate::tcp::{Endpoint, Segment};
 use crate::truth::Truth;
+use crate::usb_host;
 
 /// MAC header, LLC and SNAP, FCS around an IP packet.
 const MPDU_OVERHEAD: u32 = 24 + 8 + 4;
@@ -26,7 +31,6 @@ const BEACON_INTERVAL: Ns = 100 * 1_024_000;
 const BEACON_BYTES: u32 = 24 + 12 + 60 + 4;
 /// Handles of beacons: no packet has this number.
 const BEACON: u64 = u64::MAX;
-const NOISE_DBM: i8 = -95;
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
@@ -57,16 +61,39 @@ enum Event {
     WireArrives {
         wire: usize,
         way: usize,
-        packet: Packet,
+        handle: u64,
     },
-    /// A host's adapter hands on what it kept.
+    /// A host's adapter begins to keep what it receives.
+    Hold {
+        node: usize,
+        lasts: Ns,
+    },
+    HoldAtRandom {
+        node: usize,
+    },
+    /// It hands on what it kept.
     Release {
         node: usize,
+    },
+    UsbBegin {
+        adapter: usize,
+    },
+    UsbDescribe {
+        adapter: usize,
+        step: u8,
+    },
+    /// The bus will have done something, if the plan has not changed since.
+    Usb {
+        adapter: usize,
+        plan: u64,
     },
     Start {
         flow: usize,
     },
     Write {
+        flow: usize,
+    },
+    Read {
         flow: usize,
     },
     Timer {
@@ -84,25 +111,38 @@ enum Hop {
 }
 
 struct Node {
-    config: config::Node,
-    holds: Vec<(Ns, Ns)>,
-    held: VecDeque<Packet>,
+    drops: Vec<Ticks>,
+    /// At random, its adapter keeps what it receives.
+    holds: Option<config::Holds>,
+    /// It does: since when and until when.
+    hold: Option<(Ns, Ns)>,
+    held: Vec<Packet>,
+    rng: Rng,
     ip_id: u16,
     /// Next hop to each node.
     routes: Vec<Option<Hop>>,
 }
 
+/// A node's losses at fixed times: the next tick, from one to the next (0: no other), packets of each and of this one.
+struct Ticks {
+    next: Option<Ns>,
+    every: Ns,
+    packets: u32,
+    left: u32,
+}
+
 struct Station {
     node: usize,
     /// Waiting between stack and device.
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     config: config::Station,
+    adapter: Option<usize>,
 }
 
 struct Way {
-    queue: VecDeque<Packet>,
+    queue: Buffer,
     sending: Option<Packet>,
-    data_seen: u64,
+    counted: u64,
 }
 
 struct Wire {
@@ -110,6 +150,7 @@ struct Wire {
     ways: [Way; 2],
     blackouts: Vec<(Ns, Ns)>,
     holds: Vec<(Ns, Ns)>,
+    ack_blackouts: Vec<(Ns, Ns)>,
     rng: Rng,
 }
 
@@ -121,6 +162,15 @@ struct Flow {
     armed: [Option<Ns>; 2],
     isn: [u32; 2],
     datagrams: u64,
+    /// What its transfer carries.
+    bytes: u64,
+    /// The server has had its request.
+    answered: bool,
+    /// All of it has arrived, and its sender knows.
+    ended: bool,
+    /// Flows that begin then.
+    followers: Vec<usize>,
+    rng: Rng,
 }
 
 struct Tap {
@@ -142,24 +192,33 @@ pub struct World {
     channel_mhz: u16,
     wires: Vec<Wire>,
     flows: Vec<Flow>,
-    /// Packets in the hands of stations.
+    /// Packets in the hands of stations and on lines, by handle: events stay small.
     slab: Vec<Option<Packet>>,
     free: Vec<usize>,
     taps: [Option<Tap>; 2],
     air_tap: Option<Tap>,
+    adapters: Vec<usb::Adapter>,
+    usb_tap: Option<Tap>,
+    usb_done: Vec<usb_host::Done>,
     pub truth: Truth,
-    scratch: Vec<u8>,
-    body: Vec<u8>,
     segments: Vec<Segment>,
     outs: Vec<Out>,
     failed: Option<io::Error>,
+    /// Handled so far.
+    events: u64,
 }
 
 impl World {
     /// Go on until `until` or the end; whether there is more. `Err`: a capture could not be written.
     pub fn run(&mut self, until: Ns) -> io::Result<bool> {
+        Ok(self.run_some(until, u64::MAX)?.is_some())
+    }
+
+    /// The same with at most so many events; how far it came, None when there is no more.
+    pub fn run_some(&mut self, until: Ns, events: u64) -> io::Result<Option<Ns>> {
         let until = until.min(self.end);
-        while self.queue.peek().is_some_and(|t| t < until) {
+        let mut left = events;
+        while left > 0 && self.queue.peek().is_some_and(|t| t < until) {
             if let Some((now, event)) = self.queue.pop() {
                 self.dispatch(now, event);
                 self.plan_air();
@@ -167,16 +226,66 @@ impl World {
             if let Some(e) = self.failed.take() {
                 return Err(e);
             }
+            left -= 1;
         }
-        Ok(until < self.end && self.queue.peek().is_some())
+        self.events += events - left;
+        Ok(self.queue.peek().filter(|next| *next < self.end).map(|next| next.min(until)))
+    }
+
+    /// Why this run is too long, after so much simulated time.
+    pub fn excess(&self) -> Option<(String, Ns)> {
+        let rows = self.truth.packets.len() + self.truth.frames.len();
+        let what = if rows > limits::ROWS {
+            format!("more than {} million packets and frames", limits::ROWS / 1_000_000)
+        } else if self.events > limits::EVENTS {
+            format!("more than {} million events", limits::EVENTS / 1_000_000)
+        } else {
+            return None;
+        };
+        Some((what, self.queue.now()))
+    }
+
+    /// Keep a packet under a handle.
+    fn keep(&mut self, packet: Packet) -> u64 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slab[slot] = Some(packet);
+                slot as u64
+            }
+            None => {
+                self.slab.push(Some(packet));
+                self.slab.len() as u64 - 1
+            }
+        }
+    }
+
+    /// The packet under a handle, which is free again.
+    fn release(&mut self, handle: u64) -> Option<Packet> {
+        let packet = self.slab.get_mut(handle as usize)?.take()?;
+        self.free.push(handle as usize);
+        Some(packet)
     }
 
     /// The captures are whole.
-    pub fn finish(self) -> io::Result<Truth> {
-        for tap in self.taps.into_iter().chain([self.air_tap]).flatten() {
+    pub fn finish(mut self) -> io::Result<Truth> {
+        self.tell_queues();
+        for tap in self.taps.into_iter().chain([self.air_tap, self.usb_tap]).flatten() {
             tap.file.finish()?;
         }
         Ok(self.truth)
+    }
+
+    /// Put the queues' histories together, in order of time.
+    fn tell_queues(&mut self) {
+        for (i, wire) in self.wires.iter_mut().enumerate() {
+            for (way, name) in wire.ways.iter_mut().zip(["a2b", "b2a"]) {
+                self.truth.queue(&format!("wire {i} {name}"), &mut way.queue.notes);
+            }
+        }
+        for (i, station) in self.stations.iter_mut().enumerate() {
+            self.truth.queue(&format!("station {i}"), &mut station.queue.notes);
+        }
+        self.truth.queues.sort_by_key(|r| r.note.t);
     }
 
     fn dispatch(&mut self, now: Ns, event: Event) {
@@ -185,8 +294,10 @@ impl World {
             Event::Air(_) => {}
             Event::FromAir { station, handle } => {
                 if let Some(packet) = self.slab.get(handle as usize).copied().flatten() {
-                    let node = self.stations[station].node;
-                    self.arrived(now, node, packet);
+                    match self.stations[station].adapter {
+                        Some(adapter) => self.usb_received(now, adapter, packet),
+                        None => self.arrived(now, self.stations[station].node, packet),
+                    }
                 }
             }
             Event::AirDone { station, handle, acked, attempts } => self.air_done(now, station, handle, acked, attempts),
@@ -204,18 +315,26 @@ impl World {
                 }
             }
             Event::WireSent { wire, way } => self.wire_sent(now, wire, way),
-            Event::WireArrives { wire, way, packet } => {
+            Event::WireArrives { wire, way, handle } => {
                 let w = &self.wires[wire].config;
                 let node = if way == 0 { w.b } else { w.a };
-                self.arrived(now, node, packet);
-            }
-            Event::Release { node } => {
-                while let Some(packet) = self.nodes[node].held.pop_front() {
-                    self.deliver(now, node, packet);
+                if let Some(packet) = self.release(handle) {
+                    self.arrived(now, node, packet);
                 }
             }
+            Event::Release { node } => self.release_held(now, node),
+            Event::Hold { node, lasts } => self.hold(now, node, lasts),
+            Event::HoldAtRandom { node } => {
+                if let Some(holds) = self.nodes[node].holds {
+                    self.hold_at_random(now, node, holds);
+                }
+            }
+            Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
+            Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
+            Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),
+            Event::Read { flow } => self.read(now, flow),
             Event::Timer { flow, end, plan } => {
                 if self.flows[flow].plans[end] == plan {
                     self.flows[flow].armed[end] = None;

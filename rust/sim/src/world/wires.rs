@@ -12,7 +12,7 @@ impl World {
         if w.ways[way].sending.is_some() {
             return;
         }
-        let Some(packet) = w.ways[way].queue.pop_front() else { return };
+        let Some(packet) = w.ways[way].queue.take(now) else { return };
         w.ways[way].sending = Some(packet);
         let bits = f64::from(packet.ip_bytes + w.config.header_bytes) * 8.0;
         let node = if way == 0 { w.config.a } else { w.config.b };
@@ -26,21 +26,32 @@ impl World {
         let w = &mut self.wires[wire];
         if let Some(packet) = w.ways[way].sending.take() {
             let data = matches!(packet.body, Body::Tcp(s) if s.len > 0);
-            let number = w.ways[way].data_seen;
-            w.ways[way].data_seen += u64::from(data);
-            let scripted = way == 0 && data && w.config.lose_data.contains(&number);
-            let black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
-            let loss = w.config.loss_rate;
-            if scripted || black || w.rng.chance(loss) {
+            let number = w.ways[way].counted;
+            w.ways[way].counted += u64::from(data == (way == 0));
+            let script = if way == 0 { &w.config.lose_data } else { &w.config.lose_acks };
+            let scripted = data == (way == 0) && script.contains(&number);
+            let mut black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            black |= way == 1 && !data && w.ack_blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            let there = w.config.loss_rate;
+            let loss = if way == 0 { there } else { w.config.back_loss_rate.unwrap_or(there) };
+            let burst = w.config.bursts_s.iter().filter(|b| in_burst(b, now)).map(|b| b.2).fold(0.0, f64::max);
+            if scripted || black || w.rng.chance(burst) || w.rng.chance(loss) {
                 self.truth.ended(packet.id, now, PacketFate::Wire);
             } else {
                 let mut at = now + config::seconds(w.config.delay_s);
                 if let (1, Some(hold)) = (way, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
                     at = hold.1;
                 }
-                self.queue.at(at, Event::WireArrives { wire, way, packet });
+                let handle = self.keep(packet);
+                self.queue.at(at, Event::WireArrives { wire, way, handle });
             }
         }
         self.wire_next(now, wire, way);
     }
+}
+
+/// Whether a burst (from, for, chance, again after, in s) is on.
+fn in_burst(&(from, lasts, _, every): &(f64, f64, f64, f64), now: Ns) -> bool {
+    let since = now.checked_sub(config::seconds(from));
+    since.is_some_and(|s| s.checked_rem(config::seconds(every)).unwrap_or(s) < config::seconds(lasts))
 }

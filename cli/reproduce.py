@@ -1,0 +1,190 @@
+"""`wlanlens reproduce`: run published experiments again; what was measured beside what was published."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from wlanlens.reproduce import Outcome
+
+#: Columns of the table where no terminal says how wide it is.
+WIDTH = 170
+
+#: From so many on, the mechanism has a column of its own; else it stands below the quantity.
+BESIDE = 130
+
+
+@click.command("reproduce")
+@click.argument("paper", required=False)
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("reproduce.html"),
+    show_default=True,
+    help="The HTML page.",
+)
+@click.option("--seeds", type=click.IntRange(1, 10_000), default=1, help="Run everything with so many seeds at least.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Simulations at a time (default: one a core).")
+@click.option("--list", "listing", is_flag=True, help="Name the studies and their experiments.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows for machines.")
+def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing: bool, as_json: bool) -> int:
+    """Run the experiments of PAPER (a study, or one experiment by its name; default: all) and write one HTML page.
+
+    Prints each row: published, the band that is right, class (E exact, Q band, S inequality, N not asserted),
+    measured, verdict, mechanism. Exit status 1 when an asserted row fails. Ctrl-C keeps what is done.
+    """
+    from wlanlens import reproduce
+
+    chosen = reproduce.select(paper)
+    if listing:
+        return _list(chosen)
+    if not out.parent.is_dir():
+        raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
+    # Said now, not after minutes of simulation.
+    reproduce.check_page(out)
+    meter = Meter(len(chosen)) if sys.stderr.isatty() else None
+    lab = reproduce.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
+    done: list[Outcome] = []
+    interrupted: BaseException | None = None
+    try:
+        if meter is not None and chosen:
+            meter.next(chosen[0].name)
+        for outcome in reproduce.run(chosen, lab):
+            done.append(outcome)
+            if meter is not None and len(done) < len(chosen):
+                meter.next(chosen[len(done)].name)
+    except BaseException as stop:
+        if not done:
+            raise
+        interrupted = stop
+    finally:
+        if meter is not None:
+            meter.clear()
+    missing = chosen[len(done) :]
+    unwritten: OSError | None = None
+    try:
+        reproduce.write_page(out, done, missing)
+    except OSError as error:
+        unwritten = error
+    if as_json:
+        _print_json(done, [e.name for e in missing], None if unwritten else out)
+    else:
+        _show(done, reproduce.sentence(done, missing), None if unwritten else out)
+    if interrupted or unwritten:
+        raise interrupted or unwritten  # type: ignore[misc]
+    return int(any(outcome.fails for outcome in done))
+
+
+def _list(chosen: Sequence[object]) -> int:
+    from wlanlens.reproduce import STUDIES, Experiment
+
+    width = max((len(e.name) for e in chosen if isinstance(e, Experiment)), default=0)
+    for study, title in STUDIES.items():
+        here = [e for e in chosen if isinstance(e, Experiment) and e.study == study]
+        if here:
+            click.echo(f"{study}: {title}")
+        for e in here:
+            click.echo(f"  {e.name:{width}}  {e.summary}")
+    return 0
+
+
+def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) -> None:
+    import json
+
+    from wlanlens import reproduce
+
+    said = {
+        "counts": dict(reproduce.counts(done)),
+        "experiments": [reproduce.as_dict(outcome) for outcome in done],
+        "missing": missing,
+        "page": None if page is None else str(page),
+    }
+    click.echo(json.dumps(said, indent=1))
+
+
+def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from wlanlens.reproduce import STUDIES
+    from wlanlens.text import printable
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
+    for study, title in STUDIES.items():
+        here = [o for o in done if o.experiment.study == study]
+        if here:
+            console.print(Text(f"{study}: {title}", style="bold"))
+        for outcome in here:
+            _table(console, outcome)
+    console.print(Text(sentence, style="bold"))
+    if page is not None:
+        console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
+
+
+def _table(console: Console, outcome: Outcome) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from wlanlens import reproduce
+    from wlanlens.text import printable
+
+    e = outcome.experiment
+    console.print()
+    console.print(Text(f"{e.name}: {e.summary} ({e.source})"))
+    if outcome.trouble:
+        console.print(Text(f"  could not be run: {printable(outcome.trouble)}", style="bold red"))
+    if outcome.result.rows:
+        beside = console.width >= BESIDE
+        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for head, ratio in (("quantity", 3), ("published", 2), ("band", 2)):
+            grid.add_column(head, ratio=ratio, overflow="fold")
+        grid.add_column("class")
+        grid.add_column("measured", ratio=2, overflow="fold")
+        grid.add_column("verdict", no_wrap=True)
+        if beside:
+            grid.add_column("mechanism", ratio=4, overflow="fold")
+        styles = {"holds": "green", "fails": "bold red", "not asserted": "dim"}
+        for row in outcome.result.rows:
+            what, because = Text(printable(row.what)), Text(printable(row.because), style="" if beside else "dim")
+            if not beside and row.because:
+                what = Text.assemble(what, "\n", because)
+            cells = (row.published, reproduce.band(row), row.kind, reproduce.measured(row))
+            verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
+            grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if beside else []))
+        console.print(Padding(grid, (0, 0, 0, 2)))
+    console.print()
+
+
+class Meter:
+    """One line on the terminal: which experiment runs, and how many of its simulations are done."""
+
+    def __init__(self, experiments: int) -> None:
+        self._experiments, self._number, self._name = experiments, 0, ""
+
+    def next(self, name: str) -> None:
+        """Another experiment begins."""
+        self._number, self._name = self._number + 1, name
+        self.runs(0)
+
+    def runs(self, done: int) -> None:
+        """So many simulations of the measurement under way are done."""
+        told = f", {done} run{'' if done == 1 else 's'} done" if done else ""
+        sys.stderr.write(f"\r{self._number} of {self._experiments}: {self._name}{told}\x1b[K")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

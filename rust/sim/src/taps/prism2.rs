@@ -1,0 +1,82 @@
+//! The bulk transfers of a Prism 2 adapter: a descriptor of 60 bytes before each frame's body.
+//!
+//! Layout: Linux, drivers/staging/wlan-ng/hfa384x.h. 14 bytes of the adapter's own, the 802.11 header of four addresses,
+//! the body's length, an 802.3 header; then LLC, SNAP and the packet.
+
+use super::{write_ip, Names};
+use crate::packet::{Mac, Packet};
+
+pub const DESCRIPTOR_BYTES: u32 = 60;
+const LLC_SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+/// Bytes of a transfer that carries a packet from the host: filled up to whole transactions.
+pub fn out_bytes(ip_bytes: u32) -> u32 {
+    in_bytes(ip_bytes).next_multiple_of(64)
+}
+
+/// Bytes of a transfer that carries a packet to the host.
+pub fn in_bytes(ip_bytes: u32) -> u32 {
+    DESCRIPTOR_BYTES + LLC_SNAP.len() as u32 + ip_bytes
+}
+
+/// What the descriptor tells beside the packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Prism2 {
+    /// From the host to the adapter.
+    pub out: bool,
+    pub bssid: Mac,
+    pub ad_hoc: bool,
+    pub src: Mac,
+    pub dst: Mac,
+    /// Of a received frame.
+    pub signal_dbm: i8,
+    pub noise_dbm: i8,
+    pub rate_kbps: u32,
+}
+
+/// Append the transfer's data.
+pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Vec<u8>) {
+    let start = out.len();
+    let body = (LLC_SNAP.len() as u32 + p.ip_bytes) as u16;
+    // What is not set here is 0: of the adapter's own words most, duration, sequence control, the fourth address.
+    let mut head = [0; DESCRIPTOR_BYTES as usize + LLC_SNAP.len()];
+    if !f.out {
+        head[6] = (i16::from(f.noise_dbm) + 100) as u8;
+        head[7] = (i16::from(f.signal_dbm) + 100) as u8;
+        head[8] = (f.rate_kbps / 100) as u8;
+    }
+    let ds: u16 = match (f.ad_hoc, f.out) {
+        (true, _) => 0,
+        (false, true) => 0x0100,
+        (false, false) => 0x0200,
+    };
+    head[14..16].copy_from_slice(&(0x0008 | ds).to_le_bytes());
+    let addresses = match (f.ad_hoc, f.out) {
+        (true, _) => [f.dst, f.src, f.bssid],
+        (false, true) => [f.bssid, f.src, f.dst],
+        (false, false) => [f.dst, f.bssid, f.src],
+    };
+    for (slot, address) in head[18..36].chunks_exact_mut(6).zip(addresses) {
+        slot.copy_from_slice(&address);
+    }
+    head[44..46].copy_from_slice(&body.to_le_bytes());
+    head[46..52].copy_from_slice(&f.dst);
+    head[52..58].copy_from_slice(&f.src);
+    head[58..60].copy_from_slice(&body.to_be_bytes());
+    head[60..68].copy_from_slice(&LLC_SNAP);
+    out.extend_from_slice(&head);
+    write_ip(p, n, out);
+    if f.out {
+        out.resize(start + out_bytes(p.ip_bytes) as usize, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_takes_25_transactions() {
+        assert_eq!((out_bytes(1500) / 64, out_bytes(1500), in_bytes(52)), (25, 1600, 120));
+    }
+}

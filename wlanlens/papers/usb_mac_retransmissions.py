@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.papers._air import retries, retry_percent, throughput_mbps, timeouts
+from wlanlens.scenario import Run
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_S = 60.0
+
+
+@dataclass(frozen=True)
+class _Measured:
+    mbps: float
+    retry_percent: float
+    there: int
+    back: int
+    timeouts_per_s: float
+
+
+def _measure(run: Run) -> _Measured:
+    there, back, _ = retries(run)
+    return _Measured(throughput_mbps(run), retry_percent(run), there, back, timeouts(run) / run.scenario.duration_s)
+
+
+@experiment("usb_mac_retransmissions", study="usb_adapter", source="section 4.3.1, figure 5")
+def usb_mac_retransmissions(lab: Lab) -> Result:
+    """How often the MAC sends again, why TCP makes it do so more often than UDP, and what TCP is without it.
+
+    Data and ACKs that draw the same slot collide; both are sent again. Without MAC retransmission at the station each
+    such tie is a loss that TCP must repair. Five seeds of 60 s.
+    """
+    off = "no_mac_retransmission"
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("clean_udp", {"duration_s": _S}),
+        (off, {"duration_s": _S, "ends": "none"}),
+        ("clean_link", {"duration_s": _S}),
+        ("clean_link", {"duration_s": _S, "delayed_ack_segments": 1}),
+        (off, {"duration_s": _S, "ends": "station"}),
+        (off, {"duration_s": _S, "ends": "both"}),
+        (off, {"duration_s": _S, "ends": "station", "datagrams": True}),
+    ]
+    udp, tcp, clean, each, station, both, bare = lab.measure_all(_measure, cases)
+
+    def mean(runs: list[_Measured], name: str) -> float:
+        return float(np.mean([getattr(r, name) for r in runs]))
+
+    with_retries = mean(tcp, "mbps")
+    change, worse = (100 * (mean(runs, "mbps") / with_retries - 1) for runs in (station, both))
+    pairing = sum(r.there for r in clean) / max(1, sum(r.back for r in clean))
+    ratio = mean(each, "retry_percent") / mean(clean, "retry_percent")
+    bars = [("TCP", with_retries), ("TCP, station off", mean(station, "mbps")), ("TCP, both off", mean(both, "mbps")),
+            ("UDP, station off", mean(bare, "mbps"))]  # fmt: skip
+    return Result(
+        rows=(
+            Row("MAC retransmissions of UDP (%)", "0.47 to 0.98", "Q", mean(udp, "retry_percent"), (0.47, 0.98),
+                because="the channel's own errors, set so"),
+            Row("MAC retransmissions of TCP (%)", "4.58 to 4.73; 1.3 to 2.3 in the conclusions", "Q",
+                mean(tcp, "retry_percent"), (2.3, 5.5), because="ties of data and ACKs: one contention in 32"),
+            Row("retries of data over retries of ACKs, no channel errors", "always paired", "Q", pairing, (0.98, 1.02),
+                because="both parties to a tie send again"),
+            Row("MAC retransmissions with an ACK for each segment over those with one for two", "fewer with delayed ACKs",
+                "S", ratio, holds=ratio > 1.2, because="half the ACKs, half the ties"),
+            Row("TCP without MAC retransmission at the station (change, %)", "-23", "Q", change, (-30.0, -15.0),
+                because="each tie loses a data frame, the access point still repeats ACKs"),
+            Row("timeouts a second then", "not printed; ns-2 1.1", "Q", mean(station, "timeouts_per_s"), (0.8, 1.4),
+                because="retransmissions that are lost as well; SACK repairs the rest without the timer"),
+            Row("TCP without it at both ends (change, %)", "not printed; ns-2 -34", "S", worse, holds=worse < change,
+                because="ACKs are lost, too"),
+            Row("UDP without MAC retransmission at the station (Mb/s)", "slightly above TCP with it", "S",
+                mean(bare, "mbps"), holds=mean(bare, "mbps") > with_retries, because="no ties to lose"),
+        ),
+        figures=(("Throughput with and without MAC retransmission (figure 5b)", _bars(bars)),),
+    )  # fmt: skip
+
+
+def _bars(bars: list[tuple[str, float]]) -> Figure:
+    import plotly.graph_objects as go
+
+    figure = go.Figure(go.Bar(x=[name for name, _ in bars], y=[value for _, value in bars]))
+    figure.update_layout(yaxis_title="throughput, Mb/s", template="simple_white")
+    return figure

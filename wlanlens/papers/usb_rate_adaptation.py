@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.papers._air import (
+    Packets,
+    data_frames,
+    packets,
+    payload,
+    rate_figure,
+    sequence_figure,
+    throughput_mbps,
+)
+from wlanlens.scenario import Run
+
+_S = 60.0
+#: What figure 6 shows of the run: its first seconds, s.
+_SHOWN = (1.0, 3.5)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    mbps: float
+    packets_per_resend: float
+    #: Silence of the sender's tap before the fast retransmissions, ms: the frames in which the MAC tries in vain.
+    gap_ms: float
+    fast: int
+    #: Times at which the receiver's timer sent the ACK of a lone segment.
+    timer_acks: int
+    sequence: Packets
+    frames: tuple[Any, Any, Any]
+
+
+def _measure(run: Run) -> _Measured:
+    sent = payload(run)
+    copy, trigger = np.asarray(sent["copy"]), np.asarray(sent["trigger"].cast("string"))
+    frames = data_frames(run)
+    t = np.asarray(frames["t_start_ns"]) / 1e9
+    rate, station = np.asarray(frames["rate_mbps"]), np.asarray(frames["station"])
+    shown = (t >= _SHOWN[0]) & (t < _SHOWN[1])
+    fast = np.isin(trigger, ("fast", "sack", "partial_ack"))
+    return _Measured(
+        mbps=throughput_mbps(run),
+        packets_per_resend=len(copy) / max(1, int((copy > 0).sum())),
+        gap_ms=_gap_ms(run),
+        fast=int(fast.sum()),
+        timer_acks=int((np.asarray(run.facts.events["what"]) == "delayed_ack").sum()),
+        sequence=packets(run, *_SHOWN),
+        frames=(t[shown], rate[shown], station[shown]),
+    )
+
+
+def _gap_ms(run: Run) -> float:
+    """Median time for which the sender's MAC tried a packet that it gave up."""
+    frames = data_frames(run)
+    mine = np.asarray(frames["station"]) == 0
+    packet = np.asarray(frames["packet"], np.int64)[mine]
+    start, end = (np.asarray(frames[name])[mine] for name in ("t_start_ns", "t_end_ns"))
+    new = np.flatnonzero(np.concatenate(([True], packet[1:] != packet[:-1]))) if len(packet) else np.zeros(0, int)
+    last = np.append(new[1:], len(packet)) - 1
+    fate = np.asarray(run.facts.packets["fate"].cast("string"))
+    lost = fate[packet[new]] == "air"
+    return float(np.median((end[last] - start[new])[lost])) / 1e6 if lost.any() else 0.0
+
+
+@experiment("usb_rate_adaptation", study="usb_adapter", source="section 4.3.2, figure 6")
+def usb_rate_adaptation(lab: Lab) -> Result:
+    """Automatic rate adaptation is slower than the lowest rate all the time: it climbs, fails and drops again and again.
+
+    A place where 1 and 2 Mb/s work; the defective algorithm at both ends with ten attempts a frame, as in the study.
+    Healthy algorithms at the same place and under fading lose little. Five seeds of 60 s.
+    """
+    weak = {"duration_s": _S}
+    rayleigh = {"duration_s": _S, "doppler_hz": 4.0, "snr_db": 10.0}
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("weak_link", {**weak, "rate_mbps": 2.0}),
+        ("weak_link", {**weak, "rate_mbps": 1.0}),
+        ("rate_thrashing", weak),
+        ("rate_thrashing", {**weak, "retry_limit": 8}),
+        *(("healthy_rate_probing", {**weak, "algorithm": name}) for name in ("arf", "aarf", "minstrel")),
+        *(("healthy_rate_probing", {**rayleigh, "algorithm": name}) for name in ("arf", "aarf", "minstrel")),
+    ]
+    two, one, auto, eight, arf, aarf, minstrel, arf_r, aarf_r, minstrel_r = lab.measure_all(_measure, cases)
+
+    def mean(runs: list[_Measured], name: str = "mbps") -> float:
+        return float(np.mean([getattr(r, name) for r in runs]))
+
+    order = mean(auto) < mean(one) < mean(two)
+    loss = [100 * (1 - mean(runs) / mean(two)) for runs in (arf, aarf, minstrel)]
+    first = auto[0]
+    return Result(
+        rows=(
+            Row("TCP at 2 Mb/s all the time (Mb/s)", "1.46", "Q", mean(two), (1.40, 1.50), because="a few % of frames fail"),
+            Row("TCP at 1 Mb/s all the time (Mb/s)", "0.77", "Q", mean(one), (0.74, 0.80), because="the same, twice as long"),
+            Row("TCP with automatic rates (Mb/s)", "0.29", "Q", mean(auto), (0.2, 0.4),
+                because="11, 11, 11, 5.5 ... in vain, then the packet is dropped and TCP stalls"),
+            Row("automatic < 1 Mb/s < 2 Mb/s", "0.29 < 0.77 < 1.46", "S", f"{mean(auto):.2f} < {mean(one):.2f} < {mean(two):.2f}",
+                holds=order, because="both the wasted air and the stall of TCP are needed"),
+            Row("TCP with automatic rates and eight attempts (Mb/s)", "similar", "Q", mean(eight), (0.2, 0.4),
+                because="the limit changes the waste, not the cycle"),
+            Row("packets sent for one that TCP sends again", "about 10", "Q", mean(auto, "packets_per_resend"), (7.0, 14.0),
+                because="ten successes, then the frame that probes dies"),
+            Row("gap before the retransmission (ms)", "about 100", "Q", mean(auto, "gap_ms"), (55.0, 150.0),
+                because="ten attempts whose backoff doubles up to 1023 slots: more than half of it is backoff"),
+            Row("fast retransmissions in 60 s", "repeated", "S", mean(auto, "fast"), holds=mean(auto, "fast") > 5,
+                because="duplicate ACKs of the packets behind the dropped one"),
+            Row("ACKs that only the receiver's timer sent, in 60 s", "twice within 2 s, after about 100 ms", "S",
+                mean(auto, "timer_acks"), holds=mean(auto, "timer_acks") >= 10 > mean(one, "timer_acks"),
+                because="a window of one to three segments: the second does not come, the receiver waits for it"),
+            Row("ARF, AARF and minstrel below the best steady rate (%)", "ns-3: 4 to 11", "S",
+                ", ".join(f"{x:.0f}" for x in loss), holds=max(loss) < 30 and min(mean(r) for r in (arf, aarf, minstrel)) > mean(one),
+                because="one failed probe takes the rate back at once"),
+            Row("ARF, AARF and minstrel under Rayleigh fading (Mb/s)", "ns-3: 0.20 to 0.27 far away", "N",
+                ", ".join(f"{mean(r):.2f}" for r in (arf_r, aarf_r, minstrel_r)), because="the place was another one"),
+        ),
+        figures=(
+            ("Sequence numbers with the gap before each retransmission (figure 6a)", sequence_figure(first.sequence)),
+            ("Rate of each frame (figure 6b)", rate_figure(first.frames)),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,158 @@
+"""The page of reproduced experiments: rows beside the studies', figures, and the equations of the models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from wlanlens.report import bundle, encode
+from wlanlens.report.inert import embedded
+from wlanlens.report.page import environment
+from wlanlens.report.policy import policy
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SCRIPTS = ("inflate", "library", "experiments")
+"""Of the page, in this order."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of a study beside ours, as text."""
+
+    what: str
+    published: str
+    band: str
+    kind: str
+    measured: str
+    verdict: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """An experiment: its rows, and (caption, figure) pairs."""
+
+    name: str
+    doc: str
+    source: str
+    lines: Sequence[Line]
+    figures: Sequence[tuple[str, Figure]] = ()
+    trouble: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of what it is."""
+        return self.doc.split("\n", 1)[0]
+
+    @property
+    def rest(self) -> list[str]:
+        """What it is, past the first line: paragraphs."""
+        return _paragraphs(self.doc)
+
+    def count(self, verdict: str) -> int:
+        """How many rows have this verdict."""
+        return sum(line.verdict == verdict for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study's experiments; `missing` are the names of those that were not run."""
+
+    name: str
+    title: str
+    sections: Sequence[Section]
+    missing: Sequence[str] = ()
+
+    def count(self, verdict: str) -> int:
+        """How many rows have this verdict."""
+        return sum(section.count(verdict) for section in self.sections)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A closed-form model: (name, what it is, value) of its equations."""
+
+    name: str
+    doc: str
+    equations: Sequence[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def summary(self) -> str:
+        """The first line of what it is."""
+        return self.doc.split("\n", 1)[0]
+
+    @property
+    def rest(self) -> list[str]:
+        """What it is, past the first line: paragraphs."""
+        return _paragraphs(self.doc)
+
+
+def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Sequence[Model]) -> None:
+    """Write the page. `verdict` is its first sentence."""
+    drawn = [figure for study in studies for section in study.sections for _, figure in section.figures]
+    script = bundle.own(SCRIPTS)
+    plotly = bundle.plotly() if drawn else b""
+    stream = (
+        environment()
+        .get_template("experiments.html.jinja")
+        .stream(
+            policy=policy([script, plotly.decode()], spilled=False),
+            css=Markup(bundle.text("page.css") + bundle.text("experiments.css")),  # noqa: S704  our own files
+            script=Markup(script),  # noqa: S704  our own files
+            plotly=Markup(encode.packed(plotly)) if plotly else "",  # noqa: S704  base64
+            page=embedded({"figures": [plain(figure) for figure in drawn]}),
+            verdict=verdict,
+            studies=studies,
+            failing=_failing(studies),
+            models=models,
+            version=version("wlanlens"),
+        )
+    )
+    with open(out_path, "w", encoding="utf-8") as out:
+        out.writelines(stream)
+
+
+def _failing(studies: Sequence[Study]) -> list[tuple[str, str]]:
+    """(experiment, what) of every row that fails and every experiment that could not be run."""
+    out = []
+    for section in (section for study in studies for section in study.sections):
+        if section.trouble:
+            out.append((section.name, "could not be run"))
+        for line in section.lines:
+            if line.verdict == "fails":
+                wanted = f", wanted {line.band}" if line.band else ""
+                out.append((section.name, f"{line.what}: {line.measured}{wanted}"))
+    return out
+
+
+def plain(figure: Figure) -> dict[str, Any]:
+    """A figure as JSON: lists for arrays, null for what is no number; the page gives it the reader's colours."""
+    made: dict[str, Any] = _plain(figure.to_plotly_json())
+    made.get("layout", {}).pop("template", None)
+    return {"data": made["data"], "layout": made["layout"]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _paragraphs(doc: str) -> list[str]:
+    """Past the first line, each on one line."""
+    rest = doc.partition("\n")[2]
+    return [" ".join(part.split()) for part in rest.split("\n\n") if part.strip()]

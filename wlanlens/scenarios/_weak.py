@@ -1,0 +1,46 @@
+"""A place where only the two lowest rates work: the USB study's experiments on rate adaptation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wlanlens.scenario import Scenario, quantity
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
+
+#: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, a delayed ACK of about 100 ms.
+LINUX24 = Tcp(delayed_ack_timer_s=0.1, quick_acks=0, prr=False, frto=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weak(Scenario):
+    """Both stations at such a place; subclasses say how they choose their rates."""
+
+    duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
+    retry_limit: int = quantity(10, "Attempts of a frame.", least=1, most=255)
+    frame_error_rate: float = quantity(
+        0.025, "Share of bad frames beside the noise, the MAC's ACKs included.", least=0.0, most=1.0
+    )
+    snr_db: float = quantity(
+        2.5, "Signal to noise in 22 MHz: 2 Mb/s needs 2 dB, 5.5 Mb/s 5.5 and 11 Mb/s 8.5.", least=-20.0, most=60.0
+    )
+
+    def rate_control(self) -> dict[str, Any]:
+        """How both stations choose their rates."""
+        raise NotImplementedError
+
+    def air(self) -> dict[str, Any]:
+        """What else the channel does."""
+        return {}
+
+    def world(self) -> World:
+        stations = alike(
+            rate_control=self.rate_control(),
+            short_retry_limit=self.retry_limit,
+            control_rate_mbps=1.0,
+            # Noise of -95 dBm, and what is left above it.
+            signal_dbm=-95.0 + self.snr_db,
+        )
+        ways = {"snr_db": self.snr_db, "frame_error_rate": self.frame_error_rate}
+        return pair(stations, Flow(0, 1, bulk(), tcp=LINUX24), both=ways, **self.air())

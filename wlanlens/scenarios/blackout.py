@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._line import line
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("blackout")
+@dataclass(frozen=True, kw_only=True)
+class Blackout(Scenario):
+    """Nothing passes for two seconds now and then: the timer doubles, and runs on long after the link is back.
+
+    The idle-time study's cause on a line of its own; ordinary losses between.
+    """
+
+    shows = ("idle_backoff",)
+
+    duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
+    first_s: float = quantity(3.0, "When first, s.", least=0.0, most=1e6)
+    dead_s: float = quantity(2.0, "For how long, s.", least=0.0, most=1e4)
+    every_s: float = quantity(10.0, "From one to the next, s.", least=1e-3, most=1e6)
+    loss_rate: float = quantity(0.001, "Chance that a packet is lost, each way, at any time.", least=0.0, most=1.0)
+    rto: str = quantity("linux", "The retransmission timer.", among=("linux", "linux22", "linux24", "rfc6298"))
+
+    def world(self) -> World:
+        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
+        spans = tuple((self.first_s + k * self.every_s, self.dead_s) for k in range(count))
+        return line(Flow(0, 1, bulk(), tcp=Tcp(rto=self.rto)), blackouts_s=spans, loss_rate=self.loss_rate)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, World, fixed, udp
+
+
+@scenario("clean_udp")
+@dataclass(frozen=True, kw_only=True)
+class CleanUdp(Scenario):
+    """Datagrams faster than the air carries them, one way, over an 802.11b link with rare errors: nobody collides.
+
+    The USB study's UDP reference, whose MAC retries (0.5 to 1 %) are the channel's own.
+    """
+
+    resembles = ("data_ack_collision",)
+    clean = True
+
+    rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
+    offered_bps: float = quantity(8e6, "Payload handed down, bit/s.", least=1e3, most=1e9)
+    payload_bytes: int = quantity(1472, "Payload of a datagram.", least=1, most=1472)
+    frame_error_rate: float = quantity(0.0035, "Share of bad frames, the MAC's ACKs included.", least=0.0, most=0.5)
+    retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
+
+    def world(self) -> World:
+        stations = alike(rate_control=fixed(self.rate_mbps), short_retry_limit=self.retry_limit)
+        flow = Flow(0, 1, udp(self.offered_bps, self.payload_bytes), tcp=None)
+        return pair(stations, flow, both={"frame_error_rate": self.frame_error_rate})

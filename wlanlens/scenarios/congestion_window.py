@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._line import line
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("congestion_window")
+@dataclass(frozen=True, kw_only=True)
+class CongestionWindow(Scenario):
+    """Losses keep the congestion window far below the receiver's: the network limits, not the receiver.
+
+    The look-alike of a small receive window.
+    """
+
+    resembles = ("window_limited", "overbuffering", "missing_fast_retransmit")
+
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
+    loss_rate: float = quantity(0.01, "Chance that a packet is lost, each way.", least=0.0, most=1.0)
+    delay_s: float = quantity(0.04, "Of the line, each way, s.", least=0.0, most=10.0)
+
+    def world(self) -> World:
+        tcp = Tcp(receive_window_bytes=262_144)
+        return line(Flow(0, 1, bulk(), tcp=tcp), delay_s=self.delay_s, loss_rate=self.loss_rate, rate_bps=20e6)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("data_ack_collision")
+@dataclass(frozen=True, kw_only=True)
+class DataAckCollision(Scenario):
+    """TCP data and TCP ACKs draw the same slot and collide more often than they need.
+
+    Each segment has its own ACK, and the stations' contention window is below the standard's 32 slots: the USB study's
+    section 4.3.1 with an adapter that does not keep to it.
+    """
+
+    shows = ("data_ack_collision",)
+
+    cw_min: int = quantity(7, "Smallest contention window less one, slots; the standard's is 31.", least=1, most=1023)
+    delayed_ack_segments: int = quantity(1, "ACK every so many segments.", least=1, most=64)
+    frame_error_rate: float = quantity(0.0035, "Share of bad frames, the MAC's ACKs included.", least=0.0, most=0.5)
+    retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
+
+    def world(self) -> World:
+        stations = alike(cw_min=self.cw_min, short_retry_limit=self.retry_limit)
+        tcp = Tcp(delayed_ack_segments=self.delayed_ack_segments)
+        return pair(stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})

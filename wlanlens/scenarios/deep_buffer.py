@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._line import line
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("deep_buffer")
+@dataclass(frozen=True, kw_only=True)
+class DeepBuffer(Scenario):
+    """A megabit line behind a buffer of a hundred packets: the sender's own data makes the round trip a second long.
+
+    The kernel capture's setup with an over-large queue.
+    """
+
+    shows = ("overbuffering",)
+
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
+    rate_bps: float = quantity(1e6, "Of the line.", least=1e3, most=1e10)
+    queue_packets: int = quantity(100, "Packets that wait before it.", least=0, most=100_000)
+    loss_rate: float = quantity(0.0005, "Chance that a packet is lost, each way.", least=0.0, most=1.0)
+
+    def world(self) -> World:
+        tcp = Tcp(receive_window_bytes=262_144)
+        return line(
+            Flow(0, 1, bulk(), tcp=tcp), rate_bps=self.rate_bps, delay_s=0.02, queue_packets=self.queue_packets,
+            loss_rate=self.loss_rate,
+        )  # fmt: skip

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Tcp, World, automatic, bulk, fixed
+
+
+@scenario("far_station")
+@dataclass(frozen=True, kw_only=True)
+class FarStation(Scenario):
+    """A far station with a weak transmitter keeps to 2 Mb/s because nothing faster arrives; its stronger peer uses 5.5.
+
+    The look-alike of a stuck rate: one rate with few retries, and a higher one that works the other way.
+    """
+
+    resembles = ("stuck_rate",)
+
+    rate_mbps: float = quantity(2.0, "The far station's rate.", least=1.0, most=11.0)
+    snr_db: float = quantity(3.5, "Signal to noise of the far station's frames, in 22 MHz.", least=-20.0, most=60.0)
+    stronger_db: float = quantity(4.0, "By how much its peer sends louder.", least=0.0, most=60.0)
+
+    def world(self) -> World:
+        there, back = self.snr_db, self.snr_db + self.stronger_db
+        far = Station(node=0, rate_control=fixed(self.rate_mbps), signal_dbm=-95.0 + there)
+        peer = Station(node=1, rate_control=automatic("aarf"), signal_dbm=-50.0)
+        return World(
+            nodes=(Node("sender"), Node("receiver")),
+            cell=Cell(
+                (far, peer),
+                ad_hoc=True,
+                beacons=False,
+                paths=(RadioPath(0, 1, snr_db=there), RadioPath(1, 0, snr_db=back)),
+            ),
+            flows=(Flow(0, 1, bulk(), tcp=Tcp()),),
+        )

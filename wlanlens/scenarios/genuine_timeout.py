@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Bursts, Flow, RadioPath, Tcp, World, bulk
+
+
+@scenario("genuine_timeout")
+@dataclass(frozen=True, kw_only=True)
+class GenuineTimeout(Scenario):
+    """The link is dead for half a second now and then: data is lost, and the timer expires with reason.
+
+    The look-alike of a spurious timeout, and of the resends that an adapter's queue sends after their ACK: without SACK
+    everything outstanding is sent again, as far as it is not acknowledged.
+    """
+
+    shows = ("idle_backoff",)
+    resembles = ("spurious_timeout", "acked_data_retransmission", "ack_holding")
+
+    duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
+    dead_s: float = quantity(0.7, "Mean length of a dead time, s.", least=1e-3, most=1e4)
+    alive_s: float = quantity(5.0, "Mean time between two, s.", least=1e-3, most=1e4)
+    sack: bool = quantity(False, "Selective acknowledgments.")
+
+    def world(self) -> World:
+        tcp = Tcp(sack=self.sack, frto=False, dsack=self.sack)
+        bursts = (Bursts(self.alive_s, self.dead_s, clock="time"),)
+        # Only the way of the data: ACKs lost as well would make some timeouts needless.
+        paths = (RadioPath(0, 1, bursts=0),)
+        return pair(alike(), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._usb import UsbScenario
+from wlanlens.world import paced
+
+
+@scenario("idle_usb_sender")
+@dataclass(frozen=True, kw_only=True)
+class IdleUsbSender(UsbScenario):
+    """An application writes a little now and then over a slow USB bus, which carries it with ease.
+
+    Few bytes a millisecond, for there are few to send: the bus limits nothing.
+    """
+
+    resembles: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)
+
+    reclamation: bool = quantity(False, "Full-speed bandwidth reclamation (FSBR).")
+    message_bytes: int = quantity(1448, "What the application writes at a time.", least=1, most=1 << 30)
+    every_s: float = quantity(0.1, "How often, s.", least=1e-3, most=1e6)
+
+    def application(self) -> Mapping[str, Any]:
+        return paced(self.message_bytes, self.every_s)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios.bursty_errors import idle_time_world
+from wlanlens.world import Bursts, World
+
+
+@scenario("kept_backoff")
+@dataclass(frozen=True, kw_only=True)
+class KeptBackoff(Scenario):
+    """The link is dead for a second or two every several; the sender stays silent for up to two minutes after it.
+
+    Linux 2.2 keeps the doublings of its timer when an ACK of new data comes, until nothing is outstanding (the idle-time
+    study's table 2). `rto` "linux22_reset" is the study's remedy: the doublings end with that ACK.
+    """
+
+    shows = ("idle_backoff",)
+
+    duration_s: float = quantity(600.0, "Simulated time at most, s.", least=1e-3, most=1e6)
+    file_bytes: int = quantity(10 << 20, "Size of the file.", least=1, most=1 << 40)
+    dead_s: float = quantity(2.0, "Mean length of a dead time, s.", least=1e-3, most=1e4)
+    alive_s: float = quantity(7.0, "Mean time between two, s.", least=1e-3, most=1e4)
+    rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
+
+    def world(self) -> World:
+        bursts = Bursts(self.alive_s, self.dead_s, clock="time")
+        return idle_time_world(self.file_bytes, bursts, self.rto)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._line import line
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("lost_acks")
+@dataclass(frozen=True, kw_only=True)
+class LostAcks(Scenario):
+    """Only ACKs are lost, for a while all of them: the timer expires although the data arrived.
+
+    The look-alike of held ACKs: the first ACK after the silence is new, and none comes in a burst; and of resends after
+    their ACK: the sender never saw it.
+    """
+
+    shows = ("spurious_timeout",)
+    resembles = ("ack_holding", "acked_data_retransmission")
+
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
+    lost_s: float = quantity(0.5, "How long all ACKs are lost, s.", least=0.0, most=100.0)
+    first_s: float = quantity(3.0, "When first, s.", least=0.0, most=1e6)
+    every_s: float = quantity(4.0, "From one time to the next, s.", least=1e-3, most=1e6)
+    loss_rate: float = quantity(0.0005, "Chance that a packet is lost, each way, at any time.", least=0.0, most=1.0)
+
+    def world(self) -> World:
+        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
+        spans = tuple((self.first_s + k * self.every_s, self.lost_s) for k in range(count))
+        return line(Flow(0, 1, bulk(), tcp=Tcp(frto=False)), ack_blackouts_s=spans, loss_rate=self.loss_rate)

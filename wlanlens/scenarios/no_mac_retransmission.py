@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._weak import LINUX24
+from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
+
+
+@scenario("no_mac_retransmission")
+@dataclass(frozen=True, kw_only=True)
+class NoMacRetransmission(Scenario):
+    """A station, or both ends of its link, never sends a frame again: each collision of data with an ACK is TCP's loss.
+
+    The USB study's section 4.3.1, in which the client's driver was patched: TCP falls by a quarter, UDP does not. An
+    access point with a host on its wire is the other end.
+    """
+
+    ends: str = quantity("station", "Who does not.", among=("none", "station", "both"))
+    datagrams: bool = quantity(False, "UDP instead of TCP.")
+    snr_db: float = quantity(
+        9.5, "Signal to noise in 22 MHz: 0.7 % of full frames at 11 Mb/s fail at 9.5 dB.", least=-20.0, most=90.0
+    )
+    receive_window_bytes: int = quantity(16_384, "The receiver's buffer.", least=1448, most=1 << 30)
+    sack: bool = quantity(True, "Selective acknowledgments.")
+
+    def world(self) -> World:
+        station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7)
+        access_point = Station(node=1, access_point=True, short_retry_limit=1 if self.ends == "both" else 7)
+        tcp = replace(LINUX24, receive_window_bytes=self.receive_window_bytes, sack=self.sack)
+        flow = Flow(0, 2, udp(8e6), tcp=None) if self.datagrams else Flow(0, 2, bulk(), tcp=tcp)
+        return World(
+            nodes=(Node("station"), Node("access_point"), Node("host")),
+            cell=Cell(
+                (station, access_point),
+                beacons=False,
+                paths=(RadioPath(0, 1, snr_db=self.snr_db), RadioPath(1, 0, snr_db=self.snr_db)),
+            ),
+            wires=(Wire(1, 2),),
+            flows=(flow,),
+            receiver=2,
+        )

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
+
+
+@scenario("random_loss")
+@dataclass(frozen=True, kw_only=True)
+class RandomLoss(Scenario):
+    """One frame in five fails, each by itself, and four attempts are all: packets are lost without any burst.
+
+    The look-alike of burst loss, of fades and of losses at an interval.
+    """
+
+    resembles = ("burst_loss", "signal_fade", "periodic_loss")
+
+    frame_error_rate: float = quantity(0.2, "Share of bad frames, the MAC's ACKs included.", least=0.0, most=0.9)
+    retry_limit: int = quantity(4, "Attempts of a frame.", least=1, most=255)
+
+    def world(self) -> World:
+        stations = alike(short_retry_limit=self.retry_limit)
+        return pair(stations, Flow(0, 1, bulk(), tcp=Tcp()), both={"frame_error_rate": self.frame_error_rate})

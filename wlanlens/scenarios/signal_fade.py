@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import scenario
+from wlanlens.scenarios._dips import Dips
+from wlanlens.scenarios._pair import pair
+from wlanlens.world import Flow, Station, Tcp, World, bulk
+
+
+@scenario("signal_fade")
+@dataclass(frozen=True, kw_only=True)
+class SignalFade(Dips):
+    """The sender's signal falls by 15 dB for half a second every four, and most of its frames fail while it is low.
+
+    The sniffer hears the fall, too.
+    """
+
+    shows = ("signal_fade", "burst_loss")
+
+    def world(self) -> World:
+        signal = -95.0 + self.snr_db
+        sender = Station(node=0, signal_dbm=signal, fades_s=self.spells_s())
+        receiver = Station(node=1, signal_dbm=signal)
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})

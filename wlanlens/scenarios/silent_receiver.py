@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Holds, Node, Tcp, World, bulk
+
+
+@scenario("silent_receiver")
+@dataclass(frozen=True, kw_only=True)
+class SilentReceiver(Scenario):
+    """The receiver's adapter keeps the data: its host is silent, and answers all of it at one moment.
+
+    The look-alike of held ACKs: the sender sees the same silence and the same burst, but the ACKs were made at its end.
+    """
+
+    shows = ("spurious_timeout",)
+    resembles = ("ack_holding",)
+
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
+    mean_gap_s: float = quantity(3.0, "Mean time between two silences, s.", least=1e-3, most=1e4)
+    shortest_s: float = quantity(0.3, "Shortest silence, s.", least=0.0, most=100.0)
+    longest_s: float = quantity(0.6, "Longest, s.", least=0.0, most=100.0)
+
+    def world(self) -> World:
+        world = pair(alike(), Flow(0, 1, bulk(), tcp=Tcp(frto=False)))
+        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s)
+        return replace(world, nodes=(world.nodes[0], Node("receiver", holds=holds)))

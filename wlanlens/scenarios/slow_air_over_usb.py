@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._usb import UsbScenario
+
+
+@scenario("slow_air_over_usb")
+@dataclass(frozen=True, kw_only=True)
+class SlowAirOverUsb(UsbScenario):
+    """Frames go out at 2 Mb/s, and the full adapter refuses the bus: transfers are outstanding all the time.
+
+    The driver bug of the USB study's table 1. It looks like a slow bus to whoever counts bytes a millisecond.
+    """
+
+    resembles: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)
+
+    rate_mbps: float = quantity(2.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=11.0)

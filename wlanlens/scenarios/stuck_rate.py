@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenarios._pair import pair
+from wlanlens.world import Flow, Station, Tcp, World, automatic, bulk, fixed
+
+
+@scenario("stuck_rate")
+@dataclass(frozen=True, kw_only=True)
+class StuckRate(Scenario):
+    """A driver sends everything at 2 Mb/s over a link that carries 11, which the other end uses.
+
+    The USB study's driver defect (section 3.3, table 1): 1.5 instead of 5.1 Mb/s.
+    """
+
+    shows = ("stuck_rate",)
+
+    rate_mbps: float = quantity(2.0, "The sender's only rate: 1, 2 or 5.5.", least=1.0, most=5.5)
+    snr_db: float = quantity(40.0, "Signal to noise in 22 MHz, both ways.", least=-20.0, most=90.0)
+
+    def world(self) -> World:
+        signal = -95.0 + self.snr_db
+        sender = Station(node=0, rate_control=fixed(self.rate_mbps), signal_dbm=signal)
+        receiver = Station(node=1, rate_control=automatic("arf"), signal_dbm=signal)
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})

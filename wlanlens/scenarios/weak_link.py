@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._weak import Weak
+from wlanlens.world import fixed
+
+
+@scenario("weak_link")
+@dataclass(frozen=True, kw_only=True)
+class WeakLink(Weak):
+    """A link on which only 1 and 2 Mb/s work, at one of these rates all the time: slow, and as fast as it can be.
+
+    The USB study's static rates (section 4.3.2): 0.77 Mb/s at 1 Mb/s, 1.46 at 2.
+    """
+
+    resembles = ("rate_thrashing", "stuck_rate")
+
+    rate_mbps: float = quantity(2.0, "Data rate of both stations.", least=1.0, most=11.0)
+
+    def rate_control(self) -> dict[str, Any]:
+        return fixed(self.rate_mbps)
