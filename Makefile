@@ -43,9 +43,10 @@ format: $(STAMP) ## let ruff and rustfmt write the style
 	$(BIN)/ruff format -q wlanlens cli tests benches
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
-bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark; the kernel captures by all of them
+bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark; the simulator beside ns-2
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/kernel_table.py
+	$(BIN)/python benches/simulator.py
 
 fuzz: ## a minute a fuzz target; FUZZ_SECONDS=300 for longer
 	@for target in pcap pcapng sniffer compression wire air urbs whole; do \

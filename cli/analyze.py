@@ -29,6 +29,7 @@ def _roles(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("analyze")
 @click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(path_type=bytes))
 @click.option("-o", "--out", metavar="DIR", type=click.Path(), help="Where to write (default: NAME.wlanlens).")
+@click.option("--nat", is_flag=True, help="Addresses or ports were changed between the captures.")
 @click.option("--only", metavar="CODE", multiple=True, help="Run only this detector; may be given again.")
 @click.option(
     "--fail-on",
@@ -44,6 +45,7 @@ def _roles(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     captures: tuple[bytes, ...],
     out: str | None,
+    nat: bool,
     only: tuple[str, ...],
     fail_on: tuple[str, ...],
     as_json: bool,
@@ -55,7 +57,8 @@ def command(
 ) -> int:
     """Say what slowed TCP in CAPTURE, and write tables/, findings.json and report.html.
 
-    CAPTURE is recognised by its content (pcap, pcapng, also compressed); - reads standard input.
+    CAPTURE is recognised by its content (pcap, pcapng, also compressed); - reads standard input. Several captures of
+    the same traffic are put on one clock, and their packets linked.
     """
     import wlanlens as wl
 
@@ -67,7 +70,14 @@ def command(
     progress = None if quiet or not sys.stderr.isatty() else Meter()
     try:
         analysis = wl.analyze(
-            captures, out=out, only=only or None, roles=given, report=not no_report, progress=progress, keys=known
+            captures,
+            out=out,
+            only=only or None,
+            roles=given,
+            report=not no_report,
+            progress=progress,
+            keys=known,
+            nat=nat,
         )
     finally:
         if progress is not None:

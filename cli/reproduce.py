@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Columns of the table where no terminal says how wide it is.
 WIDTH = 170
 
+#: From so many on, the mechanism has a column of its own; else it stands below the quantity.
+BESIDE = 130
+
 
 @click.command("reproduce")
 @click.argument("paper", required=False)
@@ -46,6 +49,8 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
         return _list(chosen)
     if not out.parent.is_dir():
         raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
+    # Said now, not after minutes of simulation.
+    reproduce.check_page(out)
     meter = Meter(len(chosen)) if sys.stderr.isatty() else None
     lab = reproduce.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
     done: list[Outcome] = []
@@ -65,13 +70,17 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
         if meter is not None:
             meter.clear()
     missing = chosen[len(done) :]
-    reproduce.write_page(out, done, missing)
+    unwritten: OSError | None = None
+    try:
+        reproduce.write_page(out, done, missing)
+    except OSError as error:
+        unwritten = error
     if as_json:
-        _print_json(done, [e.name for e in missing], out)
+        _print_json(done, [e.name for e in missing], None if unwritten else out)
     else:
-        _show(done, reproduce.sentence(done, missing), out)
-    if interrupted is not None:
-        raise interrupted
+        _show(done, reproduce.sentence(done, missing), None if unwritten else out)
+    if interrupted or unwritten:
+        raise interrupted or unwritten  # type: ignore[misc]
     return int(any(outcome.fails for outcome in done))
 
 
@@ -88,7 +97,7 @@ def _list(chosen: Sequence[object]) -> int:
     return 0
 
 
-def _print_json(done: Sequence[Outcome], missing: list[str], page: Path) -> None:
+def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) -> None:
     import json
 
     from wlanlens import reproduce
@@ -97,12 +106,12 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path) -> None
         "counts": dict(reproduce.counts(done)),
         "experiments": [reproduce.as_dict(outcome) for outcome in done],
         "missing": missing,
-        "page": str(page),
+        "page": None if page is None else str(page),
     }
     click.echo(json.dumps(said, indent=1))
 
 
-def _show(done: Sequence[Outcome], sentence: str, page: Path) -> None:
+def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -119,7 +128,8 @@ def _show(done: Sequence[Outcome], sentence: str, page: Path) -> None:
         for outcome in here:
             _table(console, outcome)
     console.print(Text(sentence, style="bold"))
-    console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
+    if page is not None:
+        console.print(Text(f"Page  {printable(str(page), limit=5000)}"))
 
 
 def _table(console: Console, outcome: Outcome) -> None:
@@ -136,18 +146,23 @@ def _table(console: Console, outcome: Outcome) -> None:
     if outcome.trouble:
         console.print(Text(f"  could not be run: {printable(outcome.trouble)}", style="bold red"))
     if outcome.result.rows:
+        beside = console.width >= BESIDE
         grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for head, ratio in (("quantity", 3), ("published", 2), ("band", 2)):
-            grid.add_column(head, ratio=ratio)
+            grid.add_column(head, ratio=ratio, overflow="fold")
         grid.add_column("class")
-        grid.add_column("measured", ratio=2)
+        grid.add_column("measured", ratio=2, overflow="fold")
         grid.add_column("verdict", no_wrap=True)
-        grid.add_column("mechanism", ratio=4)
+        if beside:
+            grid.add_column("mechanism", ratio=4, overflow="fold")
         styles = {"holds": "green", "fails": "bold red", "not asserted": "dim"}
         for row in outcome.result.rows:
+            what, because = Text(printable(row.what)), Text(printable(row.because), style="" if beside else "dim")
+            if not beside and row.because:
+                what = Text.assemble(what, "\n", because)
+            cells = (row.published, reproduce.band(row), row.kind, reproduce.measured(row))
             verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
-            cells = (row.what, row.published, reproduce.band(row), row.kind, reproduce.measured(row))
-            grid.add_row(*(Text(printable(cell)) for cell in cells), verdict, Text(printable(row.because)))
+            grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if beside else []))
         console.print(Padding(grid, (0, 0, 0, 2)))
     console.print()
 

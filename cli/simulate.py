@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from wlanlens.text import printable
+
+from .meter import Meter
+
+if TYPE_CHECKING:
+    from wlanlens.runs import Job
+
+#: A scenario file is a few lines; whatever is longer is another file.
+TOML_BYTES = 1 << 20
 
 
 @click.command("simulate")
@@ -19,7 +29,18 @@ import click
 )
 @click.option("--seed", type=int, default=None, help="Random seed (default 1): the same seed gives the same bytes.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter; may be given again.")
-@click.option("--tap", "taps", metavar="POINT", multiple=True, help="Write only this capture; may be given again.")
+@click.option(
+    "--tap", "taps", metavar="POINT", multiple=True, help="Write only this capture, or none; may be given again."
+)
+@click.option(
+    "--sweep",
+    "swept",
+    metavar="KEY=VALUES",
+    multiple=True,
+    help="A run for each: A,B,C or A..B:STEP; may be given again.",
+)
+@click.option("--seeds", metavar="LIST", help="A run for each: 1..50 or 1,2,7.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=None, help="Runs at once (default: one a core).")
 @click.option("--parameters", "explain", is_flag=True, help="Say what the scenario is and which parameters it has.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def command(
@@ -29,11 +50,19 @@ def command(
     seed: int | None,
     settings: tuple[str, ...],
     taps: tuple[str, ...],
+    swept: tuple[str, ...],
+    seeds: str | None,
+    jobs: int | None,
     explain: bool,
     quiet: bool,
 ) -> int:
-    """Simulate a scenario: sender.pcap, air.pcap (radiotap), receiver.pcap, truth.json, truth tables and scenario.json."""
+    """Simulate a scenario: sender.pcap, air.pcap (radiotap), receiver.pcap, truth.json, truth tables and scenario.json.
+
+    With --sweep or --seeds: a folder a run, or with --tap none only what is in all cases made of them: runs.parquet and
+    runs.csv, a row a run. Ctrl-C keeps the runs that are done; the same command goes on from there.
+    """
     import wlanlens as wl
+    from wlanlens import runs
     from wlanlens.scenario import parameters_of
 
     given: dict[str, Any] = _read(path) if path is not None else {}
@@ -45,12 +74,15 @@ def command(
         click.echo(parameters_of(name))
         return 0
     file_seed = given.pop("seed", 1)
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise click.UsageError(f"--set {setting}: KEY=VALUE is wanted")
-        given[key.strip()] = value.strip()
+    given |= _pairs("--set", settings)
     folder = out or Path(f"{name}.simulated")
+    chosen = () if taps == ("none",) else taps or None
+    if swept or seeds is not None:
+        if seed is not None and seeds is not None:
+            raise click.UsageError("--seed or --seeds, not both")
+        lists = {key: runs.values(text) for key, text in _pairs("--sweep", swept).items()}
+        of_seeds = runs.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
+        return _sweep(runs.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
     bar = sys.stderr.isatty() and not quiet
 
     def progress(share: float) -> None:
@@ -60,7 +92,7 @@ def command(
         name,
         folder,
         seed=file_seed if seed is None else seed,
-        taps=taps or None,
+        taps=chosen,
         progress=progress if bar else None,
         **given,
     )
@@ -73,12 +105,45 @@ def command(
     return 0
 
 
+def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    out = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"{option} {pair}: KEY=VALUE is wanted")
+        out[key.strip()] = value.strip()
+    return out
+
+
+def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> int:
+    from wlanlens import runs
+
+    meter = Meter(len(jobs), quiet=quiet)
+    try:
+        new = runs.run_all(jobs, workers=workers, progress=meter)
+    except BaseException:
+        meter.clear()
+        if meter.done:
+            click.echo(f"{meter.done} of {len(jobs)} runs are done and kept in {folder}", err=True)
+        raise
+    meter.clear()
+    if not quiet:
+        click.echo(f"{len(jobs)} runs, {new} of them new: {folder / runs.TABLE}")
+    return 0
+
+
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
     from wlanlens.scenario import ScenarioError
 
+    with path.open("rb") as file:
+        raw = file.read(TOML_BYTES + 1)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"no TOML: {error}", path=str(path), next='for example scenario = "clean_link"') from None
+        if len(raw) > TOML_BYTES:
+            raise ValueError(f"it is longer than {TOML_BYTES} bytes")
+        return tomllib.loads(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(
+            f"no scenario in TOML: {error}", path=printable(str(path)), next='for example scenario = "clean_link"'
+        ) from None

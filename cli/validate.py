@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from .meter import Meter
 
 if TYPE_CHECKING:
     from wlanlens.validate import Judged, Validation
 
 
 @click.command("validate")
-@click.option("--seeds", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N of each scenario (default 20).")
+@click.option(
+    "--seeds", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N of each scenario (default 20)."
+)
 @click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this one; may be given again.")
 @click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this one; may be given again.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=None, help="Runs at once (default: one a core).")
@@ -84,30 +86,3 @@ def _tell(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> N
         click.echo(plain(result), nl=False)
     for fault in result.faults():
         click.echo(f"fails: {fault}", err=True)
-
-
-class Meter:
-    """One line on the terminal that says how far the runs are, and how long the rest will take."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._shown = False
-        self._wanted = sys.stderr.isatty() and not quiet
-        self._begun = time.monotonic()
-        self._told = 0.0
-        self.total = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        self.total = total
-        now = time.monotonic()
-        if not self._wanted or now - self._told < 0.2:
-            return
-        self._told, self._shown = now, True
-        left = (now - self._begun) / done * (total - done)
-        sys.stderr.write(f"\r{done} of {total} runs, {left:.0f} s left\x1b[K")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

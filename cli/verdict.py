@@ -43,10 +43,20 @@ _LETTERS = dict(zip(PLAIN, "HAWDTBsLFSUaroQ#?", strict=True))
 _SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
 
 
+def _clocks(console: Console, analysis: wl.Analysis) -> None:
+    """How well several captures' clocks agree."""
+    if len(analysis.trace.clocks) < 2:
+        return
+    console.print()
+    for clock_map in analysis.trace.clocks:
+        _line(console, "Clock", clock_map.words())
+
+
 def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.print(Text(printable(analysis.verdict.sentence), style="bold"))
+    _clocks(console, analysis)
     _air(console, analysis)
     _ledger(console, analysis)
     _findings(console, analysis)

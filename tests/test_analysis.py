@@ -76,8 +76,8 @@ def test_quality_counts(tmp_path: Path) -> None:
     assert (row["loss_notes"], row["error_notes"]) == (0, 0)
 
 
-def test_several_captures_are_refused_not_pretended() -> None:
-    with pytest.raises(wl.WlanlensError, match="not built yet"):
+def test_captures_of_other_traffic_are_refused() -> None:
+    with pytest.raises(wl.WlanlensError, match="no packet in common"):
         wl.align([MIXED, CLEAN])
 
 

@@ -104,7 +104,7 @@ def test_fail_on(run: Run) -> None:
         (["analyze"], 2, "which capture"),
         (["analyze", "missing.pcap"], 3, "missing.pcap: No such file or directory"),
         (["analyze", MIXED, "--only", "nonsense"], 2, "no detector nonsense"),
-        (["analyze", MIXED, CLEAN], 3, "not built yet"),
+        (["analyze", MIXED, CLEAN], 3, "no packet in common"),
         (["nonsense"], 2, "No such command"),
         (["query", "nowhere", "select 1"], 3, "no such directory"),
         (["report", "."], 3, "not an analysed directory"),

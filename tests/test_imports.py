@@ -33,6 +33,8 @@ ROOMS = {
         "scenario",
         "sweep",
         "validate",
+        "validation_page",
+        "runs",
         "reproduce",
     },
     "report": {"air", "bus", "plots", "ledger", "trace", "finding", "registry", "judge", "tables", "verdict"},
@@ -40,7 +42,7 @@ ROOMS = {
     "detectors": {"bus", "pace", "trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry", "model"},
     "truth": {"finding", "world"},
-    "papers": {"paper", "scenario", "capture", "trace", "judge", "finding", "models", "plots", "truth", "wlanlens"},
+    "papers": {"paper", "scenario", "scenarios", "capture", "trace", "judge", "finding", "models", "plots", "truth", "wlanlens"},
     "scenarios": {"scenario", "registry", "world"},
     "parsers": {"registry", "_core"},
 }
@@ -105,3 +107,13 @@ def test_plotly_is_imported_inside_functions() -> None:
         top = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
         top |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
         assert not any(name.startswith("plotly") for name in top), path.name
+
+
+def test_every_room_is_in_the_package() -> None:
+    import tomllib
+
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    there = {
+        path.parent.relative_to(ROOT).as_posix().replace("/", ".") for path in (ROOT / "wlanlens").rglob("__init__.py")
+    }
+    assert set(said) == there | {"wlanlens_cli"}

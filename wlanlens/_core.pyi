@@ -19,8 +19,9 @@ class Simulation:
     """A simulated world, described as JSON (rust/sim/src/config.rs). ValueError: it cannot be."""
 
     def __init__(self, world: str) -> None: ...
-    def run(self, until_ns: int) -> bool:
-        """Go on until this simulated time; False when it is over. Releases the GIL."""
+    def run(self, until_ns: int) -> int | None:
+        """Go on until this simulated time or a little less; the time reached, None when the run is over. OverflowError
+        (what, time reached): more than can be held. Releases the GIL."""
     def finish(self) -> list[tuple[str, Any]]:
         """Close the captures; the truth as [(table, pyarrow.RecordBatch), ...]."""
 

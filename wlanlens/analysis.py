@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wlanlens import air, digest, ledger, quality, tables, verdict
 from wlanlens import keys as key_lines
 from wlanlens.capture import Capture, stamp
+from wlanlens.clock import ClockMap
 from wlanlens.errors import WlanlensError
 from wlanlens.feed import Feed
 from wlanlens.finding import Finding, join_windows, to_json, to_table
@@ -99,19 +100,29 @@ def analyze(
     report: bool = True,
     progress: Callable[[Progress], None] | None = None,
     keys: Keys | Iterable[str] | None = None,
+    nat: bool = False,
 ) -> Analysis:
     """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
 
-    `out` is by default the capture's name with `.wlanlens`, in the working directory. `only` names the detectors to
-    run; `keys` is as in `open`. Nothing in `out` changes unless all of it succeeded.
+    `out` is by default the first capture's name with `.wlanlens`, in the working directory. `only` names the detectors
+    to run; `keys` is as in `open`, `nat` as in `align`. Nothing in `out` changes unless all of it succeeded. One capture
+    is read in one pass and flat memory; several are held in memory while they are put on one axis.
     """
     judge = Judge(only)
     chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    run: _Run
     if len(chosen) + len(roles or {}) != 1:
-        align(chosen, roles=roles)
+        trace = align(chosen, roles=roles, keys=keys, nat=nat)
+        first = trace.captures[0]
+        with Output(out if out is not None else default_out(first)) as output:
+            run = _RunTogether(trace, judge, output, progress)
+            run.go(report)
+            output.commit()
+        return Analysis(Stored(output.path))
     capture = _single(chosen, roles or {}, key_lines.of(keys))
     with Output(out if out is not None else default_out(capture)) as output:
-        _Run(capture, judge, output, progress).go(report)
+        run = _Run(capture, judge, output, progress)
+        run.go(report)
         output.commit()
     return Analysis(Stored(output.path))
 
@@ -140,6 +151,7 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     flows = digest.top_flows(stored.tables, stored.findings)
     trace = stored.trace
     small = digest.digest(trace.captures, stored.tables, flows, start_ns=trace.start_ns, duration_ns=trace.duration_ns)
+    small.clocks = trace.clocks
     with Output(stored.path) as output:
         said, connections = stored.description["verdict"]["sentence"], stored.description["connections"]
         _write_report(output, small, stored.findings, str(said), int(connections), stored.air)
@@ -185,6 +197,23 @@ class _Run:
         self.ledger_ns = [0] * len(ledger.OWNERS)
         self.last_t_ns = 0
         self.mended = 0
+        self.captures, self.clocks = [capture], [ClockMap.identity(capture.name)]
+        #: Whose frames the sums of the air are of.
+        self.air_capture = capture.name
+
+    @property
+    def start_ns(self) -> int:
+        """Epoch ns of t = 0."""
+        return self.capture.start_ns or 0
+
+    @property
+    def connections(self) -> int:
+        """TCP connections seen."""
+        return self.window.connections
+
+    def quality_rows(self) -> list[dict[str, Any]]:
+        """The rows of the table `quality`."""
+        return [self.quality.row(self.capture)]
 
     def go(self, report: bool) -> None:
         """Read everything, then write what is known only at the end."""
@@ -257,27 +286,27 @@ class _Run:
 
     def _finish(self, report: bool) -> None:
         findings = Findings(self.found, self.judge.states())
-        self.writers["quality"].append(quality.to_table([self.quality.row(self.capture)]))
+        self.writers["quality"].append(quality.to_table(self.quality_rows()))
         self.writers["findings"].append(to_table(findings))
         self.air.finish()
-        for name, table in self.air.tables(self.capture.name).items():
+        for name, table in self.air.tables(self.air_capture).items():
             self.writers[name].append(table)
         used = self.air.summary(self.last_t_ns)
         for writer in self.writers.values():
             writer.finish()
         self.pen.wait()
         stored = StoredTables({name: writer.paths for name, writer in self.writers.items()})
-        captures = [self.capture]
-        start_ns = self.capture.start_ns or 0
+        start_ns = self.start_ns
         flows = digest.top_flows(stored, findings)
-        small = digest.digest(captures, stored, flows, start_ns=start_ns, duration_ns=self.last_t_ns)
+        small = digest.digest(self.captures, stored, flows, start_ns=start_ns, duration_ns=self.last_t_ns)
+        small.clocks = self.clocks
         said = verdict.judge(
             small,
             small.table("ledger"),
             findings,
             packets=self.writers["packets"].rows,
-            connections=self.window.connections,
-            records=int(self.capture.info.get("records", 0)),
+            connections=self.connections,
+            records=sum(int(capture.info.get("records", 0)) for capture in self.captures),
             air=used,
         )
         description = {
@@ -285,18 +314,63 @@ class _Run:
             "verdict": asdict(said),
             "start_ns": start_ns,
             "duration_ns": self.last_t_ns,
-            "connections": self.window.connections,
+            "connections": self.connections,
             "ledger_ns": {name: ns for name, ns in zip(ledger.OWNERS, self.ledger_ns, strict=True) if ns},
             "air": asdict(used),
             "findings": {"kept": len(findings), "left_out": dict(sorted(self.left_out.items()))},
             "detectors": [asdict(state) for state in findings.states],
             "tables": {name: {"rows": w.rows, "parts": w.parts} for name, w in self.writers.items()},
-            "captures": [capture.describe() for capture in captures],
+            "captures": [capture.describe() for capture in self.captures],
+            "clocks": [asdict(clock_map) for clock_map in self.clocks],
         }
         self.output.write_text(FINDINGS, to_json(findings))
         self.output.write_text(ANALYSIS, json.dumps(description, indent=1, default=str) + "\n")
         if report:
-            _write_report(self.output, small, findings, said.sentence, self.window.connections, used)
+            _write_report(self.output, small, findings, said.sentence, self.connections, used)
+
+
+class _RunTogether(_Run):
+    """Several captures that are on one axis already, in memory."""
+
+    def __init__(self, trace: Trace, judge: Judge, output: Output, progress: Callable[[Progress], None] | None) -> None:
+        super().__init__(trace.captures[0], judge, output, progress)
+        self.trace = trace
+        self.captures, self.clocks = trace.captures, trace.clocks
+        self.air_capture = trace.heard_air()[0]
+
+    @property
+    def start_ns(self) -> int:
+        return self.trace.start_ns
+
+    @property
+    def connections(self) -> int:
+        import pyarrow.compute as pc
+
+        return int(pc.count_distinct(self.trace.table("flows").column("flow")).as_py())
+
+    def quality_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.trace.table("quality").to_pylist()
+        return rows
+
+    def _read(self) -> None:
+        """Write all tables; of connections the facts that detectors are given."""
+        leading = self.trace.leading()
+        self.last_t_ns = self.trace.duration_ns
+        for name in (*tables.core_schemas(), "links"):
+            self.writers[name].append(leading.table(name).cast(tables.schema(name)))
+        _, frames, exchanges = self.trace.heard_air()
+        for name, table in (("frames", frames), ("exchanges", exchanges)):
+            for batch in table.to_batches(max_chunksize=16 * 1024):
+                self.air.add(name, batch)
+        entered = self._enter(leading.table("intervals"), leading.table("timeouts"))
+        self.writers["ledger"].append(entered)
+        self.air.retransmissions(leading.table("segments"))
+        self.ledger_ns = ledger.sums(entered)
+        self.found = self.judge.run(leading)
+        self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
+        for finding in self.found[FINDINGS_KEPT:]:
+            self.left_out[finding.code] += 1
+        del self.found[FINDINGS_KEPT:]
 
 
 def version() -> str:

@@ -125,6 +125,6 @@ def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
     Returns the findings, costliest first; `.states` of the list says how each detector fared.
     """
     judge = Judge(only)
-    found = judge.run(trace)
+    found = judge.run(trace.leading())
     found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code))
     return Findings(found, judge.states())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.pace import best_paces, paces
+from wlanlens.pace import best, paces
 from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ QUEUE_NS = 200_000_000
 #: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
 #: so that the queue holds as much as the path does ...
 FULL_PATH = 2
-#: ... and data arrives at this share of the flow's best pace, so that the path does not rest in between. A larger window
+#: ... and data arrives at this share of the flow's best pace (of a tenth of its data, `pace.best`), so that the path does not rest in between. A larger window
 #: would only lengthen the queue, so the time is not the window's. The detector `window_limited` has the same figures.
 FULL_PACE = 0.8
 
@@ -130,9 +130,8 @@ def _at_pace(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
     order = directions.order
     start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
     pace = paces(directions.rank, start, end, acked, rtt[order])
-    near = (pace > 0) & (pace >= FULL_PACE * best_paces(directions.rank, pace, end - start)[directions.rank])
     out = np.empty(len(order), bool)
-    out[order] = near
+    out[order] = (pace > 0) & (pace >= FULL_PACE * best(directions.rank, pace, acked)[directions.rank])
     return out
 
 

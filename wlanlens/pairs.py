@@ -80,7 +80,7 @@ def pair(a: Batches, b: Batches, *, nat: bool = False) -> Pairs:
 
 def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
     """The pairs of two tables `packets` in memory."""
-    return pair(lambda: a.to_batches(), lambda: b.to_batches(), nat=nat)
+    return pair(a.to_batches, b.to_batches, nat=nat)
 
 
 def _slim(batch: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from wlanlens.paper import STUDIES, Experiment, Lab, Result, Row
 from wlanlens.registry import units
 
 __all__ = [
-    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "counts", "equations", "measured", "run",
+    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "check_page", "counts", "equations", "measured", "run",
     "select", "sentence", "write_page",
 ]  # fmt: skip
 
@@ -112,6 +113,8 @@ def sentence(outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) ->
     """What came of it all, in one sentence."""
     c = counts(outcomes)
     told = f"{c['holds']} of {c['holds'] + c['fails']} asserted rows hold"
+    if c["fails"]:
+        told += f", {c['fails']} fail{'s' if c['fails'] == 1 else ''}"
     if c["not asserted"]:
         told += f", {c['not asserted']} {'is' if c['not asserted'] == 1 else 'are'} shown and not asserted"
     if c["broken"]:
@@ -133,14 +136,19 @@ def band(row: Row) -> str:
     if row.band is None:
         return ""
     low, high = row.band
+    if high - low <= 1e-7 * max(abs(low), abs(high)):
+        return f"exactly {(low + high) / 2:.7g}"
     digits = next((n for n in range(4, 12) if f"{low:.{n}g}" != f"{high:.{n}g}"), 12)
     return f"{low:.{digits + 1}g} to {high:.{digits + 1}g}"
 
 
 def as_dict(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON has it."""
+    """An outcome as JSON has it: what is no number is null."""
     e = outcome.experiment
-    rows = [{**dataclasses.asdict(row), "verdict": row.verdict} for row in outcome.result.rows]
+    rows = []
+    for row in outcome.result.rows:
+        known = isinstance(row.measured, str) or math.isfinite(row.measured)
+        rows.append({**dataclasses.asdict(row), "measured": row.measured if known else None, "verdict": row.verdict})
     return {"name": e.name, "study": e.study, "source": e.source, "trouble": outcome.trouble or None, "rows": rows}
 
 
@@ -170,6 +178,17 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def check_page(path: Path) -> None:
+    """OSError unless a page can be written there."""
+    partial = _partial(path)
+    partial.touch()
+    partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
 def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> None:
     """Write the page: one self-contained HTML file, whole or not at all."""
     from wlanlens.report import experiments as page
@@ -186,7 +205,7 @@ def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experi
         for unit in units("models").values()
         if isinstance(unit, ModelKind)
     ]
-    partial = path.with_name(path.name + ".partial")
+    partial = _partial(path)
     try:
         page.write(partial, verdict=sentence(outcomes, missing), studies=studies, models=models)
         partial.replace(path)

@@ -6,8 +6,12 @@ import dataclasses
 import difflib
 import inspect
 import json
+import math
 import os
-from collections.abc import Callable, Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +28,24 @@ if TYPE_CHECKING:
 
 #: The first packet of every simulation: 2001-09-09T01:46:40Z. Runs are alike whenever they are made.
 EPOCH_NS = 1_000_000_000_000_000_000
+
+#: The greatest seed.
+SEED_MOST = (1 << 63) - 1
+
+#: Times at which one thing may happen again and again: they are listed one by one.
+TIMES_MOST = 100_000
+
+#: Flows of a world: each has a port of its own (rust/sim/src/limits.rs).
+FLOWS_MOST = 20_000
+
+#: The file that is written last: where it is, the run is whole.
+MARK = "scenario.json"
+
+#: All that a run may leave in its folder: what another run left there does not stay beside it.
+WRITTEN = (
+    "sender.pcap", "usb.pcap", "air.pcap", "receiver.pcap", "truth.json", "truth_packets.parquet", "truth_frames.parquet",
+    "truth_events.parquet", "truth_queues.parquet", "truth_urbs.parquet",
+)  # fmt: skip
 
 #: Simulated time between two looks at Ctrl-C and the progress.
 _STEP_NS = 1_000_000_000
@@ -72,6 +94,25 @@ class Scenario:
         return facts.findings()
 
 
+def repeated(scenario: Scenario, first_s: float, every_s: float) -> list[float]:
+    """Times from `first_s` on, `every_s` apart, to the end of the run; an error where they are too many to be held."""
+    count = max(0, math.floor((scenario.duration_s - first_s) / every_s) + 1)
+    if count > TIMES_MOST:
+        raise ScenarioError(
+            f"{scenario.name}: every {every_s:g} s for {scenario.duration_s:g} s makes {count} times, more than {TIMES_MOST}",
+            next=f"the nearest duration_s is {first_s + (TIMES_MOST - 1) * every_s:g}",
+        )
+    return [first_s + k * every_s for k in range(count)]
+
+
+def few_flows(scenario: Scenario, count: int, key: str, nearest: int) -> None:
+    """An error that names the nearest value of `key` where a world would have more flows than can be told apart."""
+    if count > FLOWS_MOST:
+        raise ScenarioError(
+            f"{scenario.name}: {count} flows are too many, at most {FLOWS_MOST}", next=f"the nearest {key} is {nearest}"
+        )
+
+
 class ScenarioKind(Unit):
     """A scenario on its shelf: a class of `Scenario`."""
 
@@ -86,15 +127,7 @@ class ScenarioKind(Unit):
 
     def make(self, parameters: Mapping[str, Any]) -> Scenario:
         """The scenario with these parameters; an error names the nearest valid one."""
-        known = self.parameters
-        for name in parameters:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1, 0.0)
-                raise ScenarioError(
-                    f"{self.name} has no parameter {name!r}",
-                    next=f"did you mean {near[0]!r}? it has " + ", ".join(sorted(known)),
-                )
-        return self.kind(**{name: _convert(self.name, known[name], value) for name, value in parameters.items()})
+        return self.kind(**_converted(self.name, self.parameters, parameters))
 
 
 def scenario(name: str) -> Callable[[type[Scenario]], ScenarioKind]:
@@ -107,6 +140,19 @@ def scenario(name: str) -> Callable[[type[Scenario]], ScenarioKind]:
     return put
 
 
+def _converted(
+    scenario: str, known: Mapping[str, dataclasses.Field[Any]], parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    for name in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.0)
+            raise ScenarioError(
+                f"{scenario} has no parameter {name!r}",
+                next=f"did you mean {near[0]!r}? it has " + ", ".join(sorted(known)),
+            )
+    return {name: _convert(scenario, known[name], value) for name, value in parameters.items()}
+
+
 def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
     """Text (from `--set`) and JSON's numbers as the type of the parameter's default."""
     kind: type[Any] = type(f.default)
@@ -117,15 +163,39 @@ def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
             if isinstance(value, bool):
                 return value
             raise ValueError
-        if kind is int:
-            if float(value) != int(float(value)):
-                raise ValueError
-            return int(float(value))
-        return kind(value)
-    except (ValueError, TypeError, KeyError, OverflowError):
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise TypeError
+        if kind is str:
+            if not isinstance(value, str):
+                raise TypeError
+            return value
+        number = _number(value)
+        if kind is float:
+            return float(number) if abs(number) < 1e308 or number != number else math.copysign(math.inf, number)
+        if number != number or (math.isfinite(number) and number != int(number)):
+            raise ValueError
+        return int(number) if math.isfinite(number) else (1 if number > 0 else -1) << 64
+    except (ValueError, TypeError, KeyError):
+        what = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}[kind]
         raise ScenarioError(
-            f"{name}: {f.name} must be a {kind.__name__}, not {value!r}", next=f"for example {f.default!r}"
+            f"{name}: {f.name} must be {what}, not {_shown(value)}", next=f"for example {f.default!r}"
         ) from None
+
+
+def _number(value: str | int | float) -> int | float:
+    """A number as precise as it was given; one too large to be one is infinite."""
+    if isinstance(value, str) and value.strip().lstrip("+-").isdecimal() and len(value) < 400:
+        value = int(value)
+    if isinstance(value, int) and abs(value) >= 10**300:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
+    return value if isinstance(value, int) else float(value)
+
+
+def _shown(value: Any) -> str:
+    text = (
+        repr(value) if not isinstance(value, int) or abs(value) < 10**60 else f"a number of {value.bit_length()} bits"
+    )
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
@@ -133,28 +203,39 @@ def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
     if among is not None and value not in among:
         near = difflib.get_close_matches(str(value), among, 1, 0.0)
         raise ScenarioError(
-            f"{name}: {f.name} must be one of {', '.join(among)}, not {value!r}", next=f"did you mean {near[0]!r}?"
+            f"{name}: {f.name} must be one of {', '.join(among)}, not {_shown(value)}",
+            next=f"did you mean {near[0] if near else among[0]!r}?",
         )
+    if f.default is dataclasses.MISSING:
+        return
+    kind = type(f.default)
+    wanted = int | float if kind is float else kind
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
+        raise ScenarioError(f"{name}: {f.name} must be a {kind.__name__}, not {_shown(value)}")
+    if kind not in (int, float):
+        return
     least, most = f.metadata.get("least"), f.metadata.get("most")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        low, high = least is not None and not value >= least, most is not None and not value <= most
-        if low or high or value != value:
-            nearest = least if low or value != value else most
-            bounds = " and ".join(
-                [f"at least {least:g}" for _ in [0] if least is not None]
-                + [f"at most {most:g}" for _ in [0] if most is not None]
-            )
-            raise ScenarioError(f"{name}: {f.name} must be {bounds}, not {value!r}", next=f"the nearest is {nearest:g}")
+    low, high = least is not None and not value >= least, most is not None and not value <= most
+    if low or high or not -math.inf < value < math.inf:
+        # What is no number is nearest to the default.
+        nearest = f.default if value != value or (not low and not high) else least if low else most
+        bounds = " and ".join(
+            f"at {word} {bound:.12g}" for word, bound in (("least", least), ("most", most)) if bound is not None
+        )
+        raise ScenarioError(
+            f"{name}: {f.name} must be {bounds or 'a number'}, not {_shown(value)}",
+            next=f"the nearest is {nearest:.12g}",
+        )
 
 
 def find(name: str) -> ScenarioKind:
     """A scenario's class by its name."""
     shelf = units("scenarios")
-    unit = shelf.get(name)
+    unit = shelf.get(name) if isinstance(name, str) else None
     if not isinstance(unit, ScenarioKind):
-        near = difflib.get_close_matches(name, shelf, 1)
+        near = difflib.get_close_matches(str(name), shelf, 1)
         raise NoSuchUnit(
-            f"there is no scenario {name!r}",
+            f"there is no scenario {_shown(name)}",
             next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens list scenarios` names them",
         )
     return unit
@@ -197,42 +278,90 @@ def simulate(
     `taps` leaves out capture points; without `out` nothing is written. `progress` is told the share that is done.
     Parameters are the scenario's. The same scenario and seed give the same bytes. ScenarioError says what cannot be.
     """
-    from wlanlens import _core
-
-    made = find(scenario).make(parameters) if isinstance(scenario, str) else dataclasses.replace(scenario, **parameters)
-    if not 0 <= int(seed) < 1 << 63:
-        raise ScenarioError(f"seed must be 0 to 2^63 - 1, not {seed}", next="for example 1")
+    made = _made(scenario, parameters)
+    _check_seed(seed)
     world = made.world()
     wanted = world.taps if taps is None else taps
     if unknown := [tap for tap in wanted if tap not in world.taps]:
         raise ScenarioError(f"{made.name} has no tap {unknown[0]!r}", next="it has " + ", ".join(world.taps))
-    folder = Path(out) if out is not None else None
-    captures: dict[str, Path] = {}
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        captures = {tap: folder / f"{tap}.pcap" for tap in wanted}
-    description = world.description(seed=int(seed), duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
+    if out is None:
+        return _run(made, seed, world, {}, progress)[0]
+    folder = Path(out)
+    with _staged(folder) as staging:
+        run, tables = _run(made, seed, world, {tap: staging / f"{tap}.pcap" for tap in wanted}, progress)
+        _write(staging, run, tables)
+    return dataclasses.replace(run, captures={tap: folder / f"{tap}.pcap" for tap in wanted})
+
+
+def _made(scenario: str | Scenario, parameters: Mapping[str, Any]) -> Scenario:
+    if not isinstance(scenario, Scenario):
+        return find(scenario).make(parameters)
+    known = {f.name: f for f in dataclasses.fields(scenario)}
+    return type(scenario)(**{**vars(scenario), **_converted(scenario.name, known, parameters)})
+
+
+def _check_seed(seed: Any) -> None:
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise ScenarioError(f"seed must be a whole number, not {seed!r}", next="for example 1")
+    if not 0 <= seed <= SEED_MOST:
+        raise ScenarioError(
+            f"seed must be 0 to 2^63 - 1, not {seed}", next=f"the nearest is {min(max(seed, 0), SEED_MOST)}"
+        )
+
+
+def _run(
+    made: Scenario,
+    seed: int,
+    world: World,
+    captures: dict[str, Path],
+    progress: Callable[[float], None] | None,
+) -> tuple[Run, dict[str, pa.Table]]:
+    from wlanlens import _core
+
+    description = world.description(seed=seed, duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
     try:
         run = _core.Simulation(description)
     except ValueError as error:
         raise ScenarioError(f"{made.name}: {error}") from None
-    end = made.duration_s * 1e9
+    reached: int | None = 0
     try:
-        now = _STEP_NS
-        while run.run(now):
+        while (reached := run.run(reached + _STEP_NS)) is not None:
             if progress is not None:
-                progress(min(1.0, now / end))
-            now += _STEP_NS
-        tables = _tables(run)
-    except BaseException:
-        for path in captures.values():
-            path.with_suffix(".pcap.partial").unlink(missing_ok=True)
-        raise
+                progress(min(1.0, reached / 1e9 / made.duration_s))
+    except OverflowError as error:
+        what, reached_ns = error.args
+        raise ScenarioError(
+            f"{made.name}: {what} within {reached_ns / 1e9:.6g} s of simulated time",
+            next=f"the nearest duration_s is {math.floor(reached_ns / 1e6) / 1e3:g}",
+        ) from None
+    tables = _tables(run)
     facts = Truth(**{name.removeprefix("truth_"): table for name, table in tables.items()}, world=world)
-    done = Run(made, int(seed), captures, made.truth(facts), facts)
-    if folder is not None:
-        _write(folder, done, tables)
-    return done
+    return Run(made, seed, captures, made.truth(facts), facts), tables
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """A folder inside `folder` whose files take their places when all of them are whole, scenario.json last.
+
+    So a folder with a scenario.json holds one whole run, and a failed run changes nothing.
+    """
+    existed = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".simulating-", dir=folder))
+    try:
+        yield staging
+        (folder / MARK).unlink(missing_ok=True)
+        for name in WRITTEN:
+            (folder / name).unlink(missing_ok=True)
+        for path in sorted(staging.iterdir(), key=lambda path: path.name == MARK):
+            path.replace(folder / path.name)
+        staging.rmdir()
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        if not existed:
+            with suppress(OSError):  # what others put there stays
+                folder.rmdir()
+        raise
 
 
 def _tables(run: Any) -> dict[str, pa.Table]:
@@ -255,18 +384,10 @@ def _write(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
     from wlanlens import finding
 
     for name, table in tables.items():
-        path = folder / f"{name}.parquet"
-        partial = path.with_suffix(".partial")
-        pq.write_table(table, partial, **_encodings(table.schema))
-        partial.replace(path)
+        pq.write_table(table, folder / f"{name}.parquet", **_encodings(table.schema))
     described = {"scenario": run.scenario.name, "seed": run.seed, "parameters": dataclasses.asdict(run.scenario)}
-    for name, text in (
-        ("truth.json", finding.to_json(run.truth)),
-        ("scenario.json", json.dumps(described, indent=1) + "\n"),
-    ):
-        partial = folder / (name + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / name)
+    (folder / "truth.json").write_text(finding.to_json(run.truth), encoding="utf-8")
+    (folder / MARK).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:

@@ -137,9 +137,7 @@ def _length(spans: Iterable[_Span]) -> int:
     return total
 
 
-def _matches(
-    found: list[Finding], truth: list[Finding], slack_ns: int
-) -> list[tuple[list[Finding], list[Finding]]]:
+def _matches(found: list[Finding], truth: list[Finding], slack_ns: int) -> list[tuple[list[Finding], list[Finding]]]:
     """Findings and events that belong together: joined where half of the shorter of two is in the other."""
     owner = list(range(len(found) + len(truth)))
 

@@ -13,6 +13,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.air.summary import Summary
 from wlanlens.capture import Capture
+from wlanlens.clock import ClockMap
 from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
 from wlanlens.finding import Finding, from_json
 from wlanlens.judge import STATES, DetectorState, Findings
@@ -156,6 +157,7 @@ class Stored:
         try:
             self.description: dict[str, Any] = json.loads((self.path / ANALYSIS).read_bytes())
             captures = [Capture.described(row) for row in self.description["captures"]]
+            clocks = [ClockMap.described(row) for row in self.description.get("clocks", ())]
             states = [DetectorState(**row) for row in self.description["detectors"]]
             self.air = Summary(**self.description["air"])
             found: list[Finding] = from_json((self.path / FINDINGS).read_bytes())
@@ -173,5 +175,5 @@ class Stored:
                 f"its JSON is not what wlanlens writes: {error}", path=printable(str(self.path))
             ) from error
         self.tables = StoredTables.of(self.path)
-        self.trace = Trace(captures, self.tables, start_ns=start_ns, duration_ns=duration_ns)
+        self.trace = Trace(captures, self.tables, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
         self.findings = Findings(found, states)

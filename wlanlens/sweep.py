@@ -46,10 +46,8 @@ def sweep(
     Ctrl-C and when the caller stops early, the workers are ended in the midst of what they do.
     """
     count = cores() if workers is None else max(1, workers)
-    done = 0
-    for job, result in _here(work, jobs) if count == 1 else _there(work, jobs, count):
-        yield job, result
-        done += 1
+    for done, pair in enumerate(_here(work, jobs) if count == 1 else _there(work, jobs, count), 1):
+        yield pair
         if progress is not None:
             progress(done)
 

@@ -94,6 +94,16 @@ PURPOSES = (
     "unknown",
 )
 
+#: The points of a trace, in the order in which the sender's data passes them, and where they are.
+POINTS = ("sender", "usb", "air", "ap", "receiver")
+PLACES = {
+    "sender": "sending host",
+    "usb": "USB bus",
+    "air": "802.11 sniffer",
+    "ap": "access point or a router",
+    "receiver": "receiving host",
+}
+
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
 
@@ -211,7 +221,63 @@ def _made_here() -> dict[str, pa.Schema]:
             _field("error_notes", u64, "Contradictions, counted in the capture's notes."),
         ],
     )
-    return {"airtime": _airtime(), "stations": _stations(), "quality": quality, "ledger": ledger, "findings": findings}
+    return {
+        "links": _links(),
+        "airtime": _airtime(),
+        "stations": _stations(),
+        "quality": quality,
+        "ledger": ledger,
+        "findings": findings,
+    }
+
+
+def _links() -> pa.Schema:
+    """The table `links`."""
+    import pyarrow as pa
+
+    i64, u64 = pa.int64(), pa.uint64()
+    seen = [
+        field
+        for vantage in POINTS
+        for field in (
+            _field(f"{vantage}_packet", u64, f"Its number in the capture at the {PLACES[vantage]}.", null=True),
+            _field(f"{vantage}_t_ns", i64, "When it passed there, since the trace's start.", unit="ns", null=True),
+        )
+    ]
+    return pa.schema(
+        [
+            _field("flow", pa.uint32(), "Number of the TCP connection in the trace.", null=True),
+            _field("direction", _enum(), "Which way.", null=True, values="a2b b2a"),
+            _field("protocol", pa.uint8(), "IP protocol number."),
+            _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
+            *seen,
+            _field(
+                "rows",
+                pa.list_(pa.struct([("capture", pa.string()), ("packet", u64), ("t_ns", i64)])),
+                "Its row in the `packets` of every capture that has it, in the order of time.",
+            ),
+            _field("seen", pa.uint8(), "Captures that saw it."),
+            _field("sightings", pa.uint32(), "Rows of `packets` that are this packet: attempts, hops and copies too."),
+            _field("whole", pa.bool_(), "False: at some point it was part of a super-segment or in fragments."),
+            _field(
+                "copy_safe",
+                pa.bool_(),
+                "Its bytes or its IP id tell it from every other copy; false: by its order alone.",
+            ),
+            _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
+            _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
+            _field("rate_mbps", pa.float64(), "Rate of the last of them.", unit="Mbit/s", null=True),
+            _field("acked", pa.bool_(), "Whether its MAC acknowledgment was heard.", null=True),
+            _field(
+                "fate",
+                _enum(),
+                "arrived: the last capture on its way has it; not_seen: that has not, though it was capturing; outside: "
+                "it was not capturing then; unknown: which is the last is not known.",
+                values="arrived not_seen outside unknown",
+            ),
+        ],
+        metadata={"table": "links", "doc": "One row an IP packet's journey: its row at every point that saw it."},
+    )
 
 
 def _airtime() -> pa.Schema:
@@ -289,6 +355,12 @@ def schemas() -> dict[str, pa.Schema]:
 
     out = {name: with_capture(core) for name, core in _core.schemas().items()}
     return {**out, **_made_here()}
+
+
+def axis_columns(name: str) -> tuple[str, ...]:
+    """The columns of a table that are times on the axis, ns since the trace's start."""
+    also = ("silent_from_ns", "progress_ns")
+    return tuple(c for c in schema(name).names if (c.startswith("t_") and c.endswith("_ns")) or c in also)
 
 
 @cache

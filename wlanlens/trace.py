@@ -12,6 +12,7 @@ from wlanlens.capture import VANTAGES, Capture, Note
 from wlanlens.capture import open as open_capture
 from wlanlens.clock import ClockMap
 from wlanlens.errors import AlignmentError, MissingTable
+from wlanlens.together import Together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,10 +50,13 @@ class Trace:
         start_ns: int | None = None,
         duration_ns: int | None = None,
         endpoints: Mapping[int, tuple[str, int, str, int]] | None = None,
+        clocks: Sequence[ClockMap] | None = None,
     ) -> None:
         self.captures = list(captures)
-        self.clocks = [ClockMap.identity(c.name) for c in self.captures]
+        self.clocks = list(clocks or ()) or [ClockMap.identity(c.name) for c in self.captures]
         self._held = held
+        #: Of several captures: their tables on one axis.
+        self._together = held if isinstance(held, Together) else None
         self._made: dict[str, pa.Table] = {}
         self._start_ns, self._duration_ns = start_ns, duration_ns
         self._endpoints = endpoints
@@ -64,15 +68,13 @@ class Trace:
 
     def table(self, name: str) -> pa.Table:
         """A table by name; raises `MissingTable` when this trace has none."""
-        if self._held is not None:
-            found = self._held.get(name)
-            if found is not None:
-                return found
-        elif name in _DERIVED and self.captures:
+        if self._held is not None and name in self._held:
+            return self._held[name]
+        if name in _DERIVED and self._derives:
             if name not in self._made:
                 self._made[name] = self._make(name)
             return self._made[name]
-        elif self.has(name):
+        if self._held is None and self.has(name):
             return self.captures[0].table(name)
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
@@ -82,20 +84,42 @@ class Trace:
         from wlanlens import air, ledger, quality
 
         if name == "ledger":
-            return ledger.build(self)
+            return ledger.build(self.leading())
         if name in _AIR:
-            sums = air.of_tables(self.table("frames"), self.table("exchanges"))
-            self._made.update(sums.tables(self.captures[0].name))
+            capture, frames, exchanges = self.heard_air()
+            sums = air.of_tables(frames, exchanges)
+            self._made.update(sums.tables(capture))
             return self._made[name]
         return quality.of(self.captures)
 
+    def heard_air(self) -> tuple[str, pa.Table, pa.Table]:
+        """Name, frames and exchanges of the capture that heard most of the air."""
+        if self._together is None:
+            return self.captures[0].name, self.table("frames"), self.table("exchanges")
+        heard = [capture.table("frames").num_rows for capture in self.captures]
+        most = heard.index(max(heard))
+        return self.captures[most].name, self._together.of(most, "frames"), self._together.of(most, "exchanges")
+
+    @property
+    def _derives(self) -> bool:
+        """Whether tables can be made from the captures' own."""
+        return bool(self.captures) and (self._held is None or self._together is not None)
+
     def has(self, name: str) -> bool:
         """Whether the trace has a table, were it empty."""
+        if name in _DERIVED and self._derives:
+            return True
         if self._held is not None:
             return name in self._held
-        if name in _DERIVED:
-            return bool(self.captures)
         return bool(self.captures) and self.captures[0].has(name)
+
+    def leading(self) -> Trace:
+        """The trace that detectors judge: of each connection the facts of the one capture that tells most of it, the
+        sender's where there is one. A trace of one capture is that itself."""
+        if self._together is None:
+            return self
+        held = self._together.leading()
+        return Trace(self.captures, held, start_ns=self.start_ns, duration_ns=self.duration_ns, clocks=self.clocks)
 
     def view(self, name: str, *, all: bool = False) -> pd.DataFrame:
         """A table for people, as a pandas DataFrame: of wide tables the main columns, or `all` of them."""
@@ -194,13 +218,17 @@ def align(
     *,
     roles: Mapping[str, Path] | None = None,
     keys: Keys | Iterable[str] | None = None,
+    nat: bool = False,
 ) -> Trace:
     """Put captures on one time axis. `roles` says where a tap sits: {"sender": "a.pcap"}; `keys` is as in `open`.
 
-    One capture is its own axis. Several captures need their clocks fitted to each other, which is not built yet: that
-    is refused rather than pretended.
+    One capture is its own axis. The clocks of several are fitted to one of them by the packets that they share, and rows
+    of one packet are linked in the table `links`; `nat` says that addresses or ports were changed between the taps.
+    `AlignmentError` says why captures cannot be one trace.
     """
-    chosen: list[Path | Capture] = [captures] if isinstance(captures, str | bytes | os.PathLike) else list(captures)
+    chosen: list[Path | Capture] = (
+        [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    )
     given = key_lines.of(keys)
     opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
@@ -213,9 +241,9 @@ def align(
             opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
-    if len(opened) > 1:
-        raise AlignmentError(
-            f"aligning {len(opened)} captures on one clock is not built yet",
-            next="analyse each on its own, one command a capture",
-        )
-    return Trace(opened)
+    if len(opened) == 1:
+        return Trace(opened)
+    from wlanlens import alignment
+
+    joined = alignment.join(opened, nat=nat)
+    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)

@@ -139,7 +139,7 @@ def judge(case: Case) -> Judged:
     folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="run-"))
     try:
         run = simulate(case.scenario, folder, seed=case.seed, **dict(case.parameters))
-        views = [(tap,) for tap in run.captures]
+        views: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
         if case.together and len(views) > 1:
             views.append(tuple(run.captures))
         return Judged(case.scenario, case.seed, tuple(_view(run, taps, case.codes) for taps in views))
@@ -292,7 +292,9 @@ class Validation:
                     "silent": f"{p.code} speaks where it must be silent",
                     "clean": "something above info is found on a clean link",
                 }[p.kind]
-                out.append(f"{p.scenario}: {what} in {p.broken} of {p.runs} runs" + (f" ({p.detail})" if p.detail else ""))
+                out.append(
+                    f"{p.scenario}: {what} in {p.broken} of {p.runs} runs" + (f" ({p.detail})" if p.detail else "")
+                )
         return out
 
     def unproved(self) -> list[str]:
@@ -305,7 +307,9 @@ def summary(judged: Iterable[Judged], detectors: Iterable[str] = ()) -> Validati
     runs = list(judged)
     wanted = chosen("detectors", detectors)
     views = [(run, view) for run in runs for view in run.views]
-    failed = {code: f"{why} ({run.scenario}, seed {run.seed})" for run, view in views for code, why in view.failed.items()}
+    failed = {
+        code: f"{why} ({run.scenario}, seed {run.seed})" for run, view in views for code, why in view.failed.items()
+    }
     return Validation(
         lines=tuple(_line(code, runs) for code in wanted),
         promises=tuple(_promises(runs, wanted)),

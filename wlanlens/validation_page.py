@@ -65,14 +65,18 @@ def plain(result: Validation) -> str:
 
 def _closing(result: Validation) -> str:
     faults = len(result.faults())
-    said = f"{result.runs} runs, {result.seeds} seeds: " + (f"{faults} floors missed" if faults else "all floors reached")
+    said = f"{result.runs} runs, {result.seeds} seeds: " + (
+        f"{faults} floors missed" if faults else "all floors reached"
+    )
     unproved = result.unproved()
     return said + (f"; nothing happened to prove {', '.join(unproved)}" if unproved else "") + "."
 
 
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *body]]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *body]
+    ]
 
 
 def markdown(result: Validation) -> str:

@@ -71,11 +71,15 @@ def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Holds:
-    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two."""
+    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two.
+
+    `run_probability`: the chance that it happens in a run at all.
+    """
 
     mean_gap_s: float = 3.0
     shortest_s: float = 0.3
     longest_s: float = 0.6
+    run_probability: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Usb:
 
     `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
     `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
-    a transfer's second transaction.
+    a transfer's second transaction. `driver_s`: from tcpdump to the submission of a packet, from a completion to tcpdump.
     """
 
     depth_first: bool = False
@@ -111,6 +115,7 @@ class Usb:
     receive_buffer_frames: int = 64
     descriptor_s: float = 100e-6
     interrupt_s: float = 20e-6
+    driver_s: float = 5e-6
 
 
 @dataclass(frozen=True)
@@ -205,8 +210,8 @@ class Cell:
 class Wire:
     """A line between two nodes.
 
-    `lose_data`: numbers of data packets that it loses from a to b, `lose_acks` of packets without data from b to a.
-    `bursts_s`: (from, for, chance, again after or 0) it
+    `back_loss_rate`: that from b to a, where it is another. `lose_data`: numbers of data packets that it loses from a to
+    b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
     loses packets, each way.
     """
 
@@ -218,6 +223,7 @@ class Wire:
     queue_packets: int = 1000
     discipline: Mapping[str, Any] = field(default_factory=tail_drop)
     loss_rate: float = 0.0
+    back_loss_rate: float | None = None
     bursts_s: tuple[tuple[float, float, float, float], ...] = ()
     lose_data: tuple[int, ...] = ()
     blackouts_s: tuple[tuple[float, float], ...] = ()
@@ -350,10 +356,12 @@ class Flow:
 
 @dataclass(frozen=True)
 class TapClock:
-    """How a tap's clock is off, and what it loses."""
+    """How a tap's clock is off, and what it loses. `step_ns`: it is set by so much, once, at the true time `step_at_s`."""
 
     offset_ns: int = 0
     drift_ppm: float = 0.0
+    step_at_s: float = 0.0
+    step_ns: int = 0
     tick_ns: int = 1000
     missed_share: float = 0.0
     snaplen_bytes: int = 262_144

@@ -71,6 +71,8 @@ def whole_frames(mean_ms: float, sd_ms: float, many: int = 200) -> list[float]:
         (pattern(4), 1, "depth first, no reclamation", "one at a time", (2.85, 2.95)),
         (pattern(2, 4), 4, "depth first, no reclamation", "queued", (3.8, 3.9)),
         (pattern(3), 4, "depth first, no reclamation", "queued", (3.8, 3.9)),
+        (pattern(2), 4, "depth first, no reclamation", "queued", (5.75, 5.85)),
+        (pattern(2), 1, "full speed, one transfer at a time", "one at a time", (5.75, 5.85)),
     ],
 )
 def test_the_modes_without_reclamation(
@@ -118,6 +120,8 @@ def test_a_full_bus(per_ms: int, mode: str) -> None:
         urbs(pattern(2), gap_ms=40),
         urbs(pattern(26), gap_ms=40),
         urbs(pattern(2), gap_ms=3),
+        # As fast as one at a time goes, but now and then longer: the device takes no more.
+        urbs(pattern(2, 2, 2, 3)),
         # 11 Mbit/s: two or three frames a segment, by backoff.
         urbs(whole_frames(2.25, 0.4), queue=4),
         # 1 and 2 Mbit/s; and an average that would be one transaction a frame.

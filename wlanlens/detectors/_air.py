@@ -221,7 +221,12 @@ class Air:
         answer_ns = np.nan_to_num(airtime[first + seen - 1] * 1e3, nan=_LONGEST_NS) + _ANSWER_NS
         late = delivered & enum_mask(table.column("inferred_by"), ("lone_ack",))[where]
         late &= (t_ack != NULL) & (t_ack - t_last > answer_ns)
-        settled = np.where(delivered & ~late, 0, np.where(delivered | dropped, 1, -1))
+        # The ACK of an earlier attempt was lost on its way to the sender: what became of the last one shows behind it.
+        early = np.flatnonzero(delivered & ~late & (t_ack != NULL) & (t_ack < t_last))
+        missed = early[~self._answered(row[first + seen - 1][early], ta[where][early], answer_ns[early])]
+        delivered_last = delivered & ~late
+        delivered_last[missed] = False
+        settled = np.where(delivered_last, 0, np.where(delivered | dropped, 1, -1))
         bad = np.where(last, settled[exchange], 1)
         made = Attempts(
             exchange=exchange,
@@ -268,6 +273,13 @@ class Air:
             protected=enum_mask(carries, ("protected",))[where],
             first_packet=first_packet[where],
         ), made
+
+    def _answered(self, row: Array, station: Array, within_ns: Array) -> Array:
+        """Whether the frame behind one is an answer to a station that comes in time."""
+        f = self.frames
+        behind = np.minimum(row + 1, len(f) - 1)
+        answer = (row >= 0) & (behind > row) & (f.ta[behind] < 0) & (f.ra[behind] == station)
+        return np.asarray(answer & (f.t_ns[behind] - f.t_ns[row] <= within_ns))
 
     def _number(self, column: pa.ChunkedArray, book: dict[str, int]) -> Array:
         """Numbers for a text column, -1 for null."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Blocks whose medians make the baseline, and how many: a fade of up to ten seconds does not move it, a walk does.
 _BLOCK_NS, _BLOCKS = 5_000_000_000, 5
 #: Share of time shifts of the fades that may explain as many failures.
-_SHIFTS_SHARE = 0.02
+_SHIFTS_SHARE = 0.01
 #: Throughput before and after a fade is taken over its own length, at least this.
 _AROUND_NS = 1_000_000_000
 
@@ -50,9 +50,10 @@ def signal_fade(
     The signal is the median of a transmitter's frames in each `bin_ms` (100 ms: long enough for frames of a slow link,
     short against a fade that hurts). The baseline is a running median of five blocks of 5 s, which follows a walk but no
     fade. A fade is a run of bins, `least_frames_count` frames at least, that lie below the baseline by `drop_db_ratio` dB
-    and by four times the bins' usual spread; 10 dB is a change from "all arrive" to "none do" at any one rate.
+    and by four times the bins' usual spread; 10 dB is a change from "all arrive" to "none do" at any one rate. It lasts from
+    the first to the last frame that lies below by more than half the fade's depth.
     `failed_factor`: attempts fail so many times as often as outside fades. `chance_share`: and the p-value (binomial) of
-    so many failures is at most this; besides, no more than 2 % of all shifts of the fades in time may meet as many
+    so many failures is at most this; besides, no more than 1 % of all shifts of the fades in time may meet as many
     failures, for errors that come in bursts meet a fade by chance.
 
     What fools it
@@ -119,9 +120,11 @@ def _drops(air: Air, drop_db: float, bin_ns: int, least: int) -> Iterator[tuple[
             mine, t = mine[again], t[again]
         found = []
         for a, b, depth, base in _low(t, f.signal_dbm[mine], drop_db, bin_ns):
-            lo, hi = np.searchsorted(t, [a, b])
-            if hi - lo >= least:
-                found.append(_Drop(a, b, int(hi - lo), depth, base))
+            lo, hi = np.searchsorted(t, [a - bin_ns, b + bin_ns])
+            below = t[lo:hi][f.signal_dbm[mine[lo:hi]] < base - depth / 2]
+            # A fade ends where the signal comes back, not where a bin does; the time at its last frame is its own.
+            if len(below) >= least and below[-1] - below[0] >= bin_ns // 2:
+                found.append(_Drop(int(below[0]), int(below[-1]) + 1, len(below), depth, base))
         if found:
             yield int(station[start]), found
 

@@ -51,6 +51,12 @@ _BREADTH = _Mode(
 _DEPTH = _Mode(
     "depth first, no reclamation", 0.7, FULL_SPEED_BYTES_PER_MS, "left frames idle after every transfer, always as many"
 )
+_TURNS = _Mode(
+    "full speed, one transfer at a time",
+    0.8,
+    FULL_SPEED_BYTES_PER_MS,
+    "stood still from the end of each transfer to the end of its frame",
+)
 _FULL = _Mode("full speed, saturated", 0.8, HIGH_SPEED_BYTES_PER_MS, "was as full as a full-speed bus can be")
 _HIGH = _Mode("high speed, saturated", 0.8, 10 * HIGH_SPEED_BYTES_PER_MS, "was as full as a high-speed bus can be")
 
@@ -72,7 +78,8 @@ def usb_bottleneck(
     Bulk OUT endpoints that have transfers outstanding all the time and move bytes as fast as the mode of their bus
     allows, no faster and no slower: one 64-byte transaction a frame (breadth first without bandwidth reclamation: 512
     kbit/s, 0.44-0.46 Mbit/s of TCP), frames left idle after each transfer (depth first without reclamation: 2.9 Mbit/s
-    of TCP one transfer at a time, 3.8 queued), or a bus that is full. The cost is the time these transfers took beyond
+    of TCP one transfer at a time, 3.8 queued), a driver that waits for each transfer's completion, which comes at the
+    frame's end (5.8 Mbit/s even with reclamation), or a bus that is full. The cost is the time these transfers took beyond
     what the bus needs with reclamation (19 transactions a frame); on a full one, beyond what the next faster bus needs.
 
     Why it happens
@@ -95,6 +102,9 @@ def usb_bottleneck(
     Depth first: services are whole frames, on the average 0.9 to 2.6 more than the bus needs, and `alike_share` of them
     repeat with a period of at most four transfers. Without the repetition the device may have held the bus back, and
     the case is undecided.
+    One at a time: `alike_share` of the transfers end in the frame in which the bus can end them at the earliest, and
+    none is submitted before the one before it is done. Where some are, the bus has begun each in a frame of its own,
+    which is depth first again.
     Full: bytes a millisecond within `full_share` (0.8: controllers and hubs lose some) of what full or high speed carries.
 
     What fools it
@@ -191,6 +201,8 @@ class _Busy:
         for mode, most in ((_FULL, FULL_SPEED_BYTES_PER_MS), (_HIGH, HIGH_SPEED_BYTES_PER_MS)):
             if full * most <= self.bytes_per_ms <= 1.02 * most:
                 return mode
+        if self._needs_all() >= alike:
+            return _TURNS if self.depth.max(initial=0) == 1 else _DEPTH
         return _DEPTH if self.may_wait_for_the_bus() and self._repeats() >= alike else None
 
     def _one_a_frame(self) -> float:
@@ -198,6 +210,13 @@ class _Busy:
         telling = (self.transactions >= _TELLING) & self.follows
         over = (self.service_ns / FRAME_NS - self.transactions)[telling]
         return float(np.mean((over >= -0.5) & (over <= _TURNAROUND))) if len(over) >= self.follows.sum() / 2 else 0.0
+
+    def _needs_all(self) -> float:
+        """Share of the transfers that took the frames they need, from a frame's begin, and no more."""
+        if not self.follows.any():
+            return 0.0
+        over = (self.service_ns / FRAME_NS - self.needed_frames)[self.follows]
+        return float(np.mean(np.abs(over) <= _JITTER))
 
     def may_wait_for_the_bus(self) -> bool:
         """Services are whole frames, some more than needed."""

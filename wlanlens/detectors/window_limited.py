@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.finding import Finding, Undecided
-from wlanlens.pace import best_paces, paces
+from wlanlens.pace import best, paces
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -40,10 +40,12 @@ def window_limited(
     --------------
     From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
     is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
-    over two round trips (the pace that it is below for nine tenths of its time), the window fills the path and a queue in it: a larger window would only lengthen the
+    over two round trips, the window fills the path and a queue in it: a larger window would only lengthen the
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
-    the best pace the path does not rest. `min_share_percent` and `min_time_ms`: less is a transfer's last window or an
-    ordinary hesitation; `min_stretch_rtts`: nor does a stretch count that is shorter, or has fewer round trips than it takes to know the pace; 50 ms is the least delayed ACK with its round trip.
+    the best pace the path does not rest. The best pace is that at which or above which a tenth of the data arrived: a
+    burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
+    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
+    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
 
     What fools it
     -------------
@@ -87,8 +89,8 @@ def _findings(
     duration = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
-    pace, best = _pace(facts, spans)
-    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * best)
+    pace, most_pace = _pace(facts, spans)
+    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * most_pace)
     full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
@@ -138,8 +140,8 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    best = best_paces(rank, pace, every["t_end_ns"] - every["t_start_ns"])[np.searchsorted(every.key[first], spans.key)]
-    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], best
+    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
 def _finding(

@@ -70,9 +70,13 @@ class DcfTcp:
         """Equation 5: the mean backoff of a station alone, t_b, s."""
         return self.slot_s * (self.cw_min - 1) / 2
 
+    def longer_backoff_probability(self, slots: int = 31, cw: int = 32) -> float:
+        """Equation 6: the chance that the greater of two counters 0 to cw-1 is so many slots."""
+        return ((slots + 1) ** 2 - slots**2) / (cw * cw)
+
     def longer_backoff_slots(self, cw: int = 32) -> float:
-        """Equation 6: the mean of the greater of two counters 0 to cw-1, summed over its values, slots."""
-        return sum(k * (2 * k + 1) for k in range(cw)) / (cw * cw)
+        """The mean that equation 6 has, summed over its values, slots."""
+        return sum(k * self.longer_backoff_probability(k, cw) for k in range(cw))
 
     def contended_backoff_s(self, cw: float = 32) -> float:
         """Equation 7: the same in closed form, for a window that need not be whole: both stations' backoffs, s."""

@@ -94,7 +94,7 @@ def packets(run: Run, start_s: float, end_s: float) -> Packets:
     )
 
 
-def sequence_figure(p: Packets, title: str) -> Figure:
+def sequence_figure(p: Packets, title: str = "") -> Figure:
     """Sequence numbers over time: data, what was sent again, ACKs."""
     import plotly.graph_objects as go
 
@@ -111,13 +111,14 @@ def sequence_figure(p: Packets, title: str) -> Figure:
     return figure
 
 
-def rate_figure(t_s: Any, rate_mbps: Any, station: Any, title: str) -> Figure:
-    """The rate of each frame over time, by station."""
+def rate_figure(frames: tuple[Any, Any, Any]) -> Figure:
+    """The rate of each frame over time, by station: times in s, rates in Mb/s, stations."""
     import plotly.graph_objects as go
 
+    t_s, rate_mbps, station = frames
     figure = go.Figure()
     for number, name in ((0, "sender"), (1, "receiver")):
         mine = station == number
         figure.add_trace(go.Scatter(x=t_s[mine], y=rate_mbps[mine], mode="markers", name=name))
-    figure.update_layout(title=title, xaxis_title="time, s", yaxis_title="rate, Mb/s", template="simple_white")
+    figure.update_layout(xaxis_title="time, s", yaxis_title="rate, Mb/s", template="simple_white")
     return figure

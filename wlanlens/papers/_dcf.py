@@ -59,6 +59,16 @@ def delays_s(run: Run) -> list[float]:
     return [(t - times["transfer_began"][flow]) / 1e9 for flow, t in times["transfer_ended"].items()]
 
 
+def rts_collision_share(run: Run) -> float:
+    """Share of RTS that collided."""
+    import pyarrow.compute as pc
+
+    frames = run.facts.frames
+    rts = frames.filter(pc.equal(frames["kind"], "rts"))
+    collided = pc.sum(pc.equal(rts["fate"], "collision")).as_py()
+    return float(collided) / rts.num_rows
+
+
 def mean_delay_s(run: Run) -> float:
     """Mean session delay; ValueError unless all transfers ended."""
     delays = delays_s(run)

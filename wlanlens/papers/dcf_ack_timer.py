@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
@@ -34,7 +36,7 @@ def dcf_ack_timer(lab: Lab) -> Result:
             "rises",
             "S",
             "/".join(f"{d:.3f}" for d in delays),
-            holds=all(a < b for a, b in zip(delays, delays[1:], strict=False)),
+            holds=all(a < b for a, b in itertools.pairwise(delays)),
             because="each odd file waits the whole timer",
         ),
         Row(

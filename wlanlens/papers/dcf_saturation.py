@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.paper import Lab, Result, Row, experiment
-from wlanlens.papers._dcf import aggregate_mbps, curves, mean, within
+from wlanlens.papers._dcf import aggregate_mbps, curves, mean, rts_collision_share, within
 
 STATIONS = tuple(range(1, 16))
 
@@ -33,5 +33,21 @@ def dcf_saturation(lab: Lab) -> Result:
             within(f"{n} stations, {name}, Mb/s", f"{m:.3f} (eqs. 15, 16)", m, 0.02, g, "collisions, doubling, EIFS")
             for n, m, g in zip(STATIONS, said, here, strict=True)
         ]
+    some = (2, 5, 10, 15)
+    collided = lab.measure_all(
+        rts_collision_share, [("saturated_stations", {"stations": n, "duration_s": 60.0}) for n in some], seeds=5
+    )
+    for n, runs in zip(some, collided, strict=True):
+        chance = model.backlog(n).collision_probability
+        rows.append(
+            within(
+                f"{n} stations: share of RTS that collide",
+                f"{chance:.3f} (eqs. 15, 16)",
+                chance,
+                0.1,
+                mean(runs),
+                "those that waited keep their counters, which the model forgets",
+            )
+        )
     figure = curves("stations", "Mb/s, all together", lines, marks)
     return Result(tuple(rows), (("Saturation throughput against the number of stations.", figure),))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def usb_mac_retransmissions(lab: Lab) -> Result:
     such tie is a loss that TCP must repair. Five seeds of 60 s.
     """
     off = "no_mac_retransmission"
-    cases = [
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("clean_udp", {"duration_s": _S}),
         (off, {"duration_s": _S, "ends": "none"}),
         ("clean_link", {"duration_s": _S}),

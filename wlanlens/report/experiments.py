@@ -111,12 +111,26 @@ def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Seq
             page=embedded({"figures": [plain(figure) for figure in drawn]}),
             verdict=verdict,
             studies=studies,
+            failing=_failing(studies),
             models=models,
             version=version("wlanlens"),
         )
     )
     with open(out_path, "w", encoding="utf-8") as out:
         out.writelines(stream)
+
+
+def _failing(studies: Sequence[Study]) -> list[tuple[str, str]]:
+    """(experiment, what) of every row that fails and every experiment that could not be run."""
+    out = []
+    for section in (section for study in studies for section in study.sections):
+        if section.trouble:
+            out.append((section.name, "could not be run"))
+        for line in section.lines:
+            if line.verdict == "fails":
+                wanted = f", wanted {line.band}" if line.band else ""
+                out.append((section.name, f"{line.what}: {line.measured}{wanted}"))
+    return out
 
 
 def plain(figure: Figure) -> dict[str, Any]:

@@ -12,11 +12,13 @@ class Dips(Scenario):
     """When the spells come."""
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
-    first_s: float = quantity(3.0, "When the first begins, s.", least=0.0, most=1e6)
-    lasts_s: float = quantity(0.5, "How long each is, s.", least=1e-3, most=1e6)
-    every_s: float = quantity(4.0, "From one to the next, s.", least=1e-3, most=1e6)
+    first_s: float = quantity(3.137, "When the first begins, s.", least=0.0, most=1e6)
+    lasts_s: float = quantity(0.46, "How long each is, s.", least=1e-3, most=1e6)
+    every_s: float = quantity(3.9, "From one to the next, s.", least=1e-3, most=1e6)
 
-    def spells_s(self) -> tuple[tuple[float, float], ...]:
-        """(from, for) of each."""
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        return tuple((self.first_s + k * self.every_s, self.lasts_s) for k in range(count))
+    depth_db: float = quantity(15.0, "How much is lost, dB.", least=0.0, most=100.0)
+    snr_db: float = quantity(22.5, "Signal to noise in 22 MHz else; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
+
+    def spells_s(self) -> tuple[tuple[float, float, float, float], ...]:
+        """The spells as a world has them."""
+        return ((self.first_s, self.lasts_s, self.depth_db, self.every_s),)

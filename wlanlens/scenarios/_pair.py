@@ -7,11 +7,16 @@ from typing import Any
 from wlanlens.world import Cell, Flow, Node, RadioPath, Station, World
 
 
-def pair(sender: Station, receiver: Station, *flows: Flow, both: dict[str, Any] | None = None, **cell: Any) -> World:
+def pair(stations: tuple[Station, Station], *flows: Flow, both: dict[str, Any] | None = None, **cell: Any) -> World:
     """A sender and a receiver alone on a channel. `both`: what disturbs the ways between them, alike; `cell`: more of it."""
     paths = (RadioPath(0, 1, **both), RadioPath(1, 0, **both)) if both else ()
     return World(
         nodes=(Node("sender"), Node("receiver")),
-        cell=Cell((sender, receiver), ad_hoc=True, beacons=False, **{"paths": paths, **cell}),
+        cell=Cell(stations, ad_hoc=True, beacons=False, **{"paths": paths, **cell}),
         flows=flows,
     )
+
+
+def alike(**settings: Any) -> tuple[Station, Station]:
+    """Two stations, of the nodes 0 and 1, set alike."""
+    return Station(node=0, **settings), Station(node=1, **settings)

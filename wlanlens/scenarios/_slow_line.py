@@ -23,7 +23,7 @@ class SlowLineWorld(Scenario):
     rate_bps: float = quantity(9600.0, "Of the line.", least=1.0, most=1e12)
     delay_s: float = quantity(0.2, "Of the line, each way, s.", least=0.0, most=1e3)
     buffer_packets: int = quantity(7, "Packets that wait before the line.", least=0, most=UNLIMITED)
-    discipline: str = quantity("tail_drop", 'Of that buffer: "tail_drop", "red" or "dual_threshold".')
+    discipline: str = quantity("tail_drop", "Of that buffer.", among=("tail_drop", "red", "dual_threshold"))
     soft_packets: int = quantity(10, "Where the dual threshold drops one packet.", least=1, most=UNLIMITED)
     again_packets: int = quantity(0, "Arrivals until it drops another; 0 for never.", least=0, most=UNLIMITED)
     loss_rate: float = quantity(0.0, "Chance that the line loses a packet, each way.", least=0.0, most=1.0)
@@ -31,7 +31,11 @@ class SlowLineWorld(Scenario):
     initial_window_segments: int = quantity(2, "Initial window.", least=1, most=1000)
     receive_window_bytes: int = quantity(32_696, "The receiver's buffer.", least=88, most=1 << 30)
     sack: bool = quantity(False, "Selective acknowledgments.")
-    recovery: str = quantity("newreno", 'Without SACK: "newreno" (careful), "newreno_careless" or "reno".')
+    recovery: str = quantity(
+        "newreno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+    )
+
+    rto: str = quantity("linux24", 'The retransmission timer: "linux24", "linux" or "rfc6298".')
 
     def queue(self) -> Mapping[str, Any]:
         """The buffer's discipline."""
@@ -57,14 +61,14 @@ class SlowLineWorld(Scenario):
             frto=False,
             quick_acks=0,
             delayed_ack_timer_s=0.2,
-            rto="rfc6298",
-            rto_min_s=1.0,
+            rto=self.rto,
+            rto_min_s=0.2 if self.rto.startswith("linux") else 1.0,
         )
 
     def line(self, **more: Any) -> Wire:
-        """The line with its buffer; PPP adds 8 bytes to a packet."""
+        """The line from the router to the receiver with its buffer; PPP adds 8 bytes to a packet."""
         return Wire(
-            0,
+            2,
             1,
             rate_bps=self.rate_bps,
             delay_s=self.delay_s,
@@ -76,9 +80,10 @@ class SlowLineWorld(Scenario):
         )
 
     def over(self, line: Wire) -> World:
-        """The transfers over this line."""
+        """The transfers over this line; the sender reaches the router by Ethernet."""
         flows = tuple(Flow(0, 1, file(self.file_bytes), tcp=self.tcp()) for _ in range(self.flows))
-        return World(nodes=(Node("sender"), Node("receiver")), wires=(line,), flows=flows)
+        nodes = (Node("sender"), Node("receiver"), Node("router"))
+        return World(nodes=nodes, wires=(Wire(0, 2, rate_bps=10e6, delay_s=0.0001), line), flows=flows)
 
     def world(self) -> World:
         return self.over(self.line())

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenario import Scenario, quantity
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 #: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, a delayed ACK of about 100 ms.
 LINUX24 = Tcp(delayed_ack_timer_s=0.1, quick_acks=0, prr=False, frto=False)
@@ -35,16 +35,12 @@ class Weak(Scenario):
         return {}
 
     def world(self) -> World:
-        stations = [
-            Station(
-                node=n,
-                rate_control=self.rate_control(),
-                short_retry_limit=self.retry_limit,
-                control_rate_mbps=1.0,
-                # Noise of -95 dBm, and what is left above it.
-                signal_dbm=-95.0 + self.snr_db,
-            )
-            for n in (0, 1)
-        ]
+        stations = alike(
+            rate_control=self.rate_control(),
+            short_retry_limit=self.retry_limit,
+            control_rate_mbps=1.0,
+            # Noise of -95 dBm, and what is left above it.
+            signal_dbm=-95.0 + self.snr_db,
+        )
         ways = {"snr_db": self.snr_db, "frame_error_rate": self.frame_error_rate}
-        return pair(*stations, Flow(0, 1, bulk(), tcp=LINUX24), both=ways, **self.air())
+        return pair(stations, Flow(0, 1, bulk(), tcp=LINUX24), both=ways, **self.air())

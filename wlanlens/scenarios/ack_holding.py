@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk
 
 
@@ -24,8 +24,7 @@ class AckHolding(Scenario):
     frto: bool = quantity(False, "F-RTO (RFC 5682).")
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        holds = tuple((self.first_s + k * self.every_s, self.hold_s) for k in range(count))
+        holds = tuple((start, self.hold_s) for start in repeated(self, self.first_s, self.every_s))
         tcp = Tcp(timestamps=self.timestamps, frto=self.frto)
         return World(
             nodes=(Node("sender", holds_s=holds), Node("receiver")),

@@ -18,15 +18,22 @@ class AckHoldingOverUsb(UsbScenario):
 
     shows: ClassVar[tuple[str, ...]] = ("ack_holding",)
 
+    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(2.0, "Mean time between two holds, s; 0: none.", least=0.0, most=1e6)
     shortest_s: float = quantity(0.3, "The shortest hold, s.", least=0.0, most=100.0)
     longest_s: float = quantity(0.6, "The longest hold, s.", least=0.0, most=100.0)
+    run_probability: float = quantity(
+        1.0,
+        "Chance that the adapter does so in a run at all; the study saw it in a quarter of its runs.",
+        least=0.0,
+        most=1.0,
+    )
     timestamps: bool = quantity(True, "TCP timestamps, which show that the timeout was spurious.")
     frto: bool = quantity(False, "F-RTO (RFC 5682).")
 
     def laptop(self) -> Node:
-        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s) if self.mean_gap_s > 0 else None
-        return Node("laptop", holds=holds)
+        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s, self.run_probability)
+        return Node("laptop", holds=holds if self.mean_gap_s > 0 else None)
 
     def tcp(self) -> Tcp:
         return Tcp(receive_window_bytes=self.receive_window_bytes, timestamps=self.timestamps, frto=self.frto)

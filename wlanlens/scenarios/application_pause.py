@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, paced
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, paced
 
 
 @scenario("application_pause")
@@ -20,8 +20,10 @@ class ApplicationPause(Scenario):
 
     write_bytes: int = quantity(1448, "Written at a time.", least=1, most=1 << 30)
     pause_s: float = quantity(0.25, "From one write to the next, s.", least=1e-3, most=1e6)
-    delayed_ack_timer_s: float = quantity(0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5)
+    delayed_ack_timer_s: float = quantity(
+        0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5
+    )
 
     def world(self) -> World:
         tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0)
-        return pair(Station(node=0), Station(node=1), Flow(0, 1, paced(self.write_bytes, self.pause_s), tcp=tcp))
+        return pair(alike(), Flow(0, 1, paced(self.write_bytes, self.pause_s), tcp=tcp))

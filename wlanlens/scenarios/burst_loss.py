@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Bursts, Flow, Tcp, World, bulk
 
 
 @scenario("burst_loss")
@@ -25,5 +25,4 @@ class BurstLoss(Scenario):
         gap = self.mean_burst * (1 - self.frame_error_rate) / self.frame_error_rate
         unit = 1.0 if self.clock == "frames" else 1e-3
         bursts = Bursts(gap * unit, self.mean_burst * unit, clock=self.clock)
-        stations = Station(node=0), Station(node=1)
-        return pair(*stations, Flow(0, 1, bulk(), tcp=Tcp()), both={"bursts": 0}, bursts=(bursts,))
+        return pair(alike(), Flow(0, 1, bulk(), tcp=Tcp()), both={"bursts": 0}, bursts=(bursts,))

@@ -3,16 +3,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, Station, Tcp, World, file
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Bursts, Flow, Tcp, World, file
 
-#: Of the study's five tests: frame error rate, mean length of ordinary bursts and of long ones (frames), share of the long.
+#: Of the study's five tests: share of bad frames, mean length of ordinary bursts and of long ones (frames), share of the
+#: long. Fitted to the study's error rate and burst lengths alone, as the receiver counts them on data frames: a bad one is
+#: followed by its retry, a good one by an ACK, so that it meets more bad frames than there are. What idle time follows
+#: depends on them steeply: within a tenth of test 2's numbers its median throughput is 0.3 to 2.6 Mb/s.
 TESTS = {
-    1: (0.135, 1.61, 8.0, 0.03),
-    2: (0.157, 1.74, 15.0, 0.05),
+    1: (0.105, 1.5, 9.0, 0.05),
+    2: (0.112, 1.7, 14.0, 0.065),
     3: (0.058, 1.08, 5.0, 0.005),
-    4: (0.097, 1.32, 15.0, 0.065),
-    5: (0.004, 1.4, 1.4, 0.0),
+    4: (0.066, 1.32, 13.0, 0.065),
+    5: (0.0031, 1.65, 1.65, 0.0),
 }
 
 
@@ -34,9 +37,7 @@ class BurstyErrors(Scenario):
     mean_short: float = quantity(0.0, "Mean length of an ordinary burst, frames; 0: the row's.", least=0.0, most=1e6)
     mean_long: float = quantity(0.0, "Mean length of a long one, frames; 0: the row's.", least=0.0, most=1e6)
     long_share: float = quantity(-1.0, "Share of bursts that are long; -1: the row's.", least=-1.0, most=1.0)
-    rto: str = quantity(
-        "linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298")
-    )
+    rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
 
     def bursts(self) -> Bursts:
         """The channel."""
@@ -54,6 +55,7 @@ class BurstyErrors(Scenario):
 
 def idle_time_world(file_bytes: int, bursts: Bursts, rto: str) -> World:
     """The study's two hosts, with some channel."""
-    stations = [Station(node=n, short_retry_limit=4) for n in (0, 1)]
-    tcp = Tcp(rto=rto, prr=False, eifel=False, frto=False, dsack=False, quick_acks=0)
-    return pair(*stations, Flow(0, 1, file(file_bytes), tcp=tcp), both={"bursts": 0}, bursts=(bursts,))
+    stations = alike(short_retry_limit=4)
+    # Linux 2.2: limited transmit, undo and F-RTO came later.
+    tcp = Tcp(rto=rto, prr=False, eifel=False, frto=False, dsack=False, limited_transmit=False, quick_acks=0)
+    return pair(stations, Flow(0, 1, file(file_bytes), tcp=tcp), both={"bursts": 0}, bursts=(bursts,))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk, fixed
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk, fixed
 
 
 @scenario("clean_link")
@@ -23,8 +23,6 @@ class CleanLink(Scenario):
     short_preamble: bool = quantity(False, "Preambles of 96 us instead of 192.")
 
     def world(self) -> World:
-        stations = [
-            Station(node=n, rate_control=fixed(self.rate_mbps), short_preamble=self.short_preamble) for n in (0, 1)
-        ]
+        stations = alike(rate_control=fixed(self.rate_mbps), short_preamble=self.short_preamble)
         tcp = Tcp(receive_window_bytes=self.receive_window_bytes, delayed_ack_segments=self.delayed_ack_segments)
-        return pair(*stations, Flow(0, 1, bulk(), tcp=tcp))
+        return pair(stations, Flow(0, 1, bulk(), tcp=tcp))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, World, fixed, udp
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, World, fixed, udp
 
 
 @scenario("clean_udp")
@@ -25,8 +25,6 @@ class CleanUdp(Scenario):
     retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
 
     def world(self) -> World:
-        stations = [
-            Station(node=n, rate_control=fixed(self.rate_mbps), short_retry_limit=self.retry_limit) for n in (0, 1)
-        ]
+        stations = alike(rate_control=fixed(self.rate_mbps), short_retry_limit=self.retry_limit)
         flow = Flow(0, 1, udp(self.offered_bps, self.payload_bytes), tcp=None)
-        return pair(*stations, flow, both={"frame_error_rate": self.frame_error_rate})
+        return pair(stations, flow, both={"frame_error_rate": self.frame_error_rate})

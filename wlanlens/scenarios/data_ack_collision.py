@@ -3,17 +3,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("data_ack_collision")
 @dataclass(frozen=True, kw_only=True)
 class DataAckCollision(Scenario):
-    """TCP data and TCP ACKs draw the same slot and collide more often than they need: each segment has its own ACK and
-    the stations' contention window is too small.
+    """TCP data and TCP ACKs draw the same slot and collide more often than they need.
 
-    The USB study's section 4.3.1 with an adapter that does not keep to the standard's window of 32 slots.
+    Each segment has its own ACK, and the stations' contention window is below the standard's 32 slots: the USB study's
+    section 4.3.1 with an adapter that does not keep to it.
     """
 
     shows = ("data_ack_collision",)
@@ -24,6 +24,6 @@ class DataAckCollision(Scenario):
     retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
 
     def world(self) -> World:
-        stations = [Station(node=n, cw_min=self.cw_min, short_retry_limit=self.retry_limit) for n in (0, 1)]
+        stations = alike(cw_min=self.cw_min, short_retry_limit=self.retry_limit)
         tcp = Tcp(delayed_ack_segments=self.delayed_ack_segments)
-        return pair(*stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})
+        return pair(stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})

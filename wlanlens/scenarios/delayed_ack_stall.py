@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios import _reserved
@@ -12,8 +13,11 @@ from wlanlens.world import Flow, World, bulk
 class DelayedAckStall(Scenario):
     """The window holds fewer segments than the receiver waits for: each flight waits for the delayed-ACK timer.
 
-    The feedback-traffic study's W = 1 with d = 2: one segment an interval of the timer, the air idle between.
+    The feedback-traffic study's W = 1 with d = 2: one segment an interval of the timer, the air idle between. It is the
+    receiver's own window that forbids the second segment, not the sender's: a look-alike of the deadlock.
     """
+
+    resembles: ClassVar[tuple[str, ...]] = ("delayed_ack_deadlock",)
 
     delayed_ack_segments: int = quantity(2, "ACK every so many segments.", least=1, most=64)
     window_segments: int = quantity(1, "The receiver's window, segments of 1000 bytes.", least=1, most=10_000)

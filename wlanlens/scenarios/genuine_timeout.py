@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
+from wlanlens.world import Bursts, Flow, RadioPath, Tcp, World, bulk
 
 
 @scenario("genuine_timeout")
@@ -33,4 +33,4 @@ class GenuineTimeout(Scenario):
         sender = Station(node=0, short_retry_limit=self.attempts)
         # Only the way of the data: ACKs lost as well would make some timeouts needless.
         paths = (RadioPath(0, 1, bursts=0),)
-        return pair(sender, Station(node=1), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)
+        return pair((sender, Station(node=1)), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)

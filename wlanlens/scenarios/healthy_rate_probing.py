@@ -19,7 +19,9 @@ class HealthyRateProbing(Weak):
     resembles = ("rate_thrashing",)
 
     algorithm: str = quantity("arf", "Which.", among=("arf", "aarf", "minstrel"))
-    doppler_hz: float = quantity(0.0, "How fast the waves turn: 8 Hz for one who walks; 0: no fading.", least=0.0, most=1e4)
+    doppler_hz: float = quantity(
+        0.0, "How fast the waves turn: 8 Hz for one who walks; 0: no fading.", least=0.0, most=1e4
+    )
     direct_factor: float = quantity(0.0, "Power of the direct wave over that of the others.", least=0.0, most=1e4)
 
     def rate_control(self) -> dict[str, Any]:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("independent_channel_errors")
@@ -22,5 +22,4 @@ class IndependentChannelErrors(Scenario):
 
     def world(self) -> World:
         tcp = Tcp(delayed_ack_segments=self.delayed_ack_segments)
-        stations = Station(node=0), Station(node=1)
-        return pair(*stations, Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})
+        return pair(alike(), Flow(0, 1, bulk(), tcp=tcp), both={"frame_error_rate": self.frame_error_rate})

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, paced
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, paced
 
 
 @scenario("keep_alives")
@@ -25,4 +25,4 @@ class KeepAlives(Scenario):
 
     def world(self) -> World:
         flow = Flow(0, 1, paced(self.write_bytes, self.every_s), tcp=Tcp(keep_alive_s=self.keep_alive_s))
-        return pair(Station(node=0), Station(node=1), flow)
+        return pair(alike(), flow)

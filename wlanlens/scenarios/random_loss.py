@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Tcp, World, bulk
 
 
 @scenario("random_loss")
@@ -21,5 +21,5 @@ class RandomLoss(Scenario):
     retry_limit: int = quantity(4, "Attempts of a frame.", least=1, most=255)
 
     def world(self) -> World:
-        stations = [Station(node=n, short_retry_limit=self.retry_limit) for n in (0, 1)]
-        return pair(*stations, Flow(0, 1, bulk(), tcp=Tcp()), both={"frame_error_rate": self.frame_error_rate})
+        stations = alike(short_retry_limit=self.retry_limit)
+        return pair(stations, Flow(0, 1, bulk(), tcp=Tcp()), both={"frame_error_rate": self.frame_error_rate})

@@ -16,9 +16,9 @@ class SaturatedStations(Scenario):
     """
 
     stations: int = quantity(5, "Stations that send.", least=1, most=200)
-    payload_bytes: int = quantity(1000, "Payload of a datagram.", least=1, most=2000)
+    payload_bytes: int = quantity(1000, "Payload of a datagram.", least=50, most=2000)
     reserved: bool = quantity(True, "RTS and CTS before every datagram.")
-    offered_mbps: float = quantity(9.0, "Payload that all together are given to send, Mb/s.", least=1e-3, most=1000.0)
+    offered_mbps: float = quantity(9.0, "Payload that all together are given to send, Mb/s.", least=1e-3, most=100.0)
 
     def world(self) -> World:
         nodes, cell = _reserved.cell(self.stations, rts_threshold_bytes=0 if self.reserved else 3000)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import FLOWS_MOST, Scenario, few_flows, quantity, scenario
 from wlanlens.scenarios import _reserved
 from wlanlens.world import Flow, World, file, pareto
 
@@ -34,6 +34,7 @@ class ShortTransfers(Scenario):
     dynamic: bool = quantity(False, "An ACK every 1, 2, 3, 4 segments as the connection grows.")
 
     def world(self) -> World:
+        few_flows(self, self.stations * self.files, "files", FLOWS_MOST // self.stations)
         nodes, cell = _reserved.cell(self.stations)
         tcp = _reserved.tcp(
             every=4 if self.dynamic else self.delayed_ack_segments,

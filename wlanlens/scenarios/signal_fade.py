@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import quantity, scenario
+from wlanlens.scenario import scenario
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import pair
 from wlanlens.world import Flow, Station, Tcp, World, bulk
@@ -18,11 +18,8 @@ class SignalFade(Dips):
 
     shows = ("signal_fade", "burst_loss")
 
-    depth_db: float = quantity(15.0, "How far it falls, dB.", least=0.0, most=100.0)
-    snr_db: float = quantity(23.2, "Signal to noise in 22 MHz without a fade; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
-
     def world(self) -> World:
-        fades = ((self.first_s, self.lasts_s, self.depth_db, self.every_s),)
         signal = -95.0 + self.snr_db
-        sender, receiver = Station(node=0, signal_dbm=signal, fades_s=fades), Station(node=1, signal_dbm=signal)
-        return pair(sender, receiver, Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})
+        sender = Station(node=0, signal_dbm=signal, fades_s=self.spells_s())
+        receiver = Station(node=1, signal_dbm=signal)
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})

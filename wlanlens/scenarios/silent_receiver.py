@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Holds, Node, Station, Tcp, World, bulk
+from wlanlens.scenarios._pair import alike, pair
+from wlanlens.world import Flow, Holds, Node, Tcp, World, bulk
 
 
 @scenario("silent_receiver")
@@ -24,6 +24,6 @@ class SilentReceiver(Scenario):
     longest_s: float = quantity(0.6, "Longest, s.", least=0.0, most=100.0)
 
     def world(self) -> World:
-        world = pair(Station(node=0), Station(node=1), Flow(0, 1, bulk(), tcp=Tcp(frto=False)))
+        world = pair(alike(), Flow(0, 1, bulk(), tcp=Tcp(frto=False)))
         holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s)
         return replace(world, nodes=(world.nodes[0], Node("receiver", holds=holds)))

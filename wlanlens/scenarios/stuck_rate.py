@@ -24,4 +24,4 @@ class StuckRate(Scenario):
         signal = -95.0 + self.snr_db
         sender = Station(node=0, rate_control=fixed(self.rate_mbps), signal_dbm=signal)
         receiver = Station(node=1, rate_control=automatic("arf"), signal_dbm=signal)
-        return pair(sender, receiver, Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})
+        return pair((sender, receiver), Flow(0, 1, bulk(), tcp=Tcp()), both={"snr_db": self.snr_db})

@@ -41,7 +41,7 @@ class Truth:
     def subject(self, flow: int, direction: str) -> str:
         """ "10.0.0.1:40000 > 10.0.0.2:5001", as the captures have it."""
         f = self.world.flows[flow]
-        ends = [f"{address(f.client)}:{40_000 + flow % 20_000}", f"{address(f.server)}:5001"]
+        ends = [f"{address(f.client)}:{40_000 + flow}", f"{address(f.server)}:{5001 if f.tcp is not None else 9}"]
         a, b = ends if direction == "a2b" else ends[::-1]
         return f"{a} > {b}"
 
@@ -51,6 +51,14 @@ class Truth:
         import pyarrow.compute as pc
 
         return int(pc.max(self.packets.column("t_end_ns")).as_py() or 0)
+
+    def pair(self, station: int, to: int) -> str:
+        """ "station 02:.. > 02:..": who sends to whom in the cell."""
+        cell = self.world.cell
+        if cell is None:
+            raise ValueError("there is no cell")
+        a, b = (_mac(cell.stations[place].node) for place in (station, to))
+        return f"station {a} > {b}"
 
     def findings(self) -> list[Finding]:
         """What must be found, in order of time."""
@@ -73,3 +81,7 @@ def _modules() -> list[ModuleType]:
 def address(node: int) -> str:
     """A node's IPv4 address."""
     return f"10.0.{(node + 1) >> 8}.{(node + 1) & 255}"
+
+
+def _mac(node: int) -> str:
+    return "02:00:" + (node + 1).to_bytes(4, "big").hex(":")

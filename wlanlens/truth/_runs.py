@@ -52,7 +52,9 @@ class Side:
         Rows of `truth_events`.
     """
 
-    def __init__(self, flow: int, direction: str, rows: dict[str, Array], back: dict[str, Array], events: list[Any]) -> None:
+    def __init__(
+        self, flow: int, direction: str, rows: dict[str, Array], back: dict[str, Array], events: list[Any]
+    ) -> None:
         self.flow, self.direction, self.events = flow, direction, events
         occupies = (rows["len_bytes"] > 0) | (rows["rel_seq"] == 0)
         self.data = {name: column[occupies] for name, column in rows.items()}
@@ -77,16 +79,23 @@ class Side:
         """When an ACK of at least each of these reached the sender; -1: never."""
         at = np.searchsorted(self.acked, bytes_)
         known = at < len(self.acked)
-        return np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER) if len(self.acked) else np.full(len(at), _NEVER)
+        return (
+            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER)
+            if len(self.acked)
+            else np.full(len(at), _NEVER)
+        )
 
-    def round_trips(self) -> tuple[Array, Array]:
-        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap."""
+    def round_trips(self, since: str = "t_tap_ns") -> tuple[Array, Array]:
+        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap.
+
+        Since `t_made_ns` it has waited before the tap as well, in the device's queue.
+        """
         d = self.data
         seen, times = np.unique(d["rel_seq"], return_counts=True)
         once = times[np.searchsorted(seen, d["rel_seq"])] == 1
         mine = once & (d["t_tap_ns"] != _NEVER) & (d["rel_seq"] > 0)
         came = self.reached_all_ns(d["end"][mine])
-        rtt = came - d["t_tap_ns"][mine]
+        rtt = came - d[since][mine]
         known = (came != _NEVER) & (rtt > 0)
         return came[known], rtt[known]
 
@@ -109,7 +118,9 @@ class Side:
             if e["what"] != "timeout":
                 continue
             t = int(e["t_ns"])
-            one = Expiry(t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t))
+            one = Expiry(
+                t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t)
+            )
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
                 yield self._run(part, one.silent_from_ns)
                 part = []
@@ -163,7 +174,10 @@ def _senders(facts: Truth) -> list[tuple[int, str]]:
     import pyarrow.compute as pc
 
     rows = facts.packets.filter(pc.greater(facts.packets.column("len_bytes"), 0)).select(["flow", "direction"])
-    pairs = {(int(row["flow"]), str(row["direction"])) for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()}
+    pairs = {
+        (int(row["flow"]), str(row["direction"]))
+        for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()
+    }
     return sorted(pair for pair in pairs if facts.world.flows[pair[0]].tcp is not None)
 
 

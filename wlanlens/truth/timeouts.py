@@ -49,7 +49,8 @@ def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) 
             "idle_s": (idle_end - start) / 1e9,
             "recovery_s": (end - idle_end) / 1e9,
         },
-        sentence="The timer expired " + ("though the segment arrived." if code == "spurious_timeout" else "for a lost segment."),
+        sentence="The timer expired "
+        + ("though the segment arrived." if code == "spurious_timeout" else "for a lost segment."),
         flow=side.flow,
         direction=side.direction,
     )

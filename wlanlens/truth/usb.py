@@ -1,4 +1,4 @@
-"""A USB bus that limits: the driver always has a packet for it, and the adapter has sent all when the next one comes."""
+"""A USB bus that limits: the driver always has a packet for it, and the adapter has room for the packet."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 
+CODES = ("usb_bottleneck",)
+
 #: A driver that submits within this of the completion before had a packet waiting for it.
 _AT_ONCE_NS = 100_000
 #: Transfers in a row, and in all, from which it is more than a message.
 _ROW, _LEAST = 5, 20
-#: Share of these transfers that must find the adapter empty.
-_EMPTY = 0.9
+#: Share of these transfers that a full adapter may refuse; where the air limits it refuses nearly all.
+_REFUSED = 0.1
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -38,7 +40,7 @@ def _limited(urbs: dict[str, Any]) -> Finding | None:
     backlog[1:] = submit[1:] - complete[:-1] <= _AT_ONCE_NS
     stretch = np.cumsum(~backlog)
     busy = np.bincount(stretch)[stretch] >= _ROW
-    if int(busy.sum()) < _LEAST or float(np.mean(urbs["ahead_count"][busy] == 0)) < _EMPTY:
+    if int(busy.sum()) < _LEAST or float(np.mean(urbs["refused_ns"][busy] > 0)) > _REFUSED:
         return None
     begin = np.maximum(submit, np.concatenate(([0], complete[:-1])))
     rows = np.flatnonzero(busy)

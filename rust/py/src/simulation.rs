@@ -2,11 +2,12 @@
 
 use std::sync::Mutex;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use pyo3_arrow::PyRecordBatch;
 use wlanlens_sim::config::World as Description;
+use wlanlens_sim::limits::EVENTS_A_CALL;
 use wlanlens_sim::world::World;
 
 /// A simulation under way. One thread at a time may call it.
@@ -25,11 +26,17 @@ impl Simulation {
         Ok(Simulation { inner: Mutex::new(Some(world)) })
     }
 
-    /// Go on until this simulated time; False when the run is over. Releases the GIL.
-    fn run(&self, py: Python<'_>, until_ns: u64) -> PyResult<bool> {
+    /// Go on until this simulated time, or a little less far where much happens; the time reached, None when the run is
+    /// over. OverflowError(what, time reached) when there is more of it than can be held. Releases the GIL.
+    fn run(&self, py: Python<'_>, until_ns: u64) -> PyResult<Option<u64>> {
         py.detach(|| {
             let mut guard = self.inner.lock().map_err(|_| gone())?;
-            Ok(guard.as_mut().ok_or_else(gone)?.run(until_ns)?)
+            let world = guard.as_mut().ok_or_else(gone)?;
+            let reached = world.run_some(until_ns, EVENTS_A_CALL)?;
+            match world.excess() {
+                Some((what, now)) => Err(PyOverflowError::new_err((what, now))),
+                None => Ok(reached),
+            }
         })
     }
 

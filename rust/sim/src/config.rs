@@ -6,6 +6,7 @@ use crate::application::Application;
 use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
 use crate::dcf::MacConfig;
 use crate::engine::Ns;
+use crate::limits::NEVER;
 use crate::phy::{Preamble, Rate};
 use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
 use crate::rng::Rng;
@@ -18,7 +19,7 @@ use crate::usb_host::UsbConfig;
 pub type Fault = String;
 
 fn ns(seconds: f64) -> Ns {
-    (seconds * 1e9).round().max(0.0) as Ns
+    ((seconds * 1e9).round().max(0.0) as Ns).min(NEVER)
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -67,6 +68,8 @@ pub struct Holds {
     /// Each lasts from one to the other, all alike.
     pub shortest_s: f64,
     pub longest_s: f64,
+    /// Chance that it happens in a run at all.
+    pub run_probability: f64,
 }
 
 /// A USB adapter and its bus, between a host and the air.
@@ -88,6 +91,8 @@ pub struct Usb {
     pub descriptor_s: f64,
     /// From a frame's end to the driver.
     pub interrupt_s: f64,
+    /// What the driver needs from tcpdump to the submission of a packet, and from a completion to tcpdump.
+    pub driver_s: f64,
 }
 
 /// The stations that share a channel.
@@ -219,6 +224,9 @@ pub struct Wire {
     /// Chance that the line loses a packet.
     #[serde(default)]
     pub loss_rate: f64,
+    /// From b to a, where it is another.
+    #[serde(default)]
+    pub back_loss_rate: Option<f64>,
     /// Bursts of errors, each way: from (s), for (s), chance that a packet is lost, again after (s; 0: once).
     #[serde(default)]
     pub bursts_s: Vec<(f64, f64, f64, f64)>,

@@ -8,6 +8,7 @@ pub mod channel;
 pub mod config;
 pub mod dcf;
 pub mod engine;
+pub mod limits;
 pub mod packet;
 pub mod phy;
 pub mod rate;

@@ -115,6 +115,9 @@ pub struct UsbHost {
     room_since: Ns,
     taken: VecDeque<Ns>,
     completed: VecDeque<(Ns, List, Times)>,
+    /// How far `due` walked ahead, while nothing has changed since, and the transfers that end there.
+    ahead: Option<(Ns, Walk)>,
+    ends: Vec<(List, Times)>,
 }
 
 /// Transactions of a transfer; one of no bytes has one.
@@ -135,23 +138,28 @@ impl UsbHost {
             room_since: 0,
             taken: VecDeque::new(),
             completed: VecDeque::new(),
+            ahead: None,
+            ends: Vec::new(),
         }
     }
 
     /// The driver submits a packet. `advance` to now before this and the other changes.
     pub fn submit(&mut self, now: Ns, bytes: u32) {
+        self.ahead = None;
         let from = self.seen(now);
         self.out.push_back(Waiting { transactions: transactions(bytes), from });
     }
 
     /// The driver posts a transfer for a received frame.
     pub fn post(&mut self, now: Ns) {
+        self.ahead = None;
         let from = self.seen(now);
         self.posted.push_back(from);
     }
 
     /// The adapter has a frame for the host. A short transaction ends the transfer, an empty one if need be.
     pub fn receive(&mut self, now: Ns, bytes: u32) {
+        self.ahead = None;
         self.received.push_back(Waiting { transactions: bytes / TRANSACTION_BYTES + 1, from: now });
     }
 
@@ -163,6 +171,7 @@ impl UsbHost {
 
     /// The adapter is done with a packet: room for another. Whether there was none before.
     pub fn free(&mut self, now: Ns) -> bool {
+        self.ahead = None;
         let full = self.walk.room == 0;
         if full {
             self.room_since = now;
@@ -173,6 +182,7 @@ impl UsbHost {
 
     /// From now on the adapter keeps what it received (true), or hands it on. A frame under way goes on.
     pub fn hold(&mut self, holding: bool) {
+        self.ahead = None;
         self.holding = holding;
     }
 
@@ -182,29 +192,34 @@ impl UsbHost {
     }
 
     /// When something will be done, as far as is known; `advance` must be called then.
-    pub fn next(&self) -> Option<Ns> {
+    pub fn due(&mut self) -> Option<Ns> {
         let told = self.completed.front().map(|c| c.0);
         let mut best = self.taken.front().copied().into_iter().chain(told).min().unwrap_or(Ns::MAX);
         let mut ahead = self.walk;
+        self.ends.clear();
         while self.settle(&mut ahead, best) {
-            best = match self.transact(&mut ahead, best) {
-                Some((List::Out, end, _)) => best.min(end),
-                Some((List::In, end, _)) => best.min(self.told(end)),
-                None => best,
-            };
+            if let Some((list, times)) = self.transact(&mut ahead, best) {
+                self.ends.push((list, times));
+                best = best.min(if list == List::Out { times.last } else { self.told(times.last) });
+            }
         }
+        self.ahead = Some((best, ahead));
         (best < Ns::MAX).then_some(best)
     }
 
     /// Go on to now, and say what was done, in order of time.
     pub fn advance(&mut self, now: Ns, out: &mut Vec<Done>) {
+        if let Some((_, ahead)) = self.ahead.take().filter(|a| a.0 <= now) {
+            self.walk = ahead;
+            for i in 0..self.ends.len() {
+                let (list, times) = self.ends[i];
+                self.ended(list, times);
+            }
+        }
         let mut walk = self.walk;
         while self.settle(&mut walk, now) {
-            if let Some((list, end, times)) = self.transact(&mut walk, now) {
-                if list == List::Out {
-                    self.taken.push_back(end);
-                }
-                self.completed.push_back((self.told(end), list, times));
+            if let Some((list, times)) = self.transact(&mut walk, now) {
+                self.ended(list, times);
             }
         }
         self.walk = walk;
@@ -230,20 +245,27 @@ impl UsbHost {
         }
     }
 
+    fn ended(&mut self, list: List, times: Times) {
+        if list == List::Out {
+            self.taken.push_back(times.last);
+        }
+        self.completed.push_back((self.told(times.last), list, times));
+    }
+
     // ---- time
 
-    fn into_frame(&self, t: Ns) -> Ns {
+    fn since_frame(&self, t: Ns) -> Ns {
         (t % FRAME + FRAME - self.config.phase) % FRAME
     }
 
     /// The first frame's start after t.
     fn frame_end(&self, t: Ns) -> Ns {
-        t + FRAME - self.into_frame(t)
+        t + FRAME - self.since_frame(t)
     }
 
     /// The first begin of a transaction from t on.
     fn slot_from(&self, t: Ns) -> Ns {
-        let into = self.into_frame(t);
+        let into = self.since_frame(t);
         let up = into.next_multiple_of(TRANSACTION);
         if up >= FRAME_TRANSACTIONS * TRANSACTION {
             return self.frame_end(t);
@@ -267,34 +289,37 @@ impl UsbHost {
 
     // ---- the walk
 
-    /// From when on the list's next transaction is possible; None: nothing to move, or no place for it.
-    fn movable(&self, w: &Walk, list: List) -> Option<Ns> {
+    /// From when on the list's next transaction is possible; the end of time: nothing to move, or no place for it.
+    #[inline]
+    fn movable(&self, w: &Walk, list: List) -> Ns {
         let c = &w.cursors[list as usize];
         let from = match list {
-            List::Out if c.moved == 0 && w.room == 0 => return None,
-            List::Out => self.out.get(c.done)?.from,
-            List::In if c.moved == 0 && self.holding => return None,
-            List::In => self.received.get(c.done)?.from.max(*self.posted.get(c.done)?),
+            List::Out if c.moved == 0 && w.room == 0 => None,
+            List::Out => self.out.get(c.done).map(|t| t.from),
+            List::In if c.moved == 0 && self.holding => None,
+            List::In => {
+                self.received.get(c.done).zip(self.posted.get(c.done)).map(|(frame, seen)| frame.from.max(*seen))
+            }
         };
-        Some(from.max(c.ready))
+        from.map_or(Ns::MAX, |t| t.max(c.ready))
     }
 
     /// Walk on to the next transaction that begins before `until`; false: there is none, and the walk stands at the first
     /// place from there on.
     fn settle(&self, w: &mut Walk, until: Ns) -> bool {
         while w.at < until {
-            let can = |list: List| self.movable(w, list);
-            if can(LISTS[w.list]).is_some_and(|t| t <= w.at) {
+            let from = [self.movable(w, List::Out), self.movable(w, List::In)];
+            if from[w.list] <= w.at {
                 return true;
             }
-            let soonest = LISTS.into_iter().filter_map(can).min().unwrap_or(Ns::MAX).min(until);
+            let soonest = from[0].min(from[1]).min(until);
             if soonest == Ns::MAX {
                 // Without an end there is nothing to walk to.
                 return false;
             }
             if self.config.reclamation {
                 let other = w.list ^ 1;
-                if can(LISTS[other]).is_some_and(|t| t <= w.at) {
+                if from[other] <= w.at {
                     w.list = other;
                     return true;
                 }
@@ -304,7 +329,7 @@ impl UsbHost {
             } else {
                 w.list = 0;
                 // Frames before the one in which something can move pass without.
-                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.into_frame(soonest)));
+                w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.since_frame(soonest)));
             }
         }
         false
@@ -314,19 +339,18 @@ impl UsbHost {
     /// other list's turn.
     fn row(&self, w: &Walk, until: Ns) -> u32 {
         let other = if self.config.depth_first {
-            None
+            Ns::MAX
         } else if self.config.reclamation {
             self.movable(w, LISTS[w.list ^ 1])
         } else {
             return 1;
         };
-        let until = until.min(other.unwrap_or(Ns::MAX));
-        let before = until.saturating_sub(w.at).div_ceil(TRANSACTION).max(1);
-        before.min(FRAME_TRANSACTIONS - self.into_frame(w.at) / TRANSACTION) as u32
+        let before = until.min(other).saturating_sub(w.at).div_ceil(TRANSACTION).max(1);
+        before.min(FRAME_TRANSACTIONS - self.since_frame(w.at) / TRANSACTION) as u32
     }
 
-    /// Do the transactions at which the walk stands; whether they ended a transfer, and when.
-    fn transact(&self, w: &mut Walk, until: Ns) -> Option<(List, Ns, Times)> {
+    /// Do the transactions at which the walk stands; whether they ended a transfer.
+    fn transact(&self, w: &mut Walk, until: Ns) -> Option<(List, Times)> {
         let list = LISTS[w.list];
         let row = self.row(w, until);
         let c = &mut w.cursors[w.list];
@@ -348,7 +372,7 @@ impl UsbHost {
         let ended = whole.then(|| {
             let begin = waiting.from.max(c.last);
             let refused = if list == List::Out { self.room_since.min(c.first).saturating_sub(begin) } else { 0 };
-            (list, end, Times { first: c.first, last: end, refused })
+            (list, Times { first: c.first, last: end, refused })
         });
         if whole {
             *c = Cursor { done: c.done + 1, last: end, ..Cursor::default() };

@@ -59,6 +59,21 @@ fn a_burst_loses_its_share_in_its_time() {
 }
 
 #[test]
+fn a_line_may_lose_one_way_only() {
+    let lost = |change: &dyn Fn(&mut Value)| {
+        let t = world(|w| {
+            w["flows"][0]["client"] = json!(1);
+            w["flows"][0]["server"] = json!(0);
+            change(w);
+        });
+        lost(&t, PacketFate::Wire).len()
+    };
+    // From b to a of both lines.
+    assert!(lost(&|w| w["wires"][1]["loss_rate"] = json!(0.5)) > 500);
+    assert_eq!(lost(&|w| (w["wires"][1]["loss_rate"], w["wires"][1]["back_loss_rate"]) = (json!(0.5), json!(0.0))), 0);
+}
+
+#[test]
 fn the_truth_holds_every_drop_of_a_queue() {
     // The second line is half as fast.
     let slow = |w: &mut Value| w["wires"][1]["rate_bps"] = json!(4e5);

@@ -55,6 +55,8 @@ pub struct AckOutcome {
     pub made: Option<i64>,
     /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
     pub burst: i64,
+    /// Of these bytes it covers several segments: a receiver does not delay such an ACK.
+    pub several: bool,
 }
 
 /// A packet so small that its own time on the path does not count beside a full segment's.
@@ -196,7 +198,7 @@ impl Half {
     /// it, and nothing where the least round trip was itself a full segment's.
     fn spare_ns_per_kib(&self) -> i64 {
         if self.rtt_least_small {
-            self.ns_per_kib.unwrap_or(0) / 2
+            self.prompt_ns_per_kib.unwrap_or(0) / 2
         } else {
             0
         }
@@ -325,6 +327,7 @@ impl Half {
         o.rtt = Some(rtt);
         if !c.resent {
             o.burst = c.burst;
+            o.several = c.burst > newest.end - newest.start;
         }
         // Written only when it falls: a fresh store would stall the loads of every later use.
         if self.rtt_least.is_none_or(|least| rtt < least) {

@@ -449,6 +449,7 @@ const NO_ACK: AckOutcome = AckOutcome {
     unseen: false,
     made: None,
     burst: 0,
+    several: false,
 };
 
 fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {

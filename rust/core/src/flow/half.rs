@@ -160,6 +160,8 @@ pub struct Half {
     pub rtt_least_small: bool,
     /// Least time over `rtt_least` for each KiB in flight: what its own bytes ahead of it cost a segment on the path.
     pub ns_per_kib: Option<i64>,
+    /// The same from ACKs that no receiver can have delayed.
+    pub prompt_ns_per_kib: Option<i64>,
     /// The first data captured begins here: what is below was sent before the capture began.
     pub captured_from: Option<i64>,
     /// The flight just after the last sending.

@@ -72,7 +72,15 @@ impl Half {
     pub fn learn_speed(&mut self, o: &AckOutcome) -> Option<i64> {
         let over = (o.rtt.filter(|_| o.burst > 0)? - self.rtt_least?).saturating_mul(1024);
         // The least round trip itself says nothing of speed.
-        if over <= 0 || self.ns_per_kib.is_some_and(|known| over >= known.saturating_mul(o.burst)) {
+        if over <= 0 {
+            return None;
+        }
+        // On a slow line segments come further apart than a receiver's timer runs: it delays every ACK.
+        if o.several || over < DELAYED_ACK_NS * 1024 {
+            let slow = self.prompt_ns_per_kib.unwrap_or(i64::MAX);
+            self.prompt_ns_per_kib = Some(slow.min(over / o.burst));
+        }
+        if self.ns_per_kib.is_some_and(|known| over >= known.saturating_mul(o.burst)) {
             return None;
         }
         self.ns_per_kib = Some(over / o.burst);

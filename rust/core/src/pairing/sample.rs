@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::hash::mix;
 use super::row::Row;
 use crate::limits;
 
@@ -58,6 +59,8 @@ impl Keys {
 pub struct Sample {
     full: Keys,
     lean: Keys,
+    /// By full key and IP id together.
+    named: Keys,
     /// Packets that can be paired at all.
     pub packets: u64,
     pub rows: u64,
@@ -69,6 +72,9 @@ impl Sample {
         self.packets += u64::from(row.full != 0);
         self.full.add(row.full, row);
         self.lean.add(row.lean, row);
+        if row.full != 0 && row.id != 0 {
+            self.named.add(mix(row.full, u64::from(row.id)).max(1), row);
+        }
     }
 }
 
@@ -112,15 +118,25 @@ pub fn compare(a: &Sample, b: &Sample) -> Outlook {
                 told += 1;
                 same += usize::from(x.id == y.id);
             }
-            out.common.push(Common { a: x.row, b: y.row, t_a: x.t, t_b: y.t });
+            out.common.push(common(x, y));
         }
     }
-    // Where ids are rewritten hardly any survives; a resent segment that one tap missed makes few differ.
-    out.ids_kept = 2 * same >= told.max(1);
+    let named: Vec<Common> = matches(&a.named, &b.named).map(|(x, y)| common(x, y)).collect();
+    // Where ids are rewritten hardly any survives; a resent segment that one tap missed makes few differ. Where nothing
+    // else tells packets apart, chance makes one id in many agree.
+    let smaller = a.named.kept.len().min(b.named.kept.len());
+    out.ids_kept = if told > 0 { 2 * same >= told } else { 10 * named.len() > smaller };
+    if out.ids_kept && named.len() > out.common.len() {
+        out.common = named;
+    }
     out.common.sort_unstable_by_key(|c| c.a);
     let sampled = |s: &Keys| s.most as f64 / u64::MAX as f64;
     out.share = sampled(&a.full).min(sampled(&b.full));
     out
+}
+
+fn common(x: &Seen, y: &Seen) -> Common {
+    Common { a: x.row, b: y.row, t_a: x.t, t_b: y.t }
 }
 
 fn matches<'a>(a: &'a Keys, b: &'a Keys) -> impl Iterator<Item = (&'a Seen, &'a Seen)> {

@@ -13,6 +13,9 @@ pub struct TapConfig {
     pub offset_ns: i64,
     /// Gains this much: 1 ppm is 1 us a second.
     pub drift_ppm: f64,
+    /// It is set once: at this true time (s) by this much, the other way when negative.
+    pub step_at_s: f64,
+    pub step_ns: i64,
     /// Stamps are multiples of it.
     pub tick_ns: u64,
     /// Share of packets that it misses.
@@ -23,7 +26,15 @@ pub struct TapConfig {
 
 impl Default for TapConfig {
     fn default() -> Self {
-        TapConfig { offset_ns: 0, drift_ppm: 0.0, tick_ns: 1_000, missed_share: 0.0, snaplen_bytes: 262_144 }
+        TapConfig {
+            offset_ns: 0,
+            drift_ppm: 0.0,
+            step_at_s: 0.0,
+            step_ns: 0,
+            tick_ns: 1_000,
+            missed_share: 0.0,
+            snaplen_bytes: 262_144,
+        }
     }
 }
 
@@ -45,7 +56,8 @@ impl TapClock {
     pub fn stamp(&self, now: Ns) -> i64 {
         let c = &self.config;
         let gained = (now as f64 * c.drift_ppm * 1e-6).round() as i64;
-        let shown = self.epoch_ns + c.offset_ns + now as i64 + gained;
+        let set = if now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
+        let shown = self.epoch_ns + c.offset_ns + now as i64 + gained + set;
         shown - shown.rem_euclid(c.tick_ns.max(1) as i64)
     }
 
@@ -68,5 +80,14 @@ mod tests {
         assert_eq!(clock.stamp(0), 999_999_000);
         // 100 us a second.
         assert_eq!(clock.stamp(10 * S), 11_000_999_000);
+    }
+
+    #[test]
+    fn one_step() {
+        let config = TapConfig { step_at_s: 2.0, step_ns: -1_500_000_000, ..TapConfig::default() };
+        let clock = TapClock::new(config, 0, Rng::stream(1, "tap", 0));
+        assert_eq!(clock.stamp(2 * S - 1), 1_999_999_000);
+        assert_eq!(clock.stamp(2 * S), 500_000_000);
+        assert_eq!(clock.stamp(3 * S), 1_500_000_000);
     }
 }

@@ -1,5 +1,6 @@
 //! IPv4 packets with TCP or UDP inside, checksums right.
 
+use super::head::Head;
 use crate::packet::{Body, Packet};
 use crate::tcp::Segment;
 
@@ -40,31 +41,33 @@ fn options_length(s: &Segment) -> usize {
 
 /// Append the packet to `out`.
 pub fn write_ip(p: &Packet, n: &Names, out: &mut Vec<u8>) {
-    let start = out.len();
-    let total = p.ip_bytes as u16;
     let protocol = if matches!(p.body, Body::Tcp(_)) { 6 } else { 17 };
-    out.extend([0x45, 0]);
-    out.extend(total.to_be_bytes());
-    out.extend(p.ip_id.to_be_bytes());
+    let mut ip = [0; IP_HEADER];
+    ip[..2].copy_from_slice(&[0x45, 0]);
+    ip[2..4].copy_from_slice(&(p.ip_bytes as u16).to_be_bytes());
+    ip[4..6].copy_from_slice(&p.ip_id.to_be_bytes());
     // Don't fragment.
-    out.extend([0x40, 0, p.ttl, protocol, 0, 0]);
-    out.extend(n.src);
-    out.extend(n.dst);
-    let sum = fold(words(&out[start..start + IP_HEADER]));
-    out[start + 10..start + 12].copy_from_slice(&(!sum).to_be_bytes());
+    ip[6..10].copy_from_slice(&[0x40, 0, p.ttl, protocol]);
+    ip[12..16].copy_from_slice(&n.src);
+    ip[16..20].copy_from_slice(&n.dst);
+    let sum = fold(words(&ip));
+    ip[10..12].copy_from_slice(&(!sum).to_be_bytes());
+    out.extend_from_slice(&ip);
 
     let l4 = out.len();
     let at = match &p.body {
         Body::Tcp(s) => {
-            tcp_header(s, n, out);
+            out.extend_from_slice(tcp_header(s, n).bytes());
             payload(s.seq, s.len, out);
             16
         }
         Body::Udp { len, number } => {
-            out.extend(n.src_port.to_be_bytes());
-            out.extend(n.dst_port.to_be_bytes());
-            out.extend((8 + *len as u16).to_be_bytes());
-            out.extend([0, 0]);
+            let mut udp = Head::<8>::new();
+            udp.put(n.src_port.to_be_bytes());
+            udp.put(n.dst_port.to_be_bytes());
+            udp.put((8 + *len as u16).to_be_bytes());
+            udp.put([0, 0]);
+            out.extend_from_slice(udp.bytes());
             payload(*number, *len, out);
             6
         }
@@ -77,44 +80,47 @@ pub fn write_ip(p: &Packet, n: &Names, out: &mut Vec<u8>) {
     out[l4 + at..l4 + at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn tcp_header(s: &Segment, n: &Names, out: &mut Vec<u8>) {
+/// The header with its options, 60 bytes at most.
+fn tcp_header(s: &Segment, n: &Names) -> Head<60> {
+    let mut out = Head::new();
     let options = options_length(s);
-    out.extend(n.src_port.to_be_bytes());
-    out.extend(n.dst_port.to_be_bytes());
-    out.extend(n.isn.wrapping_add(s.seq as u32).to_be_bytes());
-    out.extend(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)).to_be_bytes());
+    out.put(n.src_port.to_be_bytes());
+    out.put(n.dst_port.to_be_bytes());
+    out.put(n.isn.wrapping_add(s.seq as u32).to_be_bytes());
+    out.put(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)).to_be_bytes());
     let flags = u8::from(s.fin) | u8::from(s.syn) << 1 | u8::from(s.rst) << 2 | u8::from(s.psh) << 3;
-    out.extend([(((20 + options) / 4) << 4) as u8, flags | u8::from(s.ack.is_some()) << 4]);
+    out.put([(((20 + options) / 4) << 4) as u8, flags | u8::from(s.ack.is_some()) << 4]);
     let shift = if s.syn { 0 } else { n.wscale };
     let window = (s.window >> shift).min(0xffff) as u16;
-    out.extend(window.to_be_bytes());
-    out.extend([0, 0, 0, 0]);
+    out.put(window.to_be_bytes());
+    out.put([0, 0, 0, 0]);
     if s.syn {
-        out.extend([2, 4]);
-        out.extend(n.mss.to_be_bytes());
+        out.put([2, 4]);
+        out.put(n.mss.to_be_bytes());
         if let Some((tsval, tsecr)) = s.timestamps {
-            out.extend(if n.sack_permitted { [4, 2] } else { [1, 1] });
-            out.extend([8, 10]);
-            out.extend(tsval.to_be_bytes());
-            out.extend(tsecr.to_be_bytes());
+            out.put(if n.sack_permitted { [4, 2] } else { [1, 1] });
+            out.put([8, 10]);
+            out.put(tsval.to_be_bytes());
+            out.put(tsecr.to_be_bytes());
         } else {
-            out.extend(if n.sack_permitted { [1, 1, 4, 2] } else { [1, 1, 1, 1] });
+            out.put(if n.sack_permitted { [1, 1, 4, 2] } else { [1, 1, 1, 1] });
         }
-        out.extend([1, 3, 3, n.wscale]);
-        return;
+        out.put([1, 3, 3, n.wscale]);
+        return out;
     }
     if let Some((tsval, tsecr)) = s.timestamps {
-        out.extend([1, 1, 8, 10]);
-        out.extend(tsval.to_be_bytes());
-        out.extend(tsecr.to_be_bytes());
+        out.put([1, 1, 8, 10]);
+        out.put(tsval.to_be_bytes());
+        out.put(tsecr.to_be_bytes());
     }
     if s.sack_blocks > 0 {
-        out.extend([1, 1, 5, 2 + 8 * s.sack_blocks]);
+        out.put([1, 1, 5, 2 + 8 * s.sack_blocks]);
         for (left, right) in &s.sack[..usize::from(s.sack_blocks)] {
-            out.extend(n.peer_isn.wrapping_add(*left as u32).to_be_bytes());
-            out.extend(n.peer_isn.wrapping_add(*right as u32).to_be_bytes());
+            out.put(n.peer_isn.wrapping_add(*left as u32).to_be_bytes());
+            out.put(n.peer_isn.wrapping_add(*right as u32).to_be_bytes());
         }
     }
+    out
 }
 
 /// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
@@ -137,15 +143,17 @@ const fn pattern<const N: usize>() -> [u8; N] {
     out
 }
 
-/// Sum of 16-bit words, an odd byte padded; in one's complement sums of 32-bit words are as good (RFC 1071, 2).
+/// Sum of 16-bit words, an odd byte padded. In one's complement sums of 64-bit words in either byte order are as good, a
+/// carry added at the other end (RFC 1071, section 2).
 fn words(bytes: &[u8]) -> u64 {
-    let fours = bytes.chunks_exact(4);
-    let mut rest = [0; 4];
-    rest[..fours.remainder().len()].copy_from_slice(fours.remainder());
-    // No packet's words add up to 2^64.
-    fours.fold(u64::from(u32::from_be_bytes(rest)), |sum, w| {
-        sum.wrapping_add(u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]])))
-    })
+    let eights = bytes.chunks_exact(8);
+    let mut rest = [0; 8];
+    rest[..eights.remainder().len()].copy_from_slice(eights.remainder());
+    let sum = eights.fold(u64::from_le_bytes(rest), |sum, w| {
+        let (sum, carry) = sum.overflowing_add(u64::from_le_bytes([w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]));
+        sum.wrapping_add(u64::from(carry))
+    });
+    u64::from(fold(sum).swap_bytes())
 }
 
 fn fold(mut sum: u64) -> u16 {

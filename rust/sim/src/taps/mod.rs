@@ -2,6 +2,7 @@
 
 mod clock;
 mod ethernet;
+mod head;
 mod ip;
 mod pcap;
 mod prism2;

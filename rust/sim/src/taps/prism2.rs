@@ -38,36 +38,33 @@ pub struct Prism2 {
 pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Vec<u8>) {
     let start = out.len();
     let body = (LLC_SNAP.len() as u32 + p.ip_bytes) as u16;
-    if f.out {
-        out.extend([0; 14]);
-    } else {
-        // Status, time, silence, signal, rate, flow, reserved.
-        out.extend([0; 6]);
-        out.extend([(i16::from(f.noise_dbm) + 100) as u8, (i16::from(f.signal_dbm) + 100) as u8]);
-        out.extend([(f.rate_kbps / 100) as u8, 0, 0, 0, 0, 0]);
+    // What is not set here is 0: of the adapter's own words most, duration, sequence control, the fourth address.
+    let mut head = [0; DESCRIPTOR_BYTES as usize + LLC_SNAP.len()];
+    if !f.out {
+        head[6] = (i16::from(f.noise_dbm) + 100) as u8;
+        head[7] = (i16::from(f.signal_dbm) + 100) as u8;
+        head[8] = (f.rate_kbps / 100) as u8;
     }
     let ds: u16 = match (f.ad_hoc, f.out) {
         (true, _) => 0,
         (false, true) => 0x0100,
         (false, false) => 0x0200,
     };
-    out.extend((0x0008 | ds).to_le_bytes());
-    out.extend([0, 0]);
-    let [a1, a2, a3] = match (f.ad_hoc, f.out) {
+    head[14..16].copy_from_slice(&(0x0008 | ds).to_le_bytes());
+    let addresses = match (f.ad_hoc, f.out) {
         (true, _) => [f.dst, f.src, f.bssid],
         (false, true) => [f.bssid, f.src, f.dst],
         (false, false) => [f.dst, f.bssid, f.src],
     };
-    for a in [a1, a2, a3] {
-        out.extend(a);
+    for (slot, address) in head[18..36].chunks_exact_mut(6).zip(addresses) {
+        slot.copy_from_slice(&address);
     }
-    // Sequence control, and the address that only bridges use.
-    out.extend([0; 8]);
-    out.extend(body.to_le_bytes());
-    out.extend(f.dst);
-    out.extend(f.src);
-    out.extend(body.to_be_bytes());
-    out.extend(LLC_SNAP);
+    head[44..46].copy_from_slice(&body.to_le_bytes());
+    head[46..52].copy_from_slice(&f.dst);
+    head[52..58].copy_from_slice(&f.src);
+    head[58..60].copy_from_slice(&body.to_be_bytes());
+    head[60..68].copy_from_slice(&LLC_SNAP);
+    out.extend_from_slice(&head);
     write_ip(p, n, out);
     if f.out {
         out.resize(start + out_bytes(p.ip_bytes) as usize, 0);

@@ -1,5 +1,6 @@
 //! 802.11 frames behind radiotap headers, as a sniffer writes them.
 
+use super::head::Head;
 use crate::dcf::{AirFrame, FrameKind};
 use crate::packet::Mac;
 
@@ -28,6 +29,8 @@ pub struct Roles {
 }
 
 const HEADER: usize = 24;
+/// Of data.
+const MAC_HEADER: usize = 24;
 
 /// Append radiotap, the MAC header, what `body` appends to data frames, and the FCS.
 pub fn air_frame(
@@ -38,41 +41,45 @@ pub fn air_frame(
     r: &Reception,
     out: &mut Vec<u8>,
 ) {
+    let mut head = Head::<{ HEADER + MAC_HEADER }>::new();
     // Version 0; TSFT, flags, rate, channel, signal, noise.
-    out.extend([0, 0, HEADER as u8, 0]);
-    out.extend((1u32 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6).to_le_bytes());
-    out.extend(r.tsf_us.to_le_bytes());
+    head.put([0, 0, HEADER as u8, 0]);
+    head.put((1u32 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6).to_le_bytes());
+    head.put(r.tsf_us.to_le_bytes());
     let short = f.preamble == crate::phy::Preamble::Short && f.rate > crate::phy::Rate::R1;
     // The frame ends with its FCS.
-    out.push(0x10 | u8::from(short) << 1 | u8::from(r.damaged) << 6);
-    out.push((f.rate.kbps / 500) as u8);
-    out.extend(r.channel_mhz.to_le_bytes());
+    head.put([0x10 | u8::from(short) << 1 | u8::from(r.damaged) << 6]);
+    head.put([(f.rate.kbps / 500) as u8]);
+    head.put(r.channel_mhz.to_le_bytes());
     // 2 GHz, with CCK or OFDM.
-    out.extend((0x0080 | if f.rate.ofdm() { 0x0040u16 } else { 0x0020 }).to_le_bytes());
-    out.extend([r.signal_dbm as u8, r.noise_dbm as u8]);
+    head.put((0x0080 | if f.rate.ofdm() { 0x0040u16 } else { 0x0020 }).to_le_bytes());
+    head.put([r.signal_dbm as u8, r.noise_dbm as u8]);
 
-    let start = out.len();
+    let start = out.len() + HEADER;
     let control: u16 = match f.kind {
         FrameKind::Rts => 0x00b4,
         FrameKind::Cts => 0x00c4,
         FrameKind::Ack => 0x00d4,
         FrameKind::Data if beacon => 0x0080,
         FrameKind::Data => {
-            0x0008 | u16::from(roles.to_ds) << 8 | u16::from(roles.from_ds) << 9 | u16::from(f.attempt > 0) << 11
+            0x0008 | u16::from(roles.to_ds) << 8 | u16::from(roles.from_ds) << 9 | u16::from(f.retry) << 11
         }
     };
-    out.extend(control.to_le_bytes());
-    out.extend(f.duration_us.to_le_bytes());
-    out.extend(roles.ra);
+    head.put(control.to_le_bytes());
+    head.put(f.duration_us.to_le_bytes());
+    head.put(roles.ra);
     match f.kind {
         FrameKind::Cts | FrameKind::Ack => {}
-        FrameKind::Rts => out.extend(roles.ta),
+        FrameKind::Rts => head.put(roles.ta),
         FrameKind::Data => {
-            out.extend(roles.ta);
-            out.extend(roles.third);
-            out.extend((f.seq << 4).to_le_bytes());
-            body(out);
+            head.put(roles.ta);
+            head.put(roles.third);
+            head.put((f.seq << 4).to_le_bytes());
         }
+    }
+    out.extend_from_slice(head.bytes());
+    if f.kind == FrameKind::Data {
+        body(out);
     }
     let fcs = crc32fast::hash(&out[start..]);
     if r.damaged {
@@ -80,5 +87,5 @@ pub fn air_frame(
         let at = start + (out.len() - start) * 2 / 3;
         out[at] ^= 0x5a;
     }
-    out.extend(fcs.to_le_bytes());
+    out.extend_from_slice(&fcs.to_le_bytes());
 }

@@ -11,6 +11,7 @@ use crate::channel::Air;
 use crate::config::{self, Fault, Holds};
 use crate::dcf::Dcf;
 use crate::engine::Queue;
+use crate::limits;
 use crate::phy::Spaces;
 use crate::rng::Rng;
 use crate::router::{Buffer, Discipline, Outlet};
@@ -143,7 +144,7 @@ impl World {
             for (start, lasts) in &c.nodes[i].holds_s {
                 queue.at(config::seconds(*start), Event::Hold { node: i, lasts: config::seconds(*lasts) });
             }
-            if let Some(holds) = n.holds {
+            if let Some(holds) = n.holds.filter(|h| n.rng.chance(h.run_probability)) {
                 let first = n.rng.exponential(holds.mean_gap_s);
                 queue.at(config::seconds(first), Event::HoldAtRandom { node: i });
             }
@@ -179,6 +180,7 @@ impl World {
             segments: Vec::new(),
             outs: Vec::new(),
             failed: None,
+            events: 0,
         }))
     }
 }
@@ -187,36 +189,54 @@ impl World {
 fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     let n = c.nodes.len();
     let mut edges: Vec<Vec<(usize, Hop)>> = vec![Vec::new(); n];
-    if let Some(cell) = &c.cell {
-        for (i, a) in cell.stations.iter().enumerate() {
-            for (j, b) in cell.stations.iter().enumerate() {
-                if i != j && (cell.ad_hoc || a.access_point || b.access_point) {
-                    edges[a.node].push((b.node, Hop::Cell { from: i, to: j }));
-                }
-            }
-        }
-    }
     for (i, w) in c.wires.iter().enumerate() {
         edges[w.a].push((w.b, Hop::Wire { wire: i, way: 0 }));
         edges[w.b].push((w.a, Hop::Wire { wire: i, way: 1 }));
     }
-    let from = |start: usize| {
-        let mut first: Vec<Option<Hop>> = vec![None; n];
-        let mut seen = vec![false; n];
-        seen[start] = true;
-        let mut todo = VecDeque::from([(start, None)]);
-        while let Some((node, hop)) = todo.pop_front() {
-            for (next, edge) in &edges[node] {
-                if !std::mem::replace(&mut seen[*next], true) {
-                    let hop = hop.or(Some(*edge));
-                    first[*next] = hop;
-                    todo.push_back((*next, hop));
+    let mut places: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (i, s) in c.cell.iter().flat_map(|cell| &cell.stations).enumerate() {
+        places[s.node].push(i);
+    }
+    (0..n).map(|start| routes_from(c, start, &edges, &places)).collect()
+}
+
+/// Next hops of one node. The cell is walked as a whole and once, not by pairs: it may have thousands of stations.
+fn routes_from(
+    c: &config::World,
+    start: usize,
+    edges: &[Vec<(usize, Hop)>],
+    places: &[Vec<usize>],
+) -> Vec<Option<Hop>> {
+    let mut first: Vec<Option<Hop>> = vec![None; c.nodes.len()];
+    let mut seen = vec![false; c.nodes.len()];
+    seen[start] = true;
+    let mut todo = VecDeque::from([(start, None)]);
+    let (mut all_reached, mut access_points_reached) = (false, false);
+    while let Some((node, hop)) = todo.pop_front() {
+        let mut reach = |next: usize, edge: Hop| {
+            if !std::mem::replace(&mut seen[next], true) {
+                let hop = hop.or(Some(edge));
+                first[next] = hop;
+                todo.push_back((next, hop));
+            }
+        };
+        for (cell, &i) in c.cell.iter().flat_map(|cell| places[node].iter().map(move |i| (cell, i))) {
+            let all = cell.ad_hoc || cell.stations[i].access_point;
+            if all_reached || (!all && access_points_reached) {
+                continue;
+            }
+            for (j, b) in cell.stations.iter().enumerate() {
+                if i != j && (all || b.access_point) {
+                    reach(b.node, Hop::Cell { from: i, to: j });
                 }
             }
+            (all_reached, access_points_reached) = (all, true);
         }
-        first
-    };
-    (0..n).map(from).collect()
+        for (next, edge) in &edges[node] {
+            reach(*next, *edge);
+        }
+    }
+    first
 }
 
 fn ticks(&(first, every, packets): &(f64, f64, u32)) -> Ticks {
@@ -266,6 +286,9 @@ fn check_usb(usb: &config::Usb, s: &config::Station) -> Result<(), Fault> {
             usb.descriptor_s, usb.interrupt_s
         ));
     }
+    if !within(usb.driver_s, 1e-3) {
+        return Err(format!("driver_s must be 0 to 0.001, not {}", usb.driver_s));
+    }
     Ok(())
 }
 
@@ -276,8 +299,11 @@ fn check(c: &config::World) -> Result<(), Fault> {
     if !(c.duration_s > 0.0 && c.duration_s <= 1e6) {
         return Err(format!("duration_s must be above 0 and at most 1e6, not {}", c.duration_s));
     }
-    if n == 0 || n > 60_000 {
-        return Err(format!("a world has 1 to 60000 nodes, not {n}"));
+    if n == 0 || n > limits::NODES {
+        return Err(format!("a world has 1 to {} nodes, not {n}", limits::NODES));
+    }
+    if c.flows.len() > limits::FLOWS {
+        return Err(format!("a world has at most {} flows, not {}", limits::FLOWS, c.flows.len()));
     }
     for n in &c.nodes {
         check_discipline(n.discipline)?;
@@ -286,7 +312,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
     }
     for holds in c.nodes.iter().filter_map(|n| n.holds) {
-        let Holds { mean_gap_s, shortest_s, longest_s } = holds;
+        let Holds { mean_gap_s, shortest_s, longest_s, run_probability } = holds;
+        if !within(run_probability, 1.0) {
+            return Err(format!("run_probability must be 0 to 1, not {run_probability}"));
+        }
         if !above(mean_gap_s, 0.0) || !within(shortest_s, longest_s) || !within(longest_s, 1e6) {
             return Err(format!(
                 "holds need mean_gap_s > 0 and 0 <= shortest_s <= longest_s, not {mean_gap_s}, {shortest_s}, {longest_s}"
@@ -356,7 +385,10 @@ fn check(c: &config::World) -> Result<(), Fault> {
         }
         node(w.a, "a wire's end")?;
         node(w.b, "a wire's end")?;
-        if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !(0.0..=1.0).contains(&w.loss_rate) {
+        if !above(w.rate_bps, 0.0)
+            || !(0.0..).contains(&w.delay_s)
+            || ![w.loss_rate, w.back_loss_rate.unwrap_or(0.0)].iter().all(|p| (0.0..=1.0).contains(p))
+        {
             return Err(format!(
                 "a wire needs rate_bps > 0, delay_s >= 0 and loss_rate 0 to 1, not {}, {}, {}",
                 w.rate_bps, w.delay_s, w.loss_rate

@@ -15,6 +15,7 @@ use crate::channel::Air;
 use crate::config;
 use crate::dcf::{Dcf, Msdu, Out, StationId};
 use crate::engine::{Ns, Queue};
+use crate::limits;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::router::Buffer;
@@ -80,6 +81,10 @@ enum Event {
     UsbDescribe {
         adapter: usize,
         step: u8,
+    },
+    /// The driver hands a packet up.
+    UsbUp {
+        adapter: usize,
     },
     /// The bus will have done something, if the plan has not changed since.
     Usb {
@@ -203,13 +208,21 @@ pub struct World {
     segments: Vec<Segment>,
     outs: Vec<Out>,
     failed: Option<io::Error>,
+    /// Handled so far.
+    events: u64,
 }
 
 impl World {
     /// Go on until `until` or the end; whether there is more. `Err`: a capture could not be written.
     pub fn run(&mut self, until: Ns) -> io::Result<bool> {
+        Ok(self.run_some(until, u64::MAX)?.is_some())
+    }
+
+    /// The same with at most so many events; how far it came, None when there is no more.
+    pub fn run_some(&mut self, until: Ns, events: u64) -> io::Result<Option<Ns>> {
         let until = until.min(self.end);
-        while self.queue.peek().is_some_and(|t| t < until) {
+        let mut left = events;
+        while left > 0 && self.queue.peek().is_some_and(|t| t < until) {
             if let Some((now, event)) = self.queue.pop() {
                 self.dispatch(now, event);
                 self.plan_air();
@@ -217,8 +230,23 @@ impl World {
             if let Some(e) = self.failed.take() {
                 return Err(e);
             }
+            left -= 1;
         }
-        Ok(until < self.end && self.queue.peek().is_some())
+        self.events += events - left;
+        Ok(self.queue.peek().filter(|next| *next < self.end).map(|next| next.min(until)))
+    }
+
+    /// Why this run is too long, after so much simulated time.
+    pub fn excess(&self) -> Option<(String, Ns)> {
+        let rows = self.truth.packets.len() + self.truth.frames.len();
+        let what = if rows > limits::ROWS {
+            format!("more than {} million packets and frames", limits::ROWS / 1_000_000)
+        } else if self.events > limits::EVENTS {
+            format!("more than {} million events", limits::EVENTS / 1_000_000)
+        } else {
+            return None;
+        };
+        Some((what, self.queue.now()))
     }
 
     /// Keep a packet under a handle.
@@ -307,6 +335,7 @@ impl World {
             }
             Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
             Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
+            Event::UsbUp { adapter } => self.usb_up(now, adapter),
             Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),

@@ -3,6 +3,7 @@
 use super::{Flow, Station, World, BEACON_BYTES};
 use crate::dcf::{AirFrame, StationId};
 use crate::engine::Ns;
+use crate::limits::FIRST_PORT;
 use crate::packet::Packet;
 use crate::taps::{self, Names, Roles};
 
@@ -43,8 +44,9 @@ pub(super) fn address(node: usize) -> [u8; 4] {
 pub(super) fn names(flows: &[Flow], p: &Packet) -> Names {
     let f = &flows[p.flow];
     let (me, peer) = (usize::from(p.reverse), usize::from(!p.reverse));
-    let ports = [40_000 + (p.flow % 20_000) as u16, 5_001];
     let tcp = f.config.tcp.as_ref();
+    // Datagrams go to the discard service: decoders take those to other ports for protocols.
+    let ports = [FIRST_PORT + p.flow as u16, if tcp.is_some() { 5_001 } else { 9 }];
     let window = tcp.map_or(0, |t| t.receive_window_bytes);
     Names {
         src: address(p.src),

@@ -32,7 +32,8 @@ impl World {
             let scripted = data == (way == 0) && script.contains(&number);
             let mut black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
             black |= way == 1 && !data && w.ack_blackouts.iter().any(|b| (b.0..b.1).contains(&now));
-            let loss = w.config.loss_rate;
+            let there = w.config.loss_rate;
+            let loss = if way == 0 { there } else { w.config.back_loss_rate.unwrap_or(there) };
             let burst = w.config.bursts_s.iter().filter(|b| in_burst(b, now)).map(|b| b.2).fold(0.0, f64::max);
             if scripted || black || w.rng.chance(burst) || w.rng.chance(loss) {
                 self.truth.ended(packet.id, now, PacketFate::Wire);

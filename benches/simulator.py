@@ -1,0 +1,157 @@
+"""Print what simulations cost, beside ns-2 and ns-3 where they are installed, and what a sweep gains from two workers.
+
+    python benches/simulator.py [--runs 3] [--seconds 60]
+
+Figures are CPU milliseconds, user and system of all threads, for a simulated second: the cost of a long run less that of
+a short one, so that starting up does not count. ns-2 runs dcf.tcl, which is beside this file; `ns` is its command in
+Debian's package ns2. ns-3 runs its own example of a TCP download over one 802.11 station (`ns3-wifi-tcp` or the path in
+NS3_WIFI_TCP), in 802.11n, which costs it less than 802.11b would. With traces each writes what it can: we captures at the
+hosts, on the bus and on the air and the truth beside them, ns-2 its text trace of agents and the MAC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from run import cost  # noqa: E402 - beside this file
+
+#: Issue 4: CPU ms a simulated second of one flow at 5 Mb/s with all four captures written.
+TARGET_MS = 1.9
+
+#: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), which captures.
+INSIDE = """
+import sys
+import wlanlens as wl
+name, out, taps, settings = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+taps = tuple(tap for tap in taps.split(",") if tap) if taps != "all" else None
+wl.simulate(name, out or None, taps=taps, **dict(s.split("=") for s in settings))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A world that both simulators know.
+
+    Attributes
+    ----------
+    what : str
+    scenario : str
+        Ours, with its settings.
+    settings : tuple of str
+    ns2 : tuple of str
+        STATIONS, FLOWS and KIND of dcf.tcl.
+    target_ms : float
+        0 for none.
+    """
+
+    what: str
+    scenario: str
+    settings: tuple[str, ...] = ()
+    ns2: tuple[str, str, str] = ("1", "1", "tcp")
+    target_ms: float = 0.0
+
+
+CASES = (
+    Case("one TCP flow at 5 Mb/s, four captures (with its USB bus)", "clean_usb_link", target_ms=TARGET_MS),
+    Case("one TCP flow at 5 Mb/s, three captures", "clean_link"),
+    Case("ten TCP flows", "many_downloads", ("downloads=10",), ("10", "10", "tcp")),
+    Case("50 saturated stations", "saturated_stations", ("stations=50",), ("50", "50", "udp")),
+)
+
+
+def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int) -> float:
+    """CPU ms a simulated second: the long run less the short one."""
+    short = seconds / 6
+    long_s = cost(command(seconds), runs).cpu_s
+    return 1e3 * (long_s - cost(command(short), runs).cpu_s) / (seconds - short)
+
+
+def ours(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
+    """Our command for so many simulated seconds."""
+    out, taps = (str(folder / "out"), "all") if write else ("", "all")
+    base = [sys.executable, "-c", INSIDE, case.scenario, out, taps, *case.settings]
+    return lambda seconds: [*base, f"duration_s={seconds}"]
+
+
+def ns2(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
+    """ns-2's."""
+    stations, flows, kind = case.ns2
+    trace = str(folder / "ns2.tr") if write else "none"
+    return lambda seconds: ["ns", str(HERE / "dcf.tcl"), stations, flows, str(seconds), kind, trace]
+
+
+def ns3() -> str | None:
+    """ns-3's example, where it is."""
+    return shutil.which(os.environ.get("NS3_WIFI_TCP", "ns3-wifi-tcp"))
+
+
+def table(folder: Path, seconds: float, runs: int) -> None:
+    """One line a case and simulator."""
+    print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'written':>10}")
+    for case in CASES:
+        mine = [slope_ms(ours(case, folder, write=write), seconds, runs) for write in (False, True)]
+        met = (
+            ""
+            if not case.target_ms
+            else f"   target {case.target_ms:g}" + (" missed" if mine[1] > case.target_ms else "")
+        )
+        print(f"{case.what:58}{mine[0]:17.2f}{mine[1]:10.2f}{met}")
+        if shutil.which("ns"):
+            theirs = [slope_ms(ns2(case, folder, write=write), seconds, runs) for write in (False, True)]
+            ratios = " and ".join(f"{a / b:.1f}" for a, b in zip(theirs, mine, strict=True))
+            print(f"{'  ns-2':58}{theirs[0]:17.2f}{theirs[1]:10.2f}   {ratios} times ours")
+        if case is CASES[1] and (command := ns3()) is not None:
+            base = [command, "--pcap=0"]
+            theirs_ms = slope_ms(lambda s: [*base, f"--simulationTime={s}"], seconds, runs)  # noqa: B023 - called here
+            print(f"{'  ns-3, 802.11n':58}{theirs_ms:17.2f}{'':10}   {theirs_ms / mine[0]:.1f} times ours")
+    if not shutil.which("ns"):
+        print("ns-2 is not installed (Debian: ns2)")
+    if ns3() is None:
+        print("ns-3 is not installed (NS3_WIFI_TCP names its wifi-tcp example)")
+
+
+def sweeps(folder: Path, count: int) -> None:
+    """A sweep on one worker and on two, by the clock."""
+    spent = []
+    for workers in (1, 2):
+        begun = time.perf_counter()
+        out = folder / f"sweep-{workers}"
+        words = ["-s", "clean_link", "--set", "duration_s=20", "--seeds", f"1..{count}", "--tap", "none", "--quiet"]
+        cost(
+            [sys.executable, "-m", "wlanlens_cli.main", "simulate", *words, "-j", str(workers), "-o", str(out)],
+            1,
+            warm=False,
+        )
+        spent.append(time.perf_counter() - begun)
+    print(
+        f"{f'sweep of {count} runs of 20 s, by the clock':58}{spent[0]:8.1f} s with 1 worker, {spent[1]:.1f} s with 2: "
+        f"{spent[0] / spent[1]:.2f} times faster on {os.cpu_count()} cores"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    given = parser.parse_args()
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    print(f"median CPU of {given.runs} runs; load before: {load}, {os.cpu_count()} cores")
+    with tempfile.TemporaryDirectory(prefix="wlanlens-bench-") as name:
+        table(Path(name), given.seconds, given.runs)
+        sweeps(Path(name), 200)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""delayed_ack_deadlock: a lone segment waits for the receiver's timer; pauses, silly windows and slow lines do not count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import wlanlens as wl
+from tests import kernel
+from tests.detectors.made import MS, MSS, ack, again, data, flows, run, trace
+
+CODE = "delayed_ack_deadlock"
+#: A round trip of 5 ms at the sender's tap.
+FLOWS = flows(tap_rtt_min_ns=5 * MS, handshake_rtt_ns=5 * MS, segment_max_bytes=MSS)
+
+
+def lone(count: int = 3, wait_ms: float = 105.0, pause_ms: float = 0.02, **more: object) -> list[dict[str, object]]:
+    """One segment at a time, each acknowledged after a while, the next sent a while after that."""
+    rows: list[dict[str, object]] = []
+    t = 1000.0
+    for i in range(count + 1):
+        rows.append(data(2 * i + 1, t, 1 + i * MSS, **{"peer_window_bytes": 32_768, **more}))
+        rows.append(ack(2 * i + 2, t + wait_ms, 1 + (i + 1) * MSS))
+        t += wait_ms + pause_ms
+    return rows[:-1]
+
+
+def codes(rows: list[dict[str, object]], flow_rows: list[dict[str, object]] | None = None) -> list[float]:
+    return [f.cost_s for f in run(CODE, trace(flow_rows or FLOWS, segments=rows))[0]]
+
+
+def test_each_wait_less_the_round_trip_is_its_cost() -> None:
+    (found,), _ = run(CODE, trace(FLOWS, segments=lone()))
+    assert found.cost_s == pytest.approx(0.3)
+    assert found.values["waits_count"] == 3
+    assert found.t_start_ns == 1000 * MS
+    assert "its window was one segment" in found.sentence
+
+
+def test_a_first_segment_alone_counts_by_itself() -> None:
+    assert codes(lone(count=1)) == [pytest.approx(0.1)]
+
+
+def test_a_short_segment_behind_is_nagles_doing() -> None:
+    rows = lone(count=1)
+    rows[-1]["len"] = 200
+    (found,), _ = run(CODE, trace(FLOWS, segments=rows))
+    assert "Nagle" in found.sentence
+
+
+def test_an_application_that_pauses_is_silent() -> None:
+    assert codes(lone(pause_ms=150.0)) == []
+
+
+def test_a_window_without_room_for_two_is_the_receivers_own() -> None:
+    assert codes(lone(peer_window_bytes=2000)) == []
+
+
+def test_quick_acks_and_those_beyond_any_timer_are_silent() -> None:
+    assert codes(lone(wait_ms=20.0)) == []
+    assert codes(lone(wait_ms=700.0)) == []
+
+
+def test_few_slow_ones_among_many_quick_are_no_timer() -> None:
+    rows = lone(count=12, wait_ms=8.0)
+    for row in rows:
+        if row["packet"] > 10:  # type: ignore[operator]
+            row["t_ns"] += 90 * MS  # type: ignore[operator]
+    # The ACK of packet 10 comes late now, and nothing else does.
+    rows[9]["t_ns"] += 90 * MS  # type: ignore[operator]
+    assert codes(rows) == []
+
+
+def test_a_slow_line_takes_as_long_for_each_segment() -> None:
+    # Two in a row are acknowledged 100 ms apart: that is the line, not a timer.
+    rows = [*lone(), data(20, 2000, 1 + 4 * MSS), data(21, 2001, 1 + 5 * MSS)]
+    rows += [ack(22, 2105, 1 + 5 * MSS), ack(23, 2205, 1 + 6 * MSS)]
+    assert codes(rows) == []
+
+
+def test_a_second_segment_outstanding_is_no_deadlock() -> None:
+    rows = [data(1, 1000, 1), data(2, 1001, 1 + MSS), ack(3, 1105, 1 + MSS), data(4, 1105.02, 1 + 2 * MSS)]
+    assert codes(rows) == []
+
+
+def test_what_a_timeout_gave_up_is_not_outstanding() -> None:
+    rows = [data(i + 1, 1000 + i, 1 + i * MSS, peer_window_bytes=32_768) for i in range(4)]
+    rows += [again(10, 1210, 1, trigger="rto", peer_window_bytes=32_768), ack(11, 1315, 1 + MSS)]
+    rows += [again(12, 1315.02, 1 + MSS, peer_window_bytes=32_768), ack(13, 1420, 1 + 2 * MSS)]
+    rows += [again(14, 1420.02, 1 + 2 * MSS)]
+    assert codes(rows) == [pytest.approx(0.2, rel=1e-3)]
+
+
+def test_at_the_receiver_the_answer_takes_a_round_trip() -> None:
+    far = flows(tap="near_receiver", tap_rtt_min_ns=0, handshake_rtt_ns=200 * MS, segment_max_bytes=MSS)
+    assert codes(lone(pause_ms=201.0), far) == [pytest.approx(0.315)]
+    # What comes sooner was sent for an ACK before.
+    assert codes(lone(pause_ms=60.0), far) == []
+
+
+@kernel.needed
+def test_fires_on_the_kernels_first_segment_and_nowhere_else() -> None:
+    (finding,) = kernel.of(kernel.found("delack_initcwnd1"), CODE)
+    assert finding.cost_s == pytest.approx(0.041, abs=0.005)
+    for name in ("clean_newreno", "applimited", "zerowin", "tail3_newreno", "bloat100"):
+        assert kernel.of(kernel.found(name), CODE) == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "taps"), [("delayed_ack_deadlock", ("sender", "air")), ("nagle_stall", ("sender", "air"))]
+)
+def test_found_where_it_happened(scenario: str, taps: tuple[str, ...], tmp_path: Path) -> None:
+    run_ = wl.simulate(scenario, tmp_path, seed=3, taps=taps)
+    for tap in taps:
+        found = wl.detect(wl.align([run_.captures[tap]]), only=[CODE])
+        score = wl.score(found, run_.truth)[CODE]
+        assert (score.precision, score.recall) == (1.0, 1.0)
+        assert score.timing_error_s is not None
+        assert score.timing_error_s < 0.01
+        assert score.cost_error_s == pytest.approx(0, abs=0.1)
+
+
+@pytest.mark.parametrize(("scenario", "parameters"), [("application_pause", {}), ("nagle_stall", {"nagle": False})])
+def test_silent_where_nobody_waits(scenario: str, parameters: dict[str, object], tmp_path: Path) -> None:
+    run_ = wl.simulate(scenario, tmp_path, seed=3, **parameters)
+    assert not [f for f in run_.truth if f.code == CODE]
+    for path in run_.captures.values():
+        assert wl.detect(wl.align([path]), only=[CODE]) == []

@@ -1,0 +1,218 @@
+"""Sweeps: every combination once, on both cores or one; Ctrl-C and killed workers keep what was done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from wlanlens import runs
+from wlanlens.errors import WlanlensError
+from wlanlens.sweep import WorkerDied, sweep
+
+
+def square(n: int) -> int:
+    return n * n
+
+
+def die_at_seven(n: int) -> int:
+    if n == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+
+
+def raise_at_seven(n: int) -> int:
+    if n == 7:
+        raise WlanlensError("seven", next="try eight")
+    return n
+
+
+def sleep(n: int) -> int:
+    time.sleep(60)
+    return n
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_job_is_done_once(workers: int) -> None:
+    told: list[int] = []
+    done = dict(sweep(square, range(20), workers=workers, progress=told.append))
+    assert done == {n: n * n for n in range(20)}
+    assert told == list(range(1, 21))
+
+
+def test_no_job_is_no_error() -> None:
+    assert list(sweep(square, [], workers=2)) == []
+
+
+def test_a_killed_worker_is_an_error_and_what_was_done_is_kept() -> None:
+    done: list[int] = []
+    with pytest.raises(WorkerDied, match="killed by signal 9 at 7"):
+        done.extend(result for _, result in sweep(die_at_seven, range(50), workers=2))
+    # All before it but the one that the other worker had in hand.
+    assert len({*done} & {*range(7)}) >= 6
+    assert 7 not in done
+
+
+def test_an_error_comes_through_whole() -> None:
+    with pytest.raises(WlanlensError, match="seven; try eight"):
+        list(sweep(raise_at_seven, range(50), workers=2))
+
+
+def children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in found.read_text().split()] if found.exists() else []
+
+
+def alive(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def wait_until_gone(pids: list[int], seconds: float = 10.0) -> list[int]:
+    end = time.monotonic() + seconds
+    while alive(pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    return alive(pids)
+
+
+def test_stopping_early_ends_the_workers() -> None:
+    begun = time.monotonic()
+    results = sweep(square_or_sleep, [1, 100], workers=2)
+    assert next(results) == (1, 1)
+    mine = children(os.getpid())
+    results.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begun < 30
+    assert not [pid for pid in alive(mine) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def square_or_sleep(n: int) -> int:
+    return sleep(n) if n == 100 else square(n)
+
+
+def test_workers_do_not_outlive_a_killed_parent() -> None:
+    code = "from wlanlens.sweep import sweep; from tests.simulation.test_sweep import sleep; list(sweep(sleep, range(4), workers=2))"
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        try:
+            end = time.monotonic() + 30
+            while len(workers := children(parent.pid)) < 3 and time.monotonic() < end:
+                time.sleep(0.05)
+            assert len(workers) == 3  # two and Python's resource tracker
+            time.sleep(1.0)
+        finally:
+            parent.kill()
+    assert wait_until_gone(workers) == []
+
+
+def test_values_of_a_sweep() -> None:
+    assert runs.values("1,2,5.5") == ["1", "2", "5.5"]
+    assert runs.values("10..50:10") == ["10", "20", "30", "40", "50"]
+    assert runs.values("0..1:0.25,7") == ["0", "0.25", "0.5", "0.75", "1", "7"]
+    assert runs.values("0..0.3:0.1") == ["0", "0.1", "0.2", "0.3"]
+    assert runs.seeds("1..3,9") == [1, 2, 3, 9]
+    for bad in ("", "5..1", "1..2:0", "a..b", "0..1e30", "1..nan", "0..inf:1", "1..2:-1"):
+        with pytest.raises(WlanlensError, match=r"for example"):
+            runs.values(bad)
+    with pytest.raises(WlanlensError, match="no seeds"):
+        runs.seeds("x")
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    return [
+        sys.executable, "-m", "wlanlens_cli.main", "simulate", "--scenario", "clean_link", "--set", "duration_s=0.2",
+        "-o", str(folder), *more,
+    ]  # fmt: skip
+
+
+def test_a_table_of_runs(tmp_path: Path) -> None:
+    more = ["--sweep", "rate_mbps=1,11", "--seeds", "1..2", "--tap", "none", "--jobs", "1"]
+    subprocess.run(command(tmp_path, *more), check=True, capture_output=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["runs.csv", "runs.parquet"]
+    rows = pq.read_table(tmp_path / "runs.parquet").to_pylist()
+    assert [(r["rate_mbps"], r["seed"]) for r in rows] == [(1.0, 1), (1.0, 2), (11.0, 1), (11.0, 2)]
+    assert 5 * rows[0]["goodput_bps"] < rows[2]["goodput_bps"] < 6e6
+    assert {r["retransmissions"] for r in rows} == {0}
+    again = subprocess.run(command(tmp_path, *more), check=True, capture_output=True, text=True)
+    assert "4 runs, 0 of them new" in again.stdout
+
+
+def test_a_folder_a_run_and_the_same_bytes_as_alone(tmp_path: Path) -> None:
+    more = ["--sweep", "rate_mbps=1,11", "--seed", "3", "--tap", "sender"]
+    subprocess.run(command(tmp_path / "swept", *more), check=True, capture_output=True)
+    alone = command(tmp_path / "alone", "--set", "rate_mbps=11", "--seed", "3", "--tap", "sender")
+    subprocess.run(alone, check=True, capture_output=True)
+    swept = tmp_path / "swept" / "rate_mbps=11.0,seed=3"
+    for path in (tmp_path / "alone").iterdir():
+        assert (swept / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_everything_is_checked_before_anything_runs(tmp_path: Path) -> None:
+    bad = subprocess.run(
+        command(tmp_path / "x", "--sweep", "rate_mbps=11,0", "--seeds", "1..3"),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert bad.returncode == 3
+    assert "rate_mbps must be" in bad.stderr
+    assert not (tmp_path / "x").exists()
+    other = subprocess.run(
+        command(tmp_path / "x", "--seeds", "1..2000000"), check=False, capture_output=True, text=True
+    )
+    assert other.returncode == 3
+    assert "2000000 values" in other.stderr
+
+
+def test_a_folder_of_another_scenario_is_refused(tmp_path: Path) -> None:
+    subprocess.run(command(tmp_path, "--seeds", "1", "--tap", "none"), check=True, capture_output=True)
+    words = ["simulate", "-s", "ack_holding", "--seeds", "1", "--tap", "none", "-o", str(tmp_path)]
+    other = subprocess.run(
+        [sys.executable, "-m", "wlanlens_cli.main", *words], check=False, capture_output=True, text=True
+    )
+    assert other.returncode == 3
+    assert "holds runs of clean_link" in other.stderr
+
+
+@pytest.mark.parametrize("tap", ["none", "sender"])
+def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
+    more = ["--seeds", "1..120", "--tap", tap, "--jobs", "2"]
+    with subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True) as child:
+        try:
+            journal, end = tmp_path / runs.JOURNAL, time.monotonic() + 60
+            while time.monotonic() < end and not (journal.exists() and journal.read_text().count("\n") >= 5):
+                time.sleep(0.02)
+            workers = children(child.pid)
+            child.send_signal(signal.SIGINT)
+            said = child.communicate(timeout=30)[1]
+        finally:
+            child.kill()
+    assert child.returncode == 130
+    assert "of 120 runs are done and kept" in said
+    assert "Traceback" not in said
+    assert wait_until_gone(workers) == []
+    kept = pq.read_table(tmp_path / "runs.parquet").num_rows
+    assert 5 <= kept < 120
+    assert not journal.exists()
+    assert not list(tmp_path.glob("*.partial"))
+    if tap != "none":
+        assert len([p for p in tmp_path.iterdir() if p.is_dir()]) >= kept
+    done = subprocess.run(command(tmp_path, *more), check=False, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert f"120 runs, {120 - kept} of them new" in done.stdout
+    assert pq.read_table(tmp_path / "runs.parquet").num_rows == 120
+
+
+def test_a_cut_journal_is_read_to_its_last_whole_line(tmp_path: Path) -> None:
+    jobs = runs.plan("clean_link", tmp_path, {}, [1, 2], {"duration_s": 0.05}, ())
+    assert runs.run_all(jobs[:1], workers=1) == 1
+    rows = runs._done(tmp_path, "clean_link")
+    (tmp_path / runs.TABLE).unlink()
+    lines = [json.dumps({"key": key, "row": row}) for key, row in rows.items()]
+    (tmp_path / runs.JOURNAL).write_text(lines[0] + "\n" + lines[0][:50])
+    assert runs.run_all(jobs, workers=1) == 1
+    assert pq.read_table(tmp_path / runs.TABLE).num_rows == 2

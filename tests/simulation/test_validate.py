@@ -1,0 +1,154 @@
+"""Validation: a small fixed part of it must reach all floors, and what is wrong must be told."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import wlanlens.truth
+from tests.test_finding import make
+from wlanlens.errors import NoSuchUnit
+from wlanlens.scenario import Run, find, simulate
+from wlanlens.scoring import Score
+from wlanlens.validate import Case, Judged, View, home, judge, summary, validate
+from wlanlens.validation_page import markdown, plain, to_dict
+
+#: Scenarios, and detectors that these few runs prove.
+PART = ("ack_holding", "clean_rts_link", "idle_usb_sender", "rate_thrashing", "slow_bus", "stuck_rate")
+PROVED = ("ack_holding", "rate_thrashing", "spurious_timeout", "stuck_rate", "usb_bottleneck")
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Judged]:
+    return list(validate(PART, seeds=(1, 2), workers=2))
+
+
+def test_a_small_part_reaches_all_floors(judged: list[Judged]) -> None:
+    result = summary(judged)
+    assert result.runs == 2 * len(PART)
+    assert result.faults() == []
+    lines = {line.code: line for line in result.lines}
+    for code in PROVED:
+        if lines[code].decided:
+            assert lines[code].score.truth > 0, code
+    kept = {(p.scenario, p.kind, p.code) for p in result.promises}
+    assert {("slow_bus", "shows", "usb_bottleneck"), ("idle_usb_sender", "silent", "usb_bottleneck")} <= kept
+
+
+def test_the_tables_say_so(judged: list[Judged]) -> None:
+    result = summary(judged)
+    assert "all floors reached" in plain(result)
+    assert markdown(result).count("\n| ") >= len(result.lines) + len(result.promises)
+    assert json.loads(json.dumps(to_dict(result)))["faults"] == []
+
+
+def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list[Judged]) -> None:
+    alone = judge(Case("slow_bus", 2, tuple(code for code, _ in wlanlens.list_units("detectors"))))
+    assert alone in judged
+
+
+def view(code: str, **fields: object) -> View:
+    return replace(View((home(code),), {code: Score(code)}), **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("score", "fault"),
+    [
+        (Score("spurious_timeout", truth=20, found=20, recalled=20, right=18), "precision 0.900"),
+        (Score("spurious_timeout", truth=20, found=18, recalled=18, right=18), "recall 0.900"),
+        (Score("spurious_timeout", 2, 2, 2, 2, (0.0, 0.011)), "within 10 ms 0.500"),
+    ],
+)
+def test_a_missed_floor_is_named(score: Score, fault: str) -> None:
+    result = summary([Judged("ack_holding", 1, (view("spurious_timeout", scores={"spurious_timeout": score}),))])
+    assert any(f.startswith("spurious_timeout: ") and fault in f for f in result.faults())
+
+
+def test_broken_promises_are_named() -> None:
+    loud = View(("air",), loud=Counter({"data_ack_collision": 1}))
+    wrong = View(("receiver",), wrong=Counter({"usb_bottleneck": 1}))
+    silent = View(("usb",))
+    failed = View(("sender",), failed={"tail_loss": "ValueError: x"})
+    runs = [
+        Judged("clean_rts_link", 7, (loud, failed)), Judged("idle_usb_sender", 7, (wrong,)), Judged("slow_bus", 7, (silent,)),
+    ]  # fmt: skip
+    said = "\n".join(summary(runs).faults())
+    assert "clean_rts_link: something above info" in said
+    assert "data_ack_collision at air: 1" in said
+    assert "idle_usb_sender: usb_bottleneck speaks where it must be silent in 1 of 1 runs (seed 7)" in said
+    assert "slow_bus: usb_bottleneck is not found in 1 of 1" in said
+    assert "tail_loss failed: ValueError: x (clean_rts_link, seed 7)" in said
+
+
+def test_a_wrong_detector_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The truth of another time: what the detectors find must then be wrong."""
+    kind = find("ack_holding").kind
+    away = 10**12
+    monkeypatch.setattr(
+        kind,
+        "truth",
+        lambda _self, facts: [
+            replace(f, t_start_ns=f.t_start_ns + away, t_end_ns=f.t_end_ns + away) for f in facts.findings()
+        ],
+    )
+    said = summary([judge(Case("ack_holding", 1, ("spurious_timeout",)))], ["spurious_timeout"]).faults()
+    assert [f.split(" is ")[0] for f in said] == ["spurious_timeout: precision 0.000", "spurious_timeout: recall 0.000"]
+
+
+def modules() -> list[str]:
+    names = [info.name for info in pkgutil.iter_modules(wlanlens.truth.__path__)]
+    return [name for name in names if not name.startswith("_")]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return simulate("slow_bus", duration_s=1.0)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_truths_name_the_codes_that_they_decide(name: str, run: Run) -> None:
+    module = importlib.import_module(f"wlanlens.truth.{name}")
+    assert module.CODES
+    assert {f.code for f in module.findings(run.facts)} <= {*module.CODES}
+
+
+def test_no_two_truths_decide_one_code() -> None:
+    named = [code for name in modules() for code in importlib.import_module(f"wlanlens.truth.{name}").CODES]
+    assert len(named) == len({*named})
+
+
+def test_unknown_names_are_refused() -> None:
+    for words in ((["clean_lnk"], []), ([], ["tail_los"])):
+        with pytest.raises(NoSuchUnit, match="there is no"):
+            list(validate(*words))
+
+
+def test_findings_of_other_subjects_are_not_taken_for_the_truth() -> None:
+    from wlanlens.scoring import true_findings
+
+    assert true_findings([make(subject="a")], [make(subject="b")]) == [False]
+
+
+def test_ctrl_c_shows_what_was_done(tmp_path: Path) -> None:
+    words = ["validate", "--seeds", "500", "-s", "clean_rts_link", "-j", "1", "-o", str(tmp_path / "v.json")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "wlanlens_cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        time.sleep(6)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "Traceback" not in err
+    if "stopped after" in err:  # else not one run was done: a busy machine
+        assert "detector" in out
+        assert 0 < json.loads((tmp_path / "v.json").read_text())["runs"] < 500

@@ -1,0 +1,100 @@
+"""What the idle-time study measures of a transfer: bursts of bad frames and of lost packets, retransmissions, idle time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.papers._air import Packets, data_frames, packets, payload, timeouts
+
+if TYPE_CHECKING:
+    from wlanlens.scenario import Run
+
+#: Silence of the sender that counts as idle, s: the least retransmission timeout.
+IDLE_S = 0.2
+#: Payload of the study's file, Mbit.
+FILE_MBIT = 8 * 10 * 2**20 / 1e6
+#: Data packets of the file.
+FILE_PACKETS = 7242
+#: Shown before and behind the longest idle time, s.
+_AROUND_S = 3.0
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One run. Bursts are those of the data frames at their receiver; `lengths` are all of them."""
+
+    mbps: float
+    frame_error_rate: float
+    mean_burst: float
+    longest_burst: int
+    loss_percent: float
+    mean_lost_burst: float
+    longest_lost_burst: int
+    resent: int
+    lost: int
+    timeouts: int
+    longest_idle_s: float
+    total_idle_s: float
+    rtt_bytes: float
+    lengths: tuple[int, ...]
+    sequence: Packets
+
+
+def transfer(run: Run) -> Transfer:
+    """Measure a run of one file."""
+    frames = data_frames(run)
+    fate = np.asarray(frames["fate"].cast("string"))
+    mine = (np.asarray(frames["station"]) == 0) & (fate != "collision")
+    lengths = _runs(fate[mine] == "damaged")
+    data = payload(run)
+    sent, came = (np.asarray(data[name]) / 1e9 for name in ("t_made_ns", "t_end_ns"))
+    ended = np.asarray(data["fate"].cast("string"))
+    lost = ended == "air"
+    losses = _runs(lost)
+    done = float(came[ended == "delivered"].max(initial=1e-9))
+    silent = np.diff(np.sort(sent))
+    longest = int(silent.argmax()) if len(silent) else 0
+    at = float(np.sort(sent)[longest]) if len(silent) else 0.0
+    idle = float(silent[longest]) if len(silent) else 0.0
+    return Transfer(
+        mbps=FILE_MBIT / done,
+        frame_error_rate=float((fate[mine] == "damaged").mean()),
+        mean_burst=float(lengths.mean()) if len(lengths) else 0.0,
+        longest_burst=int(lengths.max(initial=0)),
+        loss_percent=100 * float(lost.mean()),
+        mean_lost_burst=float(losses.mean()) if len(losses) else 0.0,
+        longest_lost_burst=int(losses.max(initial=0)),
+        resent=int((np.asarray(data["copy"]) > 0).sum()),
+        lost=int(lost.sum()),
+        timeouts=timeouts(run),
+        longest_idle_s=idle,
+        total_idle_s=float(silent[silent > IDLE_S].sum()),
+        rtt_bytes=_rtt_s(run, data) * FILE_MBIT / done * 1e6 / 8,
+        lengths=tuple(int(n) for n in lengths),
+        sequence=packets(run, max(0.0, at - _AROUND_S), at + idle + _AROUND_S),
+    )
+
+
+def _runs(mask: Any) -> Any:
+    """Lengths of the runs of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
+    return edges[1::2] - edges[::2]
+
+
+def _rtt_s(run: Run, data: Any) -> float:
+    """Mean time from a segment's first copy to the first ACK that covers it."""
+    import pyarrow.compute as pc
+
+    p = run.facts.packets
+    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+    order = np.argsort(np.asarray(acks["t_end_ns"]), kind="stable")
+    came, told = np.asarray(acks["t_end_ns"])[order], np.maximum.accumulate(np.asarray(acks["rel_ack"])[order])
+    once = np.asarray(data["copy"]) == 0
+    end = (np.asarray(data["rel_seq"]) + np.asarray(data["len_bytes"]))[once]
+    at = np.searchsorted(told, end)
+    known = at < len(told)
+    took = came[np.minimum(at, len(told) - 1)] - np.asarray(data["t_made_ns"])[once]
+    return float(took[known].mean()) / 1e9

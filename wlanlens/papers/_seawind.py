@@ -1,0 +1,123 @@
+"""What the Seawind study measures of a transfer over the slow line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.papers._air import Packets, packets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wlanlens.scenario import Run
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: The line's rate without its headers: 256 of 304 bytes at 9600 bit/s.
+LINE_BYTES_PER_S = 1002.0
+
+
+@dataclass(frozen=True)
+class Data:
+    """Data segments of a transfer, in order of sending: bytes, times in s, copies; `fate` as in `truth_packets`."""
+
+    start: Array
+    end: Array
+    made_s: Array
+    ended_s: Array
+    copy: Array
+    fate: Array
+    flow: Array
+
+
+def data_of(run: Run) -> Data:
+    """What the client sent."""
+    import pyarrow.compute as pc
+
+    p = run.facts.packets
+    p = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
+    start = np.asarray(p["rel_seq"]).astype(np.int64)
+    return Data(
+        start=start,
+        end=start + np.asarray(p["len_bytes"]).astype(np.int64),
+        made_s=np.asarray(p["t_made_ns"]) / 1e9,
+        ended_s=np.asarray(p["t_end_ns"]) / 1e9,
+        copy=np.asarray(p["copy"]).astype(np.int64),
+        fate=np.asarray(p["fate"].cast("string").to_numpy(zero_copy_only=False)),
+        flow=np.asarray(p["flow"]),
+    )
+
+
+def finish_s(run: Run, flow: int = 0) -> float:
+    """From the SYN until the receiver has the whole file; NaN when it never has."""
+    d = data_of(run)
+    mine = (d.fate == "delivered") & (d.flow == flow)
+    order = np.flatnonzero(mine)[np.argsort(d.ended_s[mine], kind="stable")]
+    ends, first = np.unique(d.end[order], return_index=True)
+    whole = len(ends) and ends[-1] == run.scenario.file_bytes + 1  # type: ignore[attr-defined]
+    return float(d.ended_s[order][first].max()) if whole else float("nan")
+
+
+def bytes_per_s(run: Run) -> float:
+    """The file over that time: the study's throughput."""
+    return float(run.scenario.file_bytes / finish_s(run))  # type: ignore[attr-defined]
+
+
+def aggregate_bytes_per_s(run: Run) -> tuple[float, float]:
+    """All files of a run over the time of the slowest, and Jain's index of fairness of the flows' throughput."""
+    times = [finish_s(run, flow) for flow in range(len(run.facts.world.flows))]
+    size = run.scenario.file_bytes  # type: ignore[attr-defined]
+    rates = np.array([size / t for t in times])
+    return float(size * len(times) / max(times)), float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+
+def mean(values: Iterable[float]) -> float:
+    """Of the transfers that were finished."""
+    return float(np.nanmean(list(values)))
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start-up of a transfer: losses before the first resend, when they began and were made good, and its packets."""
+
+    losses: int
+    first_s: float
+    recovered_s: float
+    window: int
+    #: Lost (True) or not, of the segments from the first loss on to the first resend.
+    pattern: tuple[bool, ...]
+    longest_queue: int
+    shown: Packets
+
+
+def startup(run: Run) -> Start:
+    """From the facts: nothing here is read from a capture."""
+    d = data_of(run)
+    again = np.flatnonzero(d.copy > 0)
+    reaction = d.made_s[again[0]] if len(again) else np.inf
+    early = np.flatnonzero((d.made_s < reaction) & (d.copy == 0))
+    lost = early[d.fate[early] != "delivered"]
+    queues = run.facts.queues
+    longest = int(np.asarray(queues["length_packets"]).max(initial=0)) if queues.num_rows else 0
+    if not len(lost):
+        return Start(0, np.nan, np.nan, 0, (), longest, packets(run, 0.0, 30.0))
+    point = int(d.end[lost].max())
+    import pyarrow.compute as pc
+
+    p = run.facts.packets
+    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+    reach = np.asarray(acks["rel_ack"]) >= point
+    recovered = float((np.asarray(acks["t_end_ns"])[reach] / 1e9).min())
+    window = early[early >= lost[0]]
+    return Start(
+        len(lost),
+        float(d.made_s[lost[0]]),
+        recovered,
+        len(window),
+        tuple((d.fate[window] != "delivered").tolist()),
+        longest,
+        packets(run, 0.0, recovered + 5.0),
+    )

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+
+from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.papers._air import Packets, packets, sequence_figure, throughput_mbps
+from wlanlens.scenario import Run
+
+
+def _measure(run: Run) -> tuple[float, int, int, int, Packets]:
+    """Throughput, Mb/s; data lost; fast recoveries; expiries of the timer; some seconds of it."""
+    import pyarrow.compute as pc
+
+    p = run.facts.packets
+    data = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
+    fate = np.asarray(data["fate"].cast("string").to_numpy(zero_copy_only=False))
+    what = run.facts.events["what"].to_pylist()
+    lost = int(((fate != "delivered") & (fate != "under_way")).sum())
+    return throughput_mbps(run), lost, what.count("recovery_began"), what.count("timeout"), packets(run, 0.0, 12.0)
+
+
+@experiment("window_line_of_sight", study="window_size", source="effect of signal level variation")
+def window_line_of_sight(lab: Lab) -> Result:
+    """Two access points in and out of the client's sight; five seeds of 60 s.
+
+    The Airport drops a packet at its polls; out of sight its losses are single. The Belkin drops nothing; out of sight the
+    signal is lost for a while. How deep the study's fades were is not known: only the order and the recovery are asserted.
+    """
+    long = {"duration_s": 60.0}
+    names = ("Airport, in sight", "Belkin, in sight", "Airport, out of sight", "Belkin, out of sight")
+    cases = [
+        ("periodic_access_point_drops", long),
+        ("periodic_access_point_drops", {**long, "packets": 0}),
+        ("obstructed_client", {**long, "fade_db": 0.0, "frame_error_rate": 0.28}),
+        ("obstructed_client", long),
+    ]
+    got = dict(zip(names, lab.measure_all(_measure, cases), strict=True))
+    mbps = {name: float(np.mean([r[0] for r in runs])) for name, runs in got.items()}
+    total = {name: tuple(sum(r[i] for r in runs) for i in (1, 2, 3)) for name, runs in got.items()}
+    (_, fast, timers), (_, rarely, often) = total[names[2]], total[names[3]]
+    rows = (
+        Row("Airport, in sight (Mb/s)", "5", "Q", mbps[names[0]], (4.8, 5.4), because="the limit is the air"),
+        Row("Belkin, in sight (Mb/s)", "5.22", "Q", mbps[names[1]], (4.8, 5.4), because="the limit is the air"),
+        Row("Belkin, in sight: losses", "0", "E", total[names[1]][0], (0, 0), because="nothing drops"),
+        Row("Airport out of sight below in sight (Mb/s)", "1.44 < 5", "S", f"{mbps[names[2]]:.2f} < {mbps[names[0]]:.2f}",
+            holds=mbps[names[2]] < 0.8 * mbps[names[0]], because="retries and recoveries"),
+        Row("Belkin out of sight below in sight (Mb/s)", "2.43 < 5.22", "S", f"{mbps[names[3]]:.2f} < {mbps[names[1]]:.2f}",
+            holds=mbps[names[3]] < 0.8 * mbps[names[1]], because="no signal, and a timer that outlasts the fade"),
+        Row("Airport: fast recoveries, expiries", "fast retransmit", "S", f"{fast}, {timers}", holds=fast > 3 * timers,
+            because="single losses leave duplicate ACKs"),
+        Row("Belkin: fast recoveries, expiries", "timeouts that back off", "S", f"{rarely}, {often}", holds=often > 3 * rarely,
+            because="a fade takes the window and its resends"),
+    )  # fmt: skip
+    return Result(rows, tuple((f"Start of a run: {name}", sequence_figure(got[name][0][4], "")) for name in names[2:]))

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._download import DownloadWorld
+
+
+@scenario("access_point_overflow")
+@dataclass(frozen=True, kw_only=True)
+class AccessPointOverflow(DownloadWorld):
+    """A window of 43 segments does not fit into an access point's queue of 30: slow start overshoots it, then the window
+    grows into it again and again.
+
+    The window-size study's largest window. The cycles of growth and loss are the look-alike of a clock's.
+    """
+
+    shows = ("startup_overflow",)
+    resembles = ("periodic_loss",)
+
+    window_segments: int = quantity(43, "The client's window, segments.", least=1, most=10_000)
+    queue_packets: int = quantity(30, "Packets that wait at the access point.", least=1, most=100_000)

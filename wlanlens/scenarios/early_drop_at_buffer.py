@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._slow_line import UNLIMITED, SlowLineWorld
+
+
+@scenario("early_drop_at_buffer")
+@dataclass(frozen=True, kw_only=True)
+class EarlyDropAtBuffer(SlowLineWorld):
+    """A buffer drops one packet when slow start has filled a part of it, and so is never overshot.
+
+    The dual threshold that the Seawind study proposes against start-up overflow; `discipline` tail_drop takes it away.
+    """
+
+    resembles = ("startup_overflow",)
+
+    buffer_packets: int = quantity(30, "Packets that wait before the line.", least=0, most=UNLIMITED)
+    discipline: str = quantity("dual_threshold", 'Of that buffer: "tail_drop", "red" or "dual_threshold".')

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._usb import UsbScenario
+
+
+@scenario("fast_air_over_usb")
+@dataclass(frozen=True, kw_only=True)
+class FastAirOverUsb(UsbScenario):
+    """An air faster than a full-speed USB bus: frames at 54 Mb/s, a packet in two frames of the bus, or a bus that is full.
+
+    What the USB study foresees for 802.11a in section 4.1.2: with reclamation 5.8 Mb/s one packet at a time; `queued`
+    brings 8.
+    """
+
+    shows: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)
+
+    rate_mbps: float = quantity(54.0, "Data rate of both stations.", least=1.0, most=54.0)

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._slow_line import UNLIMITED, SlowLineWorld
+from wlanlens.world import World
+
+
+@scenario("repeated_fast_retransmit")
+@dataclass(frozen=True, kw_only=True)
+class RepeatedFastRetransmit(SlowLineWorld):
+    """A line delays everything for longer than the timer waits; the resends' duplicate ACKs make the sender cut again.
+
+    The Seawind study's first cause of multiple fast retransmits: New Reno without the careful variant of RFC 6582;
+    `recovery` newreno is careful, and cuts once.
+    """
+
+    shows = ("repeated_fast_retransmit",)
+
+    buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
+    receive_window_bytes: int = quantity(3840, "The receiver's buffer.", least=88, most=1 << 30)
+    recovery: str = quantity("newreno_careless", '"newreno" (careful), "newreno_careless" or "reno".')
+    delay_from_s: float = quantity(30.0, "When the line begins to keep what comes back, s.", least=0.0, most=1e6)
+    delay_lasts_s: float = quantity(12.0, "For how long, s.", least=0.0, most=1e6)
+
+    def world(self) -> World:
+        return self.over(self.line(holds_s=((self.delay_from_s, self.delay_lasts_s),)))

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._download import DownloadWorld
+
+
+@scenario("small_window_loss")
+@dataclass(frozen=True, kw_only=True)
+class SmallWindowLoss(DownloadWorld):
+    """A window of two segments and random losses: no three duplicate ACKs can come, so that every loss waits for the timer.
+
+    The window-size study's smallest window. With `window_segments` 15 duplicate ACKs find nearly all.
+    """
+
+    window_segments: int = quantity(2, "The client's window, segments.", least=1, most=10_000)
+    loss_rate: float = quantity(0.045, "Chance that data is lost before the access point.", least=0.0, most=1.0)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._slow_line import SlowLineWorld
+
+
+@scenario("startup_overflow")
+@dataclass(frozen=True, kw_only=True)
+class StartupOverflow(SlowLineWorld):
+    """Slow start overshoots the buffer of seven packets before a slow line, and loses every second segment of a window.
+
+    The Seawind study's start-up buffer overflow; without SACK New Reno fills one hole each round trip.
+    """
+
+    shows = ("startup_overflow",)
+
+    loss_rate: float = quantity(0.005, "Chance that the line loses a packet, each way.", least=0.0, most=1.0)

@@ -1,0 +1,109 @@
+"""The tables of several captures on one axis, made when they are asked for; and those that detectors are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens import alignment, elsewhere, journeys, tables
+from wlanlens.alignment import Joined
+from wlanlens.journeys import Journeys
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture import Capture
+
+Array = np.ndarray[Any, Any]
+
+#: Facts of connections: of each connection detectors are given those of one capture.
+FACTS = ("segments", "timeouts", "recoveries", "intervals", "flows")
+
+#: The capture that tells most of a connection, by where its tap sits for the data: at the sender all decisions show.
+_BEST = {"near_sender": 0, "middle": 1, "unknown": 2, "near_receiver": 3}
+_BEST_POINT = {"sender": 0, "usb": 1, "ap": 1, "unknown": 2, "air": 3, "receiver": 4}
+
+
+class Together(Mapping[str, "pa.Table"]):
+    """The tables of all captures, one after the other in each."""
+
+    def __init__(self, captures: Sequence[Capture], joined: Joined) -> None:
+        self.captures, self.joined = list(captures), joined
+        self._made: dict[tuple[str, int], pa.Table] = {}
+        self._whole: dict[str, pa.Table] = {}
+        self._journeys: Journeys | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*tables.core_schemas(), "links"))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._whole:
+            if name not in set(self):
+                raise KeyError(name)
+            self._whole[name] = self._make(name)
+        return self._whole[name]
+
+    def of(self, number: int, name: str) -> pa.Table:
+        """One capture's table on the axis."""
+        if (name, number) not in self._made:
+            self._made[name, number] = alignment.mapped(self.captures[number], name, self.joined, number)
+        return self._made[name, number]
+
+    @property
+    def journeys(self) -> Journeys:
+        """Which rows of `packets` are the same packet."""
+        if self._journeys is None:
+            self._journeys = Journeys([self.of(i, "packets") for i in range(len(self.captures))], self.joined)
+        return self._journeys
+
+    def _make(self, name: str) -> pa.Table:
+        import pyarrow as pa
+
+        everyone = range(len(self.captures))
+        if name == "links":
+            packets, exchanges = ([self.of(i, n) for i in everyone] for n in ("packets", "exchanges"))
+            return journeys.table(self.captures, packets, self.journeys, exchanges)
+        parts = [self.of(i, name) for i in everyone]
+        if name == "segments":
+            parts = elsewhere.needless(self.captures, parts, [self.of(i, "packets") for i in everyone], self.journeys)
+        return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+
+    def leaders(self) -> Array:
+        """The capture that tells most of each connection, by its number in the trace."""
+        total = max((int(numbers.max(initial=-1)) for numbers in self.joined.flows), default=-1) + 1
+        best: Array = np.full(total, -1, np.int64)
+        rank: Array = np.full(total, np.inf)
+        for i, capture in enumerate(self.captures):
+            flows = self.of(i, "flows")
+            number = flows.column("flow").to_numpy()
+            payload = flows.column("payload_bytes").to_numpy()
+            taps = [_BEST.get(t, 2) for t in flows.column("tap").cast("string").to_pylist()]
+            point = _BEST_POINT[capture.vantage]
+            # Of both directions, the one with the data decides.
+            for k in np.argsort(payload, kind="stable"):
+                mine = (taps[k] if capture.vantage == "unknown" else point) + i / 1000
+                if mine < rank[number[k]] or best[number[k]] == i:
+                    best[number[k]], rank[number[k]] = i, mine
+        return best
+
+    def leading(self) -> dict[str, pa.Table]:
+        """The tables of which each connection's facts are of the one capture that tells most of it."""
+        import pyarrow as pa
+
+        best = self.leaders()
+        out: dict[str, pa.Table] = {name: self[name] for name in self if name not in FACTS}
+        names = [capture.name for capture in self.captures]
+        for name in FACTS:
+            whole = self[name]
+            captures = whole.column("capture").cast(pa.string()).combine_chunks().dictionary_encode()
+            order = np.array([names.index(n) for n in captures.dictionary.to_pylist()], np.int64)
+            indices = captures.indices.to_numpy()
+            mine = order[indices] if len(order) else indices
+            kept = mine == best[whole.column("flow").to_numpy()] if whole.num_rows else np.zeros(0, bool)
+            out[name] = whole.filter(pa.array(kept))
+        return out
