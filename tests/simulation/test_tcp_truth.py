@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ SCENARIOS = (
 SEEDS = (1, 2, 3)
 
 
-def judged(name: str, folder: Path, seed: int, **parameters: float) -> tuple[wl.Run, list[wl.Finding]]:
+def judged(name: str, folder: Path, seed: int, **parameters: Any) -> tuple[wl.Run, list[wl.Finding]]:
     run = wl.simulate(name, folder, seed=seed, taps=("sender",), **parameters)
     return run, list(wl.detect(wl.align([run.captures["sender"]]), only=CODES))
 
