@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, RadioPath, Tcp, World, bulk
+from wlanlens.world import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
 
 
 @scenario("genuine_timeout")
