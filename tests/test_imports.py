@@ -42,7 +42,7 @@ ROOMS = {
     "detectors": {"bus", "pace", "trace", "finding", "tables", "registry"},
     "models": {"trace", "finding", "tables", "registry", "model"},
     "truth": {"finding", "world"},
-    "papers": {"paper", "scenario", "capture", "trace", "judge", "finding", "models", "plots", "truth", "wlanlens"},
+    "papers": {"paper", "scenario", "scenarios", "capture", "trace", "judge", "finding", "models", "plots", "truth", "wlanlens"},
     "scenarios": {"scenario", "registry", "world"},
     "parsers": {"registry", "_core"},
 }
