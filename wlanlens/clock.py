@@ -293,14 +293,14 @@ def _sentence(pieces: Sequence[Piece], points: _Points) -> str:
 
 def tick_of(time_ns: Array) -> int:
     """Resolution of a clock by its stamps, ns: what all their differences are multiples of."""
-    if len(time_ns) < 2:
-        return 1000 if len(time_ns) and not time_ns[0] % 1000 else 1
-    steps = np.unique(np.abs(np.diff(np.asarray(time_ns, np.int64))))
-    steps = steps[steps > 0]
-    if len(steps) < 8:
-        # Few packets can be milliseconds apart by chance.
-        return 1000 if not (np.asarray(time_ns) % 1000).any() else 1
-    return int(np.gcd.reduce(steps))
+    stamps = np.unique(np.asarray(time_ns, np.int64))
+    steps = np.unique(np.diff(stamps))
+    if len(steps) >= _LOOK_AHEAD:
+        return int(np.gcd.reduce(steps))
+    # Few packets, or regular ones, can be any multiple apart: the clocks that there are tick in powers of ten.
+    largest = 1000 if len(stamps) < _LOOK_AHEAD else 10**9
+    ticks = [tick for tick in (10**k for k in range(10)) if tick <= largest and not (stamps % tick).any()]
+    return max(ticks, default=1)
 
 
 def unwrap(counter: Array, bits: int = 32) -> Array:
