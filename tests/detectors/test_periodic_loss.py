@@ -117,6 +117,8 @@ def test_silent_without_a_clock(scenario: str, changed: dict[str, Any], tmp_path
 
 
 @kernel.needed
-@pytest.mark.parametrize("name", ["rnd2_cubic", "rnd10_newreno", "burst_cubic", "mixed_newreno", "bloat100", "blackout3"])
+@pytest.mark.parametrize(
+    "name", ["rnd2_cubic", "rnd10_newreno", "burst_cubic", "mixed_newreno", "bloat100", "blackout3"]
+)
 def test_silent_on_the_kernels_other_losses(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []

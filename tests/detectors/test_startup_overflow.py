@@ -33,7 +33,16 @@ def started(lost: tuple[int, ...], *, queued: bool = True) -> list[dict[str, Any
         t = 90 + 20 * k
         gap = int((t - sent) * 1e6)
         rows.append(
-            again(2000 + k, t, 1 + i * MSS, copy=1, needless=False, since_first_ns=gap, since_previous_ns=gap, trigger="fast")
+            again(
+                2000 + k,
+                t,
+                1 + i * MSS,
+                copy=1,
+                needless=False,
+                since_first_ns=gap,
+                since_previous_ns=gap,
+                trigger="fast",
+            )
         )
         following = lost[k + 1] if k + 1 < len(lost) else 60
         rows.append(ack(2100 + k, t + RTT_MS, 1 + following * MSS, dupacks=0))
@@ -116,6 +125,8 @@ def test_the_kernels_overflows(name: str, packets: int) -> None:
 
 
 @kernel.needed
-@pytest.mark.parametrize("name", ["burst_cubic", "burst_newreno", "rnd2_cubic", "rnd10_newreno", "loss3_newreno", "blackout3"])
+@pytest.mark.parametrize(
+    "name", ["burst_cubic", "burst_newreno", "rnd2_cubic", "rnd10_newreno", "loss3_newreno", "blackout3"]
+)
 def test_silent_where_the_kernel_lost_otherwise(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []
