@@ -177,7 +177,8 @@ class ClockMap:
             np.array([getattr(p, name) for p in self.pieces])[which] for name in ("at_ns", "offset_ns", "drift_ppm")
         )
         gained = (time_ns - at) * (drift * 1e-6 / (1 + drift * 1e-6))
-        return time_ns + offset - np.rint(gained).astype(np.int64)
+        mapped: Array = time_ns + offset - np.rint(gained).astype(np.int64)
+        return mapped
 
     def _by_time(self, time_ns: Array) -> Array:
         """The piece of each time; where a step back makes a time come twice, the later."""
@@ -233,7 +234,8 @@ def fit(
     base = int(np.median(d))
     points = _Points(x, (d - base).astype(float), np.asarray(before, np.int8), float(tick_ns))
     cuts, out = _cut(points)
-    pieces, theta = [], np.zeros(len(x))
+    pieces: list[Piece] = []
+    theta = np.zeros(len(x))
     for start, end in zip([0, *cuts], [*cuts, len(x)], strict=True):
         line = _Line.of(points, start, end, out)
         theta[start:end] = line.at(x[start:end])
@@ -305,7 +307,8 @@ def unwrap(counter: Array, bits: int = 32) -> Array:
     """A counter that starts again at 2^bits, counted on (a 32-bit TSF in us does so each 71.6 minutes)."""
     counter = np.asarray(counter, np.int64)
     turns = np.cumsum(np.diff(counter, prepend=counter[:1]) < -(1 << (bits - 1)))
-    return counter + (turns.astype(np.int64) << bits)
+    counted: Array = counter + (turns.astype(np.int64) << bits)
+    return counted
 
 
 def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops: Array | None = None) -> Array:
@@ -361,7 +364,8 @@ class _Points:
         full = len(rows) // group * group
         best = values[:full].reshape(-1, group).argmin(1) + np.arange(0, full, group)
         tail = [full + int(values[full:].argmin())] if full < len(rows) else []
-        return rows[np.concatenate((best, np.array(tail, np.intp)))]
+        chosen: Array = rows[np.concatenate((best, np.array(tail, np.intp)))]
+        return chosen
 
 
 def _rough_slope(points: _Points) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wlanlens as wl
@@ -62,7 +62,9 @@ def table(path: Path, rows: list[tuple[int, bytes]], wires: list[int] | None = N
     return wl.open(path).table("packets")
 
 
-def paired(tmp_path: Path, a: list[tuple[int, bytes]], b: list[tuple[int, bytes]], **options: bool) -> set[tuple[int, int, str, bool]]:
+def paired(
+    tmp_path: Path, a: list[tuple[int, bytes]], b: list[tuple[int, bytes]], **options: bool
+) -> set[tuple[int, int, str, bool]]:
     """(row of a, row of b, kind, sure)."""
     tables = [table(tmp_path / f"{name}.pcap", rows) for name, rows in (("a", a), ("b", b))]
     return rows_of(tables, **options)
@@ -128,9 +130,11 @@ def test_super_segments(tmp_path: Path, offload: str) -> None:
     whole = [*before, large, again, *after]
     cut = [*before, small[0], small[1], small[3], again, *after]
     one, other = ([(i, s.data()) for i, s in enumerate(rows)] for rows in (whole, cut))
-    got = paired(tmp_path, one, other) if offload == "tso" else {
-        (b, a, k, s) for a, b, k, s in paired(tmp_path, other, one)
-    }
+    got = (
+        paired(tmp_path, one, other)
+        if offload == "tso"
+        else {(b, a, k, s) for a, b, k, s in paired(tmp_path, other, one)}
+    )
     parts = {(a, b) for a, b, kind, _ in got if kind == "part"}
     assert parts == {(20, 20), (20, 21), (20, 22)}
     assert (21, 23, "same", True) in got
@@ -182,13 +186,14 @@ def test_another_packet_of_the_same_numbers(tmp_path: Path) -> None:
 
 def test_windows_of_rows(tmp_path: Path) -> None:
     """Longer than what is held at once, with much other traffic in between, 1 s under way and 2 % lost: all found."""
-    rng = random.Random(4)
+    rng = np.random.default_rng(4)
     count = 150_000
     sent = [Segment(i * 4, length=4, ip_id=i % 65535 + 1, stamps=(i // 20, 3)) for i in range(count)]
     noise = [Segment(i * 4, length=4, ports=(1, 2), stamps=None) for i in range(200)]
     a: list[tuple[int, bytes]] = [(i, s.data()) for i, s in enumerate(sent)]
-    kept = [i for i in range(count) if rng.random() > 0.02]
-    rows = [(i + 1000, i, sent[i]) for i in kept] + [(rng.randrange(count), -1, rng.choice(noise)) for _ in range(100_000)]
+    kept = np.flatnonzero(rng.random(count) > 0.02).tolist()
+    rows = [(i + 1000, i, sent[i]) for i in kept]
+    rows += [(int(t), -1, noise[int(t) % 200]) for t in rng.integers(0, count, 100_000)]
     rows.sort(key=lambda row: (row[0], row[1]))
     got = paired(tmp_path, a, [(t, s.data()) for t, _, s in rows])
     assert {(x, y) for x, y, _, _ in got} == {(i, n) for n, (_, i, _) in enumerate(rows) if i >= 0}

@@ -24,7 +24,7 @@ def delayed_ack_deadlock(
     least_wait_ms: float = 25.0,
     most_wait_ms: float = 550.0,
     reaction_ms: float = 10.0,
-    least_waits_count: int = 1,
+    least_waits_count: int = 2,
     waited_share: float = 0.25,
     at_once_share: float = 0.2,
 ) -> Iterator[Finding | Undecided]:
@@ -51,7 +51,8 @@ def delayed_ack_deadlock(
     `most_wait_ms`: RFC 1122 allows 500 ms; longer is another cause.
     `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the way there
     and back allows; hosts take less than 1 ms, a queue before the tap some more.
-    `least_waits_count`: at least so many; a short transfer has but one, at its start.
+    `least_waits_count`: at least so many, but for a connection's first segment, before which nothing can have been late;
+    one by itself may be a frame that the air carried late.
     `waited_share`: of the lone segments that the sender went on after, so many waited: a timer delays all but those that a
     receiver acknowledges at once, at a connection's start or after a gap, while a slow frame on the air delays one in ten.
     `at_once_share`: of the lone segments that waited, the sender went on at once after so many; an application that writes
@@ -75,7 +76,8 @@ def delayed_ack_deadlock(
     keys = waits.key[first]
     tried = np.searchsorted(lone, keys, side="right") - np.searchsorted(lone, keys)
     waited = np.searchsorted(late, keys, side="right") - np.searchsorted(late, keys)
-    enough = (length >= least_waits_count) & (length >= waited_share * tried) & (length >= at_once_share * waited)
+    many = (length >= least_waits_count) | (waits["rel_seq"][first] == 1)
+    enough = many & (length >= waited_share * tried) & (length >= at_once_share * waited)
     which = np.flatnonzero(enough)
     cost = np.add.reduceat(waits["cost_ns"], first) if len(first) else np.zeros(0, np.int64)
     listed, others = most(cost[which])
@@ -155,6 +157,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
             "t_end_ns": acks["t_ns"][hit],
             "cost_ns": waited[hit],
             "sent_packet": sends["packet"][at_][hit],
+            "rel_seq": sends["rel_seq"][at_][hit],
             "len": sends["len"][at_][hit],
             "next_packet": sends["packet"][following][hit],
             "next_len": sends["len"][following][hit],
@@ -184,7 +187,7 @@ def _queued(acks: Rows, key: Array, sent: Array, segment: Array) -> tuple[Array,
 
 
 def _rows(acks: Rows, which: Array, more: dict[str, Array]) -> Rows:
-    names = ("t_start_ns", "t_end_ns", "cost_ns", "sent_packet", "len", "next_packet", "next_len")
+    names = ("t_start_ns", "t_end_ns", "cost_ns", "sent_packet", "rel_seq", "len", "next_packet", "next_len")
     empty = {name: np.zeros(0, np.int64) for name in names}
     return Rows(acks.key[which] ^ 1, {"packet": acks["packet"][which], **empty, **more})
 

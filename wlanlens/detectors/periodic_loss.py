@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, most, time
 from wlanlens.detectors._losses import Losses, binomial_tail, first_of_events
 from wlanlens.finding import Finding, Undecided
@@ -23,7 +24,7 @@ _ENDS = 3
 _MOST = 1000
 
 
-@detector("periodic_loss", needs=("segments", "timeouts", "recoveries"))
+@detector("periodic_loss", needs=("segments",))
 def periodic_loss(
     trace: Trace,
     *,
@@ -38,7 +39,8 @@ def periodic_loss(
     What it finds
     -------------
     Connections that lose data at the ticks of a clock: the period, how many ticks cost data, and how surely it is no
-    chance. The cost is the time that the sender spent in the recoveries and timer waits that began with those losses.
+    chance. The cost is the time by which the first segment lost at each tick was acknowledged later than usual: the
+    recovery or the wait for the timer that it made.
 
     Why it happens
     --------------
@@ -195,15 +197,14 @@ def _f_tail(ratio: float, freedom: int) -> float:
 
 
 def _cost_ns(facts: Facts, losses: Losses, key: int, mine: Array) -> int:
-    """Time of the recoveries and runs of expiries that began with the resends of these events."""
-    again = np.unique(losses.packet[np.isin(losses.event, losses.event[mine])])
-    keys = np.array([key])
-    recoveries = facts.rows("recoveries", ["packet", "t_start_ns", "t_end_ns"], keys=keys)
-    expiries = facts.rows("timeouts", ["packet", "silent_from_ns", "progress_ns"], keys=keys)
-    inside = np.isin(recoveries["packet"], again)
-    total = int((recoveries["t_end_ns"] - recoveries["t_start_ns"])[inside].sum())
-    inside = np.isin(expiries["packet"], again) & (expiries["progress_ns"] != NULL)
-    return total + int((expiries["progress_ns"] - expiries["silent_from_ns"])[inside].sum())
+    """By how much the first segment of each event was acknowledged later than a round trip after it was sent."""
+    keys = np.full(len(mine), key)
+    acks = facts.keep(Acks)
+    known = acks.t_ns(acks.first_reaching(keys, losses.end[mine]))
+    back = facts.rows("segments", ["rtt_ns"], valid=("rtt_ns",), keys=np.array([key ^ 1]))
+    usual = int(np.median(back["rtt_ns"])) if len(back) else 0
+    late = np.where(known != NULL, known - losses.t_ns[mine] - usual, 0)
+    return int(np.maximum(late, 0).sum())
 
 
 def _findings(facts: Facts, losses: Losses, cases: list[_Case]) -> Iterator[Finding]:

@@ -166,12 +166,11 @@ class _Way:
             return
         number, every, which = best
         mine = starts[which]
-        repairs = [self._repair_ns(p) for p in lost[np.isin(event, event[np.isin(lost, mine)])].tolist()]
         yield self.finding(
             "periodic_loss",
             int(d["t_tap_ns"][mine[0]]),
             int(d["t_tap_ns"][mine[-1]]),
-            sum(repairs) / 1e9,
+            self._late_ns(mine) / 1e9,
             {"period_s": every / 1e9, "events_count": number},
             "A clock of the network makes losses.",
         )
@@ -191,17 +190,16 @@ class _Way:
             event[i] = number
         return event
 
-    def _repair_ns(self, position: int) -> int:
-        """What the sender spent on a lost copy: a recovery that begins with its resend, or a wait for the timer."""
-        d, seq, made = self.data, int(self.data["rel_seq"][position]), int(self.data["t_made_ns"][position])
-        began = [e for e in self.events if e["rel_seq"] == seq and e["t_ns"] > made]
-        began = [e for e in began if e["what"] in ("timeout", "recovery_began")]
-        if not began:
-            return 0
-        t = int(began[0]["t_ns"])
-        if began[0]["what"] == "recovery_began":
-            return self.reached_ns(self.sent_to(t)) - t
-        return self.reached_ns(seq + 1) - int(d["t_made_ns"][d["t_made_ns"] < t].max())
+    def _late_ns(self, positions: Array) -> int:
+        """By how much lost segments were acknowledged later than usual."""
+        d = self.data
+        once = np.flatnonzero((d["copy"] == 0) & (d["fate"] == "delivered") & (d["t_tap_ns"] != _NONE))
+        usual = int(np.median(self._answered(once) - d["t_tap_ns"][once])) if len(once) else 0
+        return int(np.maximum(self._answered(positions) - d["t_tap_ns"][positions] - usual, 0).sum())
+
+    def _answered(self, positions: Array) -> Array:
+        at = np.searchsorted(self.acked, self.end[positions])
+        return np.concatenate((self.ack_ns, [self.last_ns]))[at]
 
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
         """A fast retransmission for what had been sent before the window was last cut; or for what had been sent after that
