@@ -323,9 +323,10 @@ def _run(
         run = _core.Simulation(description)
     except ValueError as error:
         raise ScenarioError(f"{made.name}: {error}") from None
-    reached: int | None = 0
+    now = 0
     try:
-        while (reached := run.run(reached + _STEP_NS)) is not None:
+        while (reached := run.run(now + _STEP_NS)) is not None:
+            now = reached
             if progress is not None:
                 progress(min(1.0, reached / 1e9 / made.duration_s))
     except OverflowError as error:

@@ -228,6 +228,14 @@ def test_an_adapter_that_keeps_nothing_shows_no_holding(tmp_path: Path) -> None:
     assert {f.code for f in run.truth} <= {"data_ack_collision"}
 
 
+def test_the_same_seed_gives_the_same_bus(tmp_path: Path) -> None:
+    def capture(name: str, seed: int) -> bytes:
+        run = wl.simulate("ack_holding_over_usb", tmp_path / name, seed=seed, duration_s=4.0, taps=("usb",))
+        return run.captures["usb"].read_bytes()
+
+    assert capture("a", 3) == capture("b", 3) != capture("c", 4)
+
+
 def test_holding_may_spare_a_run() -> None:
     def held(seed: int, chance: float) -> bool:
         run = wl.simulate("ack_holding_over_usb", seed=seed, duration_s=8.0, mean_gap_s=0.5, run_probability=chance)

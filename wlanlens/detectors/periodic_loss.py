@@ -66,7 +66,7 @@ def periodic_loss(
     What fools it
     -------------
     Random loss has no clock. Cycles of the congestion window or of rate probing are even in bytes: silent or, where bytes
-    and time run alike, undecided. A clock whose tick finds no data leaves no loss. A tap behind the place of the loss does
+    and time run alike, undecided: so it is with a clock whose spells are long, while events are few. A clock whose tick finds no data leaves no loss. A tap behind the place of the loss does
     not see the lost copies. Two clocks in one connection are told as the better of them.
 
     References
@@ -132,7 +132,7 @@ def _best_clock(t: Array, hit_share: float) -> _Clock | None:
     # One of the struck ticks is the pair's own distance apart, so ticks are as many as events struck over their share.
     spans = np.arange(1, math.ceil((n - 1) / hit_share) + 1)
     tried = max(1, len(pairs) * len(spans) * len(_WIDTHS))
-    best: tuple[float, float, Array, Array] | None = None
+    best: tuple[float, float, Array, Array, float] | None = None
     for i, j in pairs:
         periods = (t[j] - t[i]) / spans
         phase = (t[None, :] - t[i]) / periods[:, None]
@@ -147,13 +147,18 @@ def _best_clock(t: Array, hit_share: float) -> _Clock | None:
             if 2 + counts[row] < hit_share * (ticks.max() - ticks.min() + 1):
                 continue
             if best is None or chance < best[0]:
-                best = (chance, float(periods[row]), np.flatnonzero(near[row]), ticks)
+                best = (chance, float(periods[row]), np.flatnonzero(near[row]), ticks, width)
     if best is None:
         return None
-    chance, period, on, ticks = best
+    chance, period, on, ticks, width = best
     if len(on) > 2:
-        # The pair's own distance carries the errors of two events; a line through all of them does not.
-        period = float(np.polyfit(ticks, t[on], 1)[0])
+        # The pair's own distance carries the errors of two events; a line through all of them does not. What is within
+        # twice the width of it, the narrowest that was significant, is on the ticks.
+        period, begin = (float(x) for x in np.polyfit(ticks, t[on], 1))
+        phase = (t - begin) / period
+        on = np.flatnonzero(np.abs(phase - np.round(phase)) <= 2 * width)
+        ticks, first = np.unique(np.round(phase[on]), return_index=True)
+        on = on[first]
     return _Clock(period, on, ticks, chance)
 
 

@@ -18,8 +18,9 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
 #: Fates of a packet that found no room.
 _FULL = ("device_queue", "mac_queue", "wire_queue")
-#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
-_RUN, _TICKS = 3, 5
+#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period, nor fewer in spells that
+#: have a length, in which a loss may come at any time.
+_RUN, _TICKS, _SPELLS = 3, 5, 8
 #: No time, size or number of a run is so small.
 _NONE = -(2**62)
 
@@ -141,8 +142,9 @@ class _Way:
         )
 
     def periodic_loss(self) -> Iterator[Finding]:
-        """Five ticks or more of one clock of the world at which a loss event began, which strike at least every second
-        time and begin at least half of all loss events. A loss that is not made good by the end of the run is not known.
+        """Five ticks or more of one clock of the world at which a loss event began, eight where its spells have a length,
+        which strike at least every second time and begin at least half of all loss events. A loss that is not made good
+        by the end of the run is not known.
         """
         d = self.data
         lost = self.lost()
@@ -159,7 +161,7 @@ class _Way:
             struck &= (since % every <= lasts) if lasts else True
             # What is lost again within one tick belongs to its first loss.
             ticks, first = np.unique(since[struck] // every, return_index=True)
-            often = len(ticks) >= _TICKS and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
+            often = len(ticks) >= (_SPELLS if lasts else _TICKS) and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
             if often and 2 * len(ticks) >= len(starts) and (best is None or len(ticks) > best[0]):
                 best = len(ticks), every, np.flatnonzero(struck)[first]
         if best is None:
