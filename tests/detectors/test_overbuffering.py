@@ -5,51 +5,60 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, ack, flows, interval, run, trace
+from tests.detectors.made import MS, ack, data, flows, run, trace
 
 CODE = "overbuffering"
 
 
-def samples(*, follows: bool = True) -> list[dict[str, object]]:
-    """ACKs whose round-trip time grows with the flight, or does not."""
-    out = []
-    for i in range(20):
-        flight = 10_000 + 5_000 * (i if follows else (i * 7) % 3)
-        out.append(ack(i + 10, 100.0 * i, 1 + i, rtt_ns=(20 + 25 * i) * MS, flight_bytes=flight))
-    return out
+def stood(rtt_ms: int = 420, *, least_ms: int = 20) -> list[dict[str, object]]:
+    """A second in which an ACK of 2000 bytes comes each 100 ms, then 4 s of 12500 bytes each at this round trip."""
+    start = [ack(2 * i, 100 * i, 1 + 2000 * i, rtt_ns=least_ms * MS) for i in range(1, 11)]
+    most = [ack(2 * i, 100 * i, 20_001 + 12_500 * (i - 10), rtt_ns=rtt_ms * MS) for i in range(11, 51)]
+    return [data(1, 0, 1, 600_000), *start, *most]
 
 
-def stood(rtt_ms: float = 420.0) -> list[dict[str, object]]:
-    """A short start on an empty path, then 4 s at this round trip."""
-    return [
-        interval("slow_start", 0, 1000),
-        interval("transfer", 1000, 5000, rtt_ns=int(rtt_ms * MS), acked_bytes=500_000),
-    ]
+def in_turn() -> list[dict[str, object]]:
+    """One flight of 10000 bytes after the other, each longer under way than the one before."""
+    rows, t_ms = [data(1, 0, 1, 600_000)], 0
+    for i in range(1, 21):
+        t_ms += 20 * i
+        rows.append(ack(2 * i, t_ms, 1 + 10_000 * i + i % 2, rtt_ns=20 * i * MS))
+    return rows
 
 
 def test_fires_with_delay_and_bytes() -> None:
-    found, _ = run(CODE, trace(intervals=stood(), segments=samples()))
+    found, _ = run(CODE, trace(segments=stood()))
     (finding,) = found
     assert finding.values["queueing_mean_ms"] == pytest.approx(400)
     assert finding.values["queued_bytes"] == pytest.approx(50_000)
     assert finding.cost_s == pytest.approx(4 * 400 / 420)
+    assert (finding.t_start_ns, finding.t_end_ns) == (1100 * MS, 5000 * MS)
+
+
+def test_a_delay_on_the_way_back_is_undecided() -> None:
+    rows = stood()
+    for row in rows[11:]:
+        # The receiver had made these ACKs 400 ms before they passed the tap.
+        row["tsval"] = int(row["tsval"]) - 400  # type: ignore[call-overload]
+    found, undecided = run(CODE, trace(segments=rows))
+    assert not found
+    assert "way back" in undecided[0].sentence
 
 
 def test_a_long_path_is_silent() -> None:
-    rows = [interval("transfer", 0, 9000, rtt_ns=600 * MS, rtt_min_ns=590 * MS)]
-    assert run(CODE, trace(intervals=rows, segments=samples())) == ([], [])
+    assert run(CODE, trace(segments=stood(600, least_ms=590))) == ([], [])
 
 
 def test_delay_that_does_not_follow_the_flight_is_silent() -> None:
-    assert run(CODE, trace(intervals=stood(), segments=samples(follows=False))) == ([], [])
+    assert run(CODE, trace(segments=in_turn())) == ([], [])
 
 
 def test_little_is_silent() -> None:
-    assert run(CODE, trace(intervals=stood(rtt_ms=150), segments=samples())) == ([], [])
+    assert run(CODE, trace(segments=stood(150))) == ([], [])
 
 
 def test_beside_the_receiver_undecided() -> None:
-    found, undecided = run(CODE, trace(flows(tap="near_receiver"), intervals=stood(), segments=samples()))
+    found, undecided = run(CODE, trace(flows(tap="near_receiver"), segments=stood()))
     assert not found
     assert "beside the receiver" in undecided[0].sentence
 

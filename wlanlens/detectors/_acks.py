@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts
+from wlanlens.detectors._common import NULL, Array, Facts, Rows
 
 #: Keys and numbers share one sorted vector: room for 10^12 bytes or packets of each of 8 million directions.
 _SPAN = 1 << 40
@@ -40,6 +40,15 @@ class Acks:
         at = np.searchsorted(self._by_packet, rank * _SPAN + packets) - 1
         highest = self._by_ack[np.maximum(at, 0)]
         return np.where((at >= 0) & (highest // _SPAN == rank), highest % _SPAN, NULL)
+
+    def before_ns(self, keys: Array, t_ns: Array) -> Array:
+        """Highest byte acknowledged up to each time, 1 for none."""
+        order = np.lexsort((self._t, self._by_ack // _SPAN))
+        by_t = Rows(
+            self._keys[self._by_ack[order] // _SPAN], {"t_ns": self._t[order], "ack": self._by_ack[order] % _SPAN}
+        )
+        at = by_t.latest("t_ns", keys, t_ns)
+        return np.where(at >= 0, by_t["ack"][np.maximum(at, 0)], 1) if len(by_t) else np.ones(len(keys), np.int64)
 
     def first_reaching(self, keys: Array, number: Array) -> Array:
         """Position of the first ACK at or above each relative byte; -1 for none."""

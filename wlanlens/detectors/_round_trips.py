@@ -8,11 +8,24 @@ from wlanlens.detectors._common import Array, Facts, Rows
 
 
 def round_trips(facts: Facts) -> Rows:
-    """Samples by key of the data, in order of packet: when the ACK passed the tap, the round trip and the flight then."""
-    columns = ["packet", "t_ns", "rtt_ns", "flight_bytes", "rel_ack"]
+    """Samples by key of the data, in order of packet: when the ACK passed the tap, the round trip, what it acknowledged."""
+    columns = ["packet", "t_ns", "rtt_ns", "rel_ack", "tsval"]
     rows = facts.rows("segments", columns, valid=("t_ns", "rtt_ns", "rel_ack"))
-    rows = rows.take(rows["rel_ack"] > 1)
-    return Rows(rows.key ^ 1, {name: rows[name] for name in columns}).ordered("packet")
+    sends = facts.rows("segments", ["t_ns", "rel_seq", "len", "transmission"], valid=("t_ns", "rel_seq"))
+    sends = sends.take(sends["len"] > 0)
+    known, first = np.unique(sends.key, return_index=True)
+    if not len(known):
+        return Rows(rows.key[:0], {name: rows[name][:0] for name in columns})
+    last = np.maximum.reduceat(sends["rel_seq"] + sends["len"], first)
+    # Neither the SYN nor the FIN is data: both are small.
+    of_data = rows.key ^ 1
+    at = np.minimum(np.searchsorted(known, of_data), len(known) - 1)
+    rows = rows.take((rows["rel_ack"] > 1) & (known[at] == of_data) & (rows["rel_ack"] <= last[at]))
+    samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).ordered("packet")
+    # An ACK that waited for what was sent again meanwhile tells of the loss, not of the way.
+    again = sends.take(sends["transmission"] == "retransmission").ordered("t_ns")
+    sent = samples["t_ns"] - samples["rtt_ns"]
+    return samples.take(~again.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
 
 
 def least_of_data(facts: Facts, keys: Array) -> Array:

@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, time
+from wlanlens.detectors._round_trips import round_trips
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
-#: States in which a sender keeps the path full; in the others its own waits make the round-trip time.
-_BUSY = ("transfer", "slow_start", "window_limited", "fast_recovery")
+#: Stamps that it takes to know their tick.
+_STAMPS = 8
+#: Ticks of timestamps in use, ns, and how near to one the clocks' run must come.
+_TICKS_NS, _TICK_SHARE = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000), 0.3
 
 
-@detector("overbuffering", needs=("intervals", "segments", "flows"))
+@detector("overbuffering", needs=("segments", "flows"))
 def overbuffering(
     trace: Trace,
     *,
@@ -29,9 +33,11 @@ def overbuffering(
 
     What it finds
     -------------
-    Flows whose round-trip time grows with their flight far above its least: a standing queue at the bottleneck. The
-    cost is the share of each round trip that was queueing, summed over the time that it stood: so much longer every
-    answer, every recovery and every other flow in the queue waited. The bytes queued are that delay times the rate.
+    Flows whose round-trip time grows with their flight far above its least: a standing queue at the bottleneck. It is
+    found from the first ACK of data that had stood so long to the last one: when the queue itself grew and drained shows
+    at no tap. The cost is the share of each round trip that was queueing, summed over the time that it stood: so much
+    longer every answer, every recovery and every other flow in the queue waited. The bytes queued are that delay times
+    the rate.
 
     Why it happens
     --------------
@@ -40,16 +46,19 @@ def overbuffering(
 
     How it decides
     --------------
-    From the mean round-trip time of each busy interval against the flow's least. `min_delay_ms`: queueing of more than
-    200 ms, the least retransmission timeout in use, at which a flow that starts in this queue times out needlessly and
-    speech is past use. `min_share_percent`: of the flow's life, so that one burst does not count.
-    `min_correlation_ratio`: of round-trip time and flight over the ACKs, so that the delay is the flow's own; 0.5 is far
-    above chance for the dozens of samples there are. `max_samples`: of these, evenly spread, enough for three digits.
+    From the round trips that ACKs sample of data (Karn's rule, or the echoed timestamp) against the least of these. Each
+    stands for the time since the sample before it, but no longer than itself: a sender that was silent queued nothing.
+    `min_delay_ms`: queueing of more than 200 ms, the least retransmission timeout in use, at which a flow that starts in
+    this queue times out needlessly and speech is past use. `min_share_percent`: of the flow's life, so that one burst
+    does not count. `min_correlation_ratio`: of round-trip time and the flow's bytes under way when the segment was sent,
+    so that the delay is its own; 0.5 is far above chance for the dozens of samples there are. `max_samples`: of these,
+    evenly spread, enough for three digits.
 
     What fools it
     -------------
     A long path has a long least round trip and stays silent. So does a queue that others fill, or ACKs that are held:
-    the delay then does not follow the flight. A tap beside the receiver sees no queue: undecided.
+    the delay then does not follow the flight. A tap beside the receiver sees no queue: undecided; and so is a delay that
+    the receiver's timestamps show on the ACKs' way back. Without timestamps both ways look alike.
 
     References
     ----------
@@ -58,11 +67,6 @@ def overbuffering(
     """
     facts = Facts.of(trace)
     yield from facts.one_sided("overbuffering")
-    spans = facts.rows(
-        "intervals",
-        ["t_start_ns", "t_end_ns", "first_packet", "last_packet", "rtt_ns", "rtt_min_ns", "acked_bytes"],
-        where={"state": _BUSY},
-    )
     senders = facts.data_keys(least_bytes=64 * 1024)
     blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
     if len(blind):
@@ -71,111 +75,108 @@ def overbuffering(
             blind,
             "The tap is beside the receiver: the queue lies before it and does not show in its round trips.",
         )
-    spans = spans.take((spans["rtt_ns"] != NULL) & ~np.isin(spans.key, blind))
-    if not len(spans):
+    samples = facts.keep(round_trips)
+    samples = samples.take(np.isin(samples.key, senders) & ~np.isin(samples.key, blind))
+    if not len(samples):
         return
-    first, length = groups(spans.key)
-    duration = spans["t_end_ns"] - spans["t_start_ns"]
-    least = np.repeat(
-        np.minimum.reduceat(np.where(spans["rtt_min_ns"] == NULL, 2**62, spans["rtt_min_ns"]), first), length
-    )
-    queued = spans["rtt_ns"] - least >= int(min_delay_ms * 1e6)
-    spent = np.add.reduceat(np.where(queued, duration, 0), first)
-    life = facts.life_s(spans.key[first])
-    much = np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * life * 1e9))
-    if not len(much):
-        return
-    samples = facts.rows(
-        "segments",
-        ["t_ns", "packet", "rtt_ns", "flight_bytes", "rel_ack"],
-        valid=("rtt_ns", "flight_bytes"),
-        keys=spans.key[first[much]] ^ 1,
-    )
-    for n in much:
-        part = np.arange(first[n], first[n] + length[n])
-        part = part[queued[part]]
-        key = int(spans.key[part[0]])
-        r = _correlation(samples, key, max_samples)
-        if r is not None and r >= min_correlation_ratio:
-            yield _finding(
-                facts,
-                spans,
-                key,
-                part,
-                duration,
-                int(least[part[0]]),
-                float(life[n]),
-                r,
-                samples,
-                int(min_delay_ms * 1e6),
-            )
+    first, length = groups(samples.key)
+    rtt = samples["rtt_ns"]
+    delay = rtt - np.repeat(np.minimum.reduceat(rtt, first), length)
+    queued = delay >= int(min_delay_ms * 1e6)
+    stood = np.where(queued, _standing(samples, first), 0)
+    spent = np.add.reduceat(stood, first)
+    life = facts.life_s(samples.key[first])
+    # Of the flow's own bytes under way when the segment was sent, itself included: those that it queued behind.
+    ahead = samples["rel_ack"] - Acks(facts).before_ns(samples.key, samples["t_ns"] - rtt)
+    elsewhere = []
+    for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * life * 1e9)).tolist():
+        mine = np.arange(first[n], first[n] + length[n])
+        r = _correlation(rtt[mine], ahead[mine], max_samples)
+        if r is None or r < min_correlation_ratio:
+            continue
+        if _back(samples, mine, queued[mine], delay[mine]):
+            elsewhere.append(int(samples.key[first[n]]))
+            continue
+        yield _finding(facts, samples, mine, queued[mine], delay[mine], stood[mine], float(life[n]), r)
+    if elsewhere:
+        yield facts.undecided(
+            "overbuffering",
+            np.array(elsewhere),
+            "By the receiver's timestamps the delay arose on the ACKs' way back, in a queue that data of others may fill.",
+        )
 
 
-def _of(samples: Rows, key: int) -> slice:
-    a, b = np.searchsorted(samples.key, [key ^ 1, (key ^ 1) + 1])
-    return slice(int(a), int(b))
+def _standing(samples: Rows, first: Array) -> Array:
+    """Time that each sample stands for, ns: since the one before, but no longer than the round trip itself."""
+    since = np.diff(samples["t_ns"], prepend=samples["t_ns"][:1])
+    since[first] = samples["rtt_ns"][first]
+    return np.clip(since, 0, samples["rtt_ns"])
 
 
-def _correlation(samples: Rows, key: int, most: int) -> float | None:
+def _back(samples: Rows, mine: Array, queued: Array, delay: Array) -> bool:
+    """Whether more than half of the delay arose behind the receiver: its stamps tell when ACKs left it."""
+    t, stamp = samples["t_ns"][mine], samples["tsval"][mine]
+    known = stamp != NULL
+    if known.sum() < _STAMPS or not (known & queued).any():
+        return False
+    t, stamp, queued, delay = t[known], stamp[known], queued[known], delay[known]
+    ticks = ((stamp - stamp[0] + 2**31) % 2**32) - 2**31
+    if ticks[-1] <= 0:
+        return False
+    # The tick from the clocks' whole run; a queue at one end of it changes it by a part of the delay only.
+    tick = (t[-1] - t[0]) / ticks[-1]
+    nearest = min(_TICKS_NS, key=lambda known_tick: abs(np.log(tick / known_tick)))
+    if abs(tick / nearest - 1) > _TICK_SHARE:
+        return False
+    late = t - t[0] - ticks * nearest
+    late = late - late.min()
+    return bool(np.median(late[queued]) > np.median(delay[queued]) / 2)
+
+
+def _correlation(rtt: Array, flight: Array, most_samples: int) -> float | None:
     """Pearson's r of round-trip time and flight."""
-    part = _of(samples, key)
-    rtt, flight = samples["rtt_ns"][part].astype(np.float64), samples["flight_bytes"][part].astype(np.float64)
-    step = max(1, len(rtt) // most)
-    rtt, flight = rtt[::step], flight[::step]
+    step = max(1, len(rtt) // most_samples)
+    rtt, flight = rtt[::step].astype(np.float64), flight[::step].astype(np.float64)
     if len(rtt) < 8 or rtt.std() == 0 or flight.std() == 0:
         return None
     return float(np.corrcoef(rtt, flight)[0, 1])
 
 
 def _finding(
-    facts: Facts,
-    spans: Rows,
-    key: int,
-    part: Array,
-    duration: Array,
-    least: int,
-    life_s: float,
-    r: float,
-    samples: Rows,
-    min_delay: int,
+    facts: Facts, samples: Rows, mine: Array, queued: Array, delay: Array, stood: Array, life_s: float, r: float
 ) -> Finding:
-    weight = duration[part].astype(np.float64)
-    rtt = spans["rtt_ns"][part].astype(np.float64)
-    delay_s = float(np.average(rtt - least, weights=weight)) / 1e9
+    key = int(samples.key[mine[0]])
+    t, rtt, packet = samples["t_ns"][mine], samples["rtt_ns"][mine], samples["packet"][mine]
+    weight = stood[queued].astype(np.float64)
     spent_s = float(weight.sum()) / 1e9
-    cost_s = float((weight * (rtt - least) / rtt).sum()) / 1e9
-    bytes_per_s = float(spans["acked_bytes"][part].sum()) / spent_s
-    mine = _of(samples, key)
-    worst = mine.start + int(np.argmax(samples["rtt_ns"][mine]))
-    # An interval is as long as its state lasts: when the queue stood, the samples say.
-    seen = samples["t_ns"][mine]
-    within = (seen >= spans["t_start_ns"][part].min()) & (seen <= spans["t_end_ns"][part].max())
-    # A handshake's small packets are faster than data ever is.
-    rtt_data, data = samples["rtt_ns"][mine], samples["rel_ack"][mine] > 1
-    least_data = int(rtt_data[data].min()) if data.any() else least
-    stood = seen[within & (rtt_data - least_data >= min_delay)]
-    most_s = (int(samples["rtt_ns"][worst]) - least) / 1e9
+    delay_s = float(np.average(delay[queued], weights=weight)) / 1e9
+    cost_s = float((weight * delay[queued] / rtt[queued]).sum()) / 1e9
+    acked = np.diff(samples["rel_ack"][mine], prepend=1)
+    bytes_per_s = float(acked[queued].sum()) / spent_s
+    worst = int(np.argmax(delay))
+    most_s = float(delay[worst]) / 1e9
+    least_s = float(rtt.min()) / 1e9
     return facts.finding(
         "overbuffering",
         key,
-        int(stood.min()) if len(stood) else int(spans["t_start_ns"][part].min()),
-        int(stood.max()) if len(stood) else int(spans["t_end_ns"][part].max()),
+        int(t[queued][0]),
+        int(t[queued][-1]),
         cost_s=cost_s,
         life_s=life_s,
         confidence=min(0.95, 0.5 + r / 2),
         values={
             "queueing_mean_ms": delay_s * 1e3,
             "queueing_max_ms": most_s * 1e3,
-            "rtt_least_ms": least / 1e6,
+            "rtt_least_ms": least_s * 1e3,
             "queued_bytes": int(delay_s * bytes_per_s),
             "queued_max_bytes": int(most_s * bytes_per_s),
             "standing_s": spent_s,
             "rtt_flight_correlation_ratio": r,
         },
-        evidence={"segments": [*spans["first_packet"][part], *spans["last_packet"][part], samples["packet"][worst]]},
+        evidence={"segments": [packet[queued][0], packet[queued][-1], packet[worst]]},
         sentence=(
             f"{facts.subject(key)}: for {time(spent_s)} its own data stood in a queue of "
             f"{int(delay_s * bytes_per_s)} bytes, which made the round trip {time(delay_s)} longer on average and up "
-            f"to {time(most_s)}; without it, it takes {time(least / 1e9)}."
+            f"to {time(most_s)}; without it, it takes {time(least_s)}."
         ),
     )

@@ -1,4 +1,4 @@
-"""A flow's own data in a queue that lengthens its round trip by more than a fifth of a second."""
+"""A flow's own data in a queue that lengthens its way by more than a fifth of a second."""
 
 from __future__ import annotations
 
@@ -15,63 +15,76 @@ CODES = ("overbuffering",)
 _LEAST_NS = 200_000_000
 #: Of a flow's life, so that one burst does not count.
 _SHARE = 0.10
-#: The delay must be the flow's own: it follows the bytes outstanding.
+#: The delay must be the flow's own: it follows the bytes that were under way before it.
 _OWN = 0.5
-#: What a receiver puts its ACKs off by, and more.
-_DELAYED_ACK_NS = 60_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a flow, from the first such round trip's ACK to the last; the cost is the share of each that was queueing."""
+    """One a flow, from the ACK of the first data that stood so long to that of the last; the cost is the share of each
+    round trip that was queueing, over the time that it lasted."""
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    came, rtt = _round_trips(side)
+    came, rtt, under_way, ahead = _round_trips(side)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
-    order = np.argsort(came, kind="stable")
-    came, rtt = came[order], rtt[order]
-    least = int(rtt.min())
-    lasts = np.minimum(np.diff(came, append=came[-1:]), _LEAST_NS)
-    queued = rtt - least >= _LEAST_NS
-    life = facts.end_ns - int(side.data["t_made_ns"][0])
-    spent = int(lasts[queued].sum())
-    if not queued.any() or spent < _SHARE * life or _correlation(side, came, rtt) < _OWN:
+    delay = under_way - under_way.min()
+    # A packet stood at most for as long as it was under way, and tells of the time since the one before.
+    stood = np.minimum(np.diff(came, prepend=came[0] - rtt[0]), rtt)
+    queued = delay >= _LEAST_NS
+    heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
+    life = heard - int(side.data["t_made_ns"][0])
+    spent = int(stood[queued].sum())
+    if not queued.any() or spent < _SHARE * life or _correlation(ahead, delay) < _OWN:
         return []
-    cost_s = float((lasts[queued] * (rtt[queued] - least) / rtt[queued]).sum()) / 1e9
+    cost_s = float((stood[queued] * delay[queued] / rtt[queued]).sum()) / 1e9
     start, end = int(came[queued][0]), int(came[queued][-1])
     return [
         finding(
             facts, side, "overbuffering", start, end, cost_s,
-            "Its own data stood in a queue.", {"queueing_max_ms": float((rtt - least).max()) / 1e6},
+            "Its own data stood in a queue.", {"queueing_max_ms": float(delay.max()) / 1e6},
         )
     ]  # fmt: skip
 
 
-def _round_trips(side: Side) -> tuple[Array, Array]:
-    """When ACKs came whose newest segment had arrived just before, and how long after that had passed the tap.
+def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
+    """Of the newest segment of each ACK: when that came, the round trip, how long the segment was under way to the
+    receiver, and the flow's bytes under way when it passed the tap, itself included.
 
-    An ACK that waited for a hole to be filled tells of the loss, not of a queue.
+    Only segments sent once, after which the receiver lacked nothing: of others no ACK tells when they arrived.
     """
     d = side.data
-    there = d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0) & np.isin(d["end"], side.acked)
-    came = side.reached_all_ns(d["end"][there])
-    rtt, back = came - d["t_tap_ns"][there], came - d["t_end_ns"][there]
-    told = (came >= 0) & (back >= 0)
-    told[told] &= back[told] <= back[told].min() + _DELAYED_ACK_NS if told.any() else False
-    return came[told], rtt[told]
+    seen, times = np.unique(d["rel_seq"], return_counts=True)
+    once = times[np.searchsorted(seen, d["rel_seq"])] == 1
+    mine = np.flatnonzero(once & d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0))
+    # The sequence is whole up to a segment when nothing below its end came after it.
+    arrived = np.full(len(seen), np.iinfo(np.int64).max)
+    there = d["delivered"]
+    np.minimum.at(arrived, np.searchsorted(seen, d["rel_seq"][there]), d["t_end_ns"][there])
+    whole = np.maximum.accumulate(arrived)[np.searchsorted(seen, d["rel_seq"][mine])] <= d["t_end_ns"][mine]
+    mine = mine[whole & np.isin(d["end"][mine], side.acked)]
+    came = side.reached_all_ns(d["end"][mine])
+    order = np.argsort(came, kind="stable")
+    mine, came = mine[order], came[order]
+    left, gone = d["t_tap_ns"][mine], d["t_end_ns"][mine]
+    # Bytes that had passed the tap, less those that had met their end by then.
+    passed = d["t_tap_ns"] >= 0
+    ahead = _sum_until(d["t_tap_ns"][passed], d["len_bytes"][passed], left) - _sum_until(
+        d["t_end_ns"][passed], d["len_bytes"][passed], left
+    )
+    return came, came - left, gone - left, ahead
 
 
-def _correlation(side: Side, came: Array, rtt: Array) -> float:
-    """Pearson's r of round trips and of the bytes outstanding when they ended."""
-    d = side.data
-    left = d["t_tap_ns"] >= 0
-    order = np.argsort(d["t_tap_ns"][left], kind="stable")
-    t, end = d["t_tap_ns"][left][order], np.maximum.accumulate(d["end"][left][order])
-    sent = end[np.maximum(np.searchsorted(t, came) - 1, 0)]
-    acked = side.acked[np.maximum(np.searchsorted(side.ack_t_ns, came) - 1, 0)]
-    flight = (sent - acked).astype(np.float64)
-    if flight.std() == 0 or rtt.std() == 0:
+def _sum_until(t_ns: Array, amount: Array, at_ns: Array) -> Array:
+    """Sum of the amounts of times up to each."""
+    order = np.argsort(t_ns, kind="stable")
+    total = np.concatenate(([0], np.cumsum(amount[order])))
+    return np.asarray(total[np.searchsorted(t_ns[order], at_ns, side="right")])
+
+
+def _correlation(ahead: Array, delay: Array) -> float:
+    """Pearson's r."""
+    if ahead.std() == 0 or delay.std() == 0:
         return 0.0
-    return float(np.corrcoef(rtt.astype(np.float64), flight)[0, 1])
+    return float(np.corrcoef(ahead.astype(np.float64), delay.astype(np.float64))[0, 1])

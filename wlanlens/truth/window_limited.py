@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 from wlanlens.truth._findings import finding
-from wlanlens.truth._runs import Side, sides
+from wlanlens.truth._runs import Array, Side, sides
 
 CODES = ("window_limited",)
 
@@ -34,13 +34,15 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
     # While the timer is waited for and lost segments are resent, that keeps the sender, not the window.
     others = [(r.expiries[0].silent_from_ns, r.recovered_ns or heard) for r in side.runs()] + _recoveries(side, heard)
+    rests = _rests(side, int(rtt.min()))
     kept = []
     for start, end, closed in _spans(side, heard):
         for a, b in _without(start, end, others):
             # Piece by piece between ACKs: where the round trip tells of a full path, a wider window would not help.
-            cuts = np.concatenate(([a], came[(came > a) & (came < b)], [b]))
+            cuts = np.unique(np.concatenate(([a, b], *(t[(t > a) & (t < b)] for t in (came, *rests)))))
             at = np.minimum(np.searchsorted(came, cuts[:-1], side="right"), len(rtt) - 1)
-            wide = (rtt[at] <= _FULL * rtt.min()) | closed
+            resting = np.searchsorted(rests[0], cuts[:-1], "right") > np.searchsorted(rests[1], cuts[:-1], "right")
+            wide = (rtt[at] <= _FULL * rtt.min()) | closed | resting
             kept += [(int(x), int(y)) for x, y, w in zip(cuts[:-1], cuts[1:], wide, strict=True) if w]
     kept = _lasting(kept, int(np.median(rtt)))
     spent = sum(b - a for a, b in kept)
@@ -53,6 +55,16 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
             "The receiver's window kept the sender from sending.", {"limited_s": spent / 1e9},
         )
     ]  # fmt: skip
+
+
+def _rests(side: Side, least_ns: int) -> tuple[Array, Array]:
+    """Begin and end of times longer than a round trip in which none of its data was under way: no queue held any."""
+    left = side.data["t_tap_ns"] >= 0
+    order = np.argsort(side.data["t_tap_ns"][left], kind="stable")
+    begun = side.data["t_tap_ns"][left][order]
+    over = np.maximum.accumulate(side.data["t_end_ns"][left][order])
+    long = begun[1:] - over[:-1] > least_ns
+    return over[:-1][long], begun[1:][long]
 
 
 def _spans(side: Side, heard: int) -> list[tuple[int, int, bool]]:
