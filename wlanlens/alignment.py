@@ -257,6 +257,9 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
         last,
         offset_ns=last.offset_ns + onwards,
         drift_ppm=last.drift_ppm + first.drift_ppm,
+        drift_bound_ppm=None
+        if first.drift_bound_ppm is None or last.drift_bound_ppm is None
+        else first.drift_bound_ppm + last.drift_bound_ppm,
         bound_ns=bound,
         bound_most_ns=most,
     )

@@ -66,6 +66,8 @@ class Piece:
         Packets on which it was fitted.
     two_way_ns : int or None
         Least sum of the delays of two pairs that follow each other in opposite directions.
+    drift_bound_ppm : float or None
+        The drift is right within this; None: only one direction was seen.
     """
 
     first_packet: int
@@ -77,6 +79,7 @@ class Piece:
     bound_most_ns: int | None
     pairs: int
     two_way_ns: int | None
+    drift_bound_ppm: float | None
 
 
 @dataclass(frozen=True)
@@ -150,9 +153,11 @@ class ClockMap:
             return f"{self.capture}: its clock is the axis"
         ahead = "ahead of" if self.offset_ns <= 0 else "behind"
         within = "up to the packets' delay" if self.bound_ns is None else f"within {_short(self.bound_ns)}"
+        main = max(self.pieces, key=lambda p: p.pairs)
+        sure = "" if main.drift_bound_ppm is None else f" (within {main.drift_bound_ppm:.3g})"
         parts = [
             f"{self.capture} is {abs(self.offset_ns) / 1e9:.6f} s {ahead} {self.reference} ({within})",
-            f"gains {self.drift_ppm:+.2f} ppm",
+            f"gains {self.drift_ppm:+.2f} ppm{sure}",
             f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit",
         ]
         return "; ".join(part for part in (*parts, self.sentence) if part)
@@ -251,6 +256,7 @@ def fit(
                 bound_most_ns=line.bound_most,
                 pairs=end - start - int(out[start:end].sum()),
                 two_way_ns=_two_way(points, start, end),
+                drift_bound_ppm=line.drift_bound_ppm,
             )
         )
     residual = np.abs(points.y - theta)[~out]
@@ -489,6 +495,7 @@ class _Line:
         self.origin, self.offset, self.slope, self.x = origin, offset, slope, x
         self.bound: int | None = None
         self.bound_most: int | None = None
+        self.drift_bound_ppm: float | None = None
 
     def at(self, x: Any) -> Any:
         """The offset at x, ns."""
@@ -527,6 +534,7 @@ class _Line:
         places = sorted({first, last, *(x for hull in hulls.values() for x, _ in hull)})
         off = [max(abs(a + b * (x - origin) - line.at(x)) for a, b in polygon.corners) for x in places]
         line.x = places[int(np.argmin(off))]
+        line.drift_bound_ppm = max(abs(b - guess) for b in slopes) / 1e3
         line.bound, line.bound_most = int(np.ceil(min(off))), int(np.ceil(max(off)))
         return line
 

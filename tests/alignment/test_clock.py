@@ -34,6 +34,9 @@ def test_offset_drift_and_bound(drift_ppm: float) -> None:
     shown = cap + 3_600 * 10**9 + np.rint((cap - EPOCH) * drift_ppm * 1e-6).astype(np.int64)
     made = fitted(ref, shown, before)
     assert made.drift_ppm == pytest.approx(drift_ppm, abs=1.0)
+    within = made.pieces[0].drift_bound_ppm
+    assert within is not None
+    assert abs(made.drift_ppm - drift_ppm) <= within
     assert made.bound_ns is not None
     assert made.two_way_ns is not None
     assert made.bound_ns <= made.two_way_ns

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.scenarios._line import line
 from wlanlens.world import Flow, Reader, Tcp, World, bulk
 
@@ -27,8 +27,7 @@ class ClosedWindow(Scenario):
     rate_bps: float = quantity(40e6, "Of the line.", least=1e3, most=1e10)
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        pauses = tuple((self.first_s + k * self.every_s, self.stops_s) for k in range(count))
+        pauses = tuple((start, self.stops_s) for start in repeated(self, self.first_s, self.every_s))
         tcp = Tcp(receive_window_bytes=self.window_bytes)
         flow = Flow(0, 1, bulk(), tcp=tcp, reader=Reader(1 << 20, 0.001, pauses))
         return line(flow, rate_bps=self.rate_bps, delay_s=0.0005)

@@ -91,8 +91,8 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
     cell = facts.world.cell
     station, end = (np.asarray(f[name]) for name in ("station", "t_end_ns"))
     by_fade = words(f["damaged_by"]) == "fade"
-    # Frames that name their sender, and can be read.
-    clear = (words(f["kind"]) == "data") & (words(f["fate"]) != "collision")
+    # Frames that name their sender.
+    clear = words(f["kind"]) == "data"
     receiver = np.asarray(f["to"].cast("int64").fill_null(-1))
     for s, described in enumerate(cell.stations if cell is not None else ()):
         own = end[(station == s) & clear]
