@@ -64,8 +64,10 @@ class Joined:
 def join(captures: Sequence[Capture], *, nat: bool = False) -> Joined:
     """Find what several captures have in common; `AlignmentError` says why they cannot be one trace."""
     _not_twice(captures)
+    said = [capture.vantage != "unknown" for capture in captures]
     for capture in captures:
         capture.vantage = _vantage(capture)
+    _doubt([capture for capture, told in zip(captures, said, strict=True) if not told])
     sides = [_Side(capture) for capture in captures]
     found = {
         (i, j): pairs.of_tables(sides[i].packets, sides[j].packets, nat=nat)
@@ -113,6 +115,14 @@ def _vantage(capture: Capture) -> str:
     return counts.vantage(capture)
 
 
+def _doubt(inferred: Sequence[Capture]) -> None:
+    """Two hosts cannot both be the sender: which is which, the order of their packets will tell."""
+    vantages = [capture.vantage for capture in inferred]
+    for capture, vantage in zip(inferred, vantages, strict=True):
+        if vantage in ("sender", "receiver") and vantages.count(vantage) > 1:
+            capture.vantage = "unknown"
+
+
 class _Side:
     """What alignment reads of one capture."""
 
@@ -126,6 +136,8 @@ class _Side:
         self.stamped: Array = self.packets.column("time").is_valid().to_numpy()
         self.time_ns: Array = self.packets.column("time").cast(pa.int64()).fill_null(0).to_numpy()
         self.ttl: Array = self.packets.column("ip_ttl").cast(pa.int16()).fill_null(-1).to_numpy()
+        #: On the air, rows of attempts before which others may have been: whoever received one had it earlier.
+        self.repeated: Array = np.isin(self.number, _retries(capture))
         self.flow: Array = self.packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
         directions = self.packets.column("direction").cast(pa.string())
         self.back: Array = np.asarray(pa.compute.equal(directions, "b2a").fill_null(False), bool)
@@ -147,6 +159,13 @@ class _Side:
     def tick_ns(self) -> int:
         """Resolution of its clock."""
         return clock.tick_of(self.time_ns[self.stamped])
+
+
+def _retries(capture: Capture) -> Array:
+    """The packets of a capture that came in a frame with the Retry bit."""
+    frames = capture.table("frames")
+    numbers: Array = frames.filter(frames.column("retry").fill_null(False)).column("packet").to_numpy()
+    return numbers
 
 
 def _columns(made: Pairs) -> tuple[Array, Array, Array, Array]:
@@ -204,13 +223,16 @@ def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[ClockMap]:
             reached[axis] = ClockMap.identity(names[axis])
             continue
         for other in (i for i in range(len(names)) if i not in reached):
-            tried = [(fitted(known, other), known) for known in reached]
-            good = [(m, known) for m, known in tried if isinstance(m, ClockMap)]
+            tried = {known: fitted(known, other) for known in reached}
+            good = [
+                made if known == axis else _composed(reached[known], made)
+                for known, made in tried.items()
+                if isinstance(made, ClockMap) and (known == axis or not (reached[known].steps or made.steps))
+            ]
             if good:
-                through, known = min(good, key=lambda g: (g[0].bound_ns is None, g[0].bound_ns or 0))
-                reached[other] = through if known == axis else _composed(reached[known], through)
+                reached[other] = min(good, key=lambda m: (m.bound_ns is None, m.bound_ns or 0))
                 break
-            refused += [str(m) for m, _ in tried]
+            refused += [str(made) for made in tried.values() if isinstance(made, Unfit)]
         else:
             raise AlignmentError(
                 "the captures cannot be put on one clock: " + "; ".join(dict.fromkeys(refused)),
@@ -221,17 +243,13 @@ def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[ClockMap]:
 
 def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     """A capture's map to the axis by way of another capture's."""
-    if inner.pieces and (inner.steps or outer.steps):
-        raise AlignmentError(
-            f"{printable(outer.capture)} can be put on the axis only through {printable(outer.reference)}, and a clock was set",
-            next="analyse fewer captures at once",
-        )
     if not inner.pieces:
         return outer
     first, last = inner.pieces[0], outer.pieces[0]
     there = np.array([last.at_ns + last.offset_ns])
     onwards = int(inner.to_axis(there)[0] - there[0])
-    bound = None if first.bound_ns is None or last.bound_ns is None else first.bound_ns + last.bound_ns
+    # Where the outer map is known best the inner may be known less.
+    bound = None if first.bound_most_ns is None or last.bound_ns is None else first.bound_most_ns + last.bound_ns
     most = (
         None if first.bound_most_ns is None or last.bound_most_ns is None else first.bound_most_ns + last.bound_most_ns
     )
@@ -239,8 +257,10 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
         last,
         offset_ns=last.offset_ns + onwards,
         drift_ppm=last.drift_ppm + first.drift_ppm,
-        # Where the outer is known best the inner may be known less.
-        bound_ns=None if bound is None or first.bound_most_ns is None else last.bound_ns + first.bound_most_ns,
+        drift_bound_ppm=None
+        if first.drift_bound_ppm is None or last.drift_bound_ppm is None
+        else first.drift_bound_ppm + last.drift_bound_ppm,
+        bound_ns=bound,
         bound_most_ns=most,
     )
     said = "; ".join(s for s in (f"through {outer.reference}", outer.sentence) if s)
@@ -265,7 +285,6 @@ def _fit(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], reference:
     rows_ref, rows_cap, sure = rows_ref[usable], rows_cap[usable], sure[usable]
     order = np.argsort(rows_ref, kind="stable")
     rows_ref, rows_cap, sure = rows_ref[order], rows_cap[order], sure[order]
-    _enough(ref, cap, int(sure.sum()), reference < other)
     t_ref, t_cap = ref.time_ns[rows_ref], cap.time_ns[rows_cap]
     src, dst = ref.hosts()
     known = (ref.ttl[rows_ref] >= 0) & (cap.ttl[rows_cap] >= 0)
@@ -274,7 +293,9 @@ def _fit(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], reference:
     before = clock.passed_first(t_ref, t_cap, src[rows_ref], dst[rows_ref], hops)
     if (before == 0).all():
         before = np.full(len(before), _by_vantage(ref.capture.vantage, cap.capture.vantage), np.int8)
-    rows_cap, t_ref, t_cap, before = (v[sure] for v in (rows_cap, t_ref, t_cap, before))
+    exact = sure & ~ref.repeated[rows_ref] & ~cap.repeated[rows_cap]
+    _enough(ref, cap, int(exact.sum()), reference < other)
+    rows_cap, t_ref, t_cap, before = (v[exact] for v in (rows_cap, t_ref, t_cap, before))
     made = clock.fit(
         cap.capture.name,
         ref.capture.name,
@@ -366,13 +387,15 @@ def _connections(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) ->
             rows_i, rows_j = rows_i[both], rows_j[both]
             theirs, ours = flows[i][sides[i].flow[rows_i]], side.flow[rows_j]
             opposite = sides[i].back[rows_i] ^ turned[i][sides[i].flow[rows_i]] ^ side.back[rows_j]
-            links, at, weight = np.unique(np.stack([theirs, ours]), axis=1, return_inverse=True, return_counts=True)
-            at = at.reshape(-1)
-            for k in np.argsort(-weight, kind="stable"):
-                whose, mine = int(links[0, k]), int(links[1, k])
-                if numbers[mine] < 0 and not (numbers == whose).any():
+            links, at = np.unique(theirs * len(numbers) + ours, return_inverse=True)
+            weight, against = np.bincount(at, minlength=len(links)), np.bincount(at, opposite, len(links))
+            used = set(numbers[numbers >= 0].tolist())
+            for k in np.argsort(-weight, kind="stable").tolist():
+                whose, mine = divmod(int(links[k]), len(numbers))
+                if numbers[mine] < 0 and whose not in used:
                     numbers[mine] = whose
-                    turn[mine] = 2 * int(opposite[at == k].sum()) > int(weight[k])
+                    used.add(whose)
+                    turn[mine] = 2 * against[k] > weight[k]
         new = np.flatnonzero(numbers < 0)
         numbers[new] = total + np.arange(len(new))
         total += len(new)

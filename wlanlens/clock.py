@@ -66,6 +66,8 @@ class Piece:
         Packets on which it was fitted.
     two_way_ns : int or None
         Least sum of the delays of two pairs that follow each other in opposite directions.
+    drift_bound_ppm : float or None
+        The drift is right within this; None: only one direction was seen.
     """
 
     first_packet: int
@@ -77,6 +79,7 @@ class Piece:
     bound_most_ns: int | None
     pairs: int
     two_way_ns: int | None
+    drift_bound_ppm: float | None
 
 
 @dataclass(frozen=True)
@@ -150,9 +153,11 @@ class ClockMap:
             return f"{self.capture}: its clock is the axis"
         ahead = "ahead of" if self.offset_ns <= 0 else "behind"
         within = "up to the packets' delay" if self.bound_ns is None else f"within {_short(self.bound_ns)}"
+        main = max(self.pieces, key=lambda p: p.pairs)
+        sure = "" if main.drift_bound_ppm is None else f" (within {main.drift_bound_ppm:.3g})"
         parts = [
             f"{self.capture} is {abs(self.offset_ns) / 1e9:.6f} s {ahead} {self.reference} ({within})",
-            f"gains {self.drift_ppm:+.2f} ppm",
+            f"gains {self.drift_ppm:+.2f} ppm{sure}",
             f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit",
         ]
         return "; ".join(part for part in (*parts, self.sentence) if part)
@@ -177,7 +182,8 @@ class ClockMap:
             np.array([getattr(p, name) for p in self.pieces])[which] for name in ("at_ns", "offset_ns", "drift_ppm")
         )
         gained = (time_ns - at) * (drift * 1e-6 / (1 + drift * 1e-6))
-        return time_ns + offset - np.rint(gained).astype(np.int64)
+        mapped: Array = time_ns + offset - np.rint(gained).astype(np.int64)
+        return mapped
 
     def _by_time(self, time_ns: Array) -> Array:
         """The piece of each time; where a step back makes a time come twice, the later."""
@@ -233,7 +239,8 @@ def fit(
     base = int(np.median(d))
     points = _Points(x, (d - base).astype(float), np.asarray(before, np.int8), float(tick_ns))
     cuts, out = _cut(points)
-    pieces, theta = [], np.zeros(len(x))
+    pieces: list[Piece] = []
+    theta = np.zeros(len(x))
     for start, end in zip([0, *cuts], [*cuts, len(x)], strict=True):
         line = _Line.of(points, start, end, out)
         theta[start:end] = line.at(x[start:end])
@@ -249,6 +256,7 @@ def fit(
                 bound_most_ns=line.bound_most,
                 pairs=end - start - int(out[start:end].sum()),
                 two_way_ns=_two_way(points, start, end),
+                drift_bound_ppm=line.drift_bound_ppm,
             )
         )
     residual = np.abs(points.y - theta)[~out]
@@ -291,21 +299,22 @@ def _sentence(pieces: Sequence[Piece], points: _Points) -> str:
 
 def tick_of(time_ns: Array) -> int:
     """Resolution of a clock by its stamps, ns: what all their differences are multiples of."""
-    if len(time_ns) < 2:
-        return 1000 if len(time_ns) and not time_ns[0] % 1000 else 1
-    steps = np.unique(np.abs(np.diff(np.asarray(time_ns, np.int64))))
-    steps = steps[steps > 0]
-    if len(steps) < 8:
-        # Few packets can be milliseconds apart by chance.
-        return 1000 if not (np.asarray(time_ns) % 1000).any() else 1
-    return int(np.gcd.reduce(steps))
+    stamps = np.unique(np.asarray(time_ns, np.int64))
+    steps = np.unique(np.diff(stamps))
+    if len(steps) >= _LOOK_AHEAD:
+        return int(np.gcd.reduce(steps))
+    # Few packets, or regular ones, can be any multiple apart: the clocks that there are tick in powers of ten.
+    largest = 1000 if len(stamps) < _LOOK_AHEAD else 10**9
+    ticks = [tick for tick in (10**k for k in range(10)) if tick <= largest and not (stamps % tick).any()]
+    return max(ticks, default=1)
 
 
 def unwrap(counter: Array, bits: int = 32) -> Array:
     """A counter that starts again at 2^bits, counted on (a 32-bit TSF in us does so each 71.6 minutes)."""
     counter = np.asarray(counter, np.int64)
     turns = np.cumsum(np.diff(counter, prepend=counter[:1]) < -(1 << (bits - 1)))
-    return counter + (turns.astype(np.int64) << bits)
+    counted: Array = counter + (turns.astype(np.int64) << bits)
+    return counted
 
 
 def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops: Array | None = None) -> Array:
@@ -361,7 +370,8 @@ class _Points:
         full = len(rows) // group * group
         best = values[:full].reshape(-1, group).argmin(1) + np.arange(0, full, group)
         tail = [full + int(values[full:].argmin())] if full < len(rows) else []
-        return rows[np.concatenate((best, np.array(tail, np.intp)))]
+        chosen: Array = rows[np.concatenate((best, np.array(tail, np.intp)))]
+        return chosen
 
 
 def _rough_slope(points: _Points) -> float:
@@ -485,6 +495,7 @@ class _Line:
         self.origin, self.offset, self.slope, self.x = origin, offset, slope, x
         self.bound: int | None = None
         self.bound_most: int | None = None
+        self.drift_bound_ppm: float | None = None
 
     def at(self, x: Any) -> Any:
         """The offset at x, ns."""
@@ -523,6 +534,7 @@ class _Line:
         places = sorted({first, last, *(x for hull in hulls.values() for x, _ in hull)})
         off = [max(abs(a + b * (x - origin) - line.at(x)) for a, b in polygon.corners) for x in places]
         line.x = places[int(np.argmin(off))]
+        line.drift_bound_ppm = max(abs(b - guess) for b in slopes) / 1e3
         line.bound, line.bound_most = int(np.ceil(min(off))), int(np.ceil(max(off)))
         return line
 

@@ -30,8 +30,14 @@ class Journeys:
     """
 
     def __init__(self, packets: Sequence[pa.Table], joined: Joined) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         known = [np.asarray(p.column("protocol").is_valid().to_numpy(zero_copy_only=False), bool) for p in packets]
         lengths = [p.column("payload_bytes").fill_null(0).to_numpy() for p in packets]
+        damaged = [
+            np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
+        ]
         self.of: list[Array] = []
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
@@ -48,7 +54,8 @@ class Journeys:
                 again = (own[rows_j] < 0) & (kind == "again")
                 own[rows_j[again]] = self.of[i][rows_i[again]]
                 primary[rows_j[again]] = False
-            fresh = np.flatnonzero(is_packet & (own < 0))
+            # A damaged frame is a packet that another capture knows, or noise.
+            fresh = np.flatnonzero(is_packet & (own < 0) & ~damaged[j])
             own[fresh] = len(self.sightings) + np.arange(len(fresh))
             grown = len(fresh)
             self.sightings = np.concatenate((self.sightings, np.zeros(grown, np.int64)))
@@ -136,7 +143,7 @@ def _times(packets: pa.Table, rows: Array) -> Any:
     """Times of some rows of `packets`; masked where there is no row or no time."""
     column = packets.column("t_ns")
     if not packets.num_rows:
-        return np.ma.masked_all(len(rows), np.int64)
+        return np.ma.MaskedArray(np.zeros(len(rows), np.int64), True)
     stamped = np.asarray(column.is_valid().to_numpy(), bool)[rows]
     return np.ma.MaskedArray(column.fill_null(0).to_numpy()[rows], (rows < 0) | ~stamped)
 
@@ -218,20 +225,23 @@ def _air(
     for j, rows in enumerate(exchanges):
         if captures[j].vantage != "air" or not rows.num_rows:
             continue
-        lengths = rows.column("packets").combine_chunks().value_lengths().fill_null(0).to_numpy()
-        of = np.repeat(np.arange(rows.num_rows), lengths)
-        frames = rows.column("packets").combine_chunks().flatten().to_numpy()
+        lists = rows.column("packets").combine_chunks()
+        exchange_of = np.repeat(np.arange(rows.num_rows), lists.value_lengths().fill_null(0).to_numpy())
+        frames = lists.flatten().to_numpy()
         order = np.argsort(frames, kind="stable")
-        frames, of = frames[order], of[order]
-        here = np.flatnonzero((journeys.rows[:, j] >= 0) & ~known)
-        numbers = packets[j].column("packet").to_numpy()[journeys.rows[here, j]]
-        at = np.searchsorted(frames, numbers)
-        found = (at < len(frames)) & (frames[np.minimum(at, len(frames) - 1)] == numbers) if len(frames) else at < 0
-        here, which = here[found], of[at[found]]
+        frames, exchange_of = frames[order], exchange_of[order]
+        # Of all its frames: the first that was heard may be damaged, and those are in no exchange.
+        mine = np.flatnonzero(journeys.of[j] >= 0)
+        numbers = packets[j].column("packet").to_numpy()[mine]
+        at = np.minimum(np.searchsorted(frames, numbers), len(frames) - 1)
+        mine, at = (v[frames[at] == numbers] for v in (mine, at))
+        here, first = np.unique(journeys.of[j][mine], return_index=True)
+        which = exchange_of[at[first]][~known[here]]
+        here = here[~known[here]]
         attempts[here] = rows.column("attempts").to_numpy()[which]
         rates = rows.column("rates_mbps").to_pylist()
         rate[here] = [next((r for r in reversed(rates[k] or []) if r is not None), np.nan) for k in which]
-        valid = rows.column("acked").is_valid().to_numpy()[which]
+        valid = np.asarray(rows.column("acked").is_valid().to_numpy(), bool)[which]
         acked[here] = np.asarray(rows.column("acked").fill_null(False).to_numpy(zero_copy_only=False), bool)[which]
         known[here], told[here] = True, valid
     return {

@@ -11,7 +11,7 @@ import numpy as np
 
 import wlanlens as wl
 from wlanlens.scenario import EPOCH_NS, Run, Scenario, find, simulate
-from wlanlens.world import TapClock, World, replace
+from wlanlens.world import TapClock, World
 
 Array = np.ndarray[Any, Any]
 
@@ -22,7 +22,7 @@ def clocked(name: str, clocks: dict[str, TapClock], **parameters: Any) -> Scenar
     kind = type(made)
 
     def world(self: Scenario) -> World:
-        return replace(kind.world(self), clocks=clocks)
+        return dataclasses.replace(kind.world(self), clocks=clocks)
 
     other = type("Clocked", (kind,), {"world": world})
     fields = {f.name: getattr(made, f.name) for f in dataclasses.fields(made)}

@@ -39,8 +39,10 @@ def test_the_clock(name: str) -> None:
     piece = clock_map.pieces[0]
     start_s = piece.at_ns / 1e9 - parent(name)["t0_epoch"] - offset_s
     wanted_ns = -(offset_s + start_s * drift_ppm * 1e-6) * 1e9
-    assert clock_map.steps == 0 and clock_map.contradictions == 0
-    assert clock_map.bound_ns is not None and clock_map.two_way_ns is not None
+    assert clock_map.steps == 0
+    assert clock_map.contradictions == 0
+    assert clock_map.bound_ns is not None
+    assert clock_map.two_way_ns is not None
     # The shifted capture's stamps were rounded to microseconds.
     assert abs(clock_map.offset_ns - wanted_ns) <= min(clock_map.bound_ns, 100_000)
     assert clock_map.bound_ns <= clock_map.two_way_ns
@@ -96,9 +98,12 @@ def test_need_of_every_retransmission(name: str) -> None:
 def test_captures_that_began_late_and_missed_packets() -> None:
     late = both("rnd2_cubic-late").leading().table("segments").to_pandas()
     resent = late[late.transmission == "retransmission"]
-    assert len(resent) == 24 and not resent.needless.any() and (resent.needless_by == "other_capture").all()
+    assert len(resent) == 24
+    assert not resent.needless.any()
+    assert (resent.needless_by == "other_capture").all()
     dropped = both("clean_cubic-capdrop").table("links").to_pandas()
     assert (dropped.seen == 1).sum() == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
     # What the sender's tap missed arrived all the same.
     data = dropped[(dropped.seen == 1) & (dropped.payload_bytes > 0)]
-    assert len(data) and (data.fate == "arrived").all()
+    assert len(data)
+    assert (data.fate == "arrived").all()

@@ -28,8 +28,11 @@ def check(made: Case, *, steps: int = 0) -> None:
     """What holds of every clock."""
     clock_map = made.trace.clocks[1]
     assert clock_map.steps == steps, clock_map.sentence
-    for (error_ns, bound_ns, _), piece in zip(made.errors_ns(), clock_map.pieces, strict=True):
+    for (error_ns, bound_ns, drift_error_ppm), piece in zip(made.errors_ns(), clock_map.pieces, strict=True):
         assert error_ns <= bound_ns
+        assert piece.drift_bound_ppm is not None
+        # A part in a million of a part in a million: clocks are multiplied, not added.
+        assert drift_error_ppm <= piece.drift_bound_ppm + 0.05
         # Stamps round the least two-way delay by a tick of each clock.
         assert piece.two_way_ns is not None
         assert bound_ns <= piece.two_way_ns + 2 * clock_map.tick_ns

@@ -147,7 +147,7 @@ def test_flows_that_cannot_be_are_refused(flows: tuple[Flow, ...], said: str) ->
 
 
 def test_more_files_than_ports_are_refused() -> None:
-    with pytest.raises(ScenarioError, match="at most 100 files"):
+    with pytest.raises(ScenarioError, match="nearest files is 100"):
         wl.simulate("short_transfers", stations=200, files=20_000)
 
 

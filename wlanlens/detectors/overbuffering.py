@@ -87,7 +87,7 @@ def overbuffering(
         return
     samples = facts.rows(
         "segments",
-        ["t_ns", "packet", "rtt_ns", "flight_bytes"],
+        ["t_ns", "packet", "rtt_ns", "flight_bytes", "rel_ack"],
         valid=("rtt_ns", "flight_bytes"),
         keys=spans.key[first[much]] ^ 1,
     )
@@ -97,7 +97,18 @@ def overbuffering(
         key = int(spans.key[part[0]])
         r = _correlation(samples, key, max_samples)
         if r is not None and r >= min_correlation_ratio:
-            yield _finding(facts, spans, key, part, duration, int(least[part[0]]), float(life[n]), r, samples)
+            yield _finding(
+                facts,
+                spans,
+                key,
+                part,
+                duration,
+                int(least[part[0]]),
+                float(life[n]),
+                r,
+                samples,
+                int(min_delay_ms * 1e6),
+            )
 
 
 def _of(samples: Rows, key: int) -> slice:
@@ -126,6 +137,7 @@ def _finding(
     life_s: float,
     r: float,
     samples: Rows,
+    min_delay: int,
 ) -> Finding:
     weight = duration[part].astype(np.float64)
     rtt = spans["rtt_ns"][part].astype(np.float64)
@@ -135,12 +147,19 @@ def _finding(
     bytes_per_s = float(spans["acked_bytes"][part].sum()) / spent_s
     mine = _of(samples, key)
     worst = mine.start + int(np.argmax(samples["rtt_ns"][mine]))
+    # An interval is as long as its state lasts: when the queue stood, the samples say.
+    seen = samples["t_ns"][mine]
+    within = (seen >= spans["t_start_ns"][part].min()) & (seen <= spans["t_end_ns"][part].max())
+    # A handshake's small packets are faster than data ever is.
+    rtt_data, data = samples["rtt_ns"][mine], samples["rel_ack"][mine] > 1
+    least_data = int(rtt_data[data].min()) if data.any() else least
+    stood = seen[within & (rtt_data - least_data >= min_delay)]
     most_s = (int(samples["rtt_ns"][worst]) - least) / 1e9
     return facts.finding(
         "overbuffering",
         key,
-        int(spans["t_start_ns"][part].min()),
-        int(spans["t_end_ns"][part].max()),
+        int(stood.min()) if len(stood) else int(spans["t_start_ns"][part].min()),
+        int(stood.max()) if len(stood) else int(spans["t_end_ns"][part].max()),
         cost_s=cost_s,
         life_s=life_s,
         confidence=min(0.95, 0.5 + r / 2),

@@ -44,8 +44,8 @@ def window_limited(
     queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
     the best pace the path does not rest. The best pace is that at which or above which a tenth of the data arrived: a
     burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
-    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor is a
-    stretch of fewer round trips than it takes to know the pace.
+    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
+    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
 
     What fools it
     -------------
@@ -91,7 +91,7 @@ def _findings(
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * most_pace)
-    full |= _brief(spans, full, stretch)
+    full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
     wide = np.add.reduceat(duration - counted, first)
@@ -112,8 +112,8 @@ def _findings(
     )
 
 
-def _brief(spans: Rows, full: Array, stretch: float) -> Array:
-    """Intervals in stretches that last fewer than so many round trips; gaps of a round trip do not end one."""
+def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:
+    """Intervals in stretches below a time or so many round trips; gaps of a round trip do not end one."""
     which = np.flatnonzero(~full)
     out = np.zeros(len(spans), bool)
     if not len(which):
@@ -126,7 +126,7 @@ def _brief(spans: Rows, full: Array, stretch: float) -> Array:
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(which)) - 1
     length = end[last] - start[first]
-    least = stretch * np.maximum.reduceat(np.maximum(rtt, usual), first)
+    least = np.maximum(stretch * np.maximum.reduceat(np.maximum(rtt, usual), first), min_time)
     out[which] = np.repeat(length < least, last - first + 1)
     return out
 

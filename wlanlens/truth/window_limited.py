@@ -25,7 +25,8 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    came, rtt = side.round_trips()
+    # A queue before the tap is one that a wider window would fill, too.
+    came, rtt = side.round_trips("t_made_ns")
     if not len(rtt) or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     order = np.argsort(came, kind="stable")
@@ -98,7 +99,7 @@ def _lasting(spans: list[tuple[int, int]], rtt_ns: int) -> list[tuple[int, int]]
     stretch: list[tuple[int, int]] = []
     for span in [*spans, (1 << 62, 1 << 62)]:
         if stretch and span[0] - stretch[-1][1] > rtt_ns:
-            if stretch[-1][1] - stretch[0][0] >= _STRETCH * rtt_ns:
+            if stretch[-1][1] - stretch[0][0] >= max(_LEAST_NS, _STRETCH * rtt_ns):
                 out += stretch
             stretch = []
         stretch.append(span)

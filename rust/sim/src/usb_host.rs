@@ -115,7 +115,7 @@ pub struct UsbHost {
     room_since: Ns,
     taken: VecDeque<Ns>,
     completed: VecDeque<(Ns, List, Times)>,
-    /// how far `due` walked ahead, while nothing has changed since, and the transfers that end there.
+    /// How far `due` walked ahead, while nothing has changed since, and the transfers that end there.
     ahead: Option<(Ns, Walk)>,
     ends: Vec<(List, Times)>,
 }

@@ -123,7 +123,7 @@ impl Half {
             o.acked = a.ack - una_before;
             self.take_rtt(a, &c, o);
             edge_original = c.edge.as_ref().filter(|r| !r.unseen && !r.merged).and_then(|r| {
-                let quick = self.least_for(r.end - r.start).is_some_and(|least| a.t - r.t_last < least);
+                let quick = self.least_for(r.end - r.start).is_some_and(|least| (a.t - r.t_last) * 2 < least);
                 (r.copies == 1 || quick).then_some(r.t_first)
             });
             self.edge_filled = c

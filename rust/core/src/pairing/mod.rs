@@ -12,6 +12,9 @@ mod row;
 mod sample;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -174,17 +177,21 @@ impl Pairing {
         Ok(())
     }
 
+    /// Drop the rows that no window needs any more.
+    fn forget(&mut self) {
+        let (_, _, (from, _)) = self.plan();
+        self.held[0].forget(self.at.saturating_sub(limits::PAIR_CONTEXT_ROWS as u64));
+        let gone = self.held[1].place(from);
+        self.held[1].forget(from);
+        self.taken.drain(..gone);
+    }
+
     /// Pair the window that is full; false when the first capture is over.
     pub fn step(&mut self, out: &mut Vec<Pair>) -> bool {
         let (end, seen, (from, to)) = self.plan();
         if self.at >= self.held[0].next {
             return false;
         }
-        let context = self.at.saturating_sub(limits::PAIR_CONTEXT_ROWS as u64);
-        self.held[0].forget(context);
-        let gone = self.held[1].place(from);
-        self.held[1].forget(from);
-        self.taken.drain(..gone);
         let widest = from + limits::PAIR_WINDOW_ROWS as u64;
         self.clipped += u64::from(to.min(self.held[1].next) > widest);
         let [a, b] = &self.held;
@@ -201,6 +208,7 @@ impl Pairing {
         window.pair(out);
         out[begin..].sort_unstable_by_key(|p| (p.a, p.b));
         self.at = end;
+        self.forget();
         self.at < self.held[0].next || !self.held[0].ended
     }
 }

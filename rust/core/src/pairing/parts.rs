@@ -54,7 +54,7 @@ fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<
         } else {
             list.iter().map(|p| p.1).collect()
         };
-        near.retain(|b| overlap(&x, &w.b[*b as usize]) > 0);
+        near.retain(|b| overlap(&x, &w.b[*b as usize]) > 0 && !rival(&x, &w.b[*b as usize]));
         near.retain(|b| held.get(b).copied().unwrap_or(0) < u64::from(w.b[*b as usize].len));
         if w.outlook.ids_kept && near.iter().any(|b| numbered(&x, &w.b[*b as usize])) {
             near.retain(|b| numbered(&x, &w.b[*b as usize]));
@@ -73,6 +73,13 @@ fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<
             w.emit(*a, b, Kind::Part, sure, out);
         }
     }
+}
+
+/// Whether two rows are no parts of each other: of the same bytes (another copy, or it would have been paired), or of
+/// other bytes under the same number.
+fn rival(x: &Row, y: &Row) -> bool {
+    let known = x.digest != 0 && y.digest != 0;
+    x.seq == y.seq && (x.len == y.len || (known && x.digest != y.digest))
 }
 
 /// Where y begins, counted from where x does.

@@ -1,0 +1,133 @@
+"""The fit of a clock to made pairs, and its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wlanlens import clock
+from wlanlens.clock import ClockMap, Unfit
+
+MS = 1_000_000
+EPOCH = 1_700_000_000 * 10**9
+
+
+def pairs(count: int = 4000, *, span_s: float = 60.0, seed: int = 1, slowest_ms: float = 40.0) -> tuple[Any, Any, Any]:
+    """True times at both taps, and which the packets passed first: at least 1 ms there and 0.5 ms back."""
+    rng = np.random.default_rng(seed)
+    first = EPOCH + np.sort(rng.integers(0, int(span_s * 1e9), count))
+    before = np.where(rng.random(count) < 0.5, 1, -1).astype(np.int8)
+    delay = np.where(before == 1, MS, MS // 2) + (rng.random(count) ** 3 * slowest_ms * MS).astype(np.int64)
+    return np.where(before == 1, first, first + delay), np.where(before == 1, first + delay, first), before
+
+
+def fitted(ref: Any, cap: Any, before: Any, **options: Any) -> ClockMap:
+    order = np.argsort(cap, kind="stable")
+    return clock.fit("b", "a", ref[order], cap[order], before[order], np.arange(1, len(ref) + 1), **options)
+
+
+@pytest.mark.parametrize("drift_ppm", [-200.0, 0.0, 17.0, 200.0])
+def test_offset_drift_and_bound(drift_ppm: float) -> None:
+    ref, cap, before = pairs()
+    shown = cap + 3_600 * 10**9 + np.rint((cap - EPOCH) * drift_ppm * 1e-6).astype(np.int64)
+    made = fitted(ref, shown, before)
+    assert made.drift_ppm == pytest.approx(drift_ppm, abs=1.0)
+    within = made.pieces[0].drift_bound_ppm
+    assert within is not None
+    assert abs(made.drift_ppm - drift_ppm) <= within
+    assert made.bound_ns is not None
+    assert made.two_way_ns is not None
+    assert made.bound_ns <= made.two_way_ns
+    assert np.abs(made.to_axis(shown) - cap).max() <= made.pieces[0].bound_most_ns
+    assert (made.steps, made.contradictions) == (0, 0)
+
+
+def test_wrong_pairs_do_not_move_it() -> None:
+    """A few pairs of another copy, half a second off, either way."""
+    ref, cap, before = pairs()
+    wrong = np.random.default_rng(2).choice(len(cap), 12, replace=False)
+    ref = ref.copy()
+    ref[wrong] += np.where(np.arange(12) % 2, 500, -500) * MS
+    order = np.argsort(cap, kind="stable")
+    made = clock.fit("b", "a", ref[order], cap[order], before[order], np.arange(len(cap)))
+    assert made.steps == 0
+    assert made.bound_ns is not None
+    assert abs(made.offset_ns) <= made.bound_ns < 2 * MS
+    # Those that are too early for their direction contradict; those that are too late are merely slow.
+    assert 0 < made.contradictions <= 12
+
+
+@pytest.mark.parametrize("step_ms", [-2000, -128, 128, 5000])
+def test_a_step_is_cut(step_ms: int) -> None:
+    ref, cap, before = pairs()
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    late = cap >= EPOCH + 25 * 10**9
+    made = clock.fit("b", "a", ref, cap + late * step_ms * MS, before, np.arange(1, len(ref) + 1))
+    assert made.steps == 1
+    assert "was set by" in made.sentence
+    # Cut at the right packet, but for those that fit both.
+    assert abs(made.pieces[1].first_packet - 1 - int(late.argmax())) <= 2
+    assert np.abs(made.to_axis(cap + late * step_ms * MS, np.arange(1, len(ref) + 1)) - cap).mean() < 2 * MS
+    assert made.reference_steps == 0
+    turned = clock.fit("a", "b", cap + late * step_ms * MS, ref, -before, np.arange(1, len(ref) + 1))
+    assert turned.reference_steps == turned.steps == 1
+
+
+def test_a_32_bit_counter_that_wraps() -> None:
+    ref, cap, before = pairs()
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    counter = (cap - EPOCH) // 1000 + 2**32 - 20_000_000
+    made = clock.fit("b", "a", ref, counter % 2**32 * 1000, before, np.arange(len(ref)), tick_ns=1000)
+    assert made.steps == 1
+    assert "32-bit counter" in made.sentence
+    assert (clock.unwrap(counter % 2**32) == counter).all()
+
+
+def test_one_direction_is_said() -> None:
+    ref, cap, before = pairs()
+    one = before == 1
+    made = fitted(ref[one], cap[one], before[one])
+    assert made.bound_ns is None
+    assert "in one direction only" in made.sentence
+    # As if the quickest packet had no delay.
+    assert -2 * MS < made.offset_ns <= -MS + 1000
+    unknown = fitted(ref, cap, np.zeros(len(ref), np.int8))
+    assert unknown.bound_ns is None
+    assert "not known" in unknown.sentence
+    with pytest.raises(Unfit, match="no packet in common"):
+        fitted(ref[:0], cap[:0], before[:0])
+
+
+def test_which_tap_comes_first() -> None:
+    ref, cap, before = pairs()
+    order = np.argsort(ref, kind="stable")
+    ref, cap, before = ref[order], cap[order] + 77 * 10**9, before[order]
+    src, dst = np.where(before == 1, 1, 2), np.where(before == 1, 2, 1)
+    assert (clock.passed_first(ref, cap, src, dst) == before).all()
+    assert (clock.passed_first(cap, ref, src, dst) == -before).all()
+    # One direction tells nothing, unless a router counted it or the host's side is known.
+    one = before == 1
+    assert not clock.passed_first(ref[one], cap[one], src[one], dst[one]).any()
+    assert (clock.passed_first(ref[one], cap[one], src[one], dst[one], np.full(one.sum(), 3)) == 1).all()
+    third = dst.copy()
+    third[:50] = np.where(src[:50] == 1, 9, third[:50])
+    assert (clock.passed_first(ref, cap, src, third) == before).all()
+
+
+def test_ticks() -> None:
+    rng = np.random.default_rng(1)
+    for tick in (1, 1000, MS, 15_625_000):
+        assert clock.tick_of(EPOCH // tick * tick + rng.integers(0, 10**4, 500) * tick) == tick
+    assert clock.tick_of(EPOCH + np.arange(100) * MS) == MS
+    assert clock.tick_of(np.array([EPOCH, EPOCH + MS])) == 1000
+    assert clock.tick_of(np.array([EPOCH + 1])) == 1
+
+
+def test_the_axis_itself() -> None:
+    own = ClockMap.identity("a.pcap")
+    assert own.to_axis(np.array([5, 7])).tolist() == [5, 7]
+    assert own.words() == "a.pcap: its clock is the axis"
