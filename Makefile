@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench fuzz golden docs clean
+.PHONY: help demo test check format bench fuzz golden docs validate-docs clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -59,6 +59,9 @@ golden: $(STAMP) ## write the golden tables again; read the diff
 
 docs: $(STAMP) ## write the generated pages again
 	$(BIN)/python -m tests.pages
+
+validate-docs: $(STAMP) ## score every detector over 20 seeds of every scenario; minutes
+	$(BIN)/wlanlens validate --seeds 20 -o docs/validation.md
 
 clean: ## remove what was built, the environment too
 	rm -rf $(VENV) demo rust/target build *.egg-info wlanlens/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

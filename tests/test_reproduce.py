@@ -238,7 +238,7 @@ def test_a_band_is_shown_with_as_many_digits_as_tell_its_ends_apart() -> None:
 def test_what_is_no_number_fails_and_is_null_in_json(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shelf(_one("a", Row("speed", "5.16", "Q", float("nan"), (5.0, 5.3))))
     assert main.run(["reproduce", "--json"]) == main.MATCHED
-    said = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["experiments"][0]["rows"][0]["measured"] is None
 
 

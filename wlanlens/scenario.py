@@ -199,13 +199,16 @@ def _shown(value: Any) -> str:
 
 
 def _check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
-    kind, among = type(f.default), f.metadata.get("among")
+    among = f.metadata.get("among")
     if among is not None and value not in among:
         near = difflib.get_close_matches(str(value), among, 1, 0.0)
         raise ScenarioError(
             f"{name}: {f.name} must be one of {', '.join(among)}, not {_shown(value)}",
             next=f"did you mean {near[0] if near else among[0]!r}?",
         )
+    if f.default is dataclasses.MISSING:
+        return
+    kind = type(f.default)
     wanted = int | float if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
         raise ScenarioError(f"{name}: {f.name} must be a {kind.__name__}, not {_shown(value)}")
@@ -320,9 +323,10 @@ def _run(
         run = _core.Simulation(description)
     except ValueError as error:
         raise ScenarioError(f"{made.name}: {error}") from None
-    reached: int | None = 0
+    now = 0
     try:
-        while (reached := run.run(reached + _STEP_NS)) is not None:
+        while (reached := run.run(now + _STEP_NS)) is not None:
+            now = reached
             if progress is not None:
                 progress(min(1.0, reached / 1e9 / made.duration_s))
     except OverflowError as error:

@@ -104,7 +104,7 @@ class Usb:
 
     `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
     `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
-    a transfer's second transaction.
+    a transfer's second transaction. `driver_s`: from tcpdump to the submission of a packet, from a completion to tcpdump.
     """
 
     depth_first: bool = False
@@ -115,6 +115,7 @@ class Usb:
     receive_buffer_frames: int = 64
     descriptor_s: float = 100e-6
     interrupt_s: float = 20e-6
+    driver_s: float = 5e-6
 
 
 @dataclass(frozen=True)

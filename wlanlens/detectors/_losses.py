@@ -67,7 +67,7 @@ def _events(key: Array, t_ns: Array, again_ns: Array) -> Array:
 def first_of_events(losses: Losses, part: slice) -> Array:
     """Positions of the first loss of each event in a part."""
     first, _ = groups(losses.event[part])
-    return first + part.start
+    return np.asarray(first + part.start)
 
 
 def binomial_tail(least: int, trials: int, chance: float) -> float:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
+#: So long after a retransmission a receiver is past what it had to fill, ns: twice the longest delayed-ACK timer.
+_CALM_NS = 1_000_000_000
+#: ACKs of single segments that show that a receiver acknowledges each: fewer may be what a loss left.
+_FEW = 5
 #: Of the way from the tap to the sender and back: new data that comes sooner was not sent for that ACK.
 _NEARLY = 0.8
 
@@ -24,7 +28,7 @@ def delayed_ack_deadlock(
     least_wait_ms: float = 25.0,
     most_wait_ms: float = 550.0,
     reaction_ms: float = 10.0,
-    least_waits_count: int = 1,
+    least_waits_count: int = 2,
     waited_share: float = 0.25,
     at_once_share: float = 0.2,
 ) -> Iterator[Finding | Undecided]:
@@ -44,14 +48,15 @@ def delayed_ack_deadlock(
     How it decides
     --------------
     An ACK without data acknowledges exactly one segment, the only one that was outstanding, or the only one that was sent
-    again after a timeout had given the others up; and the sender goes on with the next byte at once: it had been waiting
-    for nothing else. A receiver that acknowledges most segments of a queue one by one delays nothing.
+    again after a timeout had given the others up and of which no duplicate ACK tells; and the sender goes on with the next
+    byte at once: it had been waiting for nothing else. A receiver that acknowledges most segments of a queue one by one delays nothing.
     `least_wait_ms`: so long after the segment's last copy, the least round trip and the segment's own time on a slow line
     taken off; the shortest delayed-ACK timers in use are 40 ms, of which the stamps of a busy host take a part.
     `most_wait_ms`: RFC 1122 allows 500 ms; longer is another cause.
     `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the way there
     and back allows; hosts take less than 1 ms, a queue before the tap some more.
-    `least_waits_count`: at least so many; a short transfer has but one, at its start.
+    `least_waits_count`: at least so many, but for a connection's first segment, before which nothing can have been late;
+    one by itself may be a frame that the air carried late.
     `waited_share`: of the lone segments that the sender went on after, so many waited: a timer delays all but those that a
     receiver acknowledges at once, at a connection's start or after a gap, while a slow frame on the air delays one in ten.
     `at_once_share`: of the lone segments that waited, the sender went on at once after so many; an application that writes
@@ -75,7 +80,8 @@ def delayed_ack_deadlock(
     keys = waits.key[first]
     tried = np.searchsorted(lone, keys, side="right") - np.searchsorted(lone, keys)
     waited = np.searchsorted(late, keys, side="right") - np.searchsorted(late, keys)
-    enough = (length >= least_waits_count) & (length >= waited_share * tried) & (length >= at_once_share * waited)
+    enough = (length >= least_waits_count) & (length >= waited_share * tried)
+    enough = (enough | (waits["rel_seq"][first] == 1)) & (length >= at_once_share * waited)
     which = np.flatnonzero(enough)
     cost = np.add.reduceat(waits["cost_ns"], first) if len(first) else np.zeros(0, np.int64)
     listed, others = most(cost[which])
@@ -99,7 +105,18 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     """Waits for the timer, by key and time; the keys of all lone segments whose ACK their sender had waited for; and of all
     whose ACK was late, whether it had or not."""
     keys = facts.senders()
-    columns = ["packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "rel_ack", "kind", "transmission", "trigger"]
+    columns = [
+        "packet",
+        "t_ns",
+        "rel_seq",
+        "len",
+        "peer_window_bytes",
+        "rel_ack",
+        "kind",
+        "transmission",
+        "trigger",
+        "phase",
+    ]
     rows = facts.rows("segments", columns, valid=("t_ns",))
     sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
     # A frame sent again by the MAC is under way until its last copy; what the tap or the network doubled is nothing new.
@@ -129,6 +146,9 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     alone = (last > earlier) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
     again = sends["trigger"][at_]
     alone &= (reached == new[at_]) | (again == "rto") | ((again == "go_back_n") & (last == earlier + 1))
+    # Duplicate ACKs meanwhile show that more was under way.
+    dups = rows.take(rows["kind"] == "dupack").ordered("packet")
+    alone &= ~dups.any_between("packet", key ^ 1, sends["packet"][at_] + 1, acks["packet"] - 1)
     rtt = facts.of_flow("tap_rtt_min_ns", key)
     # What the sender does on an ACK shows at the tap when both have made their way to it and back.
     whole = facts.of_flow("handshake_rtt_ns", key)
@@ -142,7 +162,22 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     ahead_of = np.where(earlier >= 0, _highest(sends, new)[np.maximum(earlier, 0)], NULL)
     alone &= room & (rtt != NULL)
     lone = alone & blocked
-    pace, each = _queued(acks, key, np.where(alone, NULL, ahead_of), facts.of_flow("segment_max_bytes", key))
+    # What fills a hole is acknowledged at once: ACKs soon after a retransmission tell nothing of the receiver's ways.
+    resent = sends.take(sends["transmission"] == "retransmission")
+    before_ack = resent.latest("packet", key, acks["packet"])
+    calm = before_ack < 0
+    if len(resent):
+        calm |= acks["t_ns"] - resent["t_ns"][np.maximum(before_ack, 0)] > _CALM_NS
+    since = np.where(
+        (last >= 0) & (reached == acks["rel_ack"]), acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0), NULL
+    )
+    pace, each = _queued(
+        acks,
+        key,
+        np.where(calm & ~alone, ahead_of, NULL),
+        np.where(calm, since, NULL),
+        facts.of_flow("segment_max_bytes", key),
+    )
     own = (pace * sends["len"][at_]).astype(np.int64)
     waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0) - own
     late = alone & ~each & (waited >= least) & (waited <= most_ns)
@@ -155,6 +190,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
             "t_end_ns": acks["t_ns"][hit],
             "cost_ns": waited[hit],
             "sent_packet": sends["packet"][at_][hit],
+            "rel_seq": sends["rel_seq"][at_][hit],
             "len": sends["len"][at_][hit],
             "next_packet": sends["packet"][following][hit],
             "next_len": sends["len"][following][hit],
@@ -163,28 +199,33 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     return found, key[lone], key[late & goes_on]
 
 
-def _queued(acks: Rows, key: Array, sent: Array, segment: Array) -> tuple[Array, Array]:
-    """What ACKs of data that was queued tell, for the key of each ACK; `sent`: up to which byte before the ACK before.
+def _queued(acks: Rows, key: Array, sent: Array, since: Array, segment: Array) -> tuple[Array, Array]:
+    """What ACKs tell of the line and the receiver, for the key of each. `sent`: up to which byte data was under way before
+    the ACK before; `since`: how long after the last data, all of which
+    it acknowledges, it came, ns, less the round trip.
 
-    How long a slow line takes for a byte, ns, by the quickest two in a row; and whether the receiver acknowledges each
-    segment, so that it delays nothing.
+    How long a slow line takes for a byte, ns: by the quickest two ACKs in a row of data that was queued, and by ACKs of
+    several segments, which no timer delays. And whether the receiver acknowledges each segment of a queue, so that it
+    delays nothing.
     """
     if len(key) < 2:
         return np.zeros(len(key)), np.zeros(len(key), bool)
-    grown = acks["rel_ack"][1:] - acks["rel_ack"][:-1]
-    queued = (key[1:] == key[:-1]) & (sent[1:] != NULL) & (sent[1:] >= acks["rel_ack"][1:])
-    which = np.flatnonzero(queued & (grown > 0)) + 1
-    pace = (acks["t_ns"][which] - acks["t_ns"][which - 1]) / grown[which - 1]
     names, group = np.unique(key, return_inverse=True)
+    grown = np.concatenate(([0], acks["rel_ack"][1:] - acks["rel_ack"][:-1]))
+    gap = np.concatenate(([0], acks["t_ns"][1:] - acks["t_ns"][:-1]))
+    following = np.concatenate(([False], key[1:] == key[:-1])) & (grown > 0)
+    queued = np.flatnonzero(following & (sent != NULL) & (sent >= acks["rel_ack"]))
+    together = np.flatnonzero(following & (grown > segment) & (since != NULL))
     least = np.full(len(names), np.inf)
-    np.minimum.at(least, group[which], pace)
-    single = grown[which - 1] <= segment[which]
-    singles, several = (np.bincount(group[which], mask, len(names)) for mask in (single, ~single))
-    return np.where(np.isfinite(least), least, 0.0)[group], (singles > several)[group]
+    np.minimum.at(least, group[queued], gap[queued] / grown[queued])
+    np.minimum.at(least, group[together], np.maximum(since[together], 0) / grown[together])
+    single = grown[queued] <= segment[queued]
+    singles, several = (np.bincount(group[queued], mask, len(names)) for mask in (single, ~single))
+    return np.where(np.isfinite(least), least, 0.0)[group], ((singles > several) & (singles >= _FEW))[group]
 
 
 def _rows(acks: Rows, which: Array, more: dict[str, Array]) -> Rows:
-    names = ("t_start_ns", "t_end_ns", "cost_ns", "sent_packet", "len", "next_packet", "next_len")
+    names = ("t_start_ns", "t_end_ns", "cost_ns", "sent_packet", "rel_seq", "len", "next_packet", "next_len")
     empty = {name: np.zeros(0, np.int64) for name in names}
     return Rows(acks.key[which] ^ 1, {"packet": acks["packet"][which], **empty, **more})
 

@@ -87,7 +87,7 @@ def overbuffering(
         return
     samples = facts.rows(
         "segments",
-        ["t_ns", "packet", "rtt_ns", "flight_bytes"],
+        ["t_ns", "packet", "rtt_ns", "flight_bytes", "rel_ack"],
         valid=("rtt_ns", "flight_bytes"),
         keys=spans.key[first[much]] ^ 1,
     )
@@ -98,7 +98,16 @@ def overbuffering(
         r = _correlation(samples, key, max_samples)
         if r is not None and r >= min_correlation_ratio:
             yield _finding(
-                facts, spans, key, part, duration, int(least[part[0]]), float(life[n]), r, samples, int(min_delay_ms * 1e6)
+                facts,
+                spans,
+                key,
+                part,
+                duration,
+                int(least[part[0]]),
+                float(life[n]),
+                r,
+                samples,
+                int(min_delay_ms * 1e6),
             )
 
 
@@ -141,7 +150,10 @@ def _finding(
     # An interval is as long as its state lasts: when the queue stood, the samples say.
     seen = samples["t_ns"][mine]
     within = (seen >= spans["t_start_ns"][part].min()) & (seen <= spans["t_end_ns"][part].max())
-    stood = seen[within & (samples["rtt_ns"][mine] - least >= min_delay)]
+    # A handshake's small packets are faster than data ever is.
+    rtt_data, data = samples["rtt_ns"][mine], samples["rel_ack"][mine] > 1
+    least_data = int(rtt_data[data].min()) if data.any() else least
+    stood = seen[within & (rtt_data - least_data >= min_delay)]
     most_s = (int(samples["rtt_ns"][worst]) - least) / 1e9
     return facts.finding(
         "overbuffering",

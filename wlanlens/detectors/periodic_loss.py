@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, most, time
 from wlanlens.detectors._losses import Losses, binomial_tail, first_of_events
 from wlanlens.finding import Finding, Undecided
@@ -23,7 +24,7 @@ _ENDS = 3
 _MOST = 1000
 
 
-@detector("periodic_loss", needs=("segments", "timeouts", "recoveries"))
+@detector("periodic_loss", needs=("segments",))
 def periodic_loss(
     trace: Trace,
     *,
@@ -38,7 +39,8 @@ def periodic_loss(
     What it finds
     -------------
     Connections that lose data at the ticks of a clock: the period, how many ticks cost data, and how surely it is no
-    chance. The cost is the time that the sender spent in the recoveries and timer waits that began with those losses.
+    chance. The cost is the time by which the first segment lost at each tick was acknowledged later than usual: the
+    recovery or the wait for the timer that it made.
 
     Why it happens
     --------------
@@ -64,7 +66,7 @@ def periodic_loss(
     What fools it
     -------------
     Random loss has no clock. Cycles of the congestion window or of rate probing are even in bytes: silent or, where bytes
-    and time run alike, undecided. A clock whose tick finds no data leaves no loss. A tap behind the place of the loss does
+    and time run alike, undecided: so it is with a clock whose spells are long, while events are few. A clock whose tick finds no data leaves no loss. A tap behind the place of the loss does
     not see the lost copies. Two clocks in one connection are told as the better of them.
 
     References
@@ -130,7 +132,7 @@ def _best_clock(t: Array, hit_share: float) -> _Clock | None:
     # One of the struck ticks is the pair's own distance apart, so ticks are as many as events struck over their share.
     spans = np.arange(1, math.ceil((n - 1) / hit_share) + 1)
     tried = max(1, len(pairs) * len(spans) * len(_WIDTHS))
-    best: tuple[float, float, Array, Array] | None = None
+    best: tuple[float, float, Array, Array, float] | None = None
     for i, j in pairs:
         periods = (t[j] - t[i]) / spans
         phase = (t[None, :] - t[i]) / periods[:, None]
@@ -145,13 +147,18 @@ def _best_clock(t: Array, hit_share: float) -> _Clock | None:
             if 2 + counts[row] < hit_share * (ticks.max() - ticks.min() + 1):
                 continue
             if best is None or chance < best[0]:
-                best = (chance, float(periods[row]), np.flatnonzero(near[row]), ticks)
+                best = (chance, float(periods[row]), np.flatnonzero(near[row]), ticks, width)
     if best is None:
         return None
-    chance, period, on, ticks = best
+    chance, period, on, ticks, width = best
     if len(on) > 2:
-        # The pair's own distance carries the errors of two events; a line through all of them does not.
-        period = float(np.polyfit(ticks, t[on], 1)[0])
+        # The pair's own distance carries the errors of two events; a line through all of them does not. What is within
+        # twice the width of it, the narrowest that was significant, is on the ticks.
+        period, begin = (float(x) for x in np.polyfit(ticks, t[on], 1))
+        phase = (t - begin) / period
+        on = np.flatnonzero(np.abs(phase - np.round(phase)) <= 2 * width)
+        ticks, first = np.unique(np.round(phase[on]), return_index=True)
+        on = on[first]
     return _Clock(period, on, ticks, chance)
 
 
@@ -195,15 +202,14 @@ def _f_tail(ratio: float, freedom: int) -> float:
 
 
 def _cost_ns(facts: Facts, losses: Losses, key: int, mine: Array) -> int:
-    """Time of the recoveries and runs of expiries that began with the resends of these events."""
-    again = np.unique(losses.packet[np.isin(losses.event, losses.event[mine])])
-    keys = np.array([key])
-    recoveries = facts.rows("recoveries", ["packet", "t_start_ns", "t_end_ns"], keys=keys)
-    expiries = facts.rows("timeouts", ["packet", "silent_from_ns", "progress_ns"], keys=keys)
-    inside = np.isin(recoveries["packet"], again)
-    total = int((recoveries["t_end_ns"] - recoveries["t_start_ns"])[inside].sum())
-    inside = np.isin(expiries["packet"], again) & (expiries["progress_ns"] != NULL)
-    return total + int((expiries["progress_ns"] - expiries["silent_from_ns"])[inside].sum())
+    """By how much the first segment of each event was acknowledged later than a round trip after it was sent."""
+    keys = np.full(len(mine), key)
+    acks = facts.keep(Acks)
+    known = acks.t_ns(acks.first_reaching(keys, losses.end[mine]))
+    back = facts.rows("segments", ["rtt_ns"], valid=("rtt_ns",), keys=np.array([key ^ 1]))
+    usual = int(np.median(back["rtt_ns"])) if len(back) else 0
+    late = np.where(known != NULL, known - losses.t_ns[mine] - usual, 0)
+    return int(np.maximum(late, 0).sum())
 
 
 def _findings(facts: Facts, losses: Losses, cases: list[_Case]) -> Iterator[Finding]:

@@ -117,8 +117,8 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
 class _Cuts:
     """When a sender cut its window: resends by key and time.
 
-    `number` is the resend's place among all resends, `needless` how many up to it were not needed, `fast` False for the timer's, `with_sack` whether the connection uses
-    SACK.
+    `number` is the resend's place among all resends, `needless` how many up to it were not needed, `fast` False for the
+    timer's, `with_sack` whether the connection uses SACK.
     """
 
     rows: Rows

@@ -21,6 +21,8 @@ class UsbBus:
     reclamation: bool = False
     #: The driver submits before earlier packets are done.
     queued: bool = False
+    #: The adapter refuses a transfer's second transaction for a fraction of a frame.
+    refuses_second: bool = True
     ip_bytes: int = 1500
     payload_bytes: int = 1448
     #: Ethernet header and the radio's descriptor before each packet.
@@ -42,8 +44,11 @@ class UsbBus:
         n = self.transactions()
         if self.reclamation:
             return n / self.frame_transactions if self.queued else float(-(-n // self.frame_transactions))
-        # Depth first: the first transaction, and what is left in whole frames.
-        moving = 1 + -(-(n - 1) // self.frame_transactions) if self.depth_first else n
+        moving = n
+        if self.depth_first:
+            # The first transaction, if the second must wait, and what is left in whole frames.
+            alone = int(self.refuses_second)
+            moving = alone + -(-(n - alone) // self.frame_transactions)
         return float(moving if self.queued else moving + 1)
 
     def throughput_bps(self) -> float:

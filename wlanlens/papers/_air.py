@@ -94,7 +94,7 @@ def packets(run: Run, start_s: float, end_s: float) -> Packets:
     )
 
 
-def sequence_figure(p: Packets) -> Figure:
+def sequence_figure(p: Packets, title: str = "") -> Figure:
     """Sequence numbers over time: data, what was sent again, ACKs."""
     import plotly.graph_objects as go
 
@@ -107,7 +107,7 @@ def sequence_figure(p: Packets) -> Figure:
         figure.add_trace(go.Scatter(x=t, y=y / 1e3, mode="markers", name=name, marker={"symbol": symbol}))
     acks = go.Scatter(x=p.ack_s, y=p.ack_bytes / 1e3, mode="lines", line={"shape": "hv", "width": 1}, name="ACK")
     figure.add_trace(acks)
-    figure.update_layout(xaxis_title="time, s", yaxis_title="sequence number, kB", template="simple_white")
+    figure.update_layout(title=title, xaxis_title="time, s", yaxis_title="sequence number, kB", template="simple_white")
     return figure
 
 

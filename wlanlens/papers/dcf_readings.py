@@ -9,7 +9,7 @@ NODES = (2, 3, 4, 5, 6, 8, 10, 15)
 EVERY = (1, 2, 3, 4, 5)
 
 
-def _eq18(model: Any, n: int, *, window: float, backoff_slots: float) -> float:
+def _eq18(model: Any, *, window: float, backoff_slots: float) -> float:
     """Equation 18 with another equivalent window, or another mean slot of a tie in T_coll, Mb/s."""
     waits = model.contended_backoff_s(window) + model.collision_s(backoff_slots) / window
     return float(model.tcp_bits / (model.data_s() + model.ack_s() + waits) / 1e6)
@@ -40,8 +40,8 @@ def dcf_readings(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
     point = {n: model.backlog(n).backoff_slots for n in NODES}
     base18 = {n: model.split_access_point_mbps(n) for n in NODES}
     base20 = {d: model.split_access_point_delayed_mbps(10, d) for d in EVERY}
-    window = [_eq18(model, n, window=2 * point[n], backoff_slots=point[n]) / base18[n] - 1 for n in NODES]
-    tie = [_eq18(model, n, window=2 * point[n] + 1, backoff_slots=15.5) / base18[n] - 1 for n in NODES]
+    window = [_eq18(model, window=2 * point[n], backoff_slots=point[n]) / base18[n] - 1 for n in NODES]
+    tie = [_eq18(model, window=2 * point[n] + 1, backoff_slots=15.5) / base18[n] - 1 for n in NODES]
     least = [_eq20(model, d, ties=model.cw_min) / base20[d] - 1 for d in EVERY]
     alone = [_eq20(model, d, alone_s=model.backoff_s()) / base20[d] - 1 for d in EVERY if d > 1]
     rows = (

@@ -12,7 +12,7 @@ _AFTER_ACKS = (
 
 
 def _rto(srtt_ms: float, mdev_ms: float, cwnd: int, backoff: int, least_s: float = 0.2) -> Rto:
-    return Rto.kind(
+    return Rto(
         flavour="linux22",
         srtt_s=srtt_ms / 1e3,
         deviation_s=mdev_ms / 1e3,
@@ -67,7 +67,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
             _exact(f"row {n}: timer at {ack}, s", f"{printed}", printed, 0.05, timer.timeout_s(), "backoff 4 kept")
         )
     last = _rto(310, 580, 4, 4)
-    plain = Rto.kind(flavour="rfc6298", srtt_s=0.31, deviation_s=0.58, backoff=4).timeout_s()
+    plain = Rto(flavour="rfc6298", srtt_s=0.31, deviation_s=0.58, backoff=4).timeout_s()
     resets = [_rto(srtt, mdev, cwnd, backoff).reset().timeout_s() for _, srtt, mdev, cwnd, backoff, _ in _AFTER_ACKS]
     rows += [
         _exact("row 8 without 5/4 and the window's term, s", "42.1", 42.1, 0.08, plain, "(310 + 4 x 580) 2^4"),

@@ -91,6 +91,12 @@ def usb_host_modes(lab: Lab) -> Result:
                 Row(f"{cell.name}: ms a segment", "not printed", "E", float(run[:, 1].mean()),
                     (frames - 0.01, frames + 0.01), because="whole frames: the bus is deterministic")
             )  # fmt: skip
+    rows += [
+        Row(f"depth first, {'queued' if queued else 'queueless'}, did the adapter not refuse: the bus alone (Mb/s)",
+            "not printed", "N", UsbBus(depth_first=True, queued=queued, refuses_second=False).throughput_bps() / 1e6,
+            because="turnaround and fresh frames alone leave a frame a segment unexplained: the refusal is inferred from it")
+        for queued in (False, True)
+    ]  # fmt: skip
     reclaimed = [m for c, m in zip(_CELLS, means, strict=True) if c.reclamation]
     spread = 100 * (max(reclaimed) / min(reclaimed) - 1)
     rows.append(

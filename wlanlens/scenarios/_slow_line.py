@@ -35,7 +35,7 @@ class SlowLineWorld(Scenario):
         "newreno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
     )
 
-    rto: str = quantity("linux24", 'The retransmission timer: "linux24", "linux" or "rfc6298".')
+    rto: str = quantity("linux24", "The retransmission timer.", among=("linux24", "linux", "rfc6298"))
 
     def queue(self) -> Mapping[str, Any]:
         """The buffer's discipline."""

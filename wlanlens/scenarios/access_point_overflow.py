@@ -9,10 +9,10 @@ from wlanlens.scenarios._download import DownloadWorld
 @scenario("access_point_overflow")
 @dataclass(frozen=True, kw_only=True)
 class AccessPointOverflow(DownloadWorld):
-    """A window of 43 segments does not fit into an access point's queue of 30: slow start overshoots it, then the window
-    grows into it again and again.
+    """A window of 43 segments does not fit into an access point's queue of 30, and slow start overshoots it.
 
-    The window-size study's largest window. The cycles of growth and loss are the look-alike of a clock's.
+    The window-size study's largest window. Afterwards the window grows into the queue again and again: the
+    cycles of growth and loss are the look-alike of a clock's.
     """
 
     shows = ("startup_overflow",)

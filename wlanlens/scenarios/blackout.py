@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.scenarios._line import line
 from wlanlens.world import Flow, Tcp, World, bulk
 
@@ -25,6 +25,5 @@ class Blackout(Scenario):
     rto: str = quantity("linux", "The retransmission timer.", among=("linux", "linux22", "linux24", "rfc6298"))
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        spans = tuple((self.first_s + k * self.every_s, self.dead_s) for k in range(count))
+        spans = tuple((start, self.dead_s) for start in repeated(self, self.first_s, self.every_s))
         return line(Flow(0, 1, bulk(), tcp=Tcp(rto=self.rto)), blackouts_s=spans, loss_rate=self.loss_rate)

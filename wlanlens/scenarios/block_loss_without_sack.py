@@ -19,7 +19,9 @@ class BlockLossWithoutSack(SlowLineWorld):
 
     buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
     receive_window_bytes: int = quantity(15_360, "The receiver's buffer.", least=88, most=1 << 30)
-    recovery: str = quantity("reno", '"newreno" (careful), "newreno_careless" or "reno".')
+    recovery: str = quantity(
+        "reno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+    )
     first_lost: int = quantity(200, "The first segment lost, from 0.", least=0, most=1 << 40)
     apart: int = quantity(6, "From one lost segment to the next.", least=1, most=1000)
     losses: int = quantity(3, "Segments lost.", least=0, most=1000)

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.scenarios._pair import alike, pair
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
+from wlanlens.scenarios._line import line
 from wlanlens.world import Flow, Reader, Tcp, World, bulk
 
 
@@ -12,21 +12,22 @@ from wlanlens.world import Flow, Reader, Tcp, World, bulk
 class ClosedWindow(Scenario):
     """The receiver's application stops reading for seconds: the window closes, and the sender asks after it by a timer.
 
-    The look-alike of a backed-off retransmission timer: the probes' timer doubles too, but nothing was lost.
+    The look-alike of a backed-off retransmission timer: the probes' timer doubles too, but nothing was lost. Between the
+    stops the window fills the path, which takes 6 ms to carry it.
     """
 
     shows = ("window_limited",)
     resembles = ("idle_backoff", "spurious_timeout", "tail_loss", "missing_fast_retransmit")
 
-    duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
-    first_s: float = quantity(3.0, "When it stops first, s.", least=0.0, most=1e6)
-    stops_s: float = quantity(3.0, "For how long, s.", least=0.0, most=1e6)
-    every_s: float = quantity(8.0, "From one stop to the next, s.", least=1e-3, most=1e6)
-
-    window_bytes: int = quantity(8_688, "The receiver's buffer: six segments, which the air carries in ten milliseconds.", least=1448, most=1 << 30)
+    duration_s: float = quantity(12.0, "Simulated time, s.", least=1e-3, most=1e6)
+    first_s: float = quantity(2.0, "When it stops first, s.", least=0.0, most=1e6)
+    stops_s: float = quantity(2.5, "For how long, s.", least=0.0, most=1e6)
+    every_s: float = quantity(4.0, "From one stop to the next, s.", least=1e-3, most=1e6)
+    window_bytes: int = quantity(31_856, "The receiver's buffer: 22 segments.", least=1448, most=1 << 30)
+    rate_bps: float = quantity(40e6, "Of the line.", least=1e3, most=1e10)
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        pauses = tuple((self.first_s + k * self.every_s, self.stops_s) for k in range(count))
-        world = pair(alike(), Flow(0, 1, bulk(), tcp=Tcp(receive_window_bytes=self.window_bytes)))
-        return replace(world, flows=(replace(world.flows[0], reader=Reader(1 << 20, 0.001, pauses)),))
+        pauses = tuple((start, self.stops_s) for start in repeated(self, self.first_s, self.every_s))
+        tcp = Tcp(receive_window_bytes=self.window_bytes)
+        flow = Flow(0, 1, bulk(), tcp=tcp, reader=Reader(1 << 20, 0.001, pauses))
+        return line(flow, rate_bps=self.rate_bps, delay_s=0.0005)

@@ -20,7 +20,7 @@ class DeepBuffer(Scenario):
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     rate_bps: float = quantity(1e6, "Of the line.", least=1e3, most=1e10)
     queue_packets: int = quantity(100, "Packets that wait before it.", least=0, most=100_000)
-    loss_rate: float = quantity(0.0005, "Chance that a packet is lost, each way.", least=0.0, most=1.0)
+    loss_rate: float = quantity(0.0001, "Chance that a packet is lost, each way.", least=0.0, most=1.0)
 
     def world(self) -> World:
         tcp = Tcp(receive_window_bytes=262_144)

@@ -17,4 +17,4 @@ class EarlyDropAtBuffer(SlowLineWorld):
     resembles = ("startup_overflow",)
 
     buffer_packets: int = quantity(30, "Packets that wait before the line.", least=0, most=UNLIMITED)
-    discipline: str = quantity("dual_threshold", 'Of that buffer: "tail_drop", "red" or "dual_threshold".')
+    discipline: str = quantity("dual_threshold", "Of that buffer.", among=("tail_drop", "red", "dual_threshold"))

@@ -23,7 +23,7 @@ class FarStation(Scenario):
     def world(self) -> World:
         there, back = self.snr_db, self.snr_db + self.stronger_db
         far = Station(node=0, rate_control=fixed(self.rate_mbps), signal_dbm=-95.0 + there)
-        peer = Station(node=1, rate_control=automatic("aarf"), signal_dbm=-50.0)
+        peer = Station(node=1, rate_control=automatic("aarf", (1.0, 2.0, 5.5)), signal_dbm=-50.0)
         return World(
             nodes=(Node("sender"), Node("receiver")),
             cell=Cell(

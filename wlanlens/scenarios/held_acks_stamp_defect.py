@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk
 
 
@@ -27,8 +27,7 @@ class HeldAcksStampDefect(Scenario):
     device_frames: int = quantity(1, "Packets that the adapter takes before it has sent one.", least=1, most=1000)
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        holds = tuple((self.first_s + k * self.every_s, self.hold_s) for k in range(count))
+        holds = tuple((start, self.hold_s) for start in repeated(self, self.first_s, self.every_s))
         tcp = Tcp(frto=False, dsack=self.dsack, eifel_first_stamp_defect=self.stamp_defect, rto="linux24", quick_acks=0)
         stations = (Station(node=0, queue_frames=self.device_frames), Station(node=1))
         return World(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
+from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.scenarios._line import line
 from wlanlens.world import Flow, Tcp, World, bulk
 
@@ -26,6 +26,5 @@ class LostAcks(Scenario):
     loss_rate: float = quantity(0.0005, "Chance that a packet is lost, each way, at any time.", least=0.0, most=1.0)
 
     def world(self) -> World:
-        count = max(0, int((self.duration_s - self.first_s) / self.every_s) + 1)
-        spans = tuple((self.first_s + k * self.every_s, self.lost_s) for k in range(count))
+        spans = tuple((start, self.lost_s) for start in repeated(self, self.first_s, self.every_s))
         return line(Flow(0, 1, bulk(), tcp=Tcp(frto=False)), ack_blackouts_s=spans, loss_rate=self.loss_rate)

@@ -13,7 +13,7 @@ class NagleStall(Scenario):
     """An application writes a segment and a half at a time: Nagle keeps the half back until the delayed ACK of the first.
 
     Each write takes the receiver's timer longer than it needs (RFC 896 beside RFC 1122 section 4.2.3.2). `nagle` off is
-    the remedy.
+    the remedy, and so is Minshall's form of it, which Linux has.
     """
 
     shows = ("delayed_ack_deadlock",)
@@ -24,7 +24,8 @@ class NagleStall(Scenario):
         0.1, "How long the receiver waits for a second segment, s.", least=0.0, most=0.5
     )
     nagle: bool = quantity(True, "Nagle's algorithm.")
+    minshall: bool = quantity(False, "Only an earlier short segment keeps one back.")
 
     def world(self) -> World:
-        tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0, nagle=self.nagle)
+        tcp = Tcp(delayed_ack_timer_s=self.delayed_ack_timer_s, quick_acks=0, nagle=self.nagle, minshall=self.minshall)
         return pair(alike(), Flow(0, 1, paced(self.write_bytes, self.pause_s), tcp=tcp))

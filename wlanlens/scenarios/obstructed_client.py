@@ -18,6 +18,7 @@ class ObstructedClient(DownloadWorld):
 
     shows = ("idle_backoff",)
 
+    duration_s: float = quantity(40.0, "Simulated time, s.", least=1e-3, most=1e6)
     first_s: float = quantity(2.5, "The first fade, s.", least=0.0, most=1e6)
     lasts_s: float = quantity(0.9, "How long a fade is, s.", least=0.0, most=1e6)
     every_s: float = quantity(3.7, "From one fade to the next, s.", least=1e-3, most=1e6)

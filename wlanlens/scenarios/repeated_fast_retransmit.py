@@ -20,7 +20,9 @@ class RepeatedFastRetransmit(SlowLineWorld):
 
     buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
     receive_window_bytes: int = quantity(3840, "The receiver's buffer.", least=88, most=1 << 30)
-    recovery: str = quantity("newreno_careless", '"newreno" (careful), "newreno_careless" or "reno".')
+    recovery: str = quantity(
+        "newreno_careless", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+    )
     delay_from_s: float = quantity(30.0, "When the line begins to keep what comes back, s.", least=0.0, most=1e6)
     delay_lasts_s: float = quantity(12.0, "For how long, s.", least=0.0, most=1e6)
 

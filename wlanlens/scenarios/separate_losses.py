@@ -19,7 +19,9 @@ class SeparateLosses(SlowLineWorld):
 
     buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
     receive_window_bytes: int = quantity(3840, "The receiver's buffer.", least=88, most=1 << 30)
-    recovery: str = quantity("newreno_careless", '"newreno" (careful), "newreno_careless" or "reno".')
+    recovery: str = quantity(
+        "newreno_careless", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+    )
     first_lost: int = quantity(60, "The first segment lost, from 0.", least=0, most=1 << 40)
     apart: int = quantity(57, "From one lost segment to the next.", least=1, most=1 << 40)
     losses: int = quantity(6, "Segments lost.", least=0, most=1000)

@@ -85,14 +85,17 @@ class Side:
             else np.full(len(at), _NEVER)
         )
 
-    def round_trips(self) -> tuple[Array, Array]:
-        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap."""
+    def round_trips(self, since: str = "t_tap_ns") -> tuple[Array, Array]:
+        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap.
+
+        Since `t_made_ns` it has waited before the tap as well, in the device's queue.
+        """
         d = self.data
         seen, times = np.unique(d["rel_seq"], return_counts=True)
         once = times[np.searchsorted(seen, d["rel_seq"])] == 1
         mine = once & (d["t_tap_ns"] != _NEVER) & (d["rel_seq"] > 0)
         came = self.reached_all_ns(d["end"][mine])
-        rtt = came - d["t_tap_ns"][mine]
+        rtt = came - d[since][mine]
         known = (came != _NEVER) & (rtt > 0)
         return came[known], rtt[known]
 

@@ -13,6 +13,7 @@ from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 from wlanlens.truth._frames import Array, Attempts, attempts, severity
 
+#: What is decided here.
 CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
 
 #: SNR in 22 MHz, dB, from which nine of ten frames of 1500 bytes arrive, by rate (rust/sim/src/channel/noise.rs).

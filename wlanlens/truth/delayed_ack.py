@@ -10,10 +10,11 @@ from wlanlens.finding import Finding
 from wlanlens.truth import Truth
 from wlanlens.truth._frames import severity, words
 
+#: What is decided here.
 CODES = ("delayed_ack_deadlock",)
 
-#: As the detector's docstring has it: the sender goes on at once.
-_AT_ONCE_NS = 1_000_000
+#: As the detector's docstring has it: the sender goes on at once; one wait counts at a connection's start, later two.
+_AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -64,8 +65,8 @@ def findings(facts: Truth) -> list[Finding]:
             came = int(ack_came[said]) if said < len(ack_came) and ack_made[said] == e["t_ns"] else None
             if came is None or sent >= len(made) or not 0 <= int(made[sent]) - came <= _AT_ONCE_NS:
                 continue
-            waits.append((int(made[last]), came, int(e["t_ns"] - arrived[last])))
-        if not waits:
+            waits.append((int(made[last]), came, int(e["t_ns"] - arrived[last]), int(seq[last])))
+        if not waits or (len(waits) < _LEAST_WAITS and waits[0][3] != 1):
             continue
         cost_s = sum(w[2] for w in waits) / 1e9
         start, end = waits[0][0], waits[-1][1]

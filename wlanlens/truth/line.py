@@ -18,8 +18,9 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
 #: Fates of a packet that found no room.
 _FULL = ("device_queue", "mac_queue", "wire_queue")
-#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
-_RUN, _TICKS = 3, 5
+#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period, nor fewer in spells that
+#: have a length, in which a loss may come at any time.
+_RUN, _TICKS, _SPELLS = 3, 5, 8
 #: No time, size or number of a run is so small.
 _NONE = -(2**62)
 
@@ -141,8 +142,9 @@ class _Way:
         )
 
     def periodic_loss(self) -> Iterator[Finding]:
-        """Five ticks or more of one clock of the world at which a loss event began, which strike at least every second
-        time and begin at least half of all loss events. A loss that is not made good by the end of the run is not known.
+        """Five ticks or more of one clock of the world at which a loss event began, eight where its spells have a length,
+        which strike at least every second time and begin at least half of all loss events. A loss that is not made good
+        by the end of the run is not known.
         """
         d = self.data
         lost = self.lost()
@@ -159,19 +161,18 @@ class _Way:
             struck &= (since % every <= lasts) if lasts else True
             # What is lost again within one tick belongs to its first loss.
             ticks, first = np.unique(since[struck] // every, return_index=True)
-            often = len(ticks) >= _TICKS and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
+            often = len(ticks) >= (_SPELLS if lasts else _TICKS) and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
             if often and 2 * len(ticks) >= len(starts) and (best is None or len(ticks) > best[0]):
                 best = len(ticks), every, np.flatnonzero(struck)[first]
         if best is None:
             return
         number, every, which = best
         mine = starts[which]
-        repairs = [self._repair_ns(p) for p in lost[np.isin(event, event[np.isin(lost, mine)])].tolist()]
         yield self.finding(
             "periodic_loss",
             int(d["t_tap_ns"][mine[0]]),
             int(d["t_tap_ns"][mine[-1]]),
-            sum(repairs) / 1e9,
+            self._late_ns(mine) / 1e9,
             {"period_s": every / 1e9, "events_count": number},
             "A clock of the network makes losses.",
         )
@@ -191,17 +192,16 @@ class _Way:
             event[i] = number
         return event
 
-    def _repair_ns(self, position: int) -> int:
-        """What the sender spent on a lost copy: a recovery that begins with its resend, or a wait for the timer."""
-        d, seq, made = self.data, int(self.data["rel_seq"][position]), int(self.data["t_made_ns"][position])
-        began = [e for e in self.events if e["rel_seq"] == seq and e["t_ns"] > made]
-        began = [e for e in began if e["what"] in ("timeout", "recovery_began")]
-        if not began:
-            return 0
-        t = int(began[0]["t_ns"])
-        if began[0]["what"] == "recovery_began":
-            return self.reached_ns(self.sent_to(t)) - t
-        return self.reached_ns(seq + 1) - int(d["t_made_ns"][d["t_made_ns"] < t].max())
+    def _late_ns(self, positions: Array) -> int:
+        """By how much lost segments were acknowledged later than usual."""
+        d = self.data
+        once = np.flatnonzero((d["copy"] == 0) & (d["fate"] == "delivered") & (d["t_tap_ns"] != _NONE))
+        usual = int(np.median(self._answered(once) - d["t_tap_ns"][once])) if len(once) else 0
+        return int(np.maximum(self._answered(positions) - d["t_tap_ns"][positions] - usual, 0).sum())
+
+    def _answered(self, positions: Array) -> Array:
+        at = np.searchsorted(self.acked, self.end[positions])
+        return np.concatenate((self.ack_ns, [self.last_ns]))[at]
 
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
         """A fast retransmission for what had been sent before the window was last cut; or for what had been sent after that

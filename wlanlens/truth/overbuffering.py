@@ -17,6 +17,8 @@ _LEAST_NS = 200_000_000
 _SHARE = 0.10
 #: The delay must be the flow's own: it follows the bytes outstanding.
 _OWN = 0.5
+#: What a receiver puts its ACKs off by, and more.
+_DELAYED_ACK_NS = 60_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -48,15 +50,17 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _round_trips(side: Side) -> tuple[Array, Array]:
-    """When the answer to each segment that arrived could come, and how long after the tap: the least way back added."""
-    _, rtt = side.round_trips()
+    """When ACKs came whose newest segment had arrived just before, and how long after that had passed the tap.
+
+    An ACK that waited for a hole to be filled tells of the loss, not of a queue.
+    """
     d = side.data
-    there = d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0)
-    way = d["t_end_ns"][there] - d["t_tap_ns"][there]
-    if not len(rtt) or not len(way):
-        return way[:0], way[:0]
-    back = int(rtt.min()) - int(way.min())
-    return d["t_end_ns"][there] + back, way + back
+    there = d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0) & np.isin(d["end"], side.acked)
+    came = side.reached_all_ns(d["end"][there])
+    rtt, back = came - d["t_tap_ns"][there], came - d["t_end_ns"][there]
+    told = (came >= 0) & (back >= 0)
+    told[told] &= back[told] <= back[told].min() + _DELAYED_ACK_NS if told.any() else False
+    return came[told], rtt[told]
 
 
 def _correlation(side: Side, came: Array, rtt: Array) -> float:

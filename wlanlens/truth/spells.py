@@ -11,6 +11,7 @@ from wlanlens.truth import Truth
 from wlanlens.truth._frames import Array, Attempts, attempts, runs, words
 from wlanlens.truth.air import made
 
+#: What is decided here.
 CODES = ("burst_loss", "signal_fade")
 
 #: As the detectors' docstrings have it.
@@ -90,9 +91,11 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
     cell = facts.world.cell
     station, end = (np.asarray(f[name]) for name in ("station", "t_end_ns"))
     by_fade = words(f["damaged_by"]) == "fade"
+    # Frames that name their sender.
+    clear = words(f["kind"]) == "data"
     receiver = np.asarray(f["to"].cast("int64").fill_null(-1))
     for s, described in enumerate(cell.stations if cell is not None else ()):
-        own = end[station == s]
+        own = end[(station == s) & clear]
         mine = (a.station == s) | (a.to == s)
         fades = _spells_ns(described.fades_s, int(end.max()))
         inside = np.zeros(len(a.end_ns), bool)

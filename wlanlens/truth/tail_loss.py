@@ -30,9 +30,10 @@ def findings(facts: Truth) -> list[Finding]:
 
 def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
     last, start = run.expiries[-1], run.expiries[0].silent_from_ns
-    if last.arrived or not last.rel_seq or not _ends(side, start, last.t_ns):
+    # Until its ACK comes nobody knows what was lost.
+    if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
         return []
-    end = max(run.progress_ns if run.progress_ns is not None else facts.end_ns, last.t_ns)
+    end = max(run.progress_ns, last.t_ns)
     return [
         finding(
             facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,

@@ -25,7 +25,8 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    came, rtt = side.round_trips()
+    # A queue before the tap is one that a wider window would fill, too.
+    came, rtt = side.round_trips("t_made_ns")
     if not len(rtt) or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     order = np.argsort(came, kind="stable")

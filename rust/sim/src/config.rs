@@ -91,6 +91,8 @@ pub struct Usb {
     pub descriptor_s: f64,
     /// From a frame's end to the driver.
     pub interrupt_s: f64,
+    /// What the driver needs from tcpdump to the submission of a packet, and from a completion to tcpdump.
+    pub driver_s: f64,
 }
 
 /// The stations that share a channel.

@@ -108,8 +108,10 @@ pub struct AirFrame {
     pub duration_us: u16,
     /// Sequence number of data.
     pub seq: u16,
-    /// Which attempt of its MSDU, from 0; above 0 the Retry bit is set.
+    /// Which attempt of its MSDU, from 0.
     pub attempt: u32,
+    /// The Retry bit: this MPDU was on the air before, not only its RTS (clause 9.2.4.1.6).
+    pub retry: bool,
     pub msdu: Option<Msdu>,
     pub fate: Fate,
 }
@@ -156,6 +158,8 @@ struct Current {
     msdu: Msdu,
     seq: u16,
     attempts: u32,
+    /// The MPDU itself was on the air.
+    aired: bool,
     short_retries: u32,
     long_retries: u32,
 }
@@ -288,7 +292,7 @@ impl Dcf {
         let Spaces { sifs, slot } = self.spaces;
         let s = &mut self.stations[from];
         let Some(current) = &mut s.current else { return };
-        let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
+        let (msdu, seq, attempt, retry) = (current.msdu, current.seq, current.attempts, current.aired);
         current.attempts += 1;
         let rate = s.rates.rate(start, attempt);
         let (preamble, control) = (s.config.preamble, s.config.control_rate);
@@ -308,6 +312,7 @@ impl Dcf {
             duration_us: u16::try_from(duration.div_ceil(US)).unwrap_or(0x7fff),
             seq,
             attempt,
+            retry: retry && kind == FrameKind::Data,
             msdu: (kind == FrameKind::Data).then_some(msdu),
             fate,
         };
@@ -364,6 +369,9 @@ impl Dcf {
             }
             at = idle + sifs;
         }
+        if let Some(current) = &mut self.stations[from].current {
+            current.aired = true;
+        }
         let end = at + data_time;
         let fate = fate_of(channel.damage(from, to, rate, msdu.mpdu_bytes, at));
         let heard = fate == Fate::Received;
@@ -409,6 +417,8 @@ impl Dcf {
             let (msdu, seq, attempt) = (current.msdu, current.seq, current.attempts);
             current.attempts += 1;
             let with_rts = msdu.to.is_some() && msdu.mpdu_bytes > s.config.rts_threshold_bytes;
+            let retry = current.aired && !with_rts;
+            current.aired |= !with_rts;
             let data_rate = s.rates.rate(start, attempt);
             let (preamble, control) = (s.config.preamble, s.config.control_rate);
             let ack = sifs + airtime(control, preamble, ACK_BYTES);
@@ -433,6 +443,7 @@ impl Dcf {
                 duration_us: u16::try_from(nav.div_ceil(US)).unwrap_or(0x7fff),
                 seq,
                 attempt,
+                retry,
                 msdu: (kind == FrameKind::Data).then_some(msdu),
                 fate: Fate::Collision(other),
             }));
@@ -513,7 +524,7 @@ impl Station {
         let Some(msdu) = self.queue.pop_front() else { return };
         let seq = self.next_seq;
         self.next_seq = (seq + 1) % 4096;
-        self.current = Some(Current { msdu, seq, attempts: 0, short_retries: 0, long_retries: 0 });
+        self.current = Some(Current { msdu, seq, attempts: 0, aired: false, short_retries: 0, long_retries: 0 });
     }
 
     fn draw_backoff(&mut self) {

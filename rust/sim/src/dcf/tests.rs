@@ -115,6 +115,30 @@ fn retries_then_gives_up() {
 }
 
 #[test]
+fn the_retry_bit_tells_of_the_mpdu_and_not_of_its_rts() {
+    for (rts_threshold_bytes, bits) in [(0, vec![false, true]), (u32::MAX, vec![false, true, true])] {
+        let config = MacConfig { rts_threshold_bytes, ..MacConfig::default() };
+        let mut dcf = cell(2, config, Rate::R11, 1);
+        dcf.enqueue(MS, 1, msdu(0, 500));
+        let (mut out, mut sent) = (Vec::new(), 0);
+        while let Some(t) = dcf.next() {
+            // The first two frames of the sender are damaged: with RTS, the RTS and then the data.
+            dcf.advance(
+                t,
+                &mut Scripted(|from, _| {
+                    sent += u32::from(from == 1);
+                    from == 1 && [1, if rts_threshold_bytes == 0 { 3 } else { 2 }].contains(&sent)
+                }),
+                &mut out,
+            );
+        }
+        let data: Vec<_> = aired(&out).iter().filter(|f| f.kind == FrameKind::Data).map(|f| f.retry).collect();
+        assert_eq!(data, bits);
+        assert!(aired(&out).iter().all(|f| f.kind == FrameKind::Data || !f.retry));
+    }
+}
+
+#[test]
 fn a_lost_ack_makes_a_second_copy_that_is_not_handed_up() {
     let mut dcf = cell(2, MacConfig::default(), Rate::R11, 1);
     dcf.enqueue(MS, 1, msdu(0, 500));

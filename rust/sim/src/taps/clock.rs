@@ -55,7 +55,7 @@ impl TapClock {
     /// What the tap's clock shows at a true time, ns since 1970.
     pub fn stamp(&self, now: Ns) -> i64 {
         let c = &self.config;
-        let gained = (now as f64 * c.drift_ppm * 1e-6).round() as i64;
+        let gained = if c.drift_ppm == 0.0 { 0 } else { (now as f64 * c.drift_ppm * 1e-6).round() as i64 };
         let set = if now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
         let shown = self.epoch_ns + c.offset_ns + now as i64 + gained + set;
         shown - shown.rem_euclid(c.tick_ns.max(1) as i64)

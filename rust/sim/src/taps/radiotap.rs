@@ -62,7 +62,7 @@ pub fn air_frame(
         FrameKind::Ack => 0x00d4,
         FrameKind::Data if beacon => 0x0080,
         FrameKind::Data => {
-            0x0008 | u16::from(roles.to_ds) << 8 | u16::from(roles.from_ds) << 9 | u16::from(f.attempt > 0) << 11
+            0x0008 | u16::from(roles.to_ds) << 8 | u16::from(roles.from_ds) << 9 | u16::from(f.retry) << 11
         }
     };
     head.put(control.to_le_bytes());

@@ -286,6 +286,9 @@ fn check_usb(usb: &config::Usb, s: &config::Station) -> Result<(), Fault> {
             usb.descriptor_s, usb.interrupt_s
         ));
     }
+    if !within(usb.driver_s, 1e-3) {
+        return Err(format!("driver_s must be 0 to 0.001, not {}", usb.driver_s));
+    }
     Ok(())
 }
 

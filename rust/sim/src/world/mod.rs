@@ -82,6 +82,10 @@ enum Event {
         adapter: usize,
         step: u8,
     },
+    /// The driver hands a packet up.
+    UsbUp {
+        adapter: usize,
+    },
     /// The bus will have done something, if the plan has not changed since.
     Usb {
         adapter: usize,
@@ -331,6 +335,7 @@ impl World {
             }
             Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
             Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
+            Event::UsbUp { adapter } => self.usb_up(now, adapter),
             Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),

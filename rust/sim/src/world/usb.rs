@@ -81,15 +81,39 @@ pub(super) struct Adapter {
     taken: usize,
     /// Frames for the host.
     received: VecDeque<Packet>,
+    /// Packets that the driver hands up.
+    rising: VecDeque<Packet>,
+    driver: Ns,
+    /// The driver does one thing after another.
+    busy_until: Ns,
     plan: (u64, Option<Ns>),
     urbs: u64,
 }
 
 impl Adapter {
     pub fn new(station: StationId, node: usize, bssid: Mac, config: config::Usb, host: UsbHost) -> Self {
-        let (out, posted, received) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
-        let (taken, plan, urbs) = (0, (0, None), 0);
-        Adapter { station, node, config, host, bssid, out, posted, taken, received, plan, urbs }
+        Adapter {
+            station,
+            node,
+            driver: config::seconds(config.driver_s),
+            config,
+            host,
+            bssid,
+            out: VecDeque::new(),
+            posted: VecDeque::new(),
+            taken: 0,
+            received: VecDeque::new(),
+            rising: VecDeque::new(),
+            busy_until: 0,
+            plan: (0, None),
+            urbs: 0,
+        }
+    }
+
+    /// When the driver does what it could do then.
+    fn works(&mut self, at: Ns) -> Ns {
+        self.busy_until = self.busy_until.max(at);
+        self.busy_until
     }
 
     /// Addresses in kernel memory, used again in turn.
@@ -159,10 +183,11 @@ impl World {
             }
             let a = &mut self.adapters[adapter];
             let bytes = taps::out_bytes(packet.ip_bytes);
-            let urb = Urb { id: a.next_id(), submitted: now, packet: Some(packet), bytes, found: 0 };
+            let submitted = a.works(now + a.driver);
+            let urb = Urb { id: a.next_id(), submitted, packet: Some(packet), bytes, found: 0 };
             a.out.push_back(urb);
-            a.host.submit(now, bytes);
-            self.tap_urb(now, adapter, List::Out, true, &urb);
+            a.host.submit(submitted, bytes);
+            self.tap_urb(submitted, adapter, List::Out, true, &urb);
         }
     }
 
@@ -250,29 +275,42 @@ impl World {
     fn usb_sent(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         a.taken -= 1;
+        let told = a.works(now);
         let Some(urb) = a.out.pop_front() else { return };
-        self.tap_urb(now, adapter, List::Out, false, &urb);
-        self.urb_row(now, adapter, List::Out, &urb, times);
+        self.tap_urb(told, adapter, List::Out, false, &urb);
+        self.urb_row(told, adapter, List::Out, &urb, times);
         self.usb_submit(now, adapter);
     }
 
     fn usb_came(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         let Some((urb, packet)) = a.posted.pop_front().zip(a.received.pop_front()) else { return };
-        let node = a.node;
+        let told = a.works(now);
+        let up = told + a.driver;
+        a.rising.push_back(packet);
         let urb = Urb { packet: Some(packet), bytes: taps::in_bytes(packet.ip_bytes), ..urb };
-        self.tap_urb(now, adapter, List::In, false, &urb);
-        self.urb_row(now, adapter, List::In, &urb, times);
-        self.usb_post(now, adapter);
-        self.handed_up(now, node, packet);
+        self.tap_urb(told, adapter, List::In, false, &urb);
+        self.urb_row(told, adapter, List::In, &urb, times);
+        self.usb_post(up, adapter);
+        self.queue.at(up, Event::UsbUp { adapter });
     }
 
-    fn usb_post(&mut self, now: Ns, adapter: usize) {
+    /// The host gets what came.
+    pub(super) fn usb_up(&mut self, now: Ns, adapter: usize) {
         let a = &mut self.adapters[adapter];
-        let urb = Urb { id: a.next_id(), submitted: now, packet: None, bytes: IN_ROOM_BYTES, found: 0 };
+        let node = a.node;
+        if let Some(packet) = a.rising.pop_front() {
+            self.handed_up(now, node, packet);
+        }
+    }
+
+    fn usb_post(&mut self, at: Ns, adapter: usize) {
+        let a = &mut self.adapters[adapter];
+        let submitted = a.works(at);
+        let urb = Urb { id: a.next_id(), submitted, packet: None, bytes: IN_ROOM_BYTES, found: 0 };
         a.posted.push_back(urb);
-        a.host.post(now);
-        self.tap_urb(now, adapter, List::In, true, &urb);
+        a.host.post(submitted);
+        self.tap_urb(submitted, adapter, List::In, true, &urb);
     }
 
     fn urb_row(&mut self, now: Ns, adapter: usize, list: List, urb: &Urb, times: Times) {

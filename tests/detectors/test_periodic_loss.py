@@ -1,0 +1,124 @@
+"""Losses by a clock: found with the period and an honest p-value; cycles of the traffic's own are not taken for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wlanlens as wl
+from tests import kernel
+from tests.detectors.made import MSS, again, data, flows, run, trace
+from wlanlens.detectors._losses import binomial_tail
+from wlanlens.detectors.periodic_loss import _best_clock, _f_tail
+from wlanlens.trace import Trace
+
+CODE = "periodic_loss"
+
+
+def lossy(times_ms: np.ndarray[Any, np.dtype[Any]], seed: int = 1) -> Trace:
+    """A sender at an uneven pace around 250 packets a second; the packet after each of these times is lost."""
+    rng = np.random.default_rng(seed)
+    # The pace wanders by a tenth, over seconds.
+    t = np.cumsum(4.0 * (1 + 0.1 * np.repeat(rng.normal(size=60), 50)))
+    rows = [data(i + 1, float(x), 1 + i * MSS) for i, x in enumerate(t)]
+    for k, start in enumerate(times_ms.tolist()):
+        i = int(np.searchsorted(t, start))
+        if i < len(t):
+            late = {"needless": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
+            rows.append(again(10_000 + k, float(t[i]) + 30, 1 + i * MSS, trigger="fast", **late))
+    return trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"]))
+
+
+def test_a_clock() -> None:
+    (finding,), _ = run(CODE, lossy(np.arange(300.0, 9500.0, 700.0)))
+    assert finding.values["period_s"] == pytest.approx(0.7, abs=0.002)
+    assert finding.values["events_count"] == 14
+    assert float(finding.values["p_value_share"]) < 1e-9
+
+
+def test_ticks_without_losses_and_losses_beside_the_ticks() -> None:
+    ticks = np.delete(np.arange(300.0, 9500.0, 500.0), [2, 5, 9, 10])
+    others = np.array([1111.0, 4777.0, 6420.0])
+    (finding,), _ = run(CODE, lossy(np.sort(np.concatenate((ticks, others)))))
+    assert finding.values["period_s"] == pytest.approx(0.5, abs=0.002)
+    assert finding.values["other_events_count"] == 3
+
+
+def test_four_ticks_are_too_few() -> None:
+    assert run(CODE, lossy(np.arange(300.0, 8500.0, 2300.0))) == ([], [])
+
+
+def test_random_losses_give_a_small_p_value_as_seldom_as_it_says() -> None:
+    rng = np.random.default_rng(7)
+    for count in (5, 8, 15, 40):
+        clocks = [_best_clock(np.sort(rng.uniform(0, 60e9, count)), 0.5) for _ in range(300)]
+        values = [1.0 if clock is None else clock.p_value for clock in clocks]
+        # A bound, not the value: no more often than told.
+        assert sum(p <= 0.05 for p in values) <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
+
+
+def test_even_in_bytes_is_no_clock() -> None:
+    seed = 3
+    rng = np.random.default_rng(seed)
+    t = np.cumsum(4.0 * (1 + 0.1 * np.repeat(rng.normal(size=60), 50)))
+    every = t[100::170] - 0.01
+    found, undecided = run(CODE, lossy(every, seed=seed))
+    assert not found
+    assert len(undecided) <= 1
+
+
+def test_a_perfectly_even_flow_cannot_tell_bytes_from_time() -> None:
+    rows = [data(i + 1, 4.0 * i, 1 + i * MSS) for i in range(2400)]
+    for k, i in enumerate(range(100, 2300, 200)):
+        late = {"needless": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
+        rows.append(again(10_000 + k, 4.0 * i + 30, 1 + i * MSS, trigger="fast", **late))
+    found, undecided = run(CODE, trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"])))
+    assert not found
+    assert len(undecided) == 1
+
+
+def test_the_chances() -> None:
+    assert binomial_tail(1, 3, 0.5) == pytest.approx(0.875)
+    assert binomial_tail(0, 3, 0.5) == 1.0
+    assert binomial_tail(4, 3, 0.5) == 0.0
+    # F with 5 and 5 degrees of freedom: 5.05 at 5 %; with 20 and 20: 2.12.
+    assert _f_tail(5.0503, 5) == pytest.approx(0.05, abs=1e-4)
+    assert _f_tail(2.1242, 20) == pytest.approx(0.05, abs=1e-4)
+    assert _f_tail(1.0, 9) == pytest.approx(0.5)
+
+
+def test_an_access_points_polls(tmp_path: Path) -> None:
+    made = wl.simulate("periodic_access_point_drops", tmp_path, taps=("sender",))
+    (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
+    (true,) = [f for f in made.truth if f.code == CODE]
+    assert finding.values["period_s"] == pytest.approx(2.0, abs=0.01)
+    assert abs(finding.t_start_ns - true.t_start_ns) < 10_000_000
+    assert abs(finding.t_end_ns - true.t_end_ns) < 10_000_000
+    assert finding.cost_s == pytest.approx(true.cost_s, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changed"),
+    [
+        ("periodic_access_point_drops", {"packets": 0}),
+        ("access_point_overflow", {}),
+        ("congestion_cycles", {}),
+        ("random_loss", {}),
+    ],
+)
+def test_silent_without_a_clock(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
+    for seed in range(1, 4):
+        made = wl.simulate(scenario, tmp_path / str(seed), seed=seed, taps=("sender",), **changed)
+        assert [f for f in made.truth if f.code == CODE] == []
+        assert list(wl.detect(wl.align([made.captures["sender"]]), only=[CODE])) == []
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name", ["rnd2_cubic", "rnd10_newreno", "burst_cubic", "mixed_newreno", "bloat100", "blackout3"]
+)
+def test_silent_on_the_kernels_other_losses(name: str) -> None:
+    assert kernel.of(kernel.found(name), CODE) == []

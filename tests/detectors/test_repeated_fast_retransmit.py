@@ -1,0 +1,108 @@
+"""Windows cut more than once for one window of losses; separate losses and New Reno's partial ACKs are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wlanlens as wl
+from tests import kernel
+from tests.detectors.made import MSS, ack, again, data, run, timeout, trace
+from wlanlens.trace import Trace
+
+CODE = "repeated_fast_retransmit"
+
+
+def dupacks(packet: int, t_ms: float, number: int, count: int = 3) -> list[dict[str, Any]]:
+    return [ack(packet + i, t_ms + i, number, kind="dupack", dupacks=i + 1) for i in range(count)]
+
+
+def resend(packet: int, t_ms: float, seq: int, flight: int, **more: Any) -> dict[str, Any]:
+    return again(packet, t_ms, seq, **{"trigger": "fast", "needless": False, "flight_bytes": flight * MSS, **more})
+
+
+def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
+    """Segments 0 to 9 are out when the first is found lost; then another one, on duplicate ACKs after the partial ACK."""
+    rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(second + 4)]
+    rows += dupacks(20, 1020, 1)
+    rows.append(resend(30, 1022.5, 1, 10))
+    partial = 1 + second * MSS
+    rows.append(ack(40, 1060, partial, dupacks=0))
+    if partial_dupacks:
+        rows += dupacks(41, 1061, partial)
+    rows.append(resend(50, 1063.5, partial, 4, trigger="partial_ack"))
+    rows.append(ack(60, 1090, 1 + 20 * MSS, dupacks=0))
+    recovery = {
+        "packet": 30, "t_start_ns": 1_022_500_000, "t_end_ns": 1_090_000_000, "ended_by": "acked", "dupacks": 3,
+        "retransmissions": 2, "needless": 0, "undecided": 0, "recover_rel_seq": 1 + 10 * MSS,
+    }  # fmt: skip
+    return trace(segments=sorted(rows, key=lambda row: row["packet"]), recoveries=[recovery])
+
+
+def test_reno_cuts_for_each_loss_of_a_window() -> None:
+    (finding,), _ = run(CODE, reno())
+    assert finding.values["cuts_count"] == 2
+    assert (finding.t_start_ns, finding.t_end_ns) == (1_022_500_000, 1_090_000_000)
+    assert finding.cost_s == pytest.approx(0.0265)
+
+
+def test_a_resend_on_the_partial_ack_belongs_to_the_recovery() -> None:
+    assert run(CODE, reno(partial_dupacks=False)) == ([], [])
+
+
+def test_a_loss_above_the_recovery_point_is_another() -> None:
+    assert run(CODE, reno(second=12)) == ([], [])
+
+
+def careless(needless: int) -> Trace:
+    """A timer's resend, so many resends of what had arrived, and a fast one at the recovery point."""
+    rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(10)]
+    rows.append(again(20, 1300, 1, trigger="rto", needless=True, flight_bytes=10 * MSS))
+    rows += [again(21 + i, 1310 + i, 1 + (i + 1) * MSS, needless=True, flight_bytes=9 * MSS) for i in range(needless)]
+    point = 1 + 10 * MSS
+    rows.append(ack(40, 1320, point, dupacks=0))
+    rows.append(data(41, 1320.1, point))
+    rows += dupacks(42, 1330, point)
+    rows.append(resend(50, 1332.5, point, 1, needless=True, trigger="go_back_n"))
+    rows.append(ack(60, 1360, point + MSS, dupacks=0))
+    return trace(segments=sorted(rows, key=lambda row: row["packet"]), timeouts=[timeout(20, 1300)])
+
+
+def test_needless_resends_make_a_careless_sender_cut_again() -> None:
+    (finding,), _ = run(CODE, careless(4))
+    assert finding.values["first_cut"] == "timeout"
+    assert run(CODE, careless(1)) == ([], [])
+
+
+@pytest.mark.parametrize("scenario", ["repeated_fast_retransmit", "block_loss_without_sack"])
+def test_the_studys_causes(scenario: str, tmp_path: Path) -> None:
+    made = wl.simulate(scenario, tmp_path, taps=("sender",))
+    (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
+    (true,) = [f for f in made.truth if f.code == CODE]
+    assert abs(finding.t_start_ns - true.t_start_ns) < 10_000_000
+    assert abs(finding.t_end_ns - true.t_end_ns) < 10_000_000
+    assert finding.cost_s == pytest.approx(true.cost_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changed"),
+    [
+        ("repeated_fast_retransmit", {"recovery": "newreno"}),
+        ("block_loss_without_sack", {"recovery": "newreno"}),
+        ("block_loss_without_sack", {"sack": True}),
+        ("separate_losses", {}),
+        ("congestion_cycles", {}),
+    ],
+)
+def test_silent_where_each_window_is_cut_once(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
+    made = wl.simulate(scenario, tmp_path, taps=("sender",), **changed)
+    assert [f for f in made.truth if f.code == CODE] == []
+    assert list(wl.detect(wl.align([made.captures["sender"]]), only=[CODE])) == []
+
+
+@kernel.needed
+@pytest.mark.parametrize("name", [name for name in kernel.NAMES if "newreno" in name])
+def test_the_kernel_is_careful(name: str) -> None:
+    assert kernel.of(kernel.found(name), CODE) == []

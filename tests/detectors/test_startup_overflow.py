@@ -1,0 +1,132 @@
+"""Slow starts that overshot a buffer: found with the buffer's size, and not where losses are early for other reasons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wlanlens as wl
+from tests import kernel
+from tests.detectors.made import MSS, ack, again, data, flows, run, trace
+
+CODE = "startup_overflow"
+RTT_MS, SPACE_MS = 20, 2
+
+
+def started(lost: tuple[int, ...], *, queued: bool = True) -> list[dict[str, Any]]:
+    """Sixty segments, 2 ms apart, of which some are lost in the first window and sent again once, and a quiet rest.
+
+    `queued`: the round trip grows up to the first loss, as a queue fills; else it grows on afterwards.
+    """
+    rows, packet = [], 1
+    for i in range(60):
+        rows.append(data(packet, SPACE_MS * i, 1 + i * MSS, flight_bytes=(i + 1) * MSS))
+        packet += 1
+        wait = RTT_MS + (2 * min(i, lost[0] if lost else 0) if queued else 2 * i)
+        if i not in lost and (not lost or i < lost[0]):
+            t = SPACE_MS * i + wait
+            rows.append(ack(1000 + i, t, 1 + (i + 1) * MSS, rtt_ns=int(wait * 1e6), rtt_ambiguous=False, dupacks=0))
+    for k, i in enumerate(lost):
+        sent = SPACE_MS * i
+        t = 90 + 20 * k
+        gap = int((t - sent) * 1e6)
+        rows.append(
+            again(
+                2000 + k,
+                t,
+                1 + i * MSS,
+                copy=1,
+                needless=False,
+                since_first_ns=gap,
+                since_previous_ns=gap,
+                trigger="fast",
+            )
+        )
+        following = lost[k + 1] if k + 1 < len(lost) else 60
+        rows.append(ack(2100 + k, t + RTT_MS, 1 + following * MSS, dupacks=0))
+    later = [
+        row
+        for j in range(400)
+        for row in (
+            data(3000 + j, 300 + SPACE_MS * j, 1 + (60 + j) * MSS, flight_bytes=10 * MSS),
+            ack(4000 + j, 300 + SPACE_MS * j + RTT_MS, 1 + (61 + j) * MSS, rtt_ns=(RTT_MS + (20 if queued else 160)) * 1_000_000,
+                rtt_ambiguous=False, dupacks=0),
+        )
+    ]  # fmt: skip
+    return sorted(rows + later, key=lambda row: (row["t_ns"], row["packet"]))
+
+
+def found(lost: tuple[int, ...], **more: Any) -> list[wl.Finding]:
+    return run(CODE, trace(flows(), segments=started(lost, **more)))[0]
+
+
+def test_every_second_segment_from_a_full_queue_on() -> None:
+    (finding,) = found((12, 14, 16, 18, 20, 22))
+    assert finding.values["losses_count"] == 6
+    assert finding.t_start_ns == 2 * 12 * 1_000_000
+    assert finding.t_end_ns == (90 + 5 * 20 + RTT_MS) * 1_000_000
+
+
+def test_two_losses_are_no_run() -> None:
+    assert found((12, 14)) == []
+
+
+def test_the_queue_that_grows_on_was_not_full() -> None:
+    assert found((12, 14, 16, 18, 20, 22), queued=False) == []
+
+
+def test_neighbours_are_a_burst_of_errors() -> None:
+    assert found((12, 13, 14, 15, 16, 17)) == []
+
+
+def test_a_threshold_can_be_told() -> None:
+    made = trace(flows(), segments=started((12, 14, 16, 18, 20, 22)))
+    assert run(CODE, made, least_losses_count=7)[0] == []
+    assert run(CODE, made, chance_share=1e-30)[0] == []
+
+
+@pytest.mark.parametrize("packets", [5, 7, 15, 30])
+def test_the_buffers_size(packets: int, tmp_path: Path) -> None:
+    made = wl.simulate("startup_overflow", tmp_path, buffer_packets=packets, loss_rate=0.0, taps=("sender",))
+    (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
+    (true,) = [f for f in made.truth if f.code == CODE]
+    assert finding.t_start_ns == pytest.approx(true.t_start_ns, abs=10_000_000)
+    assert finding.t_end_ns == pytest.approx(true.t_end_ns, abs=10_000_000)
+    assert finding.values["losses_count"] == true.values["losses_count"]
+    assert finding.values["buffer_packets"] == pytest.approx(packets, abs=max(1, packets // 5))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changed"),
+    [("startup_overflow", {"buffer_packets": 100_000}), ("early_random_loss", {}), ("early_drop_at_buffer", {})],
+)
+def test_silent_without_the_overflow(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
+    for seed in range(1, 4):
+        made = wl.simulate(scenario, tmp_path / str(seed), seed=seed, taps=("sender",), **changed)
+        assert [f for f in made.truth if f.code == CODE] == []
+        assert list(wl.detect(wl.align([made.captures["sender"]]), only=[CODE])) == []
+
+
+def test_behind_the_queue_it_is_left_open(tmp_path: Path) -> None:
+    made = wl.simulate("startup_overflow", tmp_path, loss_rate=0.0, taps=("receiver",))
+    states = {s.code: s for s in wl.detect(wl.align([made.captures["receiver"]]), only=[CODE]).states}
+    assert states[CODE].undecided == 1
+
+
+@kernel.needed
+@pytest.mark.parametrize(("name", "packets"), [("bloat100", 100), ("buf7_newreno", 7)])
+def test_the_kernels_overflows(name: str, packets: int) -> None:
+    (finding,) = kernel.of(kernel.found(name), CODE)
+    lost = [r["prior"][0][0] for r in kernel.truth(name)["flows"][0]["retransmission_list"] if r["needed"]]
+    assert finding.t_start_ns / 1e9 - kernel.offset_s(name) == pytest.approx(min(lost), abs=0.005)
+    assert finding.values["buffer_packets"] == pytest.approx(packets, rel=0.2)
+
+
+@kernel.needed
+@pytest.mark.parametrize(
+    "name", ["burst_cubic", "burst_newreno", "rnd2_cubic", "rnd10_newreno", "loss3_newreno", "blackout3"]
+)
+def test_silent_where_the_kernel_lost_otherwise(name: str) -> None:
+    assert kernel.of(kernel.found(name), CODE) == []

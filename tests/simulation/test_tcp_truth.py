@@ -1,0 +1,72 @@
+"""The detectors of TCP's troubles against what happened: each finds its own, with its times, and no look-alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import wlanlens as wl
+from wlanlens.scenario import find
+
+CODES = (
+    "spurious_timeout", "ack_holding", "acked_data_retransmission", "missing_fast_retransmit", "idle_backoff", "tail_loss",
+    "window_limited", "overbuffering",
+)  # fmt: skip
+
+SCENARIOS = (
+    "ack_holding", "held_acks_stamp_defect", "needless_resends", "genuine_timeout", "silent_receiver", "lost_acks",
+    "window_updates", "keep_alives", "closed_window", "blackout", "lost_tail", "tail_loss_probes", "small_window",
+    "congestion_window", "deep_buffer", "long_path",
+)  # fmt: skip
+
+#: Seeds that a test has time for; `wlanlens validate` takes more.
+SEEDS = (1, 2, 3)
+
+
+def judged(name: str, folder: Path, seed: int, **parameters: float) -> tuple[wl.Run, list[wl.Finding]]:
+    run = wl.simulate(name, folder, seed=seed, taps=("sender",), **parameters)
+    return run, list(wl.detect(wl.align([run.captures["sender"]]), only=CODES))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_found_is_what_happened(name: str, tmp_path: Path) -> None:
+    kind = find(name).kind
+    for seed in SEEDS:
+        run, found = judged(name, tmp_path / str(seed), seed)
+        truth = [f for f in run.truth if f.code in CODES]
+        for code, score in wl.score(found, truth).items():
+            assert score.precision in (None, 1.0), (seed, code)
+            assert score.recall in (None, 1.0), (seed, code)
+            if code in kind.shows:
+                assert score.within(0.010) == 1.0, (seed, code, score.time_errors_s)
+        assert not {f.code for f in found} & set(kind.resembles), seed
+        assert {f.code for f in found} >= set(kind.shows) & set(CODES), seed
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "off"),
+    [
+        ("ack_holding", "ack_holding", {"hold_s": 0.0}),
+        ("held_acks_stamp_defect", "acked_data_retransmission", {"device_frames": 100}),
+        ("lost_acks", "spurious_timeout", {"lost_s": 0.0}),
+        ("blackout", "idle_backoff", {"dead_s": 0.0}),
+        ("small_window", "window_limited", {"window_bytes": 262_144, "loss_rate": 0.005}),
+        ("closed_window", "window_limited", {"stops_s": 0.0}),
+        ("deep_buffer", "overbuffering", {"queue_packets": 10}),
+    ],
+)
+def test_it_goes_with_its_cause(name: str, code: str, off: dict[str, float], tmp_path: Path) -> None:
+    run, found = judged(name, tmp_path, 1, **off)
+    assert code not in {f.code for f in run.truth}
+    assert code not in {f.code for f in found}
+
+
+def test_a_probe_finds_a_lost_tail_sooner(tmp_path: Path) -> None:
+    waits = {}
+    for probe in (False, True):
+        _, found = judged("lost_tail", tmp_path / str(probe), 1, tail_loss_probe=probe, lost_segments=1)
+        tails = [f for f in found if f.code == "tail_loss"]
+        assert len(tails) >= 8
+        waits[probe] = sum(f.cost_s for f in tails) / len(tails)
+    assert waits[True] < waits[False] / 2
