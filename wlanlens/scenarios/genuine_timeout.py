@@ -23,7 +23,6 @@ class GenuineTimeout(Scenario):
     dead_s: float = quantity(0.7, "Mean length of a dead time, s.", least=1e-3, most=1e4)
     alive_s: float = quantity(5.0, "Mean time between two, s.", least=1e-3, most=1e4)
     sack: bool = quantity(True, "Selective acknowledgments.")
-
     attempts: int = quantity(3, "Of a frame, by the sender's adapter.", least=1, most=255)
 
     def world(self) -> World:

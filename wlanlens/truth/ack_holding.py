@@ -23,7 +23,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def findings(facts: Truth) -> list[Finding]:
     """One a burst: from when its first ACK would have come, had it taken as long as the one before, to when it came.
 
-    That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it.
+    That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it. Of connections with
+    timestamps: without them nothing at the sender's tells ACKs that were held from ACKs made late.
     """
     import pyarrow.compute as pc
 
@@ -35,7 +36,8 @@ def findings(facts: Truth) -> list[Finding]:
     holds = [e for e in facts.events.to_pylist() if e["what"] == "hold_ended"]
     found = []
     for number in np.unique(flow).tolist():
-        if facts.world.flows[number].tcp is None:
+        tcp = facts.world.flows[number].tcp
+        if tcp is None or not tcp.timestamps:
             continue
         for reverse in (False, True):
             mine = np.flatnonzero((flow == number) & (back == reverse))

@@ -46,7 +46,7 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     # The first ACK of this byte is no duplicate, unless it came before.
     first = side.reached_ns(seq)
     came = came[came != first] if first is not None else came
-    if len(came) < 3 or (int(came[2]) < t_ns and int(came[-1]) < t_ns):
+    if len(came) < 3 or int(came[-1]) < t_ns:
         return None
     again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
     return None if int(again.sum()) > 1 else int(came[2])

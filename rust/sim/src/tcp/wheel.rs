@@ -25,7 +25,7 @@ impl Wheel {
         let clock = (now + round - self.phase % round) / self.tick;
         let ticks = wait.div_ceil(self.tick);
         let level = (0..4).take_while(|l| ticks >= FIRST_LEVEL << (3 * l)).count() as u64;
-        let due = ((clock + ticks) >> (3 * level)) + 1 << (3 * level);
+        let due = (((clock + ticks) >> (3 * level)) + 1) << (3 * level);
         due * self.tick + self.phase % round - round
     }
 }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn long_timers_fire_on_coarser_ticks() {
-        let w = Wheel { tick: 4 * MS, phase: 1 * MS };
+        let w = Wheel { tick: 4 * MS, phase: MS };
         assert_eq!(w.fires(10 * MS, 200 * MS), (8 + 200 + 4 + 1) * MS);
         // From 252 ms on every 32 ms.
         let at = w.fires(10 * MS, 300 * MS);
