@@ -66,7 +66,7 @@ def test_it_goes_with_its_cause(name: str, code: str, off: dict[str, float], tmp
 def test_a_probe_finds_a_lost_tail_sooner(tmp_path: Path) -> None:
     waits = {}
     for probe in (False, True):
-        _, found = judged("lost_tail", tmp_path / str(probe), 1, tail_loss_probe=probe, lost_segments=1)
+        run, found = judged("lost_tail", tmp_path / str(probe), 1, tail_loss_probe=probe, lost_segments=1)
         tails = [f for f in found if f.code == "tail_loss"]
         assert len(tails) >= 8
         told = {f.values["found_by"] for f in run.truth if f.code == "tail_loss"}
