@@ -58,11 +58,13 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _rests(side: Side, least_ns: int) -> tuple[Array, Array]:
-    """Begin and end of times longer than a round trip in which none of its data was under way: no queue held any."""
+    """Begin and end of times longer than a round trip in which neither its data nor their ACKs were under way: no queue
+    held any, the receiver alone made the sender wait."""
     left = side.data["t_tap_ns"] >= 0
-    order = np.argsort(side.data["t_tap_ns"][left], kind="stable")
-    begun = side.data["t_tap_ns"][left][order]
-    over = np.maximum.accumulate(side.data["t_end_ns"][left][order])
+    begun = np.concatenate((side.data["t_tap_ns"][left], side.back["t_made_ns"]))
+    over = np.concatenate((side.data["t_end_ns"][left], side.back["t_end_ns"]))
+    order = np.argsort(begun, kind="stable")
+    begun, over = begun[order], np.maximum.accumulate(over[order])
     long = begun[1:] - over[:-1] > least_ns
     return over[:-1][long], begun[1:][long]
 

@@ -717,8 +717,8 @@ impl Sender {
         let pipe = self.pipe(config, sack);
         if !self.new_first {
             if let Some(e) = self.board.next_lost() {
-                // Classic recovery resends whatever the window says.
-                let forced = self.state == State::Recovery && !config.prr && !sack;
+                // Whatever the window says, classic recovery resends, and one by SACK its first (RFC 6675 section 5, 4.3).
+                let forced = self.state == State::Recovery && !config.prr && !(sack && self.resent_fast);
                 if pipe < self.cwnd || forced {
                     let trigger = match self.state {
                         State::Loss => Trigger::GoBackN,

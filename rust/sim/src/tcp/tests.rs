@@ -260,3 +260,17 @@ fn any_pattern_of_losses_is_survived() {
         }
     }
 }
+
+/// RFC 6675 section 5, step 4.3: what is in flight does not keep the first resend of a recovery back.
+#[test]
+fn recovery_by_sack_begins_with_a_resend_at_once() {
+    let config = TcpConfig { prr: false, limited_transmit: true, ..TcpConfig::default() };
+    let mut w = world(config, path);
+    // Of ten segments the first and the last five get lost: six are in flight by count, and half the window is five.
+    w.ways[0].lose = vec![0, 4, 5, 6, 7, 8, 9];
+    w.transfer(10 * 1448, 10 * S);
+    let told = w.log.iter().filter(|l| l.1 == 1 && l.2.len == 0 && l.2.sack_blocks > 0).nth(2).map(|l| l.0);
+    let (at, first) = w.data().into_iter().find(|(_, s)| s.copy > 0).unwrap();
+    assert_eq!((first.seq - 1, first.trigger), (0, Trigger::Sack));
+    assert!(at <= told.unwrap() + 21 * MS, "{at} {told:?}");
+}
