@@ -140,7 +140,9 @@ def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(which)) - 1
     length = end[last] - start[first]
-    least = np.maximum(stretch * np.maximum.reduceat(np.maximum(rtt, usual), first), min_time)
+    # One ACK that its receiver put off makes no other round trip long.
+    mean = np.add.reduceat(np.maximum(rtt, usual), first) / (last - first + 1)
+    least = np.maximum(stretch * mean, min_time)
     out[which] = np.repeat(length < least, last - first + 1)
     return out
 
