@@ -15,7 +15,7 @@ CODES = ("overbuffering",)
 _LEAST_NS = 200_000_000
 #: Of a flow's life, so that one burst does not count.
 _SHARE = 0.10
-#: The delay must be the flow's own: it follows the bytes that were under way before it.
+#: The delay must be the flow's own: it follows the bytes that the sender let out.
 _OWN = 0.5
 
 
@@ -50,7 +50,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
     """Of the newest segment of each ACK: when that came, the round trip, how long the segment was under way to the
-    receiver, and the flow's bytes under way when it passed the tap, itself included.
+    receiver, and what the sender had outstanding when it passed the tap, itself included.
 
     Only segments sent once, after which the receiver lacked nothing: of others no ACK tells when they arrived.
     """
@@ -68,19 +68,10 @@ def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
     order = np.argsort(came, kind="stable")
     mine, came = mine[order], came[order]
     left, gone = d["t_tap_ns"][mine], d["t_end_ns"][mine]
-    # Bytes that had passed the tap, less those that had met their end by then.
-    passed = d["t_tap_ns"] >= 0
-    ahead = _sum_until(d["t_tap_ns"][passed], d["len_bytes"][passed], left) - _sum_until(
-        d["t_end_ns"][passed], d["len_bytes"][passed], left
-    )
+    # What the sender had out, not what was on the way forth: of a steady stream that grows with any delay.
+    heard = np.searchsorted(side.ack_t_ns, left, side="right")
+    ahead = d["end"][mine] - np.concatenate(([1], side.acked))[heard]
     return came, came - left, gone - left, ahead
-
-
-def _sum_until(t_ns: Array, amount: Array, at_ns: Array) -> Array:
-    """Sum of the amounts of times up to each."""
-    order = np.argsort(t_ns, kind="stable")
-    total = np.concatenate(([0], np.cumsum(amount[order])))
-    return np.asarray(total[np.searchsorted(t_ns[order], at_ns, side="right")])
 
 
 def _correlation(ahead: Array, delay: Array) -> float:
