@@ -39,6 +39,27 @@ def test_a_long_round_trip_on_a_resting_path_is_the_window() -> None:
     assert [f.cost_s for f in found] == [pytest.approx(8.0)]
 
 
+def test_a_path_that_became_slow_but_never_rests_is_not_the_window() -> None:
+    fast = [interval("window_limited", 5 * i, 5 * i + 5, acked_bytes=10_000) for i in range(200)]
+    slow = [
+        interval("window_limited", 1000 + 20 * i, 1020 + 20 * i, rtt_ns=80 * MS, acked_bytes=10_000) for i in range(400)
+    ]
+    (finding,) = run(CODE, trace(intervals=fast + slow))[0]
+    assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(1.0), 1000 * MS)
+
+
+def test_a_window_without_room_for_the_second_segment() -> None:
+    waits = [
+        interval("delayed_ack", 100 * i, 100 * i + 100, window_bytes=1448, flight_bytes=1448, acked_bytes=1448)
+        for i in range(50)
+    ]
+    found, _ = run(CODE, trace(flows(segment_max_bytes=1448), intervals=waits))
+    assert [f.cost_s for f in found] == [pytest.approx(5.0)]
+    for row in waits:
+        row["window_bytes"] = 2 * 1448
+    assert run(CODE, trace(flows(segment_max_bytes=1448), intervals=waits)) == ([], [])
+
+
 def test_little_is_silent() -> None:
     assert run(CODE, trace(intervals=[interval("zero_window", 0, 40)])) == ([], [])
     assert run(CODE, trace(intervals=[interval("zero_window", 0, 400)])) == ([], [])
