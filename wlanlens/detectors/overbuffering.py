@@ -14,6 +14,8 @@ from wlanlens.registry import detector
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
+#: Of less data nothing is said: it is no more than a first window.
+_LEAST_BYTES = 64 * 1024
 #: Stamps that it takes to know their tick.
 _STAMPS = 8
 #: Ticks of timestamps in use, ns, and how near to one the clocks' run must come.
@@ -67,7 +69,7 @@ def overbuffering(
     """
     facts = Facts.of(trace)
     yield from facts.one_sided("overbuffering")
-    senders = facts.data_keys(least_bytes=64 * 1024)
+    senders = facts.data_keys(least_bytes=_LEAST_BYTES)
     blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
     if len(blind):
         yield facts.undecided(
@@ -76,7 +78,13 @@ def overbuffering(
             "The tap is beside the receiver: the queue lies before it and does not show in its round trips.",
         )
     samples = facts.keep(round_trips)
-    samples = samples.take(np.isin(samples.key, senders) & ~np.isin(samples.key, blind))
+    # A window of a long capture lacks the flows' rows: the ACKs tell how much was sent, and which tap it is stays open.
+    first, length = groups(samples.key)
+    if not len(first):
+        return
+    acked = np.maximum.reduceat(samples["rel_ack"], first) - np.minimum.reduceat(samples["rel_ack"], first)
+    much = np.repeat(acked >= _LEAST_BYTES, length)
+    samples = samples.take((much | np.isin(samples.key, senders)) & ~np.isin(samples.key, blind))
     if not len(samples):
         return
     first, length = groups(samples.key)
