@@ -291,6 +291,7 @@ pub struct Tcp {
     pub timestamps: bool,
     pub recovery: String,
     pub prr: bool,
+    #[serde(default)]
     pub rate_halving: bool,
     pub limited_transmit: bool,
     pub nagle: bool,
