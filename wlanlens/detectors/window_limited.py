@@ -45,14 +45,16 @@ def window_limited(
     lengthen the queue, so that time is not counted. Twice the least is where the queue holds as much as the path. The
     path does not rest when ACKs come one after another, with no gap of half a round trip, however slow it has become;
     nor when data arrives at `full_pace_share` of the flow's best pace over two round trips. The best pace is that at
-    which or above which a tenth of the data arrived: a burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
-    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
-    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
+    which or above which a tenth of the data arrived: a burst of ACKs that had waited on the air is none.
+    `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is the least
+    delayed ACK with its round trip. `min_stretch_rtts`: nor does a stretch count that is shorter, or has fewer round
+    trips than it takes to know the pace.
 
     What fools it
     -------------
     A queue that other flows fill looks like one of its own. A sender limited by its congestion window or its own buffer
-    has a flight below the receiver's window and stays silent. When the handshake was not captured, the window's scale is not known and the case is left undecided.
+    has a flight below the receiver's window and stays silent. When the handshake was not captured, the window's scale is
+    not known and the case is left undecided.
 
     References
     ----------
