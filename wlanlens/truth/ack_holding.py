@@ -62,7 +62,5 @@ def _of_side(facts: Truth, side: Side, holds: list[dict[str, Any]]) -> list[Find
         by_adapter = any(int(e["t_ns"]) <= released <= int(e["t_ns"]) + _BURST_NS for e in holds)
         values: dict[str, Any] = {"held_acks_count": len(kept), "held_by": "adapter" if by_adapter else "way back"}
         sentence = f"{'The adapter' if by_adapter else 'A queue on the way back'} kept received ACKs."
-        found.append(
-            finding(facts, side, "ack_holding", released - held_ns, released, held_ns / 1e9, sentence, values)
-        )
+        found.append(finding(facts, side, "ack_holding", released - held_ns, released, held_ns / 1e9, sentence, values))
     return found
