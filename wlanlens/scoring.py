@@ -102,16 +102,24 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
 
 
 def decidable(
-    truth: Iterable[Finding], findings: Sequence[Finding], cases: Iterable[Undecided], *, tolerance_ms: float = 5.0
+    truth: Iterable[Finding],
+    findings: Sequence[Finding],
+    cases: Iterable[Undecided],
+    *,
+    until_ns: int,
+    tolerance_ms: float = 5.0,
 ) -> tuple[list[Finding], int]:
     """The truth of one code without what its detector left open with its times, and how many events are left out so.
 
     An event that begins or ends in such a case is cut there; one that lies in such cases and is not found is left out.
+    What goes on when the capture ends, at `until_ns`, ends there.
     """
     slack_ns = int(tolerance_ms * 1e6)
     spans = [span for case in cases for span in case.spans]
     kept, left_out = [], 0
-    for event in truth:
+    for whole in truth:
+        going_on = whole.t_start_ns <= until_ns < whole.t_end_ns
+        event = replace(whole, t_end_ns=until_ns) if going_on else whole
         start, end = event.t_start_ns, event.t_end_ns
         mine = sorted((a, b) for who, a, b in spans if not (who and event.subject) or who == event.subject)
         for a, b in mine:

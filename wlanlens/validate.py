@@ -166,7 +166,8 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
             near = _in_sight(run, home(code))
             open_ = [_spans_on_run_time(u, trace, clock) for u in found.undecided if u.code == code]
             mine = list(filter(near, mine))
-            events, left_out = decidable(filter(near, truth), mine, open_)
+            end = _true_ns(trace.duration_ns, trace, clock)
+            events, left_out = decidable(filter(near, truth), mine, open_, until_ns=end)
             view.scores[code] = score(mine, events).get(code, Score(code)) + Score(code, open=left_out)
     for state in found.states:
         view.undecided[state.code] = state.undecided
