@@ -47,8 +47,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     What fools it
     -------------
     Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such
-    expiries are left undecided. A recovery after a proved one counts unless every resend in it is known to have been
-    needed. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
+    expiries are left undecided. A recovery after a proved one counts where a resend in it is known to have been needless,
+    and is left undecided where no need is known. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
 
     References
     ----------
@@ -92,7 +92,7 @@ def _open_until(facts: Facts, runs: Runs) -> Array:
     return until
 
 
-def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding]:
+def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding | Undecided]:
     rows = runs.rows
     late = _lateness(facts, runs)
     recovery_ns, recovery_end, state_end = _recoveries(facts, runs)
@@ -107,6 +107,17 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
     maybe = resends.take(resends["needless"] != 0).ordered("t_ns")
     repeats = maybe.any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
     resends = resends.take(resends["needless"] == 1)
+    unsure = np.intersect1d(which, np.flatnonzero(repeats))
+    repeats &= resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
+    unsure = unsure[~repeats[unsure]]
+    if len(unsure):
+        yield facts.undecided(
+            "spurious_timeout",
+            runs.key[unsure],
+            "Whether the sender repeated data needlessly after a spurious timeout or recovered from losses cannot be told.",
+            t_start_ns=runs.t_end_ns[unsure],
+            t_end_ns=recovery_end[unsure],
+        )
     recovery_ns = np.where(repeats, recovery_ns, 0)
     recovery_end = np.where(repeats, recovery_end, runs.t_end_ns)
     life = facts.life_s(runs.key)
