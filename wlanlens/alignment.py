@@ -128,6 +128,7 @@ class _Side:
 
     def __init__(self, capture: Capture) -> None:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         self.capture = capture
         self.packets: pa.Table = capture.table("packets")
@@ -140,7 +141,7 @@ class _Side:
         self.repeated: Array = np.isin(self.number, _retries(capture))
         self.flow: Array = self.packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
         directions = self.packets.column("direction").cast(pa.string())
-        self.back: Array = np.asarray(pa.compute.equal(directions, "b2a").fill_null(False), bool)
+        self.back: Array = np.asarray(pc.equal(directions, "b2a").fill_null(False), bool)
 
     def hosts(self) -> tuple[Array, Array]:
         """Source and destination of each packet as numbers."""
@@ -325,7 +326,10 @@ def _enough(a: _Side, b: _Side, found: int, forward: bool) -> None:
     """Refuse too few pairs, with the reason."""
     first, second = (a, b) if forward else (b, a)
     who = f"{_name(first.capture)} and {_name(second.capture)}"
-    packets = [int((side.packets.column("protocol").is_valid()).to_numpy().sum()) for side in (first, second)]
+    packets = [
+        int(np.count_nonzero(np.asarray(side.packets.column("protocol").is_valid(), bool) & side.stamped))
+        for side in (first, second)
+    ]
     if min(packets) == 0:
         empty = first if packets[0] == 0 else second
         raise Unfit(f"{who}: {_name(empty.capture)} holds no readable IP packet{_why_unreadable(empty)}")

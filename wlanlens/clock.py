@@ -178,6 +178,16 @@ class ClockMap:
             which = np.searchsorted([p.first_packet for p in self.pieces[1:]], packets, side="right")
         else:
             which = self._by_time(time_ns)
+        mapped = self._map(time_ns, which)
+        if packets is None and len(self.pieces) > 1:
+            # Without packet numbers times keep their order over a step, so that intervals stay intervals.
+            ends = self._map(np.array([p.from_ns for p in self.pieces[1:]]), np.arange(len(self.pieces) - 1))
+            least = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)))
+            return np.maximum(mapped, np.where(self._jumped_back(), np.iinfo(np.int64).min, least)[which])
+        return mapped
+
+    def _map(self, time_ns: Array, which: Array) -> Array:
+        """Times on the axis by the lines of their pieces."""
         at, offset, drift = (
             np.array([getattr(p, name) for p in self.pieces])[which] for name in ("at_ns", "offset_ns", "drift_ppm")
         )
@@ -185,12 +195,16 @@ class ClockMap:
         mapped: Array = time_ns + offset - np.rint(gained).astype(np.int64)
         return mapped
 
+    def _jumped_back(self) -> Array:
+        """Pieces before which the clock was set back: they take the place of the earlier ones, where only times tell."""
+        starts = np.array([p.from_ns for p in self.pieces])
+        return np.concatenate(([True], np.diff(starts) < 0))
+
     def _by_time(self, time_ns: Array) -> Array:
         """The piece of each time; where a step back makes a time come twice, the later."""
         which = np.zeros(time_ns.shape, np.intp)
-        for number, piece in enumerate(self.pieces):
-            forward = number == 0 or piece.from_ns >= self.pieces[number - 1].from_ns
-            which[time_ns >= piece.from_ns if forward else np.ones(time_ns.shape, bool)] = number
+        for number, back in enumerate(self._jumped_back()):
+            which[np.ones(time_ns.shape, bool) if back else time_ns >= self.pieces[number].from_ns] = number
         return which
 
 

@@ -273,6 +273,7 @@ class Tcp:
     timestamps: bool = True
     recovery: str = "newreno"
     prr: bool = True
+    rate_halving: bool = False
     limited_transmit: bool = True
     nagle: bool = True
     delayed_ack_segments: int = 2

@@ -71,6 +71,8 @@ def test_a_step_is_cut(step_ms: int) -> None:
     # Cut at the right packet, but for those that fit both.
     assert abs(made.pieces[1].first_packet - 1 - int(late.argmax())) <= 2
     assert np.abs(made.to_axis(cap + late * step_ms * MS, np.arange(1, len(ref) + 1)) - cap).mean() < 2 * MS
+    axis = made.to_axis(np.sort(cap + late * step_ms * MS))
+    assert (np.diff(axis) >= 0).all()
     assert made.reference_steps == 0
     turned = clock.fit("a", "b", cap + late * step_ms * MS, ref, -before, np.arange(1, len(ref) + 1))
     assert turned.reference_steps == turned.steps == 1

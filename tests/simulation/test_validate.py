@@ -23,37 +23,40 @@ from wlanlens.scoring import Score
 from wlanlens.validate import Case, Judged, View, home, judge, summary, validate
 from wlanlens.validation_page import markdown, plain, to_dict
 
-#: Scenarios, and detectors that these few runs prove.
-PART = ("ack_holding", "clean_rts_link", "idle_usb_sender", "rate_thrashing", "slow_bus", "stuck_rate")
-PROVED = ("ack_holding", "rate_thrashing", "spurious_timeout", "stuck_rate", "usb_bottleneck")
+#: Scenarios, and detectors that these few runs prove. What other detectors reach is in docs/validation.md.
+PART = (
+    "ack_holding", "clean_rts_link", "idle_usb_sender", "needless_resends", "rate_thrashing", "repeated_fast_retransmit",
+    "slow_bus", "startup_overflow", "stuck_rate",
+)  # fmt: skip
+PROVED = (
+    "acked_data_retransmission", "rate_thrashing", "repeated_fast_retransmit", "startup_overflow", "stuck_rate",
+    "usb_bottleneck",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def judged() -> list[Judged]:
-    return list(validate(PART, seeds=(1, 2), workers=2))
+    return list(validate(PART, PROVED, seeds=(1, 2), workers=2))
 
 
 def test_a_small_part_reaches_all_floors(judged: list[Judged]) -> None:
-    result = summary(judged)
+    result = summary(judged, PROVED)
     assert result.runs == 2 * len(PART)
     assert result.faults() == []
-    lines = {line.code: line for line in result.lines}
-    for code in PROVED:
-        if lines[code].decided:
-            assert lines[code].score.truth > 0, code
+    assert result.unproved() == []
     kept = {(p.scenario, p.kind, p.code) for p in result.promises}
     assert {("slow_bus", "shows", "usb_bottleneck"), ("idle_usb_sender", "silent", "usb_bottleneck")} <= kept
 
 
 def test_the_tables_say_so(judged: list[Judged]) -> None:
-    result = summary(judged)
+    result = summary(judged, PROVED)
     assert "all floors reached" in plain(result)
     assert markdown(result).count("\n| ") >= len(result.lines) + len(result.promises)
     assert json.loads(json.dumps(to_dict(result)))["faults"] == []
 
 
 def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list[Judged]) -> None:
-    alone = judge(Case("slow_bus", 2, tuple(code for code, _ in wlanlens.list_units("detectors"))))
+    alone = judge(Case("slow_bus", 2, PROVED))
     assert alone in judged
 
 
@@ -102,7 +105,7 @@ def test_a_wrong_detector_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
     )
     said = summary([judge(Case("ack_holding", 1, ("spurious_timeout",)))], ["spurious_timeout"]).faults()
-    assert [f.split(" is ")[0] for f in said] == ["spurious_timeout: precision 0.000", "spurious_timeout: recall 0.000"]
+    assert {"spurious_timeout: precision 0.000", "spurious_timeout: recall 0.000"} <= {f.split(" is ")[0] for f in said}
 
 
 def modules() -> list[str]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: So long after a retransmission a receiver is past what it had to fill, ns: twice the longest delayed-ACK timer.
 _CALM_NS = 1_000_000_000
-#: ACKs of single segments that show that a receiver acknowledges each: fewer may be what a loss left.
-_FEW = 5
+#: ACKs of single segments that show that a receiver acknowledges each: Linux does so with a connection's first 16.
+_FEW = 20
 #: Of the way from the tap to the sender and back: new data that comes sooner was not sent for that ACK.
 _NEARLY = 0.8
 
@@ -171,13 +171,8 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     since = np.where(
         (last >= 0) & (reached == acks["rel_ack"]), acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0), NULL
     )
-    pace, each = _queued(
-        acks,
-        key,
-        np.where(calm & ~alone, ahead_of, NULL),
-        np.where(calm, since, NULL),
-        facts.of_flow("segment_max_bytes", key),
-    )
+    ahead_of = np.where(calm & ~alone, ahead_of, NULL)
+    pace, each = _queued(acks, key, ahead_of, since, calm, facts.of_flow("segment_max_bytes", key))
     own = (pace * sends["len"][at_]).astype(np.int64)
     waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0) - own
     late = alone & ~each & (waited >= least) & (waited <= most_ns)
@@ -199,10 +194,10 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     return found, key[lone], key[late & goes_on]
 
 
-def _queued(acks: Rows, key: Array, sent: Array, since: Array, segment: Array) -> tuple[Array, Array]:
+def _queued(acks: Rows, key: Array, sent: Array, since: Array, calm: Array, segment: Array) -> tuple[Array, Array]:
     """What ACKs tell of the line and the receiver, for the key of each. `sent`: up to which byte data was under way before
     the ACK before; `since`: how long after the last data, all of which
-    it acknowledges, it came, ns, less the round trip.
+    it acknowledges, it came, ns, less the round trip. `calm`: far from losses.
 
     How long a slow line takes for a byte, ns: by the quickest two ACKs in a row of data that was queued, and by ACKs of
     several segments, which no timer delays. And whether the receiver acknowledges each segment of a queue, so that it
@@ -215,12 +210,13 @@ def _queued(acks: Rows, key: Array, sent: Array, since: Array, segment: Array) -
     gap = np.concatenate(([0], acks["t_ns"][1:] - acks["t_ns"][:-1]))
     following = np.concatenate(([False], key[1:] == key[:-1])) & (grown > 0)
     queued = np.flatnonzero(following & (sent != NULL) & (sent >= acks["rel_ack"]))
-    together = np.flatnonzero(following & (grown > segment) & (since != NULL))
+    together = np.flatnonzero(following & (grown > segment) & calm)
+    whole = together[since[together] != NULL]
     least = np.full(len(names), np.inf)
     np.minimum.at(least, group[queued], gap[queued] / grown[queued])
-    np.minimum.at(least, group[together], np.maximum(since[together], 0) / grown[together])
-    single = grown[queued] <= segment[queued]
-    singles, several = (np.bincount(group[queued], mask, len(names)) for mask in (single, ~single))
+    np.minimum.at(least, group[whole], np.maximum(since[whole], 0) / grown[whole])
+    alone = queued[grown[queued] <= segment[queued]]
+    singles, several = (np.bincount(group[which], minlength=len(names)) for which in (alone, together))
     return np.where(np.isfinite(least), least, 0.0)[group], ((singles > several) & (singles >= _FEW))[group]
 
 

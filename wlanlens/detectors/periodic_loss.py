@@ -66,8 +66,8 @@ def periodic_loss(
     What fools it
     -------------
     Random loss has no clock. Cycles of the congestion window or of rate probing are even in bytes: silent or, where bytes
-    and time run alike, undecided: so it is with a clock whose spells are long, while events are few. A clock whose tick finds no data leaves no loss. A tap behind the place of the loss does
-    not see the lost copies. Two clocks in one connection are told as the better of them.
+    and time run alike, undecided: so it is with a clock whose spells are long, while events are few. A clock whose tick
+    finds no data leaves no loss. A tap behind the place of the loss does not see the lost copies. Two clocks in one connection are told as the better of them.
 
     References
     ----------

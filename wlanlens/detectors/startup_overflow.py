@@ -82,16 +82,28 @@ def startup_overflow(
         valid=("t_ns", "rel_seq"),
     )
     resends = resends.take(resends["rel_seq"] > 0)
-    for key in np.unique(resends.key).tolist():
-        mine = resends.take(slice_of(resends, key))
+    keys = np.unique(resends.key)
+    sent = facts.rows(
+        "segments",
+        ["t_ns", "rel_seq", "len", "flight_bytes"],
+        where={"transmission": ("first",)},
+        valid=("t_ns", "rel_seq"),
+        keys=keys,
+    )
+    sent = sent.take(sent["len"] > 0)
+    back = facts.rows(
+        "segments", ["t_ns", "rel_ack", "rtt_ns", "dupacks"], valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1)
+    )
+    for key in keys.tolist():
+        mine, data = resends.take(slice_of(resends, key)), sent.take(slice_of(sent, key))
         reaction = int(mine["t_ns"][0])
         part = losses.of(key)
         first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
         if len(first) >= least_losses_count:
-            case = _case(facts, losses, key, first, reaction)
+            case = _case(facts, losses, data, back.take(slice_of(back, key ^ 1)), first, reaction)
             if case is not None and case.is_overflow(chance_share, ceiling_share, lost_share, before_share):
                 cases.append(case)
-        elif _holes(facts, key, mine, reaction) >= least_losses_count:
+        elif _holes(data, mine, reaction) >= least_losses_count:
             blind.append(key)
     yield from _findings(facts, cases)
     if blind:
@@ -102,11 +114,8 @@ def startup_overflow(
         )
 
 
-def _holes(facts: Facts, key: int, resends: Rows, reaction: int) -> int:
+def _holes(data: Rows, resends: Rows, reaction: int) -> int:
     """Segments of the first window whose first copy never passed the tap."""
-    data = facts.rows(
-        "segments", ["t_ns", "rel_seq"], where={"transmission": ("first",)}, valid=("rel_seq",), keys=np.array([key])
-    )
     highest = data["rel_seq"][data["t_ns"] < reaction].max(initial=0)
     unseen = (resends["lost_before_tap"] == 1) & (resends["rel_seq"] < highest)
     return len(np.unique(resends["rel_seq"][unseen]))
@@ -148,18 +157,10 @@ class _Case:
         return self.p_value <= chance_share and full and thinned and grown
 
 
-def _case(facts: Facts, losses: Losses, key: int, first: Array, reaction: int) -> _Case | None:
+def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, reaction: int) -> _Case | None:
+    key = int(losses.key[first[0]])
     keys = np.array([key])
     t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
-    data = facts.rows(
-        "segments",
-        ["t_ns", "rel_seq", "len", "flight_bytes"],
-        where={"transmission": ("first",)},
-        valid=("t_ns", "rel_seq"),
-        keys=keys,
-    )
-    data = data.take(data["len"] > 0)
-    back = facts.rows("segments", ["t_ns", "rel_ack", "rtt_ns", "dupacks"], valid=("t_ns", "rel_ack"), keys=keys ^ 1)
     # The segment just before the first loss: when it was sent and when it was acknowledged.
     before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
     acks = facts.keep(Acks)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
+from wlanlens.detectors._round_trips import least_of_data
 from wlanlens.finding import Finding, Undecided
 from wlanlens.pace import best, paces
 from wlanlens.registry import detector
@@ -38,19 +39,22 @@ def window_limited(
 
     How it decides
     --------------
-    From the states `zero_window` and `window_limited` of `intervals`. Where the round-trip time under the window limit
-    is more than `full_path_factor` times the flow's least, and data arrives at `full_pace_share` of the flow's best pace
-    over two round trips, the window fills the path and a queue in it: a larger window would only lengthen the
-    queue, so that time is not counted. Twice the least is where the queue holds as much as the path; at four fifths of
-    the best pace the path does not rest. The best pace is that at which or above which a tenth of the data arrived: a
-    burst of ACKs that had waited on the air is none. `min_share_percent` and `min_time_ms`: less is a transfer's last
-    window or an ordinary hesitation; 50 ms is the least delayed ACK with its round trip. `min_stretch_rtts`: nor does a
-    stretch count that is shorter, or has fewer round trips than it takes to know the pace.
+    From the states `zero_window` and `window_limited` of `intervals`, and from `delayed_ack` where the window had no room
+    for the second segment. Where the round-trip time under the window limit is more than `full_path_factor` times the
+    least of data, and the path does not rest, the window fills the path and a queue in it: a larger window would only
+    lengthen the queue, so that time is not counted. Twice the least is where the queue holds as much as the path. The
+    path does not rest when ACKs come one after another, with no gap of half a round trip, however slow it has become;
+    nor when data arrives at `full_pace_share` of the flow's best pace over two round trips. The best pace is that at
+    which or above which a tenth of the data arrived: a burst of ACKs that had waited on the air is none.
+    `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is the least
+    delayed ACK with its round trip. `min_stretch_rtts`: nor does a stretch count that is shorter, or has fewer round
+    trips than it takes to know the pace.
 
     What fools it
     -------------
-    A sender limited by its congestion window or its own buffer has a flight below the receiver's window and stays
-    silent. When the handshake was not captured, the window's scale is not known and the case is left undecided.
+    A queue that other flows fill looks like one of its own. A sender limited by its congestion window or its own buffer
+    has a flight below the receiver's window and stays silent. When the handshake was not captured, the window's scale is
+    not known and the case is left undecided.
 
     References
     ----------
@@ -63,8 +67,9 @@ def window_limited(
             "t_start_ns", "t_end_ns", "state", "first_packet", "last_packet", "acked_bytes", "flight_bytes",
             "window_bytes", "rtt_ns", "rtt_min_ns",
         ],
-        where={"state": ("zero_window", "window_limited")},
+        where={"state": ("zero_window", "window_limited", "delayed_ack")},
     )  # fmt: skip
+    spans = spans.take((spans["state"] != "delayed_ack") | _no_room(facts, spans))
     if len(spans):
         yield from _findings(
             facts,
@@ -84,13 +89,15 @@ def _findings(
     first, length = groups(spans.key)
     keys = spans.key[first]
     life = facts.life_s(keys)
-    least = facts.of_flow("tap_rtt_min_ns", spans.key)
+    least = least_of_data(facts, spans.key)
     least = np.where(least != NULL, least, spans["rtt_min_ns"])
     duration = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
-    full = ~closed & known & (spans["rtt_ns"] > factor * least) & (pace > 0) & (pace >= pace_share * most_pace)
+    # After a rest of the path there is a gap among the ACKs; an interval of this state lasts from one to the next.
+    busy = ((pace > 0) & (pace >= pace_share * most_pace)) | (2 * duration < spans["rtt_ns"])
+    full = ~closed & known & (spans["rtt_ns"] > factor * least) & busy
     full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
@@ -110,6 +117,13 @@ def _findings(
         evidence=("segments", spans["first_packet"][first[which]]),
         what="a limiting receiver's window",
     )
+
+
+def _no_room(facts: Facts, spans: Rows) -> Array:
+    """Whether the window forbade one more segment beside what was under way."""
+    segment = facts.of_flow("segment_max_bytes", spans.key)
+    known = (spans["window_bytes"] != NULL) & (segment > 0)
+    return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
 
 
 def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:

@@ -66,7 +66,7 @@ def rts_collision_share(run: Run) -> float:
     frames = run.facts.frames
     rts = frames.filter(pc.equal(frames["kind"], "rts"))
     collided: int = pc.sum(pc.equal(rts["fate"], "collision")).as_py()
-    return collided / rts.num_rows
+    return float(collided / rts.num_rows)
 
 
 def mean_delay_s(run: Run) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wlanlens.report import units
@@ -50,6 +51,34 @@ _QUALITY = (
     ),
     Column("time steps back", "time stamps that run backwards", _count("time_steps")),
 )
+
+
+#: Of several captures: how well each clock is known.
+_CLOCKS = (
+    Column(
+        "clock ahead by",
+        "of the clock that is the axis, where it is known best",
+        lambda r: _axis(r) or units.seconds(-r["offset_ns"] / 1e9),
+    ),
+    Column(
+        "known within",
+        "bound of that, from packets in both directions",
+        lambda r: _axis(r) or ("packets' delay" if r["bound_ns"] is None else units.seconds(r["bound_ns"] / 1e9)),
+    ),
+    Column("gains", "rate beside the axis, parts per million", lambda r: _axis(r) or f"{r['drift_ppm']:+.2f}"),
+    Column("packets in both", "on which the clock was fitted", lambda r: _axis(r) or units.count(r["pairs"])),
+    Column(
+        "half of them within",
+        "of the fit, their delay included",
+        lambda r: _axis(r) or units.seconds(r["residual_ns"] / 1e9),
+    ),
+    Column("clock set", "steps of the clock", lambda r: _axis(r) or units.count(max(0, len(r["pieces"]) - 1))),
+    Column("left out", "pairs that fit no clock", lambda r: _axis(r) or units.count(r["contradictions"])),
+)
+
+
+def _axis(clock: Mapping[str, Any]) -> str:
+    return "" if clock["pieces"] else "axis"
 
 
 def _rtos(row: Mapping[str, Any]) -> str:
@@ -114,6 +143,10 @@ def quality(trace: Trace) -> list[tuple[Column, list[str], bool]]:
     """(fact, its cell in each capture, whether any is not nothing), a row a fact."""
     rows = trace.table("quality").to_pylist() if trace.has("quality") else []
     cells = [(column, [column.cell(row) for row in rows]) for column in _QUALITY]
+    if len(trace.clocks) > 1:
+        clocks = {clock.capture: asdict(clock) for clock in trace.clocks}
+        known = [clocks[row["capture"]] for row in rows]
+        cells[2:2] = [(column, [column.cell(clock) for clock in known]) for column in _CLOCKS]
     return [(column, row, any(cell not in ("0", _NO_TIME) for cell in row)) for column, row in cells if row]
 
 

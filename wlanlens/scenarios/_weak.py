@@ -9,8 +9,18 @@ from wlanlens.scenario import Scenario, quantity
 from wlanlens.scenarios._pair import alike, pair
 from wlanlens.world import Flow, Tcp, World, bulk
 
-#: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, a delayed ACK of about 100 ms.
-LINUX24 = Tcp(delayed_ack_timer_s=0.1, quick_acks=0, prr=False, frto=False)
+#: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, and SunOS 5.8 without D-SACK, with a
+#: buffer of 24 KB and a delayed ACK of about 100 ms.
+LINUX24 = Tcp(
+    receive_window_bytes=24_576,
+    fack=True,
+    dsack=False,
+    prr=False,
+    rate_halving=True,
+    frto=False,
+    quick_acks=0,
+    delayed_ack_timer_s=0.1,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +30,10 @@ class Weak(Scenario):
     duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
     retry_limit: int = quantity(10, "Attempts of a frame.", least=1, most=255)
     frame_error_rate: float = quantity(
-        0.025, "Share of bad frames beside the noise, the MAC's ACKs included.", least=0.0, most=1.0
+        0.02, "Share of bad frames beside the noise, the MAC's ACKs included.", least=0.0, most=1.0
     )
     snr_db: float = quantity(
-        2.5, "Signal to noise in 22 MHz: 2 Mb/s needs 2 dB, 5.5 Mb/s 5.5 and 11 Mb/s 8.5.", least=-20.0, most=60.0
+        2.2, "Signal to noise in 22 MHz: 2 Mb/s needs 2 dB, 5.5 Mb/s 5.5 and 11 Mb/s 8.5.", least=-20.0, most=60.0
     )
 
     def rate_control(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class NoMacRetransmission(Scenario):
     snr_db: float = quantity(
         9.5, "Signal to noise in 22 MHz: 0.7 % of full frames at 11 Mb/s fail at 9.5 dB.", least=-20.0, most=90.0
     )
-    receive_window_bytes: int = quantity(16_384, "The receiver's buffer.", least=1448, most=1 << 30)
+    receive_window_bytes: int = quantity(24_576, "The receiver's buffer: that of SunOS 5.8.", least=1448, most=1 << 30)
     sack: bool = quantity(True, "Selective acknowledgments.")
 
     def world(self) -> World:

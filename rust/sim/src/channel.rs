@@ -79,14 +79,13 @@ impl Air {
             (0..stations).map(|_| (0..=stations).map(|_| Path::default()).collect()).collect();
         let mut multipath = Vec::new();
         if let Some((doppler_hz, direct)) = floor.multipath {
-            for a in 0..stations {
-                for b in a + 1..=stations {
-                    let link = multipath.len();
-                    multipath.push(Multipath::new(doppler_hz, direct, &mut fading(link as u64)));
-                    paths[a][b].multipath = Some(link);
-                    if b < stations {
-                        paths[b][a].multipath = Some(link);
-                    }
+            let links = (0..stations).flat_map(|a| (a + 1..=stations).map(move |b| (a, b)));
+            for (a, b) in links {
+                let link = multipath.len();
+                multipath.push(Multipath::new(doppler_hz, direct, &mut fading(link as u64)));
+                paths[a][b].multipath = Some(link);
+                if b < stations {
+                    paths[b][a].multipath = Some(link);
                 }
             }
         }

@@ -291,6 +291,8 @@ pub struct Tcp {
     pub timestamps: bool,
     pub recovery: String,
     pub prr: bool,
+    #[serde(default)]
+    pub rate_halving: bool,
     pub limited_transmit: bool,
     pub nagle: bool,
     pub delayed_ack_segments: u32,
@@ -498,6 +500,7 @@ impl Tcp {
                 other => return Err(format!("no TCP recovery is called {other:?}")),
             },
             prr: self.prr,
+            rate_halving: self.rate_halving,
             limited_transmit: self.limited_transmit,
             nagle: self.nagle,
             delayed_ack_segments: self.delayed_ack_segments,

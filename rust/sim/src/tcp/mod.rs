@@ -122,6 +122,9 @@ pub struct TcpConfig {
     pub recovery: Recovery,
     /// Proportional rate reduction (RFC 6937), as Linux; else the window is inflated by duplicate ACKs.
     pub prr: bool,
+    /// Rate halving, as Linux 2.4: while it repairs, the window falls by one for every second ACK, down to half the new
+    /// threshold, and never exceeds what is in flight by more than one. Instead of PRR, which followed it.
+    pub rate_halving: bool,
     pub limited_transmit: bool,
     pub nagle: bool,
     /// Only an earlier small segment makes a small one wait (Minshall), as in Linux; else any outstanding data (RFC 896).
@@ -178,6 +181,7 @@ impl Default for TcpConfig {
             timestamps: true,
             recovery: Recovery::NewReno,
             prr: true,
+            rate_halving: false,
             limited_transmit: true,
             nagle: true,
             minshall: true,

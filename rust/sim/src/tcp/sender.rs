@@ -177,7 +177,7 @@ impl Sender {
         }
         match self.state {
             // RFC 5681 inflates the window instead.
-            State::Recovery if !config.prr => self.board.len(),
+            State::Recovery if inflates(config) => self.board.len(),
             State::Open | State::Disorder if !config.limited_transmit => self.board.pipe(),
             _ => self.board.pipe().saturating_sub(self.dupacks),
         }
@@ -384,7 +384,7 @@ impl Sender {
         (self.state, self.resent_fast) = (State::Recovery, false);
         self.events.push(Event::RecoveryBegan { seq: self.una });
         f.newly_lost = self.mark_holes(config, f.sack) > 0;
-        if !config.prr {
+        if inflates(config) {
             self.cwnd = self.ssthresh + if f.sack { 0 } else { config.dupack_threshold };
         }
     }
@@ -416,13 +416,13 @@ impl Sender {
             // RFC 6582 section 4: duplicate ACKs for what the recovery itself sent are no loss.
             return false;
         }
-        self.end_recovery();
+        self.end_recovery(config);
         true
     }
 
-    fn end_recovery(&mut self) {
+    fn end_recovery(&mut self, config: &TcpConfig) {
         if self.undo_cwnd.is_some() {
-            self.cwnd = self.ssthresh;
+            self.cwnd = if config.rate_halving { self.cwnd.min(self.ssthresh) } else { self.ssthresh };
         }
         (self.state, self.resend_stamp) = (State::Open, 0);
         self.events.push(Event::RecoveryEnded);
@@ -437,7 +437,7 @@ impl Sender {
             return;
         } else if config.recovery == Recovery::Reno && !f.sack {
             self.dupacks = 0;
-            return self.end_recovery();
+            return self.end_recovery(config);
         }
         if f.sack || f.advanced {
             // A partial ACK: the next hole is at the left edge (RFC 6582).
@@ -451,6 +451,8 @@ impl Sender {
             if f.advanced {
                 self.grow(config, f.delivered);
             }
+        } else if config.rate_halving {
+            self.halve(config, f);
         } else if config.prr {
             self.reduce(config, f);
         } else if !f.sack {
@@ -461,6 +463,16 @@ impl Sender {
                 self.cwnd = (self.cwnd + 1).min(CWND_MOST);
             }
         }
+    }
+
+    /// A segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
+    fn halve(&mut self, config: &TcpConfig, f: &Facts) {
+        self.grown += 1;
+        if self.grown >= 2 {
+            self.grown = 0;
+            self.cwnd -= u32::from(self.cwnd > self.ssthresh / 2);
+        }
+        self.cwnd = self.cwnd.min(self.pipe(config, f.sack) + 1);
     }
 
     /// RFC 6937, as Linux does it.
@@ -720,7 +732,7 @@ impl Sender {
         if !self.new_first {
             if let Some(e) = self.board.next_lost() {
                 // Whatever the window says, classic recovery resends, and one by SACK its first (RFC 6675 section 5, 4.3).
-                let forced = self.state == State::Recovery && !config.prr && !(sack && self.resent_fast);
+                let forced = self.state == State::Recovery && inflates(config) && !(sack && self.resent_fast);
                 if pipe < self.cwnd || forced {
                     let trigger = match self.state {
                         State::Loss => Trigger::GoBackN,
@@ -842,4 +854,9 @@ struct Facts {
     newly_lost: bool,
     /// It reports a duplicate.
     dsack: bool,
+}
+
+/// Whether duplicate ACKs inflate the window in a recovery (RFC 5681), instead of a rule for what each ACK lets out.
+fn inflates(config: &TcpConfig) -> bool {
+    !config.prr && !config.rate_halving
 }

@@ -1,0 +1,70 @@
+"""Worlds of the air: what each mechanism does goes away with its switch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wlanlens as wl
+from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
+from wlanlens.papers._bursts import transfer
+from wlanlens.scenario import Run
+
+
+def damages(run: Run) -> set[str]:
+    return set(run.facts.frames["damaged_by"].cast("string").drop_null().to_pylist())
+
+
+def test_ties_need_acks_and_a_small_window() -> None:
+    share = {
+        (cw, each): retry_percent(wl.simulate("data_ack_collision", cw_min=cw, delayed_ack_segments=each))
+        for cw, each in ((7, 1), (31, 1), (31, 8))
+    }
+    assert share[7, 1] > 2 * share[31, 1] > 2 * share[31, 8]
+    assert retry_percent(wl.simulate("clean_udp", frame_error_rate=0.0)) == 0
+
+
+def test_without_mac_retransmission_ties_are_tcps_losses() -> None:
+    with_it, without = (
+        wl.simulate("no_mac_retransmission", ends=ends, duration_s=20.0) for ends in ("none", "station")
+    )
+    assert throughput_mbps(without) < 0.93 * throughput_mbps(with_it)
+    assert timeouts(with_it) == 0 < timeouts(without)
+
+
+def test_distance_slows_a_station_and_nothing_else_does() -> None:
+    def rates(run: Run) -> tuple[float, float]:
+        frames = data_frames(run)
+        mine = np.asarray(frames["rate_mbps"])[np.asarray(frames["station"]) == 0]
+        return float(np.median(mine[:500])), float(np.median(mine[-200:]))
+
+    assert rates(wl.simulate("moving_station")) == (11.0, pytest.approx(1.5, abs=0.6))
+    assert rates(wl.simulate("moving_station", exponent=0.0, doppler_hz=0.0)) == (11.0, 11.0)
+
+
+def test_what_fades_is_heard_and_what_interferes_is_not() -> None:
+    for name, spread_db in (("signal_fade", 15.0), ("interference", 0.0), ("harmless_dips", 15.0)):
+        run = wl.simulate(name)
+        signal = np.asarray(data_frames(run)["signal_dbm"])
+        assert signal.max() - signal.min() == pytest.approx(spread_db), name
+        assert damages(run) == (set() if name == "harmless_dips" else {"fade"})
+    assert damages(wl.simulate("signal_fade", depth_db=0.0)) <= {"noise"}
+
+
+def test_waves_fade_and_their_absence_does_not() -> None:
+    weak = {"snr_db": 12.0, "frame_error_rate": 0.0}
+    assert "fade" in damages(wl.simulate("healthy_rate_probing", doppler_hz=4.0, **weak))
+    assert damages(wl.simulate("healthy_rate_probing", doppler_hz=0.0, **weak)) <= {"noise"}
+
+
+def test_the_remedy_ends_long_idle_times() -> None:
+    def longest(rto: str) -> float:
+        runs = (wl.simulate("kept_backoff", seed=seed, rto=rto) for seed in range(1, 13))
+        return max(transfer(run).longest_idle_s for run in runs)
+
+    assert longest("linux22") > 2 * longest("linux22_reset")
+
+
+def test_a_word_that_is_none_names_the_nearest() -> None:
+    with pytest.raises(wl.WlanlensError, match="station, both"):
+        wl.simulate("no_mac_retransmission", ends="stations")
