@@ -104,12 +104,15 @@ class Undecided:
         How many cases.
     subject : str
         Who, where it is one.
+    spans : tuple of (str, int, int)
+        Where the detector tells: subject, start and end of each case, ns on the trace's clock.
     """
 
     code: str
     sentence: str
     count: int = 1
     subject: str = ""
+    spans: tuple[tuple[str, int, int], ...] = ()
 
 
 def frame_filter(packets: Iterable[int], limit: int = 200) -> str:

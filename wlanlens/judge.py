@@ -42,11 +42,17 @@ class DetectorState:
 
 
 class Findings(list[Finding]):
-    """A list of findings that also knows how each detector fared (`states`)."""
+    """A list of findings that also knows how each detector fared (`states`) and what it left open (`undecided`)."""
 
-    def __init__(self, findings: Iterable[Finding] = (), states: Iterable[DetectorState] = ()) -> None:
+    def __init__(
+        self,
+        findings: Iterable[Finding] = (),
+        states: Iterable[DetectorState] = (),
+        undecided: Iterable[Undecided] = (),
+    ) -> None:
         super().__init__(findings)
         self.states = list(states)
+        self.undecided = list(undecided)
 
 
 class Judge:
@@ -98,6 +104,10 @@ class Judge:
         """One state a detector, in name order."""
         return [self._state(code) for code in self.units]
 
+    def undecided(self) -> list[Undecided]:
+        """What the detectors left open: the first ten of each."""
+        return [case for cases in self._undecided.values() for case in cases]
+
     def _state(self, code: str) -> DetectorState:
         found, left_open = self._findings[code], self._left_open[code]
         state, reason = "fine", ""
@@ -127,4 +137,4 @@ def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
     judge = Judge(only)
     found = judge.run(trace.leading())
     found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code))
-    return Findings(found, judge.states())
+    return Findings(found, judge.states(), judge.undecided())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-from wlanlens.finding import Finding
+from wlanlens.finding import Finding, Undecided
 
 #: A finding is true, and an event found, when at least so much of its time is the other's: more than a chance touch, and
 #: little enough that a rest beside the event (a recovery, a first sign) does not make it another.
@@ -31,6 +31,8 @@ class Score:
         A number each match: the greater distance of its starts and its ends.
     cost_found_s, cost_true_s, cost_off_s : float
         Of all matches: cost reported, true cost, and the sum of the distances of the two.
+    open : int
+        Events that the detector said it could not decide: not among `truth`, neither found nor missed.
     """
 
     code: str
@@ -42,6 +44,7 @@ class Score:
     cost_found_s: float = 0.0
     cost_true_s: float = 0.0
     cost_off_s: float = 0.0
+    open: int = 0
 
     def __add__(self, other: Score) -> Score:
         if self.code != other.code:
@@ -96,6 +99,42 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
     """Of each finding of one code, whether it is right."""
     slack_ns = int(tolerance_ms * 1e6)
     return [_covered(f, truth, slack_ns) for f in findings]
+
+
+def decidable(
+    truth: Iterable[Finding],
+    findings: Sequence[Finding],
+    cases: Iterable[Undecided],
+    *,
+    until_ns: int,
+    tolerance_ms: float = 5.0,
+) -> tuple[list[Finding], int]:
+    """The truth of one code without what its detector left open with its times, and how many events are left out so.
+
+    An event that begins or ends in such a case is cut there; one that lies in such cases and is not found is left out.
+    What goes on when the capture ends, at `until_ns`, ends there.
+    """
+    slack_ns = int(tolerance_ms * 1e6)
+    spans = [span for case in cases for span in case.spans]
+    kept, left_out = [], 0
+    for whole in truth:
+        going_on = whole.t_start_ns <= until_ns < whole.t_end_ns
+        event = replace(whole, t_end_ns=until_ns) if going_on else whole
+        start, end = event.t_start_ns, event.t_end_ns
+        mine = sorted((a, b) for who, a, b in spans if not (who and event.subject) or who == event.subject)
+        for a, b in mine:
+            if a - slack_ns <= start <= b:
+                start = min(b, end)
+        for a, b in reversed(mine):
+            if a <= end <= b + slack_ns and a > start:
+                end = a
+        if end - start > slack_ns or (start, end) == (event.t_start_ns, event.t_end_ns):
+            kept.append(replace(event, t_start_ns=start, t_end_ns=end))
+        elif _covered(event, findings, slack_ns):
+            kept.append(event)
+        else:
+            left_out += 1
+    return kept, left_out
 
 
 def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:

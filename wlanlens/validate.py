@@ -12,10 +12,10 @@ from typing import Any
 
 from wlanlens import registry
 from wlanlens.errors import NoSuchUnit
-from wlanlens.finding import Finding
+from wlanlens.finding import Finding, Undecided
 from wlanlens.judge import detect
 from wlanlens.scenario import EPOCH_NS, Run, Scenario, ScenarioKind, find, simulate
-from wlanlens.scoring import Score, score, true_findings
+from wlanlens.scoring import Score, decidable, score, true_findings
 from wlanlens.sweep import sweep
 from wlanlens.trace import Trace, align
 from wlanlens.truth import address, codes
@@ -164,7 +164,11 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
         view.right[code], view.wrong[code] = right, len(mine) - right
         if code in decided and (home(code) in taps):
             near = _in_sight(run, home(code))
-            view.scores[code] = score(filter(near, mine), filter(near, truth)).get(code, Score(code))
+            open_ = [_spans_on_run_time(u, trace, clock) for u in found.undecided if u.code == code]
+            mine = list(filter(near, mine))
+            end = _true_ns(trace.duration_ns, trace, clock)
+            events, left_out = decidable(filter(near, truth), mine, open_, until_ns=end)
+            view.scores[code] = score(mine, events).get(code, Score(code)) + Score(code, open=left_out)
     for state in found.states:
         view.undecided[state.code] = state.undecided
         if state.state == "failed":
@@ -174,12 +178,18 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
 
 def _on_run_time(f: Finding, trace: Trace, clock: TapClock) -> Finding:
     """A finding on the run's own time, from that of its trace, whose clock is the first tap's."""
+    start, end = (_true_ns(t, trace, clock) for t in (f.t_start_ns, f.t_end_ns))
+    return replace(f, t_start_ns=start, t_end_ns=end)
 
-    def true_ns(t_ns: int) -> int:
-        shown = t_ns + trace.start_ns - EPOCH_NS - clock.offset_ns
-        return round(shown / (1 + clock.drift_ppm * 1e-6))
 
-    return replace(f, t_start_ns=true_ns(f.t_start_ns), t_end_ns=true_ns(f.t_end_ns))
+def _spans_on_run_time(case: Undecided, trace: Trace, clock: TapClock) -> Undecided:
+    spans = tuple((who, _true_ns(a, trace, clock), _true_ns(b, trace, clock)) for who, a, b in case.spans)
+    return replace(case, spans=spans)
+
+
+def _true_ns(t_ns: int, trace: Trace, clock: TapClock) -> int:
+    shown = t_ns + trace.start_ns - EPOCH_NS - clock.offset_ns
+    return round(shown / (1 + clock.drift_ppm * 1e-6))
 
 
 def _in_sight(run: Run, tap: str) -> Callable[[Finding], bool]:

@@ -315,10 +315,18 @@ class Facts:
             ),
         )
 
-    def undecided(self, code: str, keys: Array, sentence: str) -> Undecided:
-        """Cases of which this capture cannot tell, one a key given."""
+    def undecided(
+        self, code: str, keys: Array, sentence: str, *, t_start_ns: Array | None = None, t_end_ns: Array | None = None
+    ) -> Undecided:
+        """Cases of which this capture cannot tell, one a key given, and when each was, where that is known."""
         one = len(np.unique(keys)) == 1
-        return Undecided(code, sentence, count=len(keys), subject=self.subject(int(keys[0])) if one else "")
+        spans: tuple[tuple[str, int, int], ...] = ()
+        if t_start_ns is not None and t_end_ns is not None:
+            times = zip(keys.tolist(), t_start_ns.tolist(), t_end_ns.tolist(), strict=True)
+            spans = tuple((self.subject(key), start, end) for key, start, end in times)
+        return Undecided(
+            code, sentence, count=len(keys), subject=self.subject(int(keys[0])) if one else "", spans=spans
+        )
 
     def senders(self) -> Array:
         """Keys of the directions that carry data, those of connections that go on after this window too; sorted."""

@@ -94,6 +94,8 @@ def missing_fast_retransmit(
     # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
     answered = acks.t_ns(filled)
     reason = _reasons(facts, third, resends, resent, answered, int(cause_s * 1e9))
+    # Away from the sender a resend that does come may have been a fast one, late by the path between.
+    reason[_away(facts, third.key) & (resent != NULL) & ((answered == NULL) | (resent <= answered))] = ""
     yield from _wrong(
         facts, third, np.flatnonzero(missing & (reason == "")), resent, answered, wait, acks.packet(filled)
     )
@@ -122,7 +124,7 @@ def _next_resend(resends: Rows, third: Rows, since: Array) -> Array:
 def _reasons(facts: Facts, third: Rows, resends: Rows, resent: Array, answered: Array, cause_ns: int) -> Array:
     """Why nothing had to be sent; "" where it should have been."""
     out = np.full(len(third), "", object)
-    late = (answered != NULL) & ((resent == NULL) | (answered <= resent))
+    late = (answered != NULL) & ((resent == NULL) | (answered < resent))
     out[late] = "filled_without_resend"
     agreed = facts.of_flow("sack_agreed", third.key)
     blocks = facts.of_flow("sack_packets", third.key ^ 1)
@@ -152,11 +154,16 @@ def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
     return np.where(at_ >= 0, value[at_], NULL)
 
 
+def _away(facts: Facts, keys: Array) -> Array:
+    """Whether the tap of each key stands elsewhere than at the data's sender."""
+    return np.isin(facts.of_flow("tap", keys), ("near_receiver", "middle"))
+
+
 def _wrong(
     facts: Facts, third: Rows, which: Array, resent: Array, answered: Array, wait: Array, ack_packet: Array
 ) -> Iterator[Finding | Undecided]:
     lossy = facts.of_flow("lost_before_tap", third.key[which]) > 0
-    lossy |= np.isin(facts.of_flow("tap", third.key[which]), ("near_receiver", "middle"))
+    lossy |= _away(facts, third.key[which])
     if lossy.any():
         yield facts.undecided(
             "missing_fast_retransmit",

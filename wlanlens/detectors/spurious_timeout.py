@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
 from wlanlens.detectors._runs import NEEDLESS, Runs
 from wlanlens.detectors._stamps import Stamps
@@ -46,8 +47,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     What fools it
     -------------
     Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such
-    expiries are left undecided. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both
-    stay silent.
+    expiries are left undecided. A recovery after a proved one counts where a resend in it is known to have been needless,
+    and is left undecided where no need is known. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
 
     References
     ----------
@@ -61,7 +62,10 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     kinds = runs.rows["kind"]
     needless = np.isin(kinds, NEEDLESS)
     found = runs.any_of(needless)
-    open_ = (kinds == "undecided") & ~np.repeat(found, runs.last - runs.first + 1)
+    length = runs.last - runs.first + 1
+    # In a run with a needless expiry those before it may have been needless as well.
+    before = np.arange(len(kinds)) < np.repeat(np.where(found, _begun(runs, needless), len(kinds)), length)
+    open_ = (kinds == "undecided") & before
     if found.any():
         yield from _findings(facts, runs, np.flatnonzero(found), late_ack_ms)
     if open_.any():
@@ -70,13 +74,28 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
             runs.rows.key[open_],
             f"{count(int(open_.sum()), 'timer expiry', 'timer expiries')}: neither echoed timestamps, DSACK nor the "
             "times of the ACKs tell here whether the segment had been lost; a capture at the other end would.",
+            t_start_ns=runs.rows["silent_from_ns"][open_],
+            t_end_ns=_open_until(facts, runs)[open_],
         )
 
 
-def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding]:
+def _begun(runs: Runs, needless: Array) -> Array:
+    """The position of each run's first needless expiry, or of the next there is."""
+    begun = np.searchsorted(np.cumsum(needless), np.concatenate(([0], np.cumsum(needless)))[runs.first] + 1)
+    return np.minimum(begun, len(needless) - 1)
+
+
+def _open_until(facts: Facts, runs: Runs) -> Array:
+    """To when each expiry matters: the start of the next one's silence, or the end of the recovery after the last."""
+    until = np.append(runs.rows["silent_from_ns"][1:], 0)
+    until[runs.last] = np.maximum(runs.t_end_ns, _recoveries(facts, runs)[1])
+    return until
+
+
+def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding | Undecided]:
     rows = runs.rows
     late = _lateness(facts, runs)
-    recovery_ns, recovery_end = _recoveries(facts, runs)
+    recovery_ns, recovery_end, state_end = _recoveries(facts, runs)
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "len", "needless"],
@@ -84,16 +103,27 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         valid=("t_ns",),
         keys=runs.key[which],
     )
+    # Where every resend after the silence was needed, or none came, the sender had undone the timeout or recovers from loss.
+    maybe = resends.take(resends["needless"] != 0).ordered("t_ns")
+    repeats = maybe.any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
     resends = resends.take(resends["needless"] == 1)
-    # A sender that repeats nothing needlessly after the silence has undone the timeout: what it recovers from is loss.
-    repeats = resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
+    unsure = np.intersect1d(which, np.flatnonzero(repeats))
+    repeats &= resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
+    unsure = unsure[~repeats[unsure]]
+    if len(unsure):
+        yield facts.undecided(
+            "spurious_timeout",
+            runs.key[unsure],
+            "Whether the sender repeated data needlessly after a spurious timeout or recovered from losses cannot be told.",
+            t_start_ns=runs.t_end_ns[unsure],
+            t_end_ns=recovery_end[unsure],
+        )
     recovery_ns = np.where(repeats, recovery_ns, 0)
     recovery_end = np.where(repeats, recovery_end, runs.t_end_ns)
     life = facts.life_s(runs.key)
     # Expiries before the first needless one of a run had their reason: the cost begins after them.
     needless = np.isin(rows["kind"], NEEDLESS)
-    begun = np.searchsorted(np.cumsum(needless), np.concatenate(([0], np.cumsum(needless)))[runs.first] + 1)
-    begun = np.minimum(begun, len(rows) - 1)
+    begun = _begun(runs, needless)
     t_begun = rows["silent_from_ns"][begun]
     cost = runs.t_end_ns - t_begun + recovery_ns
     listed, others = most(cost[which])
@@ -102,7 +132,8 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         kinds, mine = rows["kind"][part], needless[part]
         t_start, t_idle = int(t_begun[run]), int(runs.t_end_ns[run])
         t_end = max(t_idle, int(recovery_end[run]))
-        again = _within(resends, key, int(rows["t_ns"][first]), t_end)
+        # What stood in the device's queue when the last ACK came passes the tap after it.
+        again = _within(resends, key, int(rows["t_ns"][first]), max(t_end, int(state_end[run]) if repeats[run] else 0))
         idle_s, recovery_s = (t_idle - t_start) / 1e9, int(recovery_ns[run]) / 1e9
         late_ms = late[run] / 1e6 if late[run] != NULL else None
         by = [b for k, b in zip(kinds, rows["kind_by"][part], strict=True) if k in NEEDLESS]
@@ -178,8 +209,8 @@ def _lateness(facts: Facts, runs: Runs) -> Array:
     return out
 
 
-def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array]:
-    """ns of loss recovery after each run's expiries, and its end."""
+def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array, Array]:
+    """ns of loss recovery after each run's expiries, its end, and the end of the sender's state."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": ("loss_recovery",)})
     spans = spans.take(spans["timeout_packet"] != NULL)
     packet = runs.rows["packet"]
@@ -189,10 +220,16 @@ def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array]:
     mine = (packet[expiry] == spans["timeout_packet"]) & (runs.rows.key[expiry] == spans.key)
     run = np.searchsorted(runs.first, expiry[mine], side="right") - 1
     start, end = spans["t_start_ns"][mine], spans["t_end_ns"][mine]
-    total, until = np.zeros(len(runs), np.int64), np.array(runs.t_end_ns)
+    # A sender without SACK stays in that state for longer: the recovery is over with the ACK of all sent before.
+    acks = facts.keep(Acks)
+    sent = runs.rows["rel_seq"][runs.first] + runs.rows["flight_bytes"][runs.first]
+    acked = acks.t_ns(acks.first_reaching(runs.key, sent))[run]
+    total, until, state = np.zeros(len(runs), np.int64), np.array(runs.t_end_ns), np.array(runs.t_end_ns)
+    np.maximum.at(state, run, end)
+    end = np.where(acked == NULL, end, np.clip(acked, start, end))
     np.add.at(total, run, end - start)
     np.maximum.at(until, run, end)
-    return total, until
+    return total, until, state
 
 
 def _within(rows: Rows, key: int, t_start: int, t_end: int) -> Rows:

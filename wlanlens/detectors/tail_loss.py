@@ -62,6 +62,8 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
                 "tail_loss",
                 last.key[open_],
                 "The timer repeated the end of a transfer; whether it had been lost cannot be told from this capture.",
+                t_start_ns=runs.t_start_ns[mine][tail & (kinds[mine] == "undecided")],
+                t_end_ns=runs.t_end_ns[mine][tail & (kinds[mine] == "undecided")],
             )
     yield from _by_probe(facts, runs, quiet_ns)
 

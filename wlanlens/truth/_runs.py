@@ -111,6 +111,14 @@ class Side:
         holds = (d["rel_seq"] <= byte) & (byte < d["end"]) & (d["t_made_ns"] < made_before_ns)
         return bool(d["delivered"][holds].any())
 
+    def repeated(self, since_ns: int, until_ns: int) -> bool:
+        """Whether the sender made a copy between two times of a segment of which an earlier one arrived in the end."""
+        d = self.data
+        made = (d["t_made_ns"] >= since_ns) & (d["t_made_ns"] <= until_ns)
+        firsts = np.unique(d["rel_seq"], return_index=True)[1]
+        again = np.setdiff1d(np.flatnonzero(made), firsts)
+        return any(self.arrived(int(d["rel_seq"][i]), int(d["t_made_ns"][i])) for i in again)
+
     def runs(self) -> Iterator[Run]:
         """Runs of expiries, in order."""
         part: list[Expiry] = []

@@ -49,7 +49,14 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     if len(came) < 3 or int(came[-1]) < t_ns:
         return None
     again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
-    return None if int(again.sum()) > 1 else int(came[2])
+    if int(again.sum()) > 1:
+        return None
+    if again.any():
+        # Of a copy under way nothing is known yet: only data sent after it tells, by arriving, that it was lost.
+        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_made_ns"] > d["t_made_ns"][again].max())
+        if not (after & (d["t_end_ns"] <= came[0])).any():
+            return None
+    return int(came[2])
 
 
 def _reason(side: Side, t_ns: int, seq: int) -> str:

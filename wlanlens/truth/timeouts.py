@@ -15,7 +15,8 @@ def findings(facts: Truth) -> list[Finding]:
     """One a run of expiries without an ACK of new data between, and of each kind of expiry in it.
 
     Spurious ones: from the last data before the first needless expiry to the ACK that ends the silence and the recovery
-    after it; that is the cost. Genuine ones: to that ACK.
+    after it; that is the cost. A recovery that repeats nothing that had arrived is owed to losses and is no part of it.
+    Genuine ones: to that ACK.
     """
     return [f for side in sides(facts) for run in side.runs() for f in _of_run(facts, side, run)]
 
@@ -32,7 +33,8 @@ def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) 
     idle_end = max(run.expiries[-1].t_ns, run.progress_ns if run.progress_ns is not None else facts.end_ns)
     end = idle_end
     if code == "spurious_timeout" and run.progress_ns is not None:
-        end = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
+        recovered = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
+        end = recovered if side.repeated(idle_end, recovered) else idle_end
     cost_s = (end - start) / 1e9
     return Finding(
         code=code,

@@ -26,6 +26,8 @@ impl Half {
         let least = self.timer.least().unwrap_or(200 * MS);
         let late = waited >= model * 7 / 10 || (!clocked && waited >= least && !told);
 
+        let resent = self.board.range(s.start, s.end).next().is_some_and(|r| r.copies > 1);
+
         let (trigger, evidence) = match self.phase {
             // A SYN+ACK sent again at once answers a repeated SYN; no timer is that short (RFC 6298 section 2.1).
             _ if s.start == 0 && waited >= 180 * MS => (Trigger::Rto, Evidence::TimerExpired),
@@ -40,6 +42,9 @@ impl Half {
             Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
             Phase::Recovery if head && !clocked && waited >= model * 7 / 10 => (Trigger::Rto, Evidence::TimerExpired),
+            // A loss of the resend itself shows within a round trip or so (RFC 8985); after a timeout's time only the timer speaks,
+            // though an ACK may come by chance just before.
+            Phase::Recovery if head && resent && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Recovery if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Recovery if head => (Trigger::PartialAck, Evidence::PartialAck),
             Phase::Recovery => (Trigger::Fast, Evidence::DuplicateAcks),
