@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_finding import make
-from wlanlens.scoring import Score, score, true_findings
+from wlanlens.finding import Undecided
+from wlanlens.scoring import Score, decidable, score, true_findings
 
 CODE = "spurious_timeout"
 
@@ -98,3 +99,25 @@ def test_counts_stay_within_bounds(found: list[Any], truth: list[Any]) -> None:
         assert 0 <= result.right <= result.found == len(found)
         assert 0 <= result.recalled <= result.truth == len(truth)
         assert bool(result.recalled) <= bool(result.right)
+
+
+def test_what_is_left_open_is_neither_found_nor_missed() -> None:
+    second = 1_000_000_000
+    event = make(0.0, 3.0)
+
+    def left(*spans: tuple[int, int], until_s: int = 9) -> tuple[list[tuple[int, int]], int]:
+        case = Undecided(event.code, "", spans=tuple((event.subject, a * second, b * second) for a, b in spans))
+        kept, out = decidable([event], [], [case], until_ns=until_s * second)
+        return [(f.t_start_ns // second, f.t_end_ns // second) for f in kept], out
+
+    assert left() == ([(0, 3)], 0)
+    assert left((0, 1)) == ([(1, 3)], 0)
+    assert left((2, 4)) == ([(0, 2)], 0)
+    assert left((0, 3)) == ([], 1)
+    assert left((5, 6)) == ([(0, 3)], 0)
+    assert left(until_s=2) == ([(0, 2)], 0)
+    other = Undecided(event.code, "", spans=(("someone else", 0, 3 * second),))
+    assert decidable([event], [], [other], until_ns=9 * second) == ([event], 0)
+    assert decidable(
+        [event], [event], [Undecided(event.code, "", spans=((event.subject, 0, 3 * second),))], until_ns=9 * second
+    ) == ([event], 0)
