@@ -11,7 +11,7 @@ from wlanlens.validate import Line, Promise, Validation
 
 _HEAD = (
     "detector", "judged at", "runs", "true", "found", "precision", "recall", "time p50 ms", "time max ms", "cost off",
-    "elsewhere", "open",
+    "elsewhere", "open", "left out",
 )  # fmt: skip
 _SAYS = {"shows": "finds it", "silent": "stays silent", "clean": "nothing above info"}
 
@@ -24,7 +24,7 @@ def rows(result: Validation) -> list[tuple[str, ...]]:
 def _row(line: Line) -> tuple[str, ...]:
     s = line.score
     if not line.decided:
-        return (line.code, line.home, str(line.runs), "no truth yet", *("-",) * 8)
+        return (line.code, line.home, str(line.runs), "no truth yet", *("-",) * 9)
     errors = [1e3 * e for e in s.time_errors_s]
     elsewhere = line.elsewhere_right + line.elsewhere_wrong
     return (
@@ -40,6 +40,7 @@ def _row(line: Line) -> tuple[str, ...]:
         f"{100 * s.cost_error:.1f} %" if s.cost_error is not None else "-",
         f"{line.elsewhere_right} of {elsewhere}" if elsewhere else "-",
         str(line.undecided),
+        str(s.open),
     )
 
 
@@ -93,7 +94,9 @@ def markdown(result: Validation) -> str:
         "really happened. The detectors see the captures only. A finding is right when at least half of its time is that",
         "of true events; an event is found when at least half of its time is that of right findings. `time` is the greater",
         "distance of the starts and the ends of a match, `cost off` the distance of reported and true cost as a share of",
-        "the true, `elsewhere` the findings at other taps that are true, `open` the cases that a detector left undecided.",
+        "the true, `elsewhere` the findings at other taps that are true, `open` the cases that a detector left undecided,",
+        "`left out` the true events that lie wholly in such a case: the detector said of that time that this capture",
+        "cannot decide it, and they count as neither found nor missed.",
         "Floors: precision and recall 0.95, 95 % of times within 10 ms, silence at look-alikes, nothing above info on a",
         "clean link.",
         "",
