@@ -434,7 +434,8 @@ class _Polygon:
                 kept.append((before[0] + share * (corner[0] - before[0]), before[1] + share * (corner[1] - before[1])))
             if value <= 0:
                 kept.append(corner)
-        self.corners = kept
+        # A corner on the limit itself comes twice.
+        self.corners = [corner for i, corner in enumerate(kept) if corner != kept[i - 1]] or kept[:1]
         return True
 
 

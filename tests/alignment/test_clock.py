@@ -133,3 +133,11 @@ def test_the_axis_itself() -> None:
     own = ClockMap.identity("a.pcap")
     assert own.to_axis(np.array([5, 7])).tolist() == [5, 7]
     assert own.words() == "a.pcap: its clock is the axis"
+
+
+def test_limits_through_a_corner_add_no_corners() -> None:
+    # A clock that is exactly right makes all limits meet in one point.
+    polygon = clock._Polygon(0.0, 0.0)
+    for n in range(1000):
+        assert polygon.clip(float(n), 1000.0, 1)
+    assert len(polygon.corners) <= 6
