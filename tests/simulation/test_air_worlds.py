@@ -59,7 +59,7 @@ def test_waves_fade_and_their_absence_does_not() -> None:
 
 def test_the_remedy_ends_long_idle_times() -> None:
     def longest(rto: str) -> float:
-        runs = (wl.simulate("kept_backoff", seed=seed, rto=rto) for seed in range(1, 13))
+        runs = (wl.simulate("kept_backoff", seed=seed, rto=rto, file_bytes=10 << 20) for seed in range(1, 13))
         return max(transfer(run).longest_idle_s for run in runs)
 
     assert longest("linux22") > 2 * longest("linux22_reset")

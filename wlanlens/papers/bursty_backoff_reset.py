@@ -18,9 +18,10 @@ def bursty_backoff_reset(lab: Lab) -> Result:
     the timer's own retransmissions have to burn them, and it helps little. Twenty seeds.
     """
     fix: dict[str, Any] = {"rto": "linux22_reset"}
+    size: dict[str, Any] = {"file_bytes": 10 << 20}
     cases: list[tuple[str, dict[str, Any]]] = [
-        ("kept_backoff", {}),
-        ("kept_backoff", fix),
+        ("kept_backoff", size),
+        ("kept_backoff", {**size, **fix}),
         ("bursty_errors", {"test": 2}),
         ("bursty_errors", {"test": 2, **fix}),
     ]

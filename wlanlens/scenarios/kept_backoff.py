@@ -19,7 +19,7 @@ class KeptBackoff(Scenario):
     shows = ("idle_backoff",)
 
     duration_s: float = quantity(600.0, "Simulated time at most, s.", least=1e-3, most=1e6)
-    file_bytes: int = quantity(10 << 20, "Size of the file.", least=1, most=1 << 40)
+    file_bytes: int = quantity(40 << 20, "Size of the file.", least=1, most=1 << 40)
     dead_s: float = quantity(2.0, "Mean length of a dead time, s.", least=1e-3, most=1e4)
     alive_s: float = quantity(7.0, "Mean time between two, s.", least=1e-3, most=1e4)
     rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
