@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wlanlens.world import World
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Truth:
     """What really happened in a run, as tables.
 

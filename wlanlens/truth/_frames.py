@@ -64,30 +64,13 @@ class Attempts:
 
     def pairs(self) -> list[tuple[int, int]]:
         """Who sends to whom."""
-        return sorted({(int(s), int(t)) for s, t in zip(self.station, self.to, strict=True)})
+        codes = np.unique((np.asarray(self.station, np.int64) << 32) | np.asarray(self.to, np.int64))
+        return [(code >> 32, code & 0xFFFF_FFFF) for code in codes.tolist()]
 
 
+@lru_cache(maxsize=1)
 def attempts(facts: Truth) -> Attempts:
     """The attempts of a run; those to all stations are left out."""
-    return _attempts(_Key(facts))
-
-
-class _Key:
-    """A run by identity: its tables are large and do not hash."""
-
-    def __init__(self, facts: Truth) -> None:
-        self.facts = facts
-
-    def __hash__(self) -> int:
-        return id(self.facts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.facts is self.facts
-
-
-@lru_cache(maxsize=2)
-def _attempts(key: _Key) -> Attempts:
-    facts = key.facts
     f, p = facts.frames, facts.packets
     kind, fate, damage = words(f["kind"]), words(f["fate"]), words(f["damaged_by"])
     packet = np.asarray(f["packet"].cast("int64").fill_null(-1))

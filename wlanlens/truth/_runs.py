@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,6 +151,7 @@ class Side:
         return Run(tuple(part), progress, recovered)
 
 
+@lru_cache(maxsize=2)
 def sides(facts: Truth, *, every: bool = False) -> list[Side]:
     """Directions of TCP flows of which there is an event, such as an expiry; or every direction with data."""
     by: dict[tuple[int, str], list[Any]] = {}
