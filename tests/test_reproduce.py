@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from wlanlens_cli import main
 
@@ -240,6 +241,12 @@ def test_what_is_no_number_fails_and_is_null_in_json(shelf: Any, capsys: pytest.
     assert main.run(["reproduce", "--json"]) == main.MATCHED
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["experiments"][0]["rows"][0]["measured"] is None
+
+
+def test_numpys_values_become_plain_ones(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shelf(_one("a", Row("order", "", "S", np.float32(2), holds=np.bool_(True))))
+    assert main.run(["reproduce", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["experiments"][0]["rows"][0]["measured"] == 2
 
 
 def test_seeds_and_jobs_reach_the_lab(shelf: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wlanlens.registry import Unit
 from wlanlens.scenario import Run, simulate
 from wlanlens.sweep import sweep
@@ -59,6 +61,10 @@ class Row:
     because: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("measured", "holds"):
+            value = getattr(self, name)
+            if isinstance(value, np.generic):  # json knows no scalar of NumPy's
+                object.__setattr__(self, name, value.item())
         if self.kind not in CLASSES:
             raise ValueError(f"{self.what}: class {self.kind!r} is none of {', '.join(CLASSES)}")
         if (self.kind in "EQ") != (self.band is not None) or (self.kind == "S") != (self.holds is not None):
