@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import keys
+from .meter import TerminalLine
 
 if TYPE_CHECKING:
     import wlanlens as wl
@@ -148,26 +149,18 @@ def _print_json(analysis: wl.Analysis) -> None:
     click.echo(json.dumps(said, indent=1))
 
 
-class Meter:
+class Meter(TerminalLine):
     """One line on the terminal that says how far the reading is; shown after a second."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._begun = self._told = time.monotonic()
-        self._shown = False
 
     def __call__(self, at: Progress) -> None:
         now = time.monotonic()
         if now - self._begun < 1 or now - self._told < 0.2:
             return
-        self._told, self._shown = now, True
+        self._told = now
         rate = at.records / (now - self._begun)
         share = f"{min(100.0, 100 * at.offset_bytes / at.size_bytes):3.0f} %  " if at.size_bytes else ""
-        text = f"\r{share}{at.records:,} packets, {rate / 1e6:.2f} million/s\x1b[K"
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self.show(f"{share}{at.records:,} packets, {rate / 1e6:.2f} million/s")

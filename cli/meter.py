@@ -1,4 +1,4 @@
-"""One line on the terminal that says how many runs are done, and how long the rest will take."""
+"""One line on the terminal that tells of work under way."""
 
 from __future__ import annotations
 
@@ -6,8 +6,27 @@ import sys
 import time
 
 
-class Meter:
-    """Tells of runs on standard error, where that is a terminal.
+class TerminalLine:
+    """A line on standard error that is written over and over."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        """Put this in the place of what stood there."""
+        self._shown = True
+        sys.stderr.write(f"\r{text}\x1b[K")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+class Meter(TerminalLine):
+    """How many runs are done and how long the rest will take, where standard error is a terminal.
 
     Attributes
     ----------
@@ -16,9 +35,9 @@ class Meter:
     """
 
     def __init__(self, total: int = 0, *, quiet: bool) -> None:
+        super().__init__()
         self.done, self.total = 0, total
         self._wanted = sys.stderr.isatty() and not quiet
-        self._shown = False
         self._begun, self._told = time.monotonic(), 0.0
         self._first: int | None = None
 
@@ -29,13 +48,6 @@ class Meter:
         now = time.monotonic()
         if not self._wanted or now - self._told < 0.2:
             return
-        self._told, self._shown = now, True
+        self._told = now
         left_s = (now - self._begun) / max(1, done - self._first) * (self.total - done)
-        sys.stderr.write(f"\r{done:,} of {self.total:,} runs, {left_s:.0f} s left\x1b[K")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self.show(f"{done:,} of {self.total:,} runs, {left_s:.0f} s left")

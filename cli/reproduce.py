@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .meter import TerminalLine
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -167,10 +169,11 @@ def _table(console: Console, outcome: Outcome) -> None:
     console.print()
 
 
-class Meter:
+class Meter(TerminalLine):
     """One line on the terminal: which experiment runs, and how many of its simulations are done."""
 
     def __init__(self, experiments: int) -> None:
+        super().__init__()
         self._experiments, self._number, self._name = experiments, 0, ""
 
     def next(self, name: str) -> None:
@@ -181,10 +184,4 @@ class Meter:
     def runs(self, done: int) -> None:
         """So many simulations of the measurement under way are done."""
         told = f", {done} run{'' if done == 1 else 's'} done" if done else ""
-        sys.stderr.write(f"\r{self._number} of {self._experiments}: {self._name}{told}\x1b[K")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        self.show(f"{self._number} of {self._experiments}: {self._name}{told}")

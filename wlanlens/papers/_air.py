@@ -22,6 +22,25 @@ def payload(run: Run) -> pa.Table:
     return p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
 
 
+def answers(run: Run) -> pa.Table:
+    """Packets of the server that reached the client."""
+    import pyarrow.compute as pc
+
+    p = run.facts.packets
+    return p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+
+
+def fates(packets: pa.Table) -> Any:
+    """What became of each packet, as words."""
+    return np.asarray(packets["fate"].cast("string").to_numpy(zero_copy_only=False))
+
+
+def lost(packets: pa.Table) -> Any:
+    """Whether each packet was lost; what is under way at the end is not."""
+    fate = fates(packets)
+    return (fate != "delivered") & (fate != "under_way")
+
+
 def throughput_mbps(run: Run) -> float:
     """Payload that arrived, each byte once, over the simulated time."""
     import pyarrow.compute as pc
@@ -81,10 +100,8 @@ def packets(run: Run, start_s: float, end_s: float) -> Packets:
         inside = pc.and_(pc.greater_equal(t, int(start_s * 1e9)), pc.less(t, int(end_s * 1e9)))
         return table.filter(inside.combine_chunks().fill_null(False))
 
-    p = run.facts.packets
     sent = between(payload(run), "t_tap_ns")
-    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
-    acks = between(acks, "t_end_ns")
+    acks = between(answers(run), "t_end_ns")
     return Packets(
         data_s=np.asarray(sent["t_tap_ns"]) / 1e9,
         data_bytes=np.asarray(sent["rel_seq"]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.papers._air import Packets, data_frames, packets, payload, timeouts
+from wlanlens.papers._air import Packets, answers, data_frames, packets, payload, timeouts
 
 if TYPE_CHECKING:
     from wlanlens.scenario import Run
@@ -86,10 +86,7 @@ def _runs(mask: Any) -> Any:
 
 def _rtt_s(run: Run, data: Any) -> float:
     """Mean time from a segment's first copy to the first ACK that covers it."""
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+    acks = answers(run)
     order = np.argsort(np.asarray(acks["t_end_ns"]), kind="stable")
     came, told = np.asarray(acks["t_end_ns"])[order], np.maximum.accumulate(np.asarray(acks["rel_ack"])[order])
     once = np.asarray(data["copy"]) == 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.papers._air import Packets, packets
+from wlanlens.papers._air import Packets, answers, fates, packets, payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,10 +35,7 @@ class Data:
 
 def data_of(run: Run) -> Data:
     """What the client sent."""
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    p = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
+    p = payload(run)
     start = np.asarray(p["rel_seq"]).astype(np.int64)
     return Data(
         start=start,
@@ -46,7 +43,7 @@ def data_of(run: Run) -> Data:
         made_s=np.asarray(p["t_made_ns"]) / 1e9,
         ended_s=np.asarray(p["t_end_ns"]) / 1e9,
         copy=np.asarray(p["copy"]).astype(np.int64),
-        fate=np.asarray(p["fate"].cast("string").to_numpy(zero_copy_only=False)),
+        fate=fates(p),
         flow=np.asarray(p["flow"]),
     )
 
@@ -105,10 +102,7 @@ def startup(run: Run) -> Start:
     if not len(lost):
         return Start(0, np.nan, np.nan, 0, (), longest, packets(run, 0.0, 30.0))
     point = int(d.end[lost].max())
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+    acks = answers(run)
     reach = np.asarray(acks["rel_ack"]) >= point
     recovered = float((np.asarray(acks["t_end_ns"])[reach] / 1e9).min())
     window = early[early >= lost[0]]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.papers._air import answers
 from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import bytes_per_s, data_of, mean
 from wlanlens.scenario import Run
@@ -13,11 +14,7 @@ SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 60, 80, 100)
 
 def _measure(run: Run) -> tuple[float, int, float]:
     """Throughput, the greatest flight in segments, and the longest round trip of a first copy, s."""
-    import pyarrow.compute as pc
-
-    d = data_of(run)
-    p = run.facts.packets
-    acks = p.filter(pc.and_(pc.equal(p["direction"], "b2a"), pc.equal(p["fate"], "delivered")))
+    d, acks = data_of(run), answers(run)
     t, ack = np.asarray(acks["t_end_ns"]) / 1e9, np.maximum.accumulate(np.asarray(acks["rel_ack"]).astype(np.int64))
     known = np.concatenate(([1], ack))[np.searchsorted(t, d.made_s, side="right")]
     flight = int(((d.end - known) // run.scenario.mss_bytes).max())  # type: ignore[attr-defined]

@@ -3,20 +3,15 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens.paper import Lab, Result, Row, experiment
-from wlanlens.papers._air import Packets, packets, sequence_figure, throughput_mbps
+from wlanlens.papers._air import Packets, lost, packets, payload, sequence_figure, throughput_mbps
 from wlanlens.scenario import Run
 
 
 def _measure(run: Run) -> tuple[float, int, int, int, Packets]:
     """Throughput, Mb/s; data lost; fast recoveries; expiries of the timer; some seconds of it."""
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    data = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
-    fate = np.asarray(data["fate"].cast("string").to_numpy(zero_copy_only=False))
     what = run.facts.events["what"].to_pylist()
-    lost = int(((fate != "delivered") & (fate != "under_way")).sum())
-    return throughput_mbps(run), lost, what.count("recovery_began"), what.count("timeout"), packets(run, 0.0, 12.0)
+    losses = int(lost(payload(run)).sum())
+    return throughput_mbps(run), losses, what.count("recovery_began"), what.count("timeout"), packets(run, 0.0, 12.0)
 
 
 @experiment("window_line_of_sight", study="window_size", source="effect of signal level variation")

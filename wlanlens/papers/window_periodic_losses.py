@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.judge import detect
 from wlanlens.paper import Lab, Result, Row, experiment
-from wlanlens.papers._air import throughput_mbps
+from wlanlens.papers._air import lost, payload, throughput_mbps
 from wlanlens.trace import align
 
 if TYPE_CHECKING:
@@ -28,20 +28,16 @@ class _Losses:
 
 
 def _measure(run: Run) -> _Losses:
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    data = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
-    fate = np.asarray(data["fate"].cast("string").to_numpy(zero_copy_only=False))
-    lost = np.flatnonzero((fate != "delivered") & (fate != "under_way"))
+    data = payload(run)
+    gone = np.flatnonzero(lost(data))
     t = np.asarray(data["t_made_ns"]) / 1e9
     what = run.facts.events["what"].to_pylist()
     true = [f.values["period_s"] for f in run.truth if f.code == "periodic_loss"]
     found = [f.values for f in detect(align([run.captures["sender"]]), only=["periodic_loss"])]
     return _Losses(
         throughput_mbps(run),
-        tuple(np.diff(t[lost]).tolist()),
-        tuple(np.diff(lost).tolist()),
+        tuple(np.diff(t[gone]).tolist()),
+        tuple(np.diff(gone).tolist()),
         float(true[0]) if true else float("nan"),
         float(found[0]["period_s"]) if found else float("nan"),
         float(found[0]["p_value_share"]) if found else 1.0,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens.paper import Lab, Result, Row, experiment
-from wlanlens.papers._air import throughput_mbps
+from wlanlens.papers._air import fates, lost, payload, throughput_mbps
 from wlanlens.papers._dcf import curves
 from wlanlens.scenario import Run
 from wlanlens.scenarios._download import MSS
@@ -21,18 +21,14 @@ TABLE = (
 
 def _measure(run: Run) -> tuple[float, float, float, float]:
     """Throughput, Mb/s; packets that the access point's queue dropped, of those sent; timeouts and fast recoveries a loss."""
-    import pyarrow.compute as pc
-
-    p = run.facts.packets
-    data = p.filter(pc.and_(pc.equal(p["direction"], "a2b"), pc.greater(p["len_bytes"], 0)))
-    fate = np.asarray(data["fate"].cast("string").to_numpy(zero_copy_only=False))
-    lost = max(1, int(((fate != "delivered") & (fate != "under_way")).sum()))
+    data = payload(run)
+    losses = max(1, int(lost(data).sum()))
     what = run.facts.events["what"].to_pylist()
     return (
         throughput_mbps(run),
-        float((fate == "device_queue").mean()),
-        what.count("timeout") / lost,
-        what.count("recovery_began") / lost,
+        float((fates(data) == "device_queue").mean()),
+        what.count("timeout") / losses,
+        what.count("recovery_began") / losses,
     )
 
 

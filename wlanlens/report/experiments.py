@@ -37,15 +37,11 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Section:
-    """An experiment: its rows, and (caption, figure) pairs."""
+class Unit:
+    """What stands on a shelf, as the page tells of it."""
 
     name: str
     doc: str
-    source: str
-    lines: Sequence[Line]
-    figures: Sequence[tuple[str, Figure]] = ()
-    trouble: str = ""
 
     @property
     def summary(self) -> str:
@@ -56,6 +52,16 @@ class Section:
     def rest(self) -> list[str]:
         """What it is, past the first line: paragraphs."""
         return _paragraphs(self.doc)
+
+
+@dataclass(frozen=True)
+class Section(Unit):
+    """An experiment: its rows, and (caption, figure) pairs."""
+
+    source: str
+    lines: Sequence[Line]
+    figures: Sequence[tuple[str, Figure]] = ()
+    trouble: str = ""
 
     def count(self, verdict: str) -> int:
         """How many rows have this verdict."""
@@ -77,22 +83,10 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Unit):
     """A closed-form model: (name, what it is, value) of its equations."""
 
-    name: str
-    doc: str
     equations: Sequence[tuple[str, str, str]] = field(default_factory=list)
-
-    @property
-    def summary(self) -> str:
-        """The first line of what it is."""
-        return self.doc.split("\n", 1)[0]
-
-    @property
-    def rest(self) -> list[str]:
-        """What it is, past the first line: paragraphs."""
-        return _paragraphs(self.doc)
 
 
 def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Sequence[Model]) -> None:

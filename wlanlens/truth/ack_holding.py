@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.finding import Finding
+from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
+from wlanlens.truth._findings import finding
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("ack_holding",)
 
@@ -26,31 +28,33 @@ def findings(facts: Truth) -> list[Finding]:
     That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it. Of connections with
     timestamps: without them nothing at the sender's tells ACKs that were held from ACKs made late.
     """
-    import pyarrow.compute as pc
-
-    table = facts.packets
-    pure = pc.and_(pc.equal(table.column("len_bytes"), 0), pc.greater(table.column("rel_ack"), 0))
-    table = table.filter(pc.and_(pure, pc.equal(table.column("fate").cast("string"), "delivered")))
-    flow, made, came = (table.column(n).to_numpy().astype(np.int64) for n in ("flow", "t_made_ns", "t_end_ns"))
-    back = pc.equal(table.column("direction").cast("string"), "b2a").to_numpy()
     holds = [e for e in facts.events.to_pylist() if e["what"] == "hold_ended"]
-    found = []
-    for number in np.unique(flow).tolist():
-        tcp = facts.world.flows[number].tcp
+    found: list[Finding] = []
+    for side in sides(facts, every=True):
+        tcp = facts.world.flows[side.flow].tcp
         if tcp is None or not tcp.timestamps:
             continue
-        for reverse in (False, True):
-            mine = np.flatnonzero((flow == number) & (back == reverse))
-            mine = mine[np.argsort(came[mine], kind="stable")]
-            for first, count in _bursts(made[mine], came[mine]):
-                t = int(came[mine][first])
-                late = _late(made[mine], came[mine], first)
-                kept = any(
-                    e["flow"] == number and (e["direction"] == "b2a") == reverse and 0 <= t - e["t_ns"] < _BURST_NS
-                    for e in holds
-                )
-                found.append(_finding(facts, number, "a2b" if reverse else "b2a", t, late, count, kept))
+        back = "b2a" if side.direction == "a2b" else "a2b"
+        ends = [int(e["t_ns"]) for e in holds if (e["flow"], e["direction"]) == (side.flow, back)]
+        found += _of_side(facts, side, ends)
     return found
+
+
+def _of_side(facts: Truth, side: Side, hold_ends_ns: list[int]) -> Iterator[Finding]:
+    b = side.back
+    pure = np.flatnonzero(b["delivered"] & (b["len_bytes"] == 0) & (b["rel_ack"] > 0))
+    pure = pure[np.argsort(b["t_end_ns"][pure], kind="stable")]
+    made, came = b["t_made_ns"][pure], b["t_end_ns"][pure]
+    for first, count in _bursts(made, came):
+        t, late_s = int(came[first]), _late(made, came, first) / 1e9
+        by_adapter = any(0 <= t - end < _BURST_NS for end in hold_ends_ns)
+        values: dict[str, Value] = {
+            "held_acks_count": count,
+            "held_s": late_s,
+            "kept_by": "adapter" if by_adapter else "queue",
+        }
+        sentence = "ACKs were kept on their way back and came together."
+        yield finding(facts, side, "ack_holding", t - _late(made, came, first), t, late_s, sentence, values)
 
 
 def _late(made: Array, came: Array, i: int) -> int:
@@ -71,20 +75,3 @@ def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int]]:
         if len(kept) >= _ACKS and spread >= max(_SPREAD_NS, 2 * took):
             after = int(kept[-1])
             yield i, len(kept)
-
-
-def _finding(facts: Truth, flow: int, direction: str, t_ns: int, late_ns: int, count: int, adapter: bool) -> Finding:
-    return Finding(
-        code="ack_holding",
-        t_start_ns=t_ns - late_ns,
-        t_end_ns=t_ns,
-        capture="sender.pcap",
-        subject=facts.subject(flow, direction),
-        severity="serious" if late_ns > 1_000_000_000 else "warning",
-        confidence=1.0,
-        cost_s=late_ns / 1e9,
-        values={"held_acks_count": count, "held_s": late_ns / 1e9, "kept_by": "adapter" if adapter else "queue"},
-        sentence="ACKs were kept on their way back and came together.",
-        flow=flow,
-        direction=direction,
-    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wlanlens.finding import Finding
+from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
+from wlanlens.truth._findings import finding
 from wlanlens.truth._runs import Expiry, Run, Side, sides
 
 CODES = ("spurious_timeout", "genuine_timeout")
@@ -36,23 +37,13 @@ def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) 
         recovered = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
         end = recovered if side.repeated(idle_end, recovered) else idle_end
     cost_s = (end - start) / 1e9
-    return Finding(
-        code=code,
-        t_start_ns=start,
-        t_end_ns=end,
-        capture="sender.pcap",
-        subject=facts.subject(side.flow, side.direction),
-        severity="serious" if cost_s > 1 else "warning",
-        confidence=1.0,
-        cost_s=cost_s,
-        values={
-            "expiries_count": len(mine),
-            "first_expiry_s": mine[0].t_ns / 1e9,
-            "idle_s": (idle_end - start) / 1e9,
-            "recovery_s": (end - idle_end) / 1e9,
-        },
-        sentence="The timer expired "
-        + ("though the segment arrived." if code == "spurious_timeout" else "for a lost segment."),
-        flow=side.flow,
-        direction=side.direction,
+    sentence = "The timer expired " + (
+        "though the segment arrived." if code == "spurious_timeout" else "for a lost segment."
     )
+    values: dict[str, Value] = {
+        "expiries_count": len(mine),
+        "first_expiry_s": mine[0].t_ns / 1e9,
+        "idle_s": (idle_end - start) / 1e9,
+        "recovery_s": (end - idle_end) / 1e9,
+    }
+    return finding(facts, side, code, start, end, cost_s, sentence, values)
