@@ -71,7 +71,7 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
 
     Captures are gone through batch by batch; with a folder `scratch` nothing that grows with them stays in memory.
     """
-    _not_twice(captures)
+    tell_apart(captures)
     said = [capture.vantage != "unknown" for capture in captures]
     for capture in captures:
         capture.vantage = _vantage(capture)
@@ -99,7 +99,8 @@ def _name(capture: Capture) -> str:
     return printable(capture.name)
 
 
-def _not_twice(captures: Sequence[Capture]) -> None:
+def tell_apart(captures: Sequence[Capture]) -> None:
+    """Give captures of one name names of their own; `AlignmentError` when a file was given twice."""
     for a, b in combinations(captures, 2):
         if "-" in (a.path, b.path):
             continue

@@ -53,6 +53,8 @@ class Side:
         TCP connections.
     marks : list of (row, packet, time in ns since 1970)
         Every `MARK_ROWS` rows, at the first row of a record.
+    beats : list of int
+        Times of every `MARK_ROWS`th row of `frames` and `urbs`, ns since 1970.
     """
 
     def __init__(self, capture: Capture) -> None:
@@ -61,6 +63,7 @@ class Side:
         self.first_ns: int | None = None
         self.last_ns: int | None = None
         self.marks: list[tuple[int, int, int]] = []
+        self.beats: list[int] = []
         self._stamps: list[Array] = []
         self._stamped = 0
         self._tick = 0
@@ -88,6 +91,18 @@ class Side:
         self._mark(batch.column("packet").to_numpy(), np.where(stamped, time_ns, np.iinfo(np.int64).min))
         self.rows += batch.num_rows
 
+    def listen(self) -> None:
+        """First pass: the frames and transfers, whether they hold a packet that can be read or not."""
+        start_ns = self.capture.start_ns or 0
+        for name in ("frames", "urbs"):
+            seen = 0
+            for batch in self.capture.scan(name, ("t_ns",)):
+                column = batch.column("t_ns")
+                rows = np.arange(-seen % MARK_ROWS, batch.num_rows, MARK_ROWS)
+                stamped = np.asarray(column.is_valid(), bool)[rows]
+                self.beats += (column.fill_null(0).to_numpy()[rows[stamped]] + start_ns).tolist()
+                seen += batch.num_rows
+
     def _mark(self, number: Array, time_ns: Array) -> None:
         """Remember rows to cut at."""
         highest = np.maximum.accumulate(np.concatenate(([self._time], time_ns)))[1:]
@@ -96,9 +111,10 @@ class Side:
             wanted = (self.marks[-1][0] + MARK_ROWS if self.marks else 0) - self.rows
             if wanted >= len(number):
                 break
-            at = 0 if not self.marks else int(fresh[k]) if (k := int(np.searchsorted(fresh, wanted))) < len(fresh) else -1
-            if at < 0:
+            later = fresh[np.searchsorted(fresh, wanted) :] if self.marks else np.zeros(1, np.int64)
+            if not len(later):
                 break
+            at = int(later[0])
             self.marks.append((self.rows + at, int(number[at]), int(highest[at])))
         self._time = int(highest[-1]) if len(highest) else self._time
 
@@ -306,6 +322,7 @@ def survey(
     sides = [Side(capture) for capture in captures]
     searches = {(i, j): pairs.Search(nat=nat) for i, j in combinations(range(len(sides)), 2)}
     for k, side in enumerate(sides):
+        side.listen()
         for batch in side.batches():
             side.see(batch)
             slim = pairs.slim(batch)
@@ -330,9 +347,7 @@ def _meet(search: pairs.Search, sides: tuple[Side, Side], path: Path | None) -> 
         for held, before in zip(rows, first, strict=True):
             held.forget(before)
 
-    run = search.run(
-        [side.batches() for side in sides], taken=lambda side, batch: rows[side].add(batch), forget=forget
-    )
+    run = search.run([side.batches() for side in sides], taken=lambda side, batch: rows[side].add(batch), forget=forget)
     if path is None:
         kept = []
         for batch in run:
