@@ -56,6 +56,8 @@ class Joined:
         Whether its directions a2b and b2a are exchanged.
     sides : list of Side
         What was learned of each capture on the way.
+    ends : (int, int) or None
+        The two captures that lie farthest apart, by the time that packets need between them.
     """
 
     clocks: list[ClockMap]
@@ -64,6 +66,7 @@ class Joined:
     flows: list[Array]
     turned: list[Array]
     sides: list[Side]
+    ends: tuple[int, int] | None
 
 
 def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None) -> Joined:
@@ -92,7 +95,7 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
     _place(sides, found, clocks)
     flows, turned = _connections(sides, found)
     pairs = {both: made.pairs for both, made in found.items()}
-    return Joined(clocks, min(starts, default=0), pairs, flows, turned, sides)
+    return Joined(clocks, min(starts, default=0), pairs, flows, turned, sides, _ends(found, clocks))
 
 
 def _name(capture: Capture) -> str:
@@ -307,6 +310,18 @@ def _place(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], clocks:
         if place not in taken:
             side.capture.vantage = place
             taken.add(place)
+
+
+def _ends(found: dict[tuple[int, int], Meeting], clocks: Sequence[ClockMap]) -> tuple[int, int] | None:
+    """The two captures that lie farthest apart."""
+    apart = {}
+    for (i, j), made in found.items():
+        t_i, t_j = (
+            clocks[k].to_axis(made.sample[f"time_ns_{s}"], made.sample[f"number_{s}"]) for k, s in ((i, "a"), (j, "b"))
+        )
+        if len(t_i):
+            apart[i, j] = float(np.median(np.abs(t_j - t_i)))
+    return max(apart, key=lambda both: apart[both], default=None)
 
 
 def _connections(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> tuple[list[Array], list[Array]]:
