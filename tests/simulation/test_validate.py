@@ -60,6 +60,21 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
     assert alone in judged
 
 
+@pytest.mark.parametrize(
+    ("scenario", "seed", "code"),
+    [
+        ("bursty_errors", 9, "missing_fast_retransmit"),  # a lost go-back-N copy, and duplicates of data sent after it
+        ("congestion_cycles", 7, "missing_fast_retransmit"),  # the timer sends the segment, within a round trip
+        ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
+        ("interference", 5, "missing_fast_retransmit"),  # duplicates of needless copies, while the needed one arrives
+    ],
+)
+def test_once_missed(scenario: str, seed: int, code: str) -> None:
+    result = summary([judge(Case(scenario, seed, (code,)))], [code])
+    assert result.faults() == []
+    assert result.unproved() == []
+
+
 def view(code: str, **fields: object) -> View:
     return replace(View((home(code),), {code: Score(code)}), **fields)  # type: ignore[arg-type]
 
