@@ -38,38 +38,53 @@ class Journeys:
         damaged = [
             np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
         ]
-        self.of: list[Array] = []
+        self.of: list[Array] = [np.full(len(is_packet), -1, np.int64) for is_packet in known]
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
         self.whole: Array = np.zeros(0, bool)
-        links: list[tuple[int, Array, Array]] = []
-        for j, is_packet in enumerate(known):
-            own = np.full(len(is_packet), -1, np.int64)
-            primary = is_packet.copy()
-            for i in range(j):
-                rows_i, rows_j, kind, sure = _read(joined.pairs[i, j].rows)
+        primaries = [is_packet.copy() for is_packet in known]
+        done: list[int] = []
+        # A damaged frame is a packet that another capture knows, or noise: those that have any come last.
+        for j in sorted(range(len(known)), key=lambda j: int(damaged[j].sum())):
+            own = self.of[j]
+            for i in done:
+                rows_i, rows_j, kind, sure = _pair(joined, i, j)
                 free = (own[rows_j] < 0) & (kind == "same")
                 own[rows_j[free]] = self.of[i][rows_i[free]]
-                self.sure[self.of[i][rows_i[free & ~sure]]] = False
+                unsure = self.of[i][rows_i[free & ~sure]]
+                self.sure[unsure[unsure >= 0]] = False
                 again = (own[rows_j] < 0) & (kind == "again")
                 own[rows_j[again]] = self.of[i][rows_i[again]]
-                primary[rows_j[again]] = False
-            # A damaged frame is a packet that another capture knows, or noise.
-            fresh = np.flatnonzero(is_packet & (own < 0) & ~damaged[j])
+                primaries[j][rows_j[again]] = False
+            fresh = np.flatnonzero(known[j] & (own < 0) & ~damaged[j])
             own[fresh] = len(self.sightings) + np.arange(len(fresh))
             grown = len(fresh)
             self.sightings = np.concatenate((self.sightings, np.zeros(grown, np.int64)))
             self.sure = np.concatenate((self.sure, np.ones(grown, bool)))
             self.whole = np.concatenate((self.whole, np.ones(grown, bool)))
-            self.of.append(own)
-            mine = np.flatnonzero(primary & (own >= 0))
-            links.append((j, own[mine], mine))
+            done.append(j)
+        self._recognise(joined, done)
+        for own in self.of:
             np.add.at(self.sightings, own[own >= 0], 1)
+        links = [
+            (j, own[mine], mine)
+            for j, (own, primary) in enumerate(zip(self.of, primaries, strict=True))
+            for mine in (np.flatnonzero(primary & (own >= 0)),)
+        ]
         self.rows: Array = np.full((len(self.sightings), len(packets)), -1, np.int64)
         for j, journeys, rows in reversed(links):
             # The first row of several.
             self.rows[journeys[::-1], j] = rows[::-1]
         self._parts(joined, lengths)
+
+    def _recognise(self, joined: Joined, done: Sequence[int]) -> None:
+        """Damaged frames that only a capture behind their own knows."""
+        for place, j in enumerate(done):
+            own = self.of[j]
+            for i in done[place + 1 :]:
+                rows_i, rows_j, kind, _ = _pair(joined, i, j)
+                free = (own[rows_j] < 0) & np.isin(kind, ("same", "again"))
+                own[rows_j[free]] = self.of[i][rows_i[free]]
 
     def _parts(self, joined: Joined, lengths: Sequence[Array]) -> None:
         """A super-segment or a fragmented datagram goes with each of its parts, and is no journey of its own."""
@@ -94,6 +109,14 @@ class Journeys:
         self.rows, self.sightings = self.rows[keep], self.sightings[keep]
         self.sure, self.whole = self.sure[keep], self.whole[keep]
         self.of = [np.where((own >= 0) & keep[own], number[own], -1) for own in self.of]
+
+
+def _pair(joined: Joined, i: int, j: int) -> tuple[Array, Array, Array, Array]:
+    """Rows of captures i and j, in either order, that are the same packet."""
+    if i < j:
+        return _read(joined.pairs[i, j].rows)
+    rows_j, rows_i, kind, sure = _read(joined.pairs[j, i].rows)
+    return rows_i, rows_j, kind, sure
 
 
 def _read(rows: pa.Table) -> tuple[Array, Array, Array, Array]:
