@@ -24,6 +24,7 @@ from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output
 from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
+from wlanlens.together import LINKED
 from wlanlens.trace import Path as AnyPath
 from wlanlens.trace import Trace, align
 from wlanlens.window import Window
@@ -356,7 +357,7 @@ class _RunTogether(_Run):
         """Write all tables; of connections the facts that detectors are given."""
         leading = self.trace.leading()
         self.last_t_ns = self.trace.duration_ns
-        for name in (*tables.core_schemas(), "links"):
+        for name in (*tables.core_schemas(), *LINKED):
             self.writers[name].append(leading.table(name).cast(tables.schema(name)))
         _, frames, exchanges = self.trace.heard_air()
         for name, table in (("frames", frames), ("exchanges", exchanges)):
