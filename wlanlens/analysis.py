@@ -412,7 +412,8 @@ class _RunTogether(_Run):
                 if number == loudest:
                     for batch in rows.to_batches(max_chunksize=16 * 1024) if name in ("frames", "exchanges") else ():
                         self.air.add(name, batch)
-        self._keep("links", piece.links())
+        for name, rows in piece.linked(self.writers["links"].rows).items():
+            self._keep(name, rows)
         give_back()
 
     def _keep(self, name: str, table: pa.Table) -> None:
