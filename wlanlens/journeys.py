@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import tables
+from wlanlens import lost, tables
 from wlanlens.alignment import Joined
 
 if TYPE_CHECKING:
@@ -38,30 +38,35 @@ class Journeys:
         damaged = [
             np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
         ]
-        self.of: list[Array] = []
+        self.of: list[Array] = [np.zeros(0, np.int64)] * len(packets)
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
         self.whole: Array = np.zeros(0, bool)
         links: list[tuple[int, Array, Array]] = []
-        for j, is_packet in enumerate(known):
-            own = np.full(len(is_packet), -1, np.int64)
-            primary = is_packet.copy()
-            for i in range(j):
-                rows_i, rows_j, kind, sure = _read(joined.pairs[i, j].rows)
-                free = (own[rows_j] < 0) & (kind == "same")
+        # Captures with damaged frames last: what such a frame was is known by the others.
+        order = sorted(range(len(packets)), key=lambda j: bool(damaged[j].any()))
+        for place, j in enumerate(order):
+            own = np.full(len(known[j]), -1, np.int64)
+            primary = known[j].copy()
+            for i in order[:place]:
+                made = _read(joined.pairs[min(i, j), max(i, j)].rows)
+                rows_i, rows_j = made[:2] if i < j else made[1::-1]
+                kind, sure = made[2:]
+                told = (own[rows_j] < 0) & (self.of[i][rows_i] >= 0)
+                free = told & (kind == "same")
                 own[rows_j[free]] = self.of[i][rows_i[free]]
                 self.sure[self.of[i][rows_i[free & ~sure]]] = False
-                again = (own[rows_j] < 0) & (kind == "again")
+                again = told & (own[rows_j] < 0) & (kind == "again")
                 own[rows_j[again]] = self.of[i][rows_i[again]]
                 primary[rows_j[again]] = False
             # A damaged frame is a packet that another capture knows, or noise.
-            fresh = np.flatnonzero(is_packet & (own < 0) & ~damaged[j])
+            fresh = np.flatnonzero(known[j] & (own < 0) & ~damaged[j])
             own[fresh] = len(self.sightings) + np.arange(len(fresh))
             grown = len(fresh)
             self.sightings = np.concatenate((self.sightings, np.zeros(grown, np.int64)))
             self.sure = np.concatenate((self.sure, np.ones(grown, bool)))
             self.whole = np.concatenate((self.whole, np.ones(grown, bool)))
-            self.of.append(own)
+            self.of[j] = own
             mine = np.flatnonzero(primary & (own >= 0))
             links.append((j, own[mine], mine))
             np.add.at(self.sightings, own[own >= 0], 1)
@@ -132,7 +137,9 @@ def table(
     way = np.ma.filled(last - first, 0).astype(np.int64)
     columns["one_way_ns"] = pa.array(way, pa.int64(), mask=~several)
     columns.update(_air(captures, journeys, packets, exchanges))
-    columns["fate"] = _fate(times, packets, _ways(columns))
+    ways = _ways(columns)
+    columns["fate"] = _fate(times, packets, ways)
+    columns["lost"] = lost.places([c.vantage for c in captures], times, ways, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
     order = np.argsort(np.ma.filled(first, np.iinfo(np.int64).max), kind="stable")

@@ -107,6 +107,9 @@ PLACES = {
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
 
+#: Where a packet was lost.
+LOST = ("before_usb", "before_air", "on_air", "after_air", "on_way", "unknown")
+
 #: Tables of a link: every capture has them, without a row where it is of another kind.
 LINK = ("frames", "exchanges", "urbs")
 
@@ -274,6 +277,16 @@ def _links() -> pa.Schema:
                 "arrived: the last capture on its way has it; not_seen: that has not, though it was capturing; outside: "
                 "it was not capturing then; unknown: which is the last is not known.",
                 values="arrived not_seen outside unknown",
+            ),
+            _field(
+                "lost",
+                _enum(),
+                "Of a packet with fate not_seen, where it was lost, by the last capture that saw it and the next that heard "
+                "its neighbours and not it; before_air: in the host or the access point before it, or on the wire to that; "
+                "on_air: never acknowledged there; after_air: it was; on_way: no capture of the air tells; unknown: that "
+                "capture may have missed it.",
+                null=True,
+                values=" ".join(LOST),
             ),
         ],
         metadata={"table": "links", "doc": "One row an IP packet's journey: its row at every point that saw it."},
