@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+#: Columns of `packets` that are the same wherever a packet is seen.
+_ABOUT = ["flow", "direction", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags"]
+
 
 class Journeys:
     """Which rows of the captures' `packets` are the same packet.
@@ -196,14 +199,12 @@ def _about(packets: Sequence[pa.Table], journeys: Journeys) -> dict[str, Any]:
         here = first == j
         where[here] = base + journeys.rows[here, j]
         base += table_.num_rows
-        slim = table_.select(["flow", "direction", "protocol", "payload_bytes"])
+        slim = table_.select(_ABOUT)
         parts.append(slim.set_column(1, "direction", slim.column("direction").cast(pa.string())))
     rows = pa.concat_tables(parts).take(pa.array(where))
     return {
-        "flow": rows.column("flow"),
+        **{name: rows.column(name) for name in _ABOUT},
         "direction": rows.column("direction").combine_chunks().dictionary_encode(),
-        "protocol": rows.column("protocol"),
-        "payload_bytes": rows.column("payload_bytes"),
     }
 
 

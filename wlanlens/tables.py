@@ -253,6 +253,9 @@ def _links() -> pa.Schema:
             _field("direction", _enum(), "Which way.", null=True, values="a2b b2a"),
             _field("protocol", pa.uint8(), "IP protocol number."),
             _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
+            _field("tcp_seq", pa.uint32(), "Sequence number as on the wire.", null=True),
+            _field("tcp_ack", pa.uint32(), "Acknowledgment number as on the wire; null without ACK.", null=True),
+            _field("tcp_flags", pa.uint16(), "As in `packets`.", null=True),
             *seen,
             _field(
                 "rows",

@@ -35,7 +35,9 @@ def test_the_place_is_the_true_one(tmp_path: Path, name: str, parameters: dict[s
     run = simulate(name, tmp_path, seed=2, **parameters)
     links = by_data(aligned(run, "sender", "air", "receiver"))
     truth = run.facts.packets.to_pandas()
-    truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0) & truth.t_tap_ns.notna()].sort_values(["t_tap_ns", "id"])
+    truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0) & truth.t_tap_ns.notna()].sort_values(
+        ["t_tap_ns", "id"]
+    )
     # The sender's tap missed nothing: its data are the truth's, in order.
     links = links[links.sender_packet.notna()].sort_values("sender_packet")
     assert len(links) == len(truth)
@@ -50,7 +52,9 @@ def test_the_place_is_the_true_one(tmp_path: Path, name: str, parameters: dict[s
 def test_the_order_of_the_captures_does_not_matter(tmp_path: Path) -> None:
     """An attempt that was damaged on the air was no packet where the air's capture came first."""
     run = simulate("access_point_overflow", tmp_path, seed=1, duration_s=5.0)
-    one, other = (by_data(aligned(run, *taps)) for taps in (("sender", "air", "receiver"), ("air", "receiver", "sender")))
+    one, other = (
+        by_data(aligned(run, *taps)) for taps in (("sender", "air", "receiver"), ("air", "receiver", "sender"))
+    )
     for column in ("fate", "lost", "seen"):
         assert one[column].value_counts().to_dict() == other[column].value_counts().to_dict()
     assert one.sender_packet.notna().all()
