@@ -224,12 +224,13 @@ def _at(packets: Sequence[pa.Table], journeys: Journeys, captures: Sequence[int]
 def _air(
     captures: Sequence[Capture], journeys: Journeys, packets: Sequence[pa.Table], exchanges: Sequence[pa.Table]
 ) -> dict[str, Any]:
-    """Attempts, last rate and acknowledgment of packets on the air."""
+    """Attempts, the last one's time and rate, and acknowledgment of packets on the air."""
     import pyarrow as pa
 
     count = len(journeys.rows)
     attempts, rate, acked = np.zeros(count, np.uint16), np.zeros(count), np.zeros(count, bool)
     known, told = np.zeros(count, bool), np.zeros(count, bool)
+    last, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     for j, rows in enumerate(exchanges):
         if captures[j].vantage != "air" or not rows.num_rows:
             continue
@@ -252,7 +253,11 @@ def _air(
         valid = np.asarray(rows.column("acked").is_valid().to_numpy(), bool)[which]
         acked[here] = np.asarray(rows.column("acked").fill_null(False).to_numpy(zero_copy_only=False), bool)[which]
         known[here], told[here] = True, valid
+        ends = rows.column("t_last_ns")
+        last[here] = ends.fill_null(0).to_numpy()[which]
+        timed[here] = np.asarray(ends.is_valid().to_numpy(), bool)[which]
     return {
+        "air_last_ns": pa.array(last, pa.int64(), mask=~timed),
         "attempts": pa.array(attempts, pa.uint16(), mask=~known),
         "rate_mbps": pa.array(rate, pa.float64(), mask=~known | np.isnan(rate)),
         "acked": pa.array(acked, pa.bool_(), mask=~told),

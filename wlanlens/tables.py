@@ -272,6 +272,7 @@ def _links() -> pa.Schema:
             ),
             _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
             _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
+            _field("air_last_ns", i64, "When the last attempt that was heard came.", unit="ns", null=True),
             _field("rate_mbps", pa.float64(), "Rate of the last of them.", unit="Mbit/s", null=True),
             _field("acked", pa.bool_(), "Whether its MAC acknowledgment was heard.", null=True),
             _field(

@@ -9,11 +9,18 @@ import wlanlens as wl
 from wlanlens.judge import Findings
 from wlanlens.scenario import Run, Scenario, simulate
 from wlanlens.scoring import Score
+from wlanlens.world import World
 
 
 def aligned(run: Run, *taps: str) -> wl.Trace:
     """All captures of a run, or those of some points, on one axis."""
     return wl.align([run.captures[tap] for tap in taps or run.captures])
+
+
+def given(world: World, duration_s: float = 10.0) -> Scenario:
+    """A scenario of one world."""
+    kind = type("Given", (Scenario,), {"name": "given", "world": lambda _self: world})
+    return kind(duration_s=duration_s)  # type: ignore[no-any-return]
 
 
 def said(folder: Path, scenario: str | Scenario, code: str, *taps: str, seed: int = 1, **parameters: Any) -> Findings:

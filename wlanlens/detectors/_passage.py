@@ -23,6 +23,8 @@ class Passage:
         By point: their packet number there.
     fate, lost : array of str
         As in `links`; "" for null.
+    air_last : array
+        When the last attempt on the air came.
     ack, flags : array
         The acknowledgment number as on the wire, and the flag bits; NULL for none.
     """
@@ -49,6 +51,7 @@ class Passage:
         self.t = {point: taken(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: taken(f"{point}_packet") for point in tables.POINTS}
         self.fate, self.lost = (np.array([word or "" for word in taken(name)], object) for name in ("fate", "lost"))
+        self.air_last = np.where((last := taken("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = taken("tcp_ack"), taken("tcp_flags")
         self._points = {capture.name: capture.vantage for capture in facts.trace.captures}
         self._facts = facts
@@ -67,6 +70,15 @@ class Passage:
         """Where the capture stands that tells of a key; "" where `links` has no column for it."""
         found = self._points.get(self._facts.capture(key), "")
         return found if found in tables.POINTS else ""
+
+    def at(self, key: int, point: str, numbers: Array) -> Array:
+        """Positions of a key's packets by their numbers at a point; -1 where `links` has none."""
+        rows = self.of(key)
+        order = rows[np.argsort(self.number[point][rows], kind="stable")]
+        found = np.minimum(np.searchsorted(self.number[point][order], numbers), max(0, len(order) - 1))
+        return (
+            np.where(self.number[point][order[found]] == numbers, order[found], -1) if len(order) else numbers * 0 - 1
+        )
 
     def begins(self, key: int, point: str) -> bool:
         """Whether a direction's packets pass this point first."""
