@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,7 @@ class Keepers:
         if min(row, reference) < 0 or passage.begins(key, point):
             return None
         stops = [p for p in self._way(key, point) if NULL not in (passage.t[p][row], passage.t[p][reference])]
-        stretches = list(zip(stops, stops[1:], strict=False)) + [("air", "air")] * ("air" in stops)
+        stretches = list(itertools.pairwise(stops)) + [("air", "air")] * ("air" in stops)
         longer = [self._took(row, point, *s) - self._took(reference, point, *s) for s in stretches]
         # Half of it or more: then no other stretch kept it for longer.
         if longer and 2 * max(longer) >= held_ns:
