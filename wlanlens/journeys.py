@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import tables
+from wlanlens import lost, tables
 from wlanlens.alignment import Joined
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from wlanlens.capture import Capture
 
 Array = np.ndarray[Any, Any]
+
+#: Columns of `packets` that are the same wherever a packet is seen.
+_ABOUT = ["flow", "direction", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags"]
 
 
 class Journeys:
@@ -184,7 +187,9 @@ def table(
     way = np.ma.filled(last - first, 0).astype(np.int64)
     columns["one_way_ns"] = pa.array(way, pa.int64(), mask=~several)
     columns.update(_air(captures, journeys, packets, exchanges))
-    columns["fate"] = _fate(at, packets, _ways(columns), journeys.ends)
+    ways = _ways(columns)
+    columns["fate"] = _fate(at, packets, ways, journeys.ends)
+    columns["lost"] = lost.places([c.vantage for c in captures], at, ways, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
     return made.take(pa.array(in_time(at)))
@@ -252,14 +257,12 @@ def about(packets: Sequence[pa.Table], journeys: Journeys) -> dict[str, Any]:
         here = first == j
         where[here] = base + journeys.rows[here, j]
         base += table_.num_rows
-        slim = table_.select(["flow", "direction", "protocol", "payload_bytes"])
+        slim = table_.select(_ABOUT)
         parts.append(slim.set_column(1, "direction", slim.column("direction").cast(pa.string())))
     rows = pa.concat_tables(parts).take(pa.array(where))
     return {
-        "flow": rows.column("flow"),
+        **{name: rows.column(name) for name in _ABOUT},
         "direction": rows.column("direction").combine_chunks().dictionary_encode(),
-        "protocol": rows.column("protocol"),
-        "payload_bytes": rows.column("payload_bytes"),
     }
 
 
@@ -279,12 +282,13 @@ def _at(packets: Sequence[pa.Table], journeys: Journeys, captures: Sequence[int]
 def _air(
     captures: Sequence[Capture], journeys: Journeys, packets: Sequence[pa.Table], exchanges: Sequence[pa.Table]
 ) -> dict[str, Any]:
-    """Attempts, last rate and acknowledgment of packets on the air."""
+    """Attempts, the last one's time and rate, and acknowledgment of packets on the air."""
     import pyarrow as pa
 
     count = len(journeys.rows)
     attempts, rate, acked = np.zeros(count, np.uint16), np.zeros(count), np.zeros(count, bool)
     known, told = np.zeros(count, bool), np.zeros(count, bool)
+    last, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     for j, rows in enumerate(exchanges):
         if captures[j].vantage != "air" or not rows.num_rows:
             continue
@@ -307,7 +311,11 @@ def _air(
         valid = np.asarray(rows.column("acked").is_valid().to_numpy(), bool)[which]
         acked[here] = np.asarray(rows.column("acked").fill_null(False).to_numpy(zero_copy_only=False), bool)[which]
         known[here], told[here] = True, valid
+        ends = rows.column("t_last_ns")
+        last[here] = ends.fill_null(0).to_numpy()[which]
+        timed[here] = np.asarray(ends.is_valid().to_numpy(), bool)[which]
     return {
+        "air_last_ns": pa.array(last, pa.int64(), mask=~timed),
         "attempts": pa.array(attempts, pa.uint16(), mask=~known),
         "rate_mbps": pa.array(rate, pa.float64(), mask=~known | np.isnan(rate)),
         "acked": pa.array(acked, pa.bool_(), mask=~told),
