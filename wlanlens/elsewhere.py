@@ -90,6 +90,7 @@ class _Receiver:
         self.key, self.row = key[order], rows[order]
         self.ack = taken.column("tcp_ack").to_numpy().astype(np.int64)[order]
         self.t_ns: Array = packets.column("t_ns").fill_null(0).to_numpy()
+        self.seq: Array = packets.column("tcp_seq").fill_null(0).to_numpy().astype(np.int64)
         del segments
 
     def acked(self, flow: int, back: bool, raw_end: int, before_row: int) -> bool:
@@ -107,6 +108,7 @@ def _judge(rows: _Rows, row_there: Array, receiver: _Receiver, verdict: Array, k
     key = 2 * rows.flow + rows.back
     sent = np.flatnonzero(rows.sent)
     onward = _onward(rows, row_there, receiver, key, sent)
+    shift = _shift(rows, row_there, receiver, key, sent)
     order = sent[np.lexsort((sent, rows.start[sent], key[sent]))]
     starts, keys = rows.start[order], key[order]
     for r in np.flatnonzero(rows.resent & ~known):
@@ -126,7 +128,7 @@ def _judge(rows: _Rows, row_there: Array, receiver: _Receiver, verdict: Array, k
             # The first copy never passed this tap: what became of it is not known here.
             known[r] = False
         else:
-            raw_end = int(rows.raw[r] + rows.length[r]) % (1 << 32)
+            raw_end = int(rows.raw[r] + rows.length[r] + shift.get(int(key[r]), 0)) % (1 << 32)
             at = int(row_there[r])
             if at < 0:
                 at = int(np.searchsorted(receiver.t_ns, rows.t_ns[r]))
@@ -140,6 +142,13 @@ def _onward(rows: _Rows, row_there: Array, receiver: _Receiver, key: Array, sent
     both = sent[row_there[sent] >= 0]
     later = receiver.t_ns[row_there[both]] - rows.t_ns[both]
     return {int(k): bool(np.median(later[key[both] == k]) > 0) for k in np.unique(key[both])}
+
+
+def _shift(rows: _Rows, row_there: Array, receiver: _Receiver, key: Array, sent: Array) -> dict[int, int]:
+    """By direction of a connection: what its sequence numbers have more there, where a firewall rewrites them."""
+    both = sent[row_there[sent] >= 0]
+    more = (receiver.seq[row_there[both]] - rows.raw[both]) % (1 << 32)
+    return {int(k): int(np.median(more[key[both] == k])) for k in np.unique(key[both][more != 0])}
 
 
 def _covers(starts: Array, ends: Array, begin: int, end: int) -> bool:
