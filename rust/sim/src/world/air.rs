@@ -29,7 +29,7 @@ impl World {
 
     /// Note when the next station will send.
     pub(super) fn plan_air(&mut self) {
-        let next = self.dcf.next();
+        let Some(next) = self.dcf.replanned() else { return };
         if next != self.air_plan.1 {
             self.air_plan = (self.air_plan.0 + 1, next);
             if let Some(t) = next {
