@@ -366,6 +366,7 @@ class _RunTogether(_Run):
                 self._stage(capture, str(number))
         joined = alignment.join(self.captures, nat=self.nat, scratch=self.scratch.path)
         self._start_ns, self.clocks = joined.start_ns, joined.clocks
+        give_back()
         best = leaders(self.captures, joined)
         heard = [capture.rows("frames") for capture in self.captures]
         loudest = heard.index(max(heard))
