@@ -41,6 +41,7 @@ class Journeys:
         damaged = [
             np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
         ]
+        self.ends = joined.ends
         self.of: list[Array] = [np.zeros(0, np.int64)] * len(packets)
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
@@ -141,7 +142,7 @@ def table(
     columns["one_way_ns"] = pa.array(way, pa.int64(), mask=~several)
     columns.update(_air(captures, journeys, packets, exchanges))
     ways = _ways(columns)
-    columns["fate"] = _fate(times, packets, ways)
+    columns["fate"] = _fate(times, packets, ways, journeys.ends)
     columns["lost"] = lost.places([c.vantage for c in captures], times, ways, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
@@ -271,8 +272,8 @@ def _ways(columns: dict[str, Any]) -> Array:
     return np.where(flow < 0, -1, 2 * flow + back)
 
 
-def _fate(times: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
-    """Whether the last capture on a packet's way has it. The two captures farthest apart are the ends; which is first is
+def _fate(times: Any, packets: Sequence[pa.Table], ways: Array, ends: tuple[int, int] | None) -> pa.Array:
+    """Whether the last capture on a packet's way has it. `ends` are the two captures farthest apart; which is first is
     told, of each connection's direction, by its packets that both have."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -280,7 +281,6 @@ def _fate(times: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
     names = pa.array(["arrived", "not_seen", "outside", "unknown"])
     codes = np.full(times.shape[0], 3, np.int8)
     seen = ~np.ma.getmaskarray(times)
-    ends = _ends(times)
     if ends is not None:
         one, other = ends
         t_ns = np.ma.filled(times, 0)
@@ -298,14 +298,3 @@ def _fate(times: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
             codes[alone & left] = np.where(away, 2, 1)[alone & left]
             codes[alone & ~left] = 0
     return pa.DictionaryArray.from_arrays(pa.array(codes), names)
-
-
-def _ends(times: Any) -> tuple[int, int] | None:
-    """The two captures that lie farthest apart, by the time that packets need between them."""
-    best: tuple[float, int, int] | None = None
-    for i in range(times.shape[1]):
-        for j in range(i + 1, times.shape[1]):
-            apart = np.abs(times[:, j] - times[:, i]).compressed()
-            if len(apart) and (best is None or float(np.median(apart)) > best[0]):
-                best = (float(np.median(apart)), i, j)
-    return None if best is None else best[1:]

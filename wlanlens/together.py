@@ -29,8 +29,9 @@ _BEST_POINT = {"sender": 0, "usb": 1, "ap": 1, "unknown": 2, "air": 3, "receiver
 class Together(Mapping[str, "pa.Table"]):
     """The tables of all captures, one after the other in each."""
 
-    def __init__(self, captures: Sequence[Capture], joined: Joined) -> None:
+    def __init__(self, captures: Sequence[Capture], joined: Joined, best: Array | None = None) -> None:
         self.captures, self.joined = list(captures), joined
+        self._best = best
         self._made: dict[tuple[str, int], pa.Table] = {}
         self._whole: dict[str, pa.Table] = {}
         self._journeys: Journeys | None = None
@@ -75,21 +76,9 @@ class Together(Mapping[str, "pa.Table"]):
 
     def leaders(self) -> Array:
         """The capture that tells most of each connection, by its number in the trace."""
-        total = max((int(numbers.max(initial=-1)) for numbers in self.joined.flows), default=-1) + 1
-        best: Array = np.full(total, -1, np.int64)
-        rank: Array = np.full(total, np.inf)
-        for i, capture in enumerate(self.captures):
-            flows = self.of(i, "flows")
-            number = flows.column("flow").to_numpy()
-            payload = flows.column("payload_bytes").to_numpy()
-            taps = [_BEST.get(t, 2) for t in flows.column("tap").cast("string").to_pylist()]
-            point = _BEST_POINT[capture.vantage]
-            # Of both directions, the one with the data decides.
-            for k in np.argsort(payload, kind="stable"):
-                mine = (taps[k] if capture.vantage == "unknown" else point) + i / 1000
-                if mine < rank[number[k]] or best[number[k]] == i:
-                    best[number[k]], rank[number[k]] = i, mine
-        return best
+        if self._best is None:
+            self._best = leaders(self.captures, self.joined)
+        return self._best
 
     def leading(self) -> dict[str, pa.Table]:
         """The tables of which each connection's facts are of the one capture that tells most of it."""
@@ -107,3 +96,23 @@ class Together(Mapping[str, "pa.Table"]):
             kept = mine == best[whole.column("flow").to_numpy()] if whole.num_rows else np.zeros(0, bool)
             out[name] = whole.filter(pa.array(kept))
         return out
+
+
+def leaders(captures: Sequence[Capture], joined: Joined) -> Array:
+    """The capture that tells most of each connection, by its number in the trace."""
+    total = max((int(numbers.max(initial=-1)) for numbers in joined.flows), default=-1) + 1
+    best: Array = np.full(total, -1, np.int64)
+    rank: Array = np.full(total, np.inf)
+    for i, capture in enumerate(captures):
+        point = _BEST_POINT[capture.vantage]
+        seen: list[tuple[int, int, float]] = []
+        for batch in capture.scan("flows", ("flow", "payload_bytes", "tap")):
+            taps = [_BEST.get(t, 2) for t in batch.column("tap").cast("string").to_pylist()]
+            places = [(tap if capture.vantage == "unknown" else point) + i / 1000 for tap in taps]
+            numbers = joined.flows[i][batch.column("flow").to_numpy().astype(np.int64)]
+            seen += zip(batch.column("payload_bytes").to_pylist(), numbers.tolist(), places, strict=True)
+        # Of both directions, the one with the data decides.
+        for _, number, mine in sorted(seen, key=lambda row: row[0]):
+            if mine < rank[number] or best[number] == i:
+                best[number], rank[number] = i, mine
+    return best

@@ -34,6 +34,11 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
     # While the timer is waited for and lost segments are resent, that keeps the sender, not the window.
     others = [(r.expiries[0].silent_from_ns, r.recovered_ns or heard) for r in side.runs()] + _recoveries(side, heard)
+    # What was acknowledged in a recovery had waited for a lost segment: that tells nothing of the path.
+    held = np.any([(came > a) & (came <= b) for a, b in others], axis=0) if others else np.zeros(len(came), bool)
+    if held.all():
+        return []
+    came, rtt = came[~held], rtt[~held]
     rests = _rests(side, int(rtt.min()))
     kept = []
     for start, end, closed in _spans(side, heard):
