@@ -64,7 +64,8 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
         last, then = way[passed[-1]], way[passed[-1] + 1]
         at = int(np.searchsorted(first[arrived], first[i]))
         a, b = max(0, at - NEIGHBOURS), min(len(arrived), at + NEIGHBOURS)
-        if not a < at < b or heard[then][b] - heard[then][a] < b - a:
+        # With none behind it, it may be under way; with none before it, the capture ran all the same (`fate`).
+        if at == b or heard[then][b] - heard[then][a] < b - a:
             continue
         place = _BEFORE.get(vantages[then], "on_way")
         if vantages[last] == "air":
