@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 _LONGEST = 1 << 20
 
 #: What became of a packet behind the capture in which it is looked at.
-_ARRIVED, _LOST, _UNKNOWN = 1, 0, -1
+_ARRIVED, _LOST, _UNKNOWN, _OUTSIDE = 1, 0, -1, -2
 
 
 class Elsewhere:
@@ -126,7 +126,9 @@ class Elsewhere:
             at = int(there[r]) if there[r] >= 0 else int(np.searchsorted(receiver.t_ns, rows.t_ns[r]))
             # Acknowledged before this copy came: that tap missed the one before.
             verdict[r] = receiver.acked(int(rows.flow[r]), bool(rows.back[r]), raw_end, at)
-            known[r] = verdict[r] or (fate[earlier] != _UNKNOWN).all()
+            # Where the far capture begins with a SYN, that before it did not come: it is answered at once.
+            lost = (fate[earlier] >= 0) | ((fate[earlier] == _OUTSIDE) & (begin == 0) & (there[r] >= 0))
+            known[r] = verdict[r] or lost.all()
         return verdict, known
 
     def _acks_lost(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> bool:
@@ -146,7 +148,7 @@ def _fates(captures: Sequence[Capture], journeys: Journeys, links: pa.Table) -> 
 
     fate, lost = (np.asarray(links.column(name).cast(pa.string()).to_pylist(), object) for name in ("fate", "lost"))
     state = np.full(len(fate), _UNKNOWN, np.int8)
-    state[fate == "arrived"] = _ARRIVED
+    state[fate == "arrived"], state[fate == "outside"] = _ARRIVED, _OUTSIDE
     state[(fate == "not_seen") & (lost != "unknown") & (lost != None)] = _LOST  # noqa: E711 - of each element
     last = {captures[j].vantage for j in journeys.ends or ()} - {"sender", "usb"}
     if last == {"air"}:
