@@ -30,6 +30,10 @@ class Journeys:
         One row a journey, one column a capture: the row of its `packets`, -1 where it was not seen.
     of : list of int64 arrays
         The journey of each row of a capture's `packets`, -1 for rows that are no packet.
+    ends : pair of int or None
+        The two captures that are farthest apart.
+    order : int64 array
+        The journey of each row of `links`, once that is made.
     """
 
     def __init__(self, packets: Sequence[pa.Table], joined: Joined, exchanges: Sequence[pa.Table]) -> None:
@@ -42,6 +46,7 @@ class Journeys:
             np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
         ]
         self.ends = joined.ends
+        self.order: Array = np.zeros(0, np.int64)
         self.of: list[Array] = [np.full(len(is_packet), -1, np.int64) for is_packet in known]
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
@@ -194,7 +199,8 @@ def table(
     columns["lost"] = lost.places([c.vantage for c in captures], at, ways, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
-    return made.take(pa.array(in_time(at)))
+    journeys.order = in_time(at)
+    return made.take(pa.array(journeys.order))
 
 
 def times(packets: Sequence[pa.Table], journeys: Journeys) -> Any:

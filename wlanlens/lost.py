@@ -18,10 +18,6 @@ Array = np.ndarray[Any, Any]
 #: that is off its channel, or a tap that drops, misses neighbours too.
 NEIGHBOURS = 3
 
-#: ... and overall: of the packets that it did not hear and that were lost, no more than this share may be such as were
-#: lost behind it and missed, by the share that it missed of what arrived and the losses behind it that it did hear.
-DOUBT = 0.05
-
 _BEFORE = {"usb": "before_usb", "air": "before_air"}
 
 
@@ -59,9 +55,8 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
     arrived = arrived[np.argsort(first[arrived], kind="stable")]
     if not len(arrived):
         return codes
-    way = _order(seen[arrived], t_ns[arrived], first[arrived])
+    way = _order(seen[arrived], t_ns[arrived])
     heard = [np.concatenate(([0], np.cumsum(seen[arrived, j]))) for j in range(len(vantages))]
-    doubted = {j for j in way if _doubted(seen, arrived, lost, j)}
     for i in lost.tolist():
         passed = [k for k, j in enumerate(way) if seen[i, j]]
         if not passed or passed[-1] + 1 == len(way):
@@ -69,7 +64,8 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
         last, then = way[passed[-1]], way[passed[-1] + 1]
         at = int(np.searchsorted(first[arrived], first[i]))
         a, b = max(0, at - NEIGHBOURS), min(len(arrived), at + NEIGHBOURS)
-        if then in doubted or not a < at < b or heard[then][b] - heard[then][a] < b - a:
+        # With none behind it, it may be under way; with none before it, the capture ran all the same (`fate`).
+        if at == b or heard[then][b] - heard[then][a] < b - a:
             continue
         place = _BEFORE.get(vantages[then], "on_way")
         if vantages[last] == "air":
@@ -80,16 +76,12 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
     return codes
 
 
-def _doubted(seen: Array, arrived: Array, lost: Array, j: int) -> bool:
-    """Whether losses that a capture did not hear may have passed it."""
-    missed = 1 - float(seen[arrived, j].mean())
-    heard = int(seen[lost, j].sum())
-    return missed * heard > DOUBT * (1 - missed) * (len(lost) - heard)
+def _order(seen: Array, t_ns: Array) -> list[int]:
+    """The captures that saw packets of a direction, in the order in which these pass them: two by two, by what both saw."""
+    have = np.flatnonzero(seen.any(axis=0)).tolist()
 
+    def earlier(j: int) -> int:
+        both = ((seen[:, i] & seen[:, j], i) for i in have if i != j)
+        return sum(float(np.median(t_ns[rows, j] - t_ns[rows, i])) > 0 for rows, i in both if rows.any())
 
-def _order(seen: Array, t_ns: Array, first: Array) -> list[int]:
-    """The captures that saw packets of a direction, in the order in which these pass them."""
-    later = {
-        j: float(np.median(t_ns[seen[:, j], j] - first[seen[:, j]])) for j in range(seen.shape[1]) if seen[:, j].any()
-    }
-    return sorted(later, key=lambda j: later[j])
+    return sorted(have, key=earlier)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import alignment, echoes, elsewhere, journeys, stages, tables, unhidden
+from wlanlens import alignment, echoes, journeys, stages, tables, unhidden
 from wlanlens.alignment import Joined
+from wlanlens.elsewhere import Elsewhere
 from wlanlens.journeys import Journeys
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Together(Mapping[str, "pa.Table"]):
         self._made: dict[tuple[str, int], pa.Table] = {}
         self._whole: dict[str, pa.Table] = {}
         self._journeys: Journeys | None = None
+        self._elsewhere: Elsewhere | None = None
 
     def __iter__(self) -> Iterator[str]:
         return iter((*tables.core_schemas(), *LINKED))
@@ -69,6 +71,23 @@ class Together(Mapping[str, "pa.Table"]):
             self._journeys = Journeys(packets, self.joined, exchanges)
         return self._journeys
 
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """What the captures tell of one another's segments."""
+        if self._elsewhere is None:
+            packets = [self.of(i, "packets") for i in range(len(self.captures))]
+            self._elsewhere = Elsewhere(self.captures, packets, self.journeys, self["links"])
+        return self._elsewhere
+
+    def _parted(self, name: str) -> list[pa.Table]:
+        """The captures' parts of a table that was made of all."""
+        parts, base = [], 0
+        for i in range(len(self.captures)):
+            count = self.of(i, name).num_rows
+            parts.append(self[name].slice(base, count))
+            base += count
+        return parts
+
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa
 
@@ -83,7 +102,9 @@ class Together(Mapping[str, "pa.Table"]):
             return stages.table(self.captures, self.joined.clocks, packets, self.journeys, frames, exchanges, urbs)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
-            parts = elsewhere.needless(self.captures, parts, [self.of(i, "packets") for i in everyone], self.journeys)
+            parts = self.elsewhere.needless(parts)
+        if name == "timeouts" and any(part.num_rows for part in parts):
+            parts = self.elsewhere.kinds(parts, self._parted("segments"))
         return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
 
     def heard(self, name: str) -> pa.Table:

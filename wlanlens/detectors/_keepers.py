@@ -55,14 +55,15 @@ class Keepers:
 
     def _way(self, key: int, point: str) -> list[str]:
         """The points in the order in which packets of a direction pass them."""
-        passage, rows = self._passage, self._passage.of(key)
-        first = passage.first_ns(rows)
-        later: dict[str, float] = {}
-        for name, t in passage.t.items():
-            seen = t[rows] != NULL
-            if seen.any():
-                later[name] = float(np.median(t[rows][seen] - first[seen]))
-        return sorted(later, key=lambda name: (later[name], name == point))
+        rows = self._passage.of(key)
+        times = {name: t[rows] for name, t in self._passage.t.items() if (t[rows] != NULL).any()}
+
+        def earlier(name: str) -> tuple[int, bool]:
+            both = {other: (times[other] != NULL) & (times[name] != NULL) for other in times if other != name}
+            later = [np.median((times[name] - times[other])[seen]) > 0 for other, seen in both.items() if seen.any()]
+            return sum(later), name == point
+
+        return sorted(times, key=earlier)
 
     def _took(self, row: int, host: str, here: str, there: str) -> int:
         """ns from one point to another; from the air since the attempt that arrived; from air to air from the first to that."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @detector("ap_buffer_loss", needs=("links", "frames", "segments", "flows"))
-def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Finding | Undecided]:
+def ap_buffer_loss(
+    trace: Trace, *, chance_share: float = 0.001, doubt_share: float = 0.05
+) -> Iterator[Finding | Undecided]:
     """The access point had no room for what came over the wire: it never went on the air.
 
     What it finds
@@ -39,7 +41,9 @@ def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Fin
     access point. How many packets waited when the lost one came is counted from those seen before and not yet on the air.
     A full queue admits nothing while it holds so many: the losses with at least as many waiting outnumber the admitted
     packets with more waiting. `chance_share`: losses that come whatever waits fall on the fullest moments as often as
-    any packet does; at most this probability is left to chance. With a capture at the access point's wired side what
+    any packet does; at most this probability is left to chance. `doubt_share`: of what the sniffer did not hear, no more may
+    be losses on the air that it missed, by the share that it missed of what arrived and the losses on the air that it
+    heard; it is what the validation allows to be wrong. With a capture at the access point's wired side what
     passed it and was not on the air was lost inside, full or not.
 
     What fools it
@@ -63,6 +67,7 @@ def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Fin
     waiting = _waiting(passage, np.isin(passage.key, keys))
     cases: list[_Case] = []
     elsewhere: list[tuple[int, int, int]] = []
+    deaf: list[tuple[int, int, int]] = []
     for key in np.unique(passage.key[mine & np.isin(passage.lost, ("before_air", "on_way"))]).tolist():
         point = passage.point(key)
         rows = passage.of(key)
@@ -72,6 +77,9 @@ def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Fin
         sent = _Sent(facts, key)
         lost = lost[sent.again_ns(passage.number[point][lost]) != NULL] if len(lost) else lost
         if not len(lost):
+            continue
+        if _missed(passage, rows, len(lost)) > doubt_share:
+            deaf += [(key, int(t), int(t)) for t in passage.t[point][lost]]
             continue
         admitted = rows[passage.t["air"][rows] != NULL]
         inside = passage.number["ap"][lost] != NULL
@@ -85,6 +93,16 @@ def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Fin
             for t, n in zip(passage.t[point][open_], passage.number[point][open_], strict=True)
         ]
     yield from _findings(facts, cases, passage.has("ap"))
+    if deaf:
+        who, start, end = (np.array(column, np.int64) for column in zip(*deaf, strict=True))
+        yield facts.undecided(
+            "ap_buffer_loss",
+            who,
+            f"{count(len(who), 'lost segment')} not heard on the air, of which the sniffer missed others as well: where they "
+            "were lost is not known.",
+            t_start_ns=start,
+            t_end_ns=end,
+        )
     if elsewhere:
         who, start, end = (np.array(column, np.int64) for column in zip(*elsewhere, strict=True))
         yield facts.undecided(
@@ -95,6 +113,15 @@ def ap_buffer_loss(trace: Trace, *, chance_share: float = 0.001) -> Iterator[Fin
             t_start_ns=start,
             t_end_ns=end,
         )
+
+
+def _missed(passage: Passage, rows: Array, unheard: int) -> float:
+    """Share of a direction's unheard losses that may have been on the air, where the sniffer missed them."""
+    heard = passage.t["air"][rows] != NULL
+    arrived = passage.fate[rows] == "arrived"
+    missed = 1 - float(heard[arrived].mean()) if arrived.any() else 0.0
+    on_air = int((heard & (passage.fate[rows] == "not_seen")).sum())
+    return missed * on_air / ((1 - missed) * unheard) if missed < 1 else 1.0
 
 
 def _waiting(passage: Passage, down: Array) -> Array:
