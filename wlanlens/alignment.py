@@ -95,8 +95,8 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
     pairs = {both: made.pairs for both, made in found.items()}
     for (i, j), those in pairs.items():
         if those.clipped:
-            said = f"Windows of rows in which more of {_name(captures[j])} could match than are held: links may be missing."
-            captures[i].add_note("pairing_clipped", "loss", those.clipped, said)
+            why = f"Windows of rows in which more of {_name(captures[j])} could match than are held: links may be missing."
+            captures[i].add_note("pairing_clipped", "loss", those.clipped, why)
     inferred = _infer(sides, found)
     heard = _echoes(sides, found)
     clocks = _clocks(sides, found)
