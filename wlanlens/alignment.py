@@ -137,6 +137,7 @@ class _Side:
         self.stamped: Array = self.packets.column("time").is_valid().to_numpy()
         self.time_ns: Array = self.packets.column("time").cast(pa.int64()).fill_null(0).to_numpy()
         self.ttl: Array = self.packets.column("ip_ttl").cast(pa.int16()).fill_null(-1).to_numpy()
+        self.sizes: Array = self.packets.column("payload_bytes").fill_null(0).to_numpy()
         #: On the air, rows of attempts before which others may have been: whoever received one had it earlier.
         self.repeated: Array = np.isin(self.number, _retries(capture))
         self.flow: Array = self.packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
@@ -304,7 +305,9 @@ def _fit(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], reference:
         t_cap,
         before,
         cap.number[rows_cap],
-        tick_ns=max(ref.tick_ns, cap.tick_ns),
+        tick_ns=cap.tick_ns,
+        reference_tick_ns=ref.tick_ns,
+        sizes=cap.sizes[rows_cap],
     )
     if made.contradictions > MAX_CONTRADICTIONS * made.pairs or made.steps > max(2, made.pairs // MIN_PAIRS):
         raise Unfit(
