@@ -78,6 +78,8 @@ class ClockScore:
         The same over all rows in both, of the worst.
     two_way_ns : int or None
         Least true sum of delays of two neighbouring packets in opposite directions; None: there is one direction.
+    bound_ratio : float
+        The greatest of the bounds over that delay of its own piece, a tick of each clock allowed.
     drift_error_ppm, drift_bound_ppm : float or None
     """
 
@@ -93,6 +95,7 @@ class ClockScore:
     most_error_ns: int
     most_bound_ns: int
     two_way_ns: int | None
+    bound_ratio: float
     drift_error_ppm: float
     drift_bound_ppm: float | None
 
@@ -239,11 +242,11 @@ def _clock(
         default=(0, 0),
     )
     true_drift = ((1 + own.drift_ppm * 1e-6) / (1 + reference.drift_ppm * 1e-6) - 1) * 1e6
-    main = max(made.pieces, key=lambda p: p.pairs)
+    main, ticks = max(made.pieces, key=lambda p: p.pairs), (reference.tick_ns, own.tick_ns)
     return ClockScore(
         capture=tap,
         reference=axis,
-        ticks_ns=(reference.tick_ns, own.tick_ns),
+        ticks_ns=ticks,
         step_ns=own.step_ns or reference.step_ns,
         steps=made.steps,
         pairs=made.pairs,
@@ -253,6 +256,9 @@ def _clock(
         most_error_ns=worst[0],
         most_bound_ns=worst[1],
         two_way_ns=_two_way(t_ns, t_ref_ns),
+        bound_ratio=max(
+            (_ratio(made.pieces[k], t_ns[piece_of == k], t_ref_ns[piece_of == k], ticks) for k in bounded), default=0.0
+        ),
         drift_error_ppm=abs(main.drift_ppm - true_drift),
         drift_bound_ppm=main.drift_bound_ppm,
     )
@@ -271,6 +277,10 @@ def _two_way(t_ns: Array, t_ref_ns: Array) -> int | None:
     delay = t_ns - t_ref_ns
     turns = np.flatnonzero(np.diff(np.sign(delay)))
     return int((np.abs(delay[turns]) + np.abs(delay[turns + 1])).min()) if len(turns) else None
+
+
+def _ratio(piece: Piece, t_ns: Array, t_ref_ns: Array, ticks: tuple[int, int]) -> float:
+    return (piece.bound_ns or 0) / ((_two_way(t_ns, t_ref_ns) or 0) + sum(ticks))
 
 
 def _shared(a: _Rows, b: _Rows) -> tuple[Array, Array]:
