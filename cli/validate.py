@@ -11,6 +11,7 @@ import click
 from .meter import Meter
 
 if TYPE_CHECKING:
+    from wlanlens.clock_trial import TrialScore
     from wlanlens.validate import Judged, Validation
 
 
@@ -80,26 +81,36 @@ def _clocks(
     scenarios: tuple[str, ...], seeds: int, jobs: int | None, out: Path | None, as_json: bool, quiet: bool
 ) -> int:
     """Clock trials; the exit status."""
-    from wlanlens import clock_page
+    from wlanlens.clock_page import faults
     from wlanlens.clock_trial import trials
 
     meter = Meter(quiet=quiet)
-    scores = []
+    scores: list[TrialScore] = []
     try:
         for score in trials(scenarios, seeds=range(1, seeds + 1), workers=jobs, progress=meter):
             scores.append(score)
-    finally:
+    except BaseException as stopped:
         meter.clear()
+        if scores and not isinstance(stopped, Exception):
+            click.echo(f"stopped after {len(scores)} of {meter.total} runs", err=True)
+            _tell_clocks(scores, out, as_json, quiet)
+        raise
+    meter.clear()
+    _tell_clocks(scores, out, as_json, quiet)
+    return 1 if faults(scores) else 0
+
+
+def _tell_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, quiet: bool) -> None:
+    from wlanlens import clock_page
+
     if out is not None:
         _put(out, clock_page.markdown(scores) if out.suffix == ".md" else _json(clock_page.to_dict(scores)))
     if as_json:
         click.echo(_json(clock_page.to_dict(scores)), nl=False)
     elif not quiet:
         click.echo(clock_page.plain(scores), nl=False)
-    faults = clock_page.faults(scores)
-    for fault in faults:
+    for fault in clock_page.faults(scores):
         click.echo(f"fails: {fault}", err=True)
-    return 1 if faults else 0
 
 
 def _json(value: object) -> str:
