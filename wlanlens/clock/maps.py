@@ -28,15 +28,16 @@ class Piece:
     drift_ppm : float
         How much the capture's clock gains on the axis.
     bound_ns : int or None
-        The offset is right within this at `at_ns`; None: only one direction was seen.
+        The offset is right within this at `at_ns`, though the clock be set once where no pair shows it; None: only one
+        direction was seen.
     bound_most_ns : int or None
-        The same anywhere between its first and last pair.
+        The same anywhere between its first and last pair, if it was not set so.
     pairs : int
         Packets on which it was fitted.
     two_way_ns : int or None
         Least sum of the delays of two pairs that follow each other in opposite directions.
     drift_bound_ppm : float or None
-        The drift is right within this; None: only one direction was seen.
+        The drift is right within this, though the clock be set once; None: only one direction was seen.
     """
 
     first_packet: int
@@ -77,7 +78,7 @@ class ClockMap:
     two_way_ns : int or None
         Least sum of the delays of two pairs that follow each other in opposite directions; of that piece.
     contradictions : int
-        Pairs left out because they fit no clock with their neighbours.
+        Pairs left out because they fit no clock with their neighbours, or lie at a step and fit either side of it.
     tick_ns : int
         Resolution of the coarser of the two clocks, which the bound allows for.
     reference_steps : int
@@ -127,7 +128,8 @@ class ClockMap:
         parts = [
             f"{self.capture} is {abs(self.offset_ns) / 1e9:.6f} s {ahead} {self.reference} ({within})",
             f"gains {self.drift_ppm:+.2f} ppm{sure}",
-            f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit",
+            f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit, "
+            f"99 % within {_short(self.residual_p99_ns)}",
         ]
         return "; ".join(part for part in (*parts, self.sentence) if part)
 
