@@ -93,6 +93,10 @@ function rateColour(layers, kbps) {
   return Math.round(share * (colours.length - 1));
 }
 
+function megabits(kbps) {
+  return `${Number((kbps / 1e3).toPrecision(3))}${THIN}Mbit/s`;
+}
+
 // The journey of a row of the flow; undefined where no other capture saw it.
 function journeyOf(flow, row) {
   return flow.layers?.ofPacket.get(flow.packet[row]);
@@ -106,7 +110,7 @@ function fillRates(layers, list) {
     const [light, dark] = PAGE.journeys.rates[rateColour(layers, kbps)];
     key.style.setProperty("--light", light);
     key.style.setProperty("--dark", dark);
-    entry.append(key, `${three(kbps / 1e3).replace(/\.0+$/, "")} Mbit/s`);
+    entry.append(key, megabits(kbps));
     return entry;
   };
   // Of many rates as many as there are colours.

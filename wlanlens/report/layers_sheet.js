@@ -134,7 +134,7 @@ function describeAttempt(figure, at) {
   const { layers } = figure.data, { attempts } = layers, { i, j } = bar;
   const count = attempts.first[j + 1] - attempts.first[j];
   const how = [`attempt ${i - attempts.first[j] + 1} of ${count} heard`];
-  if (attempts.kbps[i] > 0) how.push(`${three(attempts.kbps[i] / 1e3)} Mbit/s`);
+  if (attempts.kbps[i] > 0) how.push(megabits(attempts.kbps[i]));
   how.push(lasting(attempts.ns[i] / 1e9));
   if (attempts.damaged[i]) how.push("heard damaged");
   if (bar.lost) how.push("the last: it did not arrive");
