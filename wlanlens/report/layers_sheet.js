@@ -42,12 +42,11 @@ function attemptTicks([low, high]) {
 }
 
 // Bars [from, to] at their level, never thinner than a pixel. Those of the journey that was picked are outlined.
-function drawBars(b, { bars }, picked, colourOf, look) {
+function drawBars(b, made, picked, colourOf, look) {
   const marked = [];
   b.pen.fillStyle = look.faint;
   b.pen.fillRect(0, Math.round(b.py(0)), b.w, b.unit);
-  for (const bar of bars) {
-    if (bar.to < b.x[0] || bar.from > b.x[1]) continue;
+  for (const bar of barsIn(made, ...b.x)) {
     const left = Math.max(-4, b.px(bar.from)), right = Math.min(b.w + 4, b.px(bar.to));
     const wide = Math.max(b.unit, right - left - (right - left > 6 * b.unit ? b.unit : 0));
     const top = b.py(bar.low + 0.92), high = Math.max(b.unit, b.py(bar.low + 0.08) - top);
@@ -74,8 +73,8 @@ function drawAttempts(b, f, look) {
   b.pen.strokeStyle = look.line("retry");
   b.pen.lineWidth = 1.5 * b.unit;
   const arm = 3 * b.unit;
-  for (const bar of layers.air.bars) {
-    if (!bar.lost || bar.to < b.x[0] || bar.to > b.x[1]) continue;
+  for (const bar of barsIn(layers.air, ...b.x)) {
+    if (!bar.lost) continue;
     const x = b.px(bar.to) + arm + 2 * b.unit, y = b.py(bar.low + 0.5);
     b.pen.beginPath();
     b.pen.moveTo(x - arm, y - arm); b.pen.lineTo(x + arm, y + arm);
@@ -104,8 +103,9 @@ function barAt(figure, at) {
   if (!layers) return null;
   const [low, high] = figure.y[row.axis], box = figure.rowBox(row);
   const level = high - ((at.top - box.top) / box.height) * (high - low);
-  let best = null, least = 5 * at.perPixel;
-  for (const bar of row.bars(layers).bars) {
+  const reach = 5 * at.perPixel;
+  let best = null, least = reach;
+  for (const bar of barsIn(row.bars(layers), at.x - reach, at.x + reach)) {
     if (level < bar.low || level > bar.low + 1) continue;
     const away = at.x < bar.from ? bar.from - at.x : at.x > bar.to ? at.x - bar.to : 0;
     if (away < least || (away === 0 && least === 0)) { least = away; best = bar; }
