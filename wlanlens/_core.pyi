@@ -35,6 +35,8 @@ class Pairing:
         """End of the first reading: common, sampled, ids_kept, lean_tcp, lean_other."""
     def wants(self) -> int | None:
         """Second reading: the side whose next batch is needed; None when a window can be paired."""
+    def held_from(self) -> list[int]:
+        """Of both sides the first row that a later window may pair."""
     def push(self, side: int, batch: Any | None) -> None:
         """Second reading: None when the side is over. Releases the GIL."""
     def step(self) -> tuple[Any, bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import tables
+from wlanlens import lost, tables
 from wlanlens.alignment import Joined
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from wlanlens.capture import Capture
 
 Array = np.ndarray[Any, Any]
+
+#: Columns of `packets` that are the same wherever a packet is seen.
+_ABOUT = ["flow", "direction", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags"]
 
 
 class Journeys:
@@ -27,6 +30,10 @@ class Journeys:
         One row a journey, one column a capture: the row of its `packets`, -1 where it was not seen.
     of : list of int64 arrays
         The journey of each row of a capture's `packets`, -1 for rows that are no packet.
+    ends : pair of int or None
+        The two captures that are farthest apart.
+    order : int64 array
+        The journey of each row of `links`, once that is made.
     """
 
     def __init__(self, packets: Sequence[pa.Table], joined: Joined, exchanges: Sequence[pa.Table]) -> None:
@@ -38,6 +45,8 @@ class Journeys:
         damaged = [
             np.asarray(pc.equal(p.column("stop").cast(pa.string()), "bad_fcs").fill_null(False), bool) for p in packets
         ]
+        self.ends = joined.ends
+        self.order: Array = np.zeros(0, np.int64)
         self.of: list[Array] = [np.full(len(is_packet), -1, np.int64) for is_packet in known]
         self.sightings: Array = np.zeros(0, np.int64)
         self.sure: Array = np.zeros(0, bool)
@@ -183,10 +192,13 @@ def table(
     way = np.ma.filled(last - first, 0).astype(np.int64)
     columns["one_way_ns"] = pa.array(way, pa.int64(), mask=~several)
     columns.update(_air(captures, journeys, packets, exchanges))
-    columns["fate"] = _fate(at, packets, _ways(columns))
+    ways = _ways(columns)
+    columns["fate"] = _fate(at, packets, ways, journeys.ends)
+    columns["lost"] = lost.places([c.vantage for c in captures], at, ways, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     made = pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
-    return made.take(pa.array(in_time(at)))
+    journeys.order = in_time(at)
+    return made.take(pa.array(journeys.order))
 
 
 def times(packets: Sequence[pa.Table], journeys: Journeys) -> Any:
@@ -251,14 +263,12 @@ def about(packets: Sequence[pa.Table], journeys: Journeys) -> dict[str, Any]:
         here = first == j
         where[here] = base + journeys.rows[here, j]
         base += table_.num_rows
-        slim = table_.select(["flow", "direction", "protocol", "payload_bytes"])
+        slim = table_.select(_ABOUT)
         parts.append(slim.set_column(1, "direction", slim.column("direction").cast(pa.string())))
     rows = pa.concat_tables(parts).take(pa.array(where))
     return {
-        "flow": rows.column("flow"),
+        **{name: rows.column(name) for name in _ABOUT},
         "direction": rows.column("direction").combine_chunks().dictionary_encode(),
-        "protocol": rows.column("protocol"),
-        "payload_bytes": rows.column("payload_bytes"),
     }
 
 
@@ -278,12 +288,13 @@ def _at(packets: Sequence[pa.Table], journeys: Journeys, captures: Sequence[int]
 def _air(
     captures: Sequence[Capture], journeys: Journeys, packets: Sequence[pa.Table], exchanges: Sequence[pa.Table]
 ) -> dict[str, Any]:
-    """Attempts, last rate and acknowledgment of packets on the air."""
+    """Attempts, the last one's time and rate, and acknowledgment of packets on the air."""
     import pyarrow as pa
 
     count = len(journeys.rows)
     attempts, rate, acked = np.zeros(count, np.uint16), np.zeros(count), np.zeros(count, bool)
     known, told = np.zeros(count, bool), np.zeros(count, bool)
+    last, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     for j, rows in enumerate(exchanges):
         if captures[j].vantage != "air" or not rows.num_rows:
             continue
@@ -306,7 +317,11 @@ def _air(
         valid = np.asarray(rows.column("acked").is_valid().to_numpy(), bool)[which]
         acked[here] = np.asarray(rows.column("acked").fill_null(False).to_numpy(zero_copy_only=False), bool)[which]
         known[here], told[here] = True, valid
+        ends = rows.column("t_last_ns")
+        last[here] = ends.fill_null(0).to_numpy()[which]
+        timed[here] = np.asarray(ends.is_valid().to_numpy(), bool)[which]
     return {
+        "air_last_ns": pa.array(last, pa.int64(), mask=~timed),
         "attempts": pa.array(attempts, pa.uint16(), mask=~known),
         "rate_mbps": pa.array(rate, pa.float64(), mask=~known | np.isnan(rate)),
         "acked": pa.array(acked, pa.bool_(), mask=~told),
@@ -320,8 +335,8 @@ def _ways(columns: dict[str, Any]) -> Array:
     return np.where(flow < 0, -1, 2 * flow + back)
 
 
-def _fate(at: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
-    """Whether the last capture on a packet's way has it. The two captures farthest apart are the ends; which is first is
+def _fate(at: Any, packets: Sequence[pa.Table], ways: Array, ends: tuple[int, int] | None) -> pa.Array:
+    """Whether the last capture on a packet's way has it. `ends` are the two captures farthest apart; which is first is
     told, of each connection's direction, by its packets that both have."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -329,7 +344,6 @@ def _fate(at: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
     names = pa.array(["arrived", "not_seen", "outside", "unknown"])
     codes = np.full(at.shape[0], 3, np.int8)
     seen = ~np.ma.getmaskarray(at)
-    ends = _ends(at)
     if ends is not None:
         one, other = ends
         t_ns = np.ma.filled(at, 0)
@@ -347,14 +361,3 @@ def _fate(at: Any, packets: Sequence[pa.Table], ways: Array) -> pa.Array:
             codes[alone & left] = np.where(away, 2, 1)[alone & left]
             codes[alone & ~left] = 0
     return pa.DictionaryArray.from_arrays(pa.array(codes), names)
-
-
-def _ends(at: Any) -> tuple[int, int] | None:
-    """The two captures that lie farthest apart, by the time that packets need between them."""
-    best: tuple[float, int, int] | None = None
-    for i in range(at.shape[1]):
-        for j in range(i + 1, at.shape[1]):
-            apart = np.abs(at[:, j] - at[:, i]).compressed()
-            if len(apart) and (best is None or float(np.median(apart)) > best[0]):
-                best = (float(np.median(apart)), i, j)
-    return None if best is None else best[1:]

@@ -121,6 +121,9 @@ _STAGES = {
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
 
+#: Where a packet was lost.
+LOST = ("before_usb", "before_air", "on_air", "after_air", "on_way", "unknown")
+
 #: Tables of a link: every capture has them, without a row where it is of another kind.
 LINK = ("frames", "exchanges", "urbs")
 
@@ -265,6 +268,9 @@ def _links() -> pa.Schema:
             _field("direction", _enum(), "Which way.", null=True, values="a2b b2a"),
             _field("protocol", pa.uint8(), "IP protocol number."),
             _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
+            _field("tcp_seq", pa.uint32(), "Sequence number as on the wire.", null=True),
+            _field("tcp_ack", pa.uint32(), "Acknowledgment number as on the wire; null without ACK.", null=True),
+            _field("tcp_flags", pa.uint16(), "As in `packets`.", null=True),
             *seen,
             _field(
                 "rows",
@@ -281,6 +287,7 @@ def _links() -> pa.Schema:
             ),
             _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
             _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
+            _field("air_last_ns", i64, "When the last attempt that was heard came.", unit="ns", null=True),
             _field("rate_mbps", pa.float64(), "Rate of the last of them.", unit="Mbit/s", null=True),
             _field("acked", pa.bool_(), "Whether its MAC acknowledgment was heard.", null=True),
             _field(
@@ -289,6 +296,16 @@ def _links() -> pa.Schema:
                 "arrived: the last capture on its way has it; not_seen: that has not, though it was capturing; outside: "
                 "it was not capturing then; unknown: which is the last is not known.",
                 values="arrived not_seen outside unknown",
+            ),
+            _field(
+                "lost",
+                _enum(),
+                "Of a packet with fate not_seen, where it was lost, by the last capture that saw it and the next that heard "
+                "its neighbours and not it; before_air: in the host or the access point before it, or on the wire to that; "
+                "on_air: never acknowledged there; after_air: it was; on_way: no capture of the air tells; unknown: that "
+                "capture may have missed it.",
+                null=True,
+                values=" ".join(LOST),
             ),
         ],
         metadata={"table": "links", "doc": "One row an IP packet's journey: its row at every point that saw it."},

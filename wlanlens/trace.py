@@ -226,6 +226,22 @@ def align(
     of one packet are linked in the table `links`; `nat` says that addresses or ports were changed between the taps.
     `AlignmentError` says why captures cannot be one trace.
     """
+    opened = gather(captures, roles=roles, keys=keys)
+    if len(opened) == 1:
+        return Trace(opened)
+    from wlanlens import alignment
+
+    joined = alignment.join(opened, nat=nat)
+    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
+
+
+def gather(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> list[Capture]:
+    """The captures of one trace opened, as `align` takes them."""
     chosen: list[Path | Capture] = (
         [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
     )
@@ -241,9 +257,4 @@ def align(
             opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
-    if len(opened) == 1:
-        return Trace(opened)
-    from wlanlens import alignment
-
-    joined = alignment.join(opened, nat=nat)
-    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
+    return opened

@@ -66,6 +66,11 @@ impl Pairing {
         Ok(self.with(|p| p.wants())?.map(|s| s as u8))
     }
 
+    /// Of both sides the first row that a later window may pair.
+    fn held_from(&self) -> PyResult<[u64; 2]> {
+        self.with(|p| p.held_from())
+    }
+
     /// Second reading: a batch of `packets`; None when the side is over. Releases the GIL.
     #[pyo3(signature = (side_number, batch))]
     fn push(&self, py: Python<'_>, side_number: u8, batch: Option<PyRecordBatch>) -> PyResult<()> {

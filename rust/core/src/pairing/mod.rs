@@ -162,6 +162,11 @@ impl Pairing {
         }
     }
 
+    /// Of both captures the first row that a later window may pair.
+    pub fn held_from(&self) -> [u64; 2] {
+        [self.held[0].first(), self.held[1].first()]
+    }
+
     /// Second reading: a batch of `packets`; None when the capture is over.
     pub fn push(&mut self, side: Side, batch: Option<&RecordBatch>) -> Result<(), BadColumn> {
         let held = &mut self.held[side as usize];
