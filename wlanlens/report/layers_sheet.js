@@ -8,11 +8,11 @@ function withLayers(sheet) {
   const both = journeys.bus && journeys.air;
   const bar = (row) => ({ look: { fixedrange: true }, wanted: (f) => f.picked, ...row });
   const bus = bar({
-    axis: "yaxis5", y: "y5", share: both ? [0.475, 0.545] : [0.33, 0.53], title: "USB transfers: to the adapter above the line, from the air to the host below",
+    axis: "yaxis5", y: "y5", share: both ? [0.475, 0.545] : [0.33, 0.53], title: "USB transfers: to the adapter above, to the host below",
     look: { fixedrange: true, showgrid: false, showticklabels: false }, paint: drawBus, describe: describeTransfer, bars: (data) => data.bus,
   });
   const air = bar({
-    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "attempts on the air, by rate: data above the line, what comes back below",
+    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "air attempts: data above, what comes back below",
     paint: drawAttempts, describe: describeAttempt, bars: (data) => data.air,
   });
   const rows = [
