@@ -366,6 +366,7 @@ class _RunTogether(_Run):
                 self._stage(capture, str(number))
         joined = alignment.join(self.captures, nat=self.nat, scratch=self.scratch.path)
         self._start_ns, self.clocks = joined.start_ns, joined.clocks
+        give_back()
         best = leaders(self.captures, joined)
         heard = [capture.rows("frames") for capture in self.captures]
         loudest = heard.index(max(heard))
@@ -411,7 +412,8 @@ class _RunTogether(_Run):
                 if number == loudest:
                     for batch in rows.to_batches(max_chunksize=16 * 1024) if name in ("frames", "exchanges") else ():
                         self.air.add(name, batch)
-        self._keep("links", piece.links())
+        for name, rows in piece.linked(self.writers["links"].rows).items():
+            self._keep(name, rows)
         give_back()
 
     def _keep(self, name: str, table: pa.Table) -> None:

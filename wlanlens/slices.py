@@ -16,7 +16,7 @@ from wlanlens import tables
 from wlanlens.alignment import Joined
 from wlanlens.pairs import Pairs
 from wlanlens.survey import MARK_ROWS
-from wlanlens.together import Together
+from wlanlens.together import LINKED, Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +29,10 @@ Array = np.ndarray[Any, Any]
 ROWS = 1 << 18
 #: Rows around them that are looked at in any case: a lost packet's neighbours tell that the other tap was capturing.
 CONTEXT_ROWS = 4 * MARK_ROWS
+#: Tables that tell of packets in other captures' slices, too.
+_AROUND = ("frames", "urbs", "exchanges")
 #: An exchange begins so long before its last attempt at most: a silence that ends it, and another for its copies.
-_EXCHANGE_NS = 2_000_000_000
+_BEFORE_NS = 2_000_000_000
 #: Rows of one capture in a slice at most: packets of a million a second that are a second under way.
 WIDEST_ROWS = 1 << 20
 
@@ -78,14 +80,24 @@ class Slice:
             base += count
         return out
 
-    def links(self) -> pa.Table:
-        """The own rows of `links`: a journey is where the row of its first capture is."""
+    def linked(self, before: int) -> dict[str, pa.Table]:
+        """The own rows of `links` and `journeys`: a journey is where the row of its first capture is. So many rows of
+        `links` were other slices' before."""
         import pyarrow as pa
 
-        whole = self.together["links"]
+        links, told = (self.together[name] for name in LINKED)
+        if not links.num_rows:
+            return {"links": links, "journeys": told}
+        kept = pa.array(self._own_journeys(links))
+        links, told = links.filter(kept), told.filter(kept)
+        number = pa.array(np.arange(before, before + links.num_rows), tables.schema("journeys").field("journey").type)
+        return {"links": links, "journeys": told.set_column(0, "journey", number)}
+
+    def _own_journeys(self, whole: pa.Table) -> Array:
+        """Which rows of `links` are its own."""
+        import pyarrow as pa
+
         lists = whole.column("rows").combine_chunks()
-        if not whole.num_rows:
-            return whole
         flat = lists.flatten()
         names = pa.array([capture.name for capture in self.together.captures])
         which = _index(flat.field("capture"), names)
@@ -97,7 +109,7 @@ class Slice:
         own = (number >= low[which]) & (number < high[which])
         kept: Array = np.zeros(whole.num_rows, bool)
         kept[journey[owner & own]] = True
-        return whole.filter(pa.array(kept))
+        return kept
 
     def _packet(self, capture: int, end: int) -> int:
         """The packet at which a capture's own rows begin, or the one behind them."""
@@ -251,8 +263,8 @@ class _Cursors:
                 last = int(numbers[-1]) + 1 if len(numbers) else -_ALL
                 until = int(numbers[end]) if end < len(numbers) else _ALL
                 held[name], own[name] = cursor.own(until, int(numbers[0]) if len(numbers) else _ALL, last)
-            elif name == "exchanges" and len(stamps):
-                held[name], own[name] = cursor.own(end_ns, int(stamps.min()) - _EXCHANGE_NS, int(stamps.max()) + 1)
+            elif name in _AROUND and len(stamps):
+                held[name], own[name] = cursor.own(end_ns, int(stamps.min()) - _BEFORE_NS, int(stamps.max()) + 1)
             elif name in _KEYS:
                 held[name], own[name] = cursor.own(end_ns)
             elif name != "packets":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import alignment, journeys, tables
+from wlanlens import alignment, journeys, stages, tables
 from wlanlens.alignment import Joined
 from wlanlens.elsewhere import Elsewhere
 from wlanlens.journeys import Journeys
@@ -21,6 +21,9 @@ Array = np.ndarray[Any, Any]
 
 #: Facts of connections: of each connection detectors are given those of one capture.
 FACTS = ("segments", "timeouts", "recoveries", "intervals", "flows")
+
+#: Tables of several captures: a row a packet, wherever it was seen.
+LINKED = ("links", "journeys")
 
 #: The capture that tells most of a connection, by where its tap sits for the data: at the sender all decisions show.
 _BEST = {"near_sender": 0, "middle": 1, "unknown": 2, "near_receiver": 3}
@@ -39,7 +42,7 @@ class Together(Mapping[str, "pa.Table"]):
         self._elsewhere: Elsewhere | None = None
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*tables.core_schemas(), "links"))
+        return iter((*tables.core_schemas(), *LINKED))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -61,7 +64,8 @@ class Together(Mapping[str, "pa.Table"]):
     def journeys(self) -> Journeys:
         """Which rows of `packets` are the same packet."""
         if self._journeys is None:
-            self._journeys = Journeys([self.of(i, "packets") for i in range(len(self.captures))], self.joined)
+            packets, exchanges = ([self.of(i, n) for i in range(len(self.captures))] for n in ("packets", "exchanges"))
+            self._journeys = Journeys(packets, self.joined, exchanges)
         return self._journeys
 
     @property
@@ -88,6 +92,10 @@ class Together(Mapping[str, "pa.Table"]):
         if name == "links":
             packets, exchanges = ([self.of(i, n) for i in everyone] for n in ("packets", "exchanges"))
             return journeys.table(self.captures, packets, self.journeys, exchanges)
+        if name == "journeys":
+            names = ("packets", "frames", "exchanges", "urbs")
+            packets, frames, exchanges, urbs = ([self.of(i, n) for i in everyone] for n in names)
+            return stages.table(self.captures, self.joined.clocks, packets, self.journeys, frames, exchanges, urbs)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
             parts = self.elsewhere.needless(parts)

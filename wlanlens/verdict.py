@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wlanlens import ledger as ledgers
 from wlanlens.air import Summary, words
-from wlanlens.finding import Finding
+from wlanlens.finding import Finding, Value
 from wlanlens.text import count, seconds, share
 
 if TYPE_CHECKING:
@@ -35,6 +35,24 @@ SECOND_SHARE = 0.05
 
 #: Detectors that say why timeouts were spurious.
 _WHY = {"ack_holding": "because ACKs were held"}
+
+
+def _overshot(values: Mapping[str, Value]) -> str:
+    packets = values.get("buffer_packets")
+    return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
+
+
+#: Detectors whose time several owners share, or one owner with others: what they say of their costliest case.
+_EXPLAINS: dict[str, Callable[[Mapping[str, Value]], str]] = {
+    "startup_overflow": _overshot,
+    "periodic_loss": lambda values: f"losses came every {seconds(round(float(values['period_s']) * 1e9))}",
+    "repeated_fast_retransmit": lambda values: (
+        f"the window was cut {count(int(values['cuts_count']), 'time')} for one window of losses"
+    ),
+    "delayed_ack_deadlock": lambda values: (
+        f"{count(int(values['waits_count']), 'time')} one segment alone waited for the receiver's delayed-ACK timer"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,7 @@ def judge(
     if slow_bus >= SHARE * life / 1e9 and not owners.get("usb", 0):
         # The ledger cannot share out the bus's time, for transfers are of no one flow.
         parts.append(f"the USB bus limited it and cost {share(min(life, round(slow_bus * 1e9)), life)}")
+    parts += _explained([f for f in findings if (f.flow, f.direction) == who], life)
     if owners.get("application", 0) >= life * 0.5 and life:
         parts.append(f"{share(owners['application'], life)} the application had nothing to send")
     said = "; ".join(parts) if parts else _fine(owners, life)
@@ -181,6 +200,20 @@ def _why(findings: Sequence[Finding], needless: Sequence[int]) -> str:
         if inside and 2 * inside >= len(needless):
             return said
     return ""
+
+
+def _explained(findings: Sequence[Finding], life: int) -> list[str]:
+    """What explains the time of this flow, whoever owns it: "slow start overshot a buffer, which explains 1 s (9 %)"."""
+    parts: list[tuple[float, str]] = []
+    for code, of in _EXPLAINS.items():
+        mine = sorted((f for f in findings if f.code == code), key=lambda f: -f.cost_s)
+        cost_s = sum(f.cost_s for f in mine)
+        if mine and cost_s >= SHARE * life / 1e9:
+            # Findings of one code may overlap; no more than a life can be explained.
+            cost = share(min(life, round(cost_s * 1e9)), life)
+            more = f", the worst of {len(mine)}" if len(mine) > 1 else ""
+            parts.append((cost_s, f"{of(mine[0].values)}{more}, which explains {cost}"))
+    return [text for _, text in sorted(parts, key=lambda part: -part[0])]
 
 
 def _fine(owners: Mapping[str, int], life: int) -> str:

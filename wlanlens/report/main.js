@@ -7,7 +7,7 @@ const help = document.getElementById("keys");
 
 let shownFlow = -1;
 const stages = [];
-const flowStage = PAGE.flows.length ? new Stage("figure", FLOW_SHEET, () => showFlow(Math.max(0, shownFlow))) : null;
+const flowStage = PAGE.flows.length ? new Stage("figure", withLayers(FLOW_SHEET), () => showFlow(Math.max(0, shownFlow))) : null;
 const airStage = PAGE.air ? new Stage("air-figure", AIR_SHEET, showAir) : null;
 const busStage = PAGE.bus ? new Stage("bus-figure", BUS_SHEET, showBus) : null;
 for (const stage of [flowStage, airStage, busStage]) if (stage) stages.push(stage);
@@ -21,13 +21,22 @@ async function showFlow(number) {
   shownFlow = number;
   if (chooser) chooser.value = String(number);
   flowStage.say(`reading ${flow.subject}`);
-  flow.data ??= readFlow(await stored(`flow-${number}`, flow.file));
+  flow.data ??= await readWhole(number);
   if (shownFlow !== number) return;
   for (const legend of document.querySelectorAll("[data-legend]")) legend.hidden = Number(legend.dataset.legend) !== number;
+  closeJourney();
+  if (PAGE.journeys) fillRates(flow.data.layers, document.getElementById("rates-legend"));
   const ours = list.items.filter((f) => f.on === "flow" && (f.view === number || f.view === null));
   await figure.setData(flow.data, ours, flowEnds(flow.data));
   figure.box.dataset.flow = number;
   flowStage.say(`${flow.subject}: ${grouped(flow.rows, 0)} rows`);
+}
+
+// A flow's rows and, where other captures saw its packets, their journeys.
+async function readWhole(number) {
+  const data = readFlow(await stored(`flow-${number}`, PAGE.flows[number].file)), of = PAGE.journeys?.flows[number];
+  data.layers = of ? readLayers(await stored(`journeys-${number}`, of.file)) : null;
+  return data;
 }
 
 async function showAir() {
@@ -55,8 +64,57 @@ async function showFinding(finding, move) {
   await stage.opened();
   active = stage;
   if (finding.view !== null && finding.on === "flow") await showFlow(finding.view);
+  if (stage === flowStage) openEvidence(finding);
   await stage.show(finding);
   if (move && !stage.inView()) stage.box.scrollIntoView({ block: "center", behavior: "auto" });
+}
+
+const waterfall = PAGE.journeys ? new Waterfall(document.getElementById("journey"), actJourney) : null;
+
+function openJourney(j) {
+  const { figure } = flowStage, flow = figure.data;
+  waterfall.show(flow, j, PAGE.flows[shownFlow].subject);
+  return figure.pick(j);
+}
+
+function closeJourney() {
+  if (!waterfall?.shown) return;
+  waterfall.close();
+  flowStage.figure.pick(null);
+}
+
+// The first packet of a finding's evidence that has a journey; not against a reader who closed it.
+function openEvidence(finding) {
+  const { data } = flowStage.figure;
+  const found = finding.packets.find((packet) => data.layers?.ofPacket.has(packet));
+  if (found === undefined || waterfall.closed) closeJourney();
+  else openJourney(data.layers.ofPacket.get(found));
+}
+
+function actJourney(what, j) {
+  const { figure } = flowStage;
+  if (what === "close") { waterfall.closed = true; closeJourney(); return; }
+  if (what === "to") { openJourney(j).catch(reported); return; }
+  if (what === "zoom") {
+    const [from, to] = waterfall.span, margin = 0.1 * (to - from);
+    figure.show(from - margin, to + margin).catch(reported);
+    return;
+  }
+  const other = waterfall.beside(what === "next" ? 1 : -1);
+  if (other === null) return;
+  openJourney(other).then(() => follow(figure)).catch(reported);
+}
+
+// Keep the packet in view when the reader steps along.
+function follow(figure) {
+  const [from] = waterfall.span, [x0, x1] = figure.x;
+  return from >= x0 && from <= x1 ? undefined : figure.show(from - 0.3 * (x1 - x0), from + 0.7 * (x1 - x0));
+}
+
+function picked(stage, journey) {
+  if (stage !== flowStage || journey === undefined) return;
+  waterfall.closed = false;
+  openJourney(journey).catch(reported);
 }
 
 function pointed(stage, finding, clicked) {

@@ -6,9 +6,9 @@ import numpy as np
 
 from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array
 from wlanlens.truth._findings import finding
-from wlanlens.truth._frames import words
-from wlanlens.truth._runs import Array, Side, sides
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("ack_loss",)
 
@@ -22,19 +22,15 @@ def findings(facts: Truth) -> list[Finding]:
     An ACK is lost that left its host and did not come, though one sent later did. It was due the usual time (median) after
     it left. The silence lasts from then, or from the last new data after it, to the ACK that said as much; that is the cost.
     """
-    packets = facts.packets
-    fate, back = words(packets["fate"]), words(packets["direction"]) == "b2a"
-    flow, length = packets["flow"].to_numpy(), packets["len_bytes"].to_numpy()
-    tap = packets["t_tap_ns"].fill_null(-1).to_numpy()
     found: list[Finding] = []
     for side in sides(facts, every=True):
-        mine = (flow == side.flow) & (back != (side.direction == "b2a"))
-        pure = (length[mine] == 0) & (side.back["rel_ack"] > 0) & (side.back["rel_seq"] > 0) & (tap[mine] >= 0)
-        came = pure & (fate[mine] == "delivered")
+        b = side.back
+        left = b["t_tap_ns"]
+        pure = (b["len_bytes"] == 0) & (b["rel_ack"] > 0) & (b["rel_seq"] > 0) & (left >= 0)
+        came = pure & b["delivered"]
         if not came.any():
             continue
-        left = tap[mine]
-        gone = pure & ~np.isin(fate[mine], ("delivered", "under_way")) & (left < left[came].max())
+        gone = pure & b["lost"] & (left < left[came].max())
         if gone.any():
             found += _of_side(facts, side, np.flatnonzero(gone), np.flatnonzero(came), left)
     return found

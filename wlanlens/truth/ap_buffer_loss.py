@@ -8,9 +8,9 @@ import numpy as np
 
 from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array
 from wlanlens.truth._findings import finding
-from wlanlens.truth._frames import words
-from wlanlens.truth._runs import Array, Side, sides
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("ap_buffer_loss",)
 
@@ -29,19 +29,14 @@ def findings(facts: Truth) -> list[Finding]:
     if cell is None or not any(station.access_point for station in cell.stations):
         return []
     stations = {station.node for station in cell.stations}
-    fate = words(facts.packets["fate"])
-    flow = facts.packets["flow"].to_numpy()
-    back = words(facts.packets["direction"]) == "b2a"
     found: list[Finding] = []
     for side in sides(facts, every=True):
         ends = facts.world.flows[side.flow]
         sender, receiver = (ends.server, ends.client)[:: 1 if side.direction == "b2a" else -1]
         if sender in stations or receiver not in stations:
             continue
-        mine = (flow == side.flow) & (back == (side.direction == "b2a"))
-        # As `Side` has the segments: those that occupy sequence space.
-        occupies = (facts.packets["len_bytes"].to_numpy() > 0) | (facts.packets["rel_seq"].to_numpy() == 0)
-        refused = np.isin(fate[mine & occupies], _REFUSED) & (side.data["t_tap_ns"] >= 0) & (side.data["rel_seq"] > 0)
+        d = side.data
+        refused = np.isin(d["fate"], _REFUSED) & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0)
         found += _events(facts, side, np.flatnonzero(refused))
     return found
 

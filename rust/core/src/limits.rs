@@ -244,8 +244,8 @@ pub const AMPDU_MPDUS: u32 = 1024;
 pub const HELD_FRAMES: usize = 16_384;
 
 /// Packets of each capture by which two captures get to know each other: those whose keys hash lowest, the same in both.
-/// One in 150 of ten million; about 10 MiB for both captures and both kinds of key.
-pub const PAIR_SAMPLES: usize = 65_536;
+/// One in 300 of ten million, and a few thousand where one in ten is in both; 10 MiB for both captures.
+pub const PAIR_SAMPLES: usize = 32_768;
 
 /// Rows of the first capture paired at once, and rows behind them that are looked at too, so that all copies of a
 /// packet are seen together: a window of TCP several times over.

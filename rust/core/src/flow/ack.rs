@@ -171,7 +171,9 @@ impl Half {
             tsecr: a.timestamps.map(|t| t.1),
             made: o.made,
             dsack,
-            rtt_least: self.rtt_least,
+            // Beside the receiver it is how long that put ACKs off, and what fills a hole is acknowledged at once (RFC 5681
+            // section 4.2).
+            rtt_least: self.rtt_least.filter(|_| !self.near_receiver),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok,
             edge_original,
