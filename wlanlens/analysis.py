@@ -263,7 +263,12 @@ class _Run:
         )
         entered = self._enter(held)
         self.writers["ledger"].append(entered)
-        self.air.retransmissions(held["segments"])
+        if "links" in held:
+            points = {capture.name: capture.vantage for capture in self.captures}
+            if "air" in points.values():
+                self.air.linked_retransmissions(held["segments"], held["links"], points)
+        else:
+            self.air.retransmissions(held["segments"])
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
