@@ -299,7 +299,9 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
         t_cap[exact],
         before[exact],
         sample[f"number_{far}"][exact],
-        tick_ns=max(ref.tick_ns, cap.tick_ns),
+        tick_ns=cap.tick_ns,
+        reference_tick_ns=ref.tick_ns,
+        sizes=sample["payload"][exact],
     )
     if made.contradictions > MAX_CONTRADICTIONS * made.pairs or made.steps > max(2, made.pairs // MIN_PAIRS):
         raise Unfit(

@@ -261,9 +261,14 @@ class _Run:
         trace = self.window.trace(
             held, start_ns=self.start_ns, duration_ns=self.last_t_ns, clocks=self.clocks if self.captures[1:] else None
         )
-        entered = self._enter(held["intervals"], held["timeouts"])
+        entered = self._enter(held)
         self.writers["ledger"].append(entered)
-        self.air.retransmissions(held["segments"])
+        if "links" in held:
+            points = {capture.name: capture.vantage for capture in self.captures}
+            if "air" in points.values():
+                self.air.linked_retransmissions(held["segments"], held["links"], points)
+        else:
+            self.air.retransmissions(held["segments"])
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
@@ -273,14 +278,14 @@ class _Run:
             self.left_out[finding.code] += 1
         del self.found[FINDINGS_KEPT:]
 
-    def _enter(self, intervals: pa.Table, timeouts: pa.Table) -> pa.Table:
+    def _enter(self, held: Mapping[str, pa.Table]) -> pa.Table:
         """The ledger of a window. Facts that do not tile are our bug: mended, counted, and told as an error note."""
         try:
-            return ledger.from_intervals(intervals, timeouts)
+            return ledger.from_intervals(held["intervals"], held["timeouts"], held)
         except ledger.LedgerError:
-            mended, faults = ledger.mend(intervals)
+            mended, faults = ledger.mend(held["intervals"])
             self.mended += faults
-            return ledger.from_intervals(mended, timeouts)
+            return ledger.from_intervals(mended, held["timeouts"], held)
 
     def _tell(self, feed: Feed, size: int | None) -> None:
         if self.progress is not None:

@@ -135,7 +135,10 @@ class Elsewhere:
         return verdict, known
 
     def _acks_lost(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> bool:
-        """Whether the receiver had acknowledged a segment before its timer expired, and nothing of that came."""
+        """Whether the receiver had acknowledged a segment before its timer expired, and nothing of that came, though a later
+        ACK did: without one they may be under way still."""
+        if timeouts.column("progress_ns")[i].as_py() is None:
+            return False
         flow = int(timeouts.column("flow")[i].as_py())
         back = timeouts.column("direction")[i].as_py() == "b2a"
         raw_end = (raw_end + self._shifts.get(here, {}).get(2 * flow + back, 0)) % (1 << 32)

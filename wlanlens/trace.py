@@ -79,6 +79,13 @@ class Trace:
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
+    @property
+    def together(self) -> Together:
+        """The tables of several captures on one axis, and which rows are the same packet; `MissingTable` of a single one."""
+        if self._together is None:
+            raise MissingTable("these are not the tables of several captures")
+        return self._together
+
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
         from wlanlens import air, ledger, quality
