@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import _core
+from wlanlens import pairs
 from wlanlens.survey import Meeting, Side, times_of, word_of
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ def _both_ways(seen: Units, hidden: Units, host: int, end: int, most: int | None
         (seen.way(host, None), hidden.way(end, None)),
         (seen.way(None, host), hidden.way(None, end)),
     ):
-        pairs, _ = _core.match_order(seen.length[here[:most]].tolist(), hidden.length[there[:most]].tolist())
-        both = np.array(pairs, np.int64).reshape(-1, 2)
+        both = pairs.by_order(seen.length[here[:most]], hidden.length[there[:most]])
         out.append((here[both[:, 0]], there[both[:, 1]]))
     return out
 
