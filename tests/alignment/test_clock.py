@@ -261,3 +261,21 @@ def test_limits_through_a_corner_add_no_corners() -> None:
     for n in range(1000):
         assert polygon.clip(float(n), 1000.0, 1)
     assert len(polygon.corners) <= 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_pairs_make_a_map(seed: int) -> None:
+    """Few pairs, equal stamps, one direction, no order, stamps far apart: a map or a reason, never an error."""
+    rng = np.random.default_rng(seed)
+    for count in (1, 2, 3, 5, 8, 16, 33, 63, 64, 65, 71, 72, 80, 150):
+        span = int(rng.choice([1, 10**6, 10**11]))
+        ref, cap = (rng.integers(0, span, count) * int(rng.choice([1, MS])) for _ in range(2))
+        before = rng.choice([[1, -1, 0], [1, 1, -1], [1, 1, 1]][seed % 3], count).astype(np.int8)
+        tick, other = (int(v) for v in rng.choice([1, 1000, MS], 2))
+        sizes = rng.choice([0, 1448], count)
+        made = clock.fit(
+            "b", "a", ref, cap, before, np.arange(count), tick_ns=tick, reference_tick_ns=other, sizes=sizes
+        )
+        assert made.pairs == count
+        assert len(made.to_axis(cap, np.arange(count))) == count
+        assert all(p.bound_ns is None or 0 <= p.bound_ns <= (p.bound_most_ns or 0) for p in made.pieces)

@@ -129,6 +129,8 @@ def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
         # A delay more moves the mean of those below the cap alone.
         made = _Marks(middle[told], (slope * middle + side * capped / below)[told], 0)
         slopes = made.slopes()
+        if not len(slopes):
+            continue
         scale = float(made.scales(np.array([np.median(slopes)]))[0])
         if best is None or scale < best[0]:
             best = scale, made
