@@ -22,6 +22,9 @@ SEEN, LOST_AFTER, LOST_BEFORE, NOT_CAPTURED, OUTSIDE, UNKNOWN = range(len(FATES)
 #: Of what is called lost at most so many may be packets that the tap missed: as for other statements, one in twenty.
 DOUBTFUL_SHARE = 0.05
 
+#: In which order data can pass the points: from a station, and to one.
+_ORDERS = (("sender", "usb", "air", "ap", "receiver"), ("sender", "ap", "air", "usb", "receiver"))
+
 #: Longest segment: a super-segment of BIG TCP.
 _LONGEST = 1 << 20
 
@@ -47,21 +50,38 @@ class Ways:
         number = {(int(a), int(b)): k for k, (a, b) in enumerate(ways)}
         back = np.array([number.get((int(b), int(a)), -1) for a, b in ways], np.int64)
         count = len(captures)
-        votes = np.zeros((len(ways), count, count))
+        apart = np.zeros((len(ways), count, count))
         seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0)
         for i in range(count):
             for j in range(count):
-                if i != j and not captures[i].vantage == captures[j].vantage == "air":
-                    both = seen[:, i] & seen[:, j]
-                    np.add.at(votes[:, i, j], self.of[both], np.sign(t_ns[both, j] - t_ns[both, i]))
+                both = seen[:, i] & seen[:, j]
+                np.add.at(apart[:, i, j], self.of[both], (t_ns[both, j] - t_ns[both, i]).astype(float))
         # The way back passes the captures in the other order.
-        reverse = np.where((back >= 0)[:, None, None], -votes[back], 0.0)
-        self.before: Array = np.where(votes != 0, votes, reverse) > 0
+        apart -= np.where((back >= 0)[:, None, None], apart[back], 0.0)
+        self.before: Array = _before([capture.vantage for capture in captures], apart)
 
     def rank(self) -> Array:
         """[way, capture]: how many captures lie before it."""
         place: Array = self.before.sum(axis=1)
         return place
+
+
+def _before(vantages: Sequence[str], apart: Array) -> Array:
+    """[way, i, j]: packets pass i before j. Of the orders in which points can lie that which agrees best with the time
+    between them: two points so near to each other that their clocks leave open which is first do not decide it. `apart` is
+    that time, summed over the packets of each way."""
+    places = []
+    for order in _ORDERS:
+        place = np.array([order.index(v) if v in order else -1 for v in vantages])
+        known = (place >= 0)[:, None] & (place >= 0)
+        places += [known & (place[:, None] < place), known & (place[:, None] > place)]
+    candidates = np.array(places)
+    best = candidates[np.einsum("wij,oij->wo", apart, candidates).argmax(axis=1)]
+    unplaced = ~np.isin(vantages, _ORDERS[0])
+    odd = unplaced[:, None] | unplaced
+    told = (apart != 0).any(axis=(1, 2))
+    before: Array = np.where(odd, apart > 0, best & told[:, None, None])
+    return before
 
 
 def _hosts(packets: Sequence[pa.Table], journeys: Journeys) -> tuple[Array, Array]:
