@@ -24,7 +24,7 @@ from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, Scratch
 from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
-from wlanlens.together import FACTS, leaders
+from wlanlens.together import FACTS, HEARD, leaders
 from wlanlens.trace import Path as AnyPath
 from wlanlens.trace import Trace, gather
 from wlanlens.window import Window
@@ -261,9 +261,14 @@ class _Run:
         trace = self.window.trace(
             held, start_ns=self.start_ns, duration_ns=self.last_t_ns, clocks=self.clocks if self.captures[1:] else None
         )
-        entered = self._enter(held["intervals"], held["timeouts"])
+        entered = self._enter(held)
         self.writers["ledger"].append(entered)
-        self.air.retransmissions(held["segments"])
+        if "links" in held:
+            points = {capture.name: capture.vantage for capture in self.captures}
+            if "air" in points.values():
+                self.air.linked_retransmissions(held["segments"], held["links"], points)
+        else:
+            self.air.retransmissions(held["segments"])
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
@@ -273,14 +278,14 @@ class _Run:
             self.left_out[finding.code] += 1
         del self.found[FINDINGS_KEPT:]
 
-    def _enter(self, intervals: pa.Table, timeouts: pa.Table) -> pa.Table:
+    def _enter(self, held: Mapping[str, pa.Table]) -> pa.Table:
         """The ledger of a window. Facts that do not tile are our bug: mended, counted, and told as an error note."""
         try:
-            return ledger.from_intervals(intervals, timeouts)
+            return ledger.from_intervals(held["intervals"], held["timeouts"], held)
         except ledger.LedgerError:
-            mended, faults = ledger.mend(intervals)
+            mended, faults = ledger.mend(held["intervals"])
             self.mended += faults
-            return ledger.from_intervals(mended, timeouts)
+            return ledger.from_intervals(mended, held["timeouts"], held)
 
     def _tell(self, feed: Feed, size: int | None) -> None:
         if self.progress is not None:
@@ -368,11 +373,9 @@ class _RunTogether(_Run):
         self._start_ns, self.clocks = joined.start_ns, joined.clocks
         give_back()
         best = leaders(self.captures, joined)
-        heard = [capture.rows("frames") for capture in self.captures]
-        loudest = heard.index(max(heard))
-        self.air_capture = self.captures[loudest].name
+        self.air_capture = max(self.captures, key=lambda capture: capture.rows("frames")).name
         for piece in slices.cut(self.captures, joined, best):
-            self._take_slice(piece, best, loudest)
+            self._take_slice(piece, best)
             if self.window.full:
                 self._conclude(last=False)
         self._conclude(last=True)
@@ -399,7 +402,7 @@ class _RunTogether(_Run):
         capture.keep(StoredTables({name: writer.paths for name, writer in writers.items()}), feed)
         give_back()
 
-    def _take_slice(self, piece: slices.Slice, best: Any, loudest: int) -> None:
+    def _take_slice(self, piece: slices.Slice, best: Any) -> None:
         """Write a slice's own rows, and hold those that detectors are given."""
         import pyarrow as pa
 
@@ -408,20 +411,23 @@ class _RunTogether(_Run):
                 rows = part
                 if name in FACTS and part.num_rows:
                     rows = part.filter(pa.array(best[part.column("flow").to_numpy()] == number))
-                self._keep(name, rows)
-                if number == loudest:
-                    for batch in rows.to_batches(max_chunksize=16 * 1024) if name in ("frames", "exchanges") else ():
-                        self.air.add(name, batch)
+                self._keep(name, rows, hold=name not in HEARD)
+        # What is judged of the air has each frame once, whoever heard it.
+        for name in HEARD:
+            for batch in piece.heard(name).to_batches(max_chunksize=16 * 1024):
+                self.window.add(name, batch)
+                self.air.add(name, batch)
         for name, rows in piece.linked(self.writers["links"].rows).items():
             self._keep(name, rows)
         give_back()
 
-    def _keep(self, name: str, table: pa.Table) -> None:
+    def _keep(self, name: str, table: pa.Table, *, hold: bool = True) -> None:
+        """Write rows, and hold them for the detectors."""
         import pyarrow.compute as pc
 
         rows = table.cast(tables.schema(name))
         self.writers[name].append(rows)
-        for batch in rows.to_batches():
+        for batch in rows.to_batches() if hold else ():
             self.window.add(name, batch)
         if name in TIMED:
             self.last_t_ns = max(self.last_t_ns, pc.max(rows.column("t_ns")).as_py() or 0)
