@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import clock, quality, tables
+from wlanlens import clock, echoes, hidden, quality, tables
 from wlanlens.clock import ClockMap, Unfit
 from wlanlens.errors import AlignmentError
+from wlanlens.hidden import Inferred
 from wlanlens.pairs import Pairs
 from wlanlens.survey import Meeting, Side, survey
 from wlanlens.text import count, printable
@@ -33,6 +34,8 @@ MIN_PAIRS, MIN_SHARE = 16, 0.1
 
 #: More pairs than this share that fit no clock are pairs of packets that only look alike.
 MAX_CONTRADICTIONS = 0.2
+
+_INFERRED = "one of the two hides its packets: they were known by length, direction and order"
 
 #: Vantages of taps that hear a frame as it is sent: none of them is before another.
 _AIR = ("air",)
@@ -58,6 +61,10 @@ class Joined:
         What was learned of each capture on the way.
     ends : (int, int) or None
         The two captures that lie farthest apart, by the time that packets need between them.
+    inferred : dict
+        By (capture that shows packets, capture that hides them): pairs by length, direction and order.
+    echoes : list of arrays
+        The frames of each capture, by number, that a sniffer before it in the list heard too.
     """
 
     clocks: list[ClockMap]
@@ -67,6 +74,8 @@ class Joined:
     turned: list[Array]
     sides: list[Side]
     ends: tuple[int, int] | None
+    inferred: dict[tuple[int, int], Inferred]
+    echoes: list[Array]
 
 
 def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None) -> Joined:
@@ -82,10 +91,10 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
     sides, found = survey(captures, nat=nat, scratch=scratch)
     for (i, j), made in found.items():
         if made.of_one_tap(sides[i], sides[j]):
-            raise AlignmentError(
-                f"{_name(captures[i])} and {_name(captures[j])} hold the same packets with the same time stamps",
-                next="they are copies of one capture: give it once",
-            )
+            raise _copies(captures[i], captures[j])
+    pairs = {both: made.pairs for both, made in found.items()}
+    inferred = _infer(sides, found)
+    heard = _echoes(sides, found)
     clocks = _clocks(sides, found)
     starts = [
         int(clock_map.to_axis(np.array([start_ns]))[0])
@@ -94,8 +103,55 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
     ]
     _place(sides, found, clocks)
     flows, turned = _connections(sides, found)
-    pairs = {both: made.pairs for both, made in found.items()}
-    return Joined(clocks, min(starts, default=0), pairs, flows, turned, sides, _ends(found, clocks))
+    return Joined(clocks, min(starts, default=0), pairs, flows, turned, sides, _ends(found, clocks), inferred, heard)
+
+
+def _infer(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> dict[tuple[int, int], Inferred]:
+    """Where bytes tell of no common packets, what length, direction and order tell of those that a capture hides."""
+    out = {}
+    for (i, j), made in list(found.items()):
+        if made.exact >= MIN_PAIRS:
+            continue
+        for shown, hider in ((i, j), (j, i)):
+            if sides[hider].capture.vantage in ("air", "usb") and sides[shown].capture.vantage not in ("air", "usb"):
+                told = hidden.infer(sides[shown], sides[hider])
+                if told is not None:
+                    out[shown, hider] = told
+                    found[i, j] = hidden.meeting(told, shown == i)
+    return out
+
+
+def _echoes(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> list[Array]:
+    """The frames of each sniffer that one before it heard; they tell of two sniffers' clocks where packets do not."""
+    again: list[list[Array]] = [[np.zeros(0, np.int64)] for _ in sides]
+    for (i, j), made in list(found.items()):
+        if not all(sides[k].capture.vantage == "air" and sides[k].capture.rows("frames") for k in (i, j)):
+            continue
+        numbers_i, numbers_j, heard = echoes.meet(sides[i], sides[j])
+        again[j].append(numbers_j)
+        if _same_stamps(heard, sides[i], sides[j], len(numbers_i)):
+            raise _copies(sides[i].capture, sides[j].capture)
+        if made.exact < MIN_PAIRS <= heard.exact:
+            heard.pairs = made.pairs
+            heard.echo = True
+            found[i, j] = heard
+    return [np.unique(np.concatenate(numbers)) for numbers in again]
+
+
+def _same_stamps(heard: Meeting, a: Side, b: Side, count: int) -> bool:
+    """Whether two sniffers' captures are one: nearly all frames of the smaller are in both at the same time."""
+    sample = heard.sample
+    smaller = min(a.capture.rows("frames"), b.capture.rows("frames"))
+    if count < max(2, 0.9 * smaller) or not len(sample["row_a"]):
+        return False
+    return bool((sample["time_ns_a"] == sample["time_ns_b"]).all())
+
+
+def _copies(a: Capture, b: Capture) -> AlignmentError:
+    return AlignmentError(
+        f"{_name(a)} and {_name(b)} hold the same packets with the same time stamps",
+        next="they are copies of one capture: give it once",
+    )
 
 
 def _name(capture: Capture) -> str:
@@ -227,9 +283,10 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
     hops = np.where((ttl_ref >= 0) & (ttl_cap >= 0), ttl_ref - ttl_cap, 0)
     # Copies that only their order tells apart show the direction, but may be off by a copy: they bound no offset.
     before = clock.passed_first(t_ref, t_cap, sample[f"src_{near}"], sample[f"dst_{near}"], hops)
-    if (before == 0).all():
+    if (before == 0).all() and not meeting.echo:
         before = np.full(len(before), _by_vantage(ref.capture.vantage, cap.capture.vantage), np.int8)
-    _enough(ref, cap, meeting.exact, reference < other)
+    if not meeting.inferred and not meeting.echo:
+        _enough(ref, cap, meeting.exact, reference < other)
     exact = sample["exact"]
     made = clock.fit(
         cap.capture.name,
@@ -238,13 +295,17 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
         t_cap[exact],
         before[exact],
         sample[f"number_{far}"][exact],
-        tick_ns=max(ref.tick_ns, cap.tick_ns),
+        tick_ns=cap.tick_ns,
+        reference_tick_ns=ref.tick_ns,
+        sizes=sample["payload"][exact],
     )
     if made.contradictions > MAX_CONTRADICTIONS * made.pairs or made.steps > max(2, made.pairs // MIN_PAIRS):
         raise Unfit(
             f"{_name(ref.capture)} and {_name(cap.capture)}: {count(made.pairs, 'pair')} of packets that look alike "
             "fit no clock"
         )
+    if meeting.inferred:
+        made = replace(made, sentence="; ".join(s for s in (_INFERRED, made.sentence) if s))
     return made
 
 
@@ -319,7 +380,7 @@ def _ends(found: dict[tuple[int, int], Meeting], clocks: Sequence[ClockMap]) -> 
         t_i, t_j = (
             clocks[k].to_axis(made.sample[f"time_ns_{s}"], made.sample[f"number_{s}"]) for k, s in ((i, "a"), (j, "b"))
         )
-        if len(t_i):
+        if len(t_i) and not made.inferred:
             apart[i, j] = float(np.median(np.abs(t_j - t_i)))
     return max(apart, key=lambda both: apart[both], default=None)
 

@@ -24,7 +24,7 @@ from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, Scratch
 from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
-from wlanlens.together import FACTS, leaders
+from wlanlens.together import FACTS, HEARD, leaders
 from wlanlens.trace import Path as AnyPath
 from wlanlens.trace import Trace, gather
 from wlanlens.window import Window
@@ -373,11 +373,9 @@ class _RunTogether(_Run):
         self._start_ns, self.clocks = joined.start_ns, joined.clocks
         give_back()
         best = leaders(self.captures, joined)
-        heard = [capture.rows("frames") for capture in self.captures]
-        loudest = heard.index(max(heard))
-        self.air_capture = self.captures[loudest].name
+        self.air_capture = max(self.captures, key=lambda capture: capture.rows("frames")).name
         for piece in slices.cut(self.captures, joined, best):
-            self._take_slice(piece, best, loudest)
+            self._take_slice(piece, best)
             if self.window.full:
                 self._conclude(last=False)
         self._conclude(last=True)
@@ -404,7 +402,7 @@ class _RunTogether(_Run):
         capture.keep(StoredTables({name: writer.paths for name, writer in writers.items()}), feed)
         give_back()
 
-    def _take_slice(self, piece: slices.Slice, best: Any, loudest: int) -> None:
+    def _take_slice(self, piece: slices.Slice, best: Any) -> None:
         """Write a slice's own rows, and hold those that detectors are given."""
         import pyarrow as pa
 
@@ -413,20 +411,23 @@ class _RunTogether(_Run):
                 rows = part
                 if name in FACTS and part.num_rows:
                     rows = part.filter(pa.array(best[part.column("flow").to_numpy()] == number))
-                self._keep(name, rows)
-                if number == loudest:
-                    for batch in rows.to_batches(max_chunksize=16 * 1024) if name in ("frames", "exchanges") else ():
-                        self.air.add(name, batch)
+                self._keep(name, rows, hold=name not in HEARD)
+        # What is judged of the air has each frame once, whoever heard it.
+        for name in HEARD:
+            for batch in piece.heard(name).to_batches(max_chunksize=16 * 1024):
+                self.window.add(name, batch)
+                self.air.add(name, batch)
         for name, rows in piece.linked(self.writers["links"].rows).items():
             self._keep(name, rows)
         give_back()
 
-    def _keep(self, name: str, table: pa.Table) -> None:
+    def _keep(self, name: str, table: pa.Table, *, hold: bool = True) -> None:
+        """Write rows, and hold them for the detectors."""
         import pyarrow.compute as pc
 
         rows = table.cast(tables.schema(name))
         self.writers[name].append(rows)
-        for batch in rows.to_batches():
+        for batch in rows.to_batches() if hold else ():
             self.window.add(name, batch)
         if name in TIMED:
             self.last_t_ns = max(self.last_t_ns, pc.max(rows.column("t_ns")).as_py() or 0)

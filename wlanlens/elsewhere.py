@@ -39,6 +39,8 @@ class Elsewhere:
         self._captures, self._packets, self._journeys = captures, packets, journeys
         self._fate = _fates(captures, journeys, links)
         self._receivers: dict[int, _Receiver] = {}
+        #: By capture and direction of a connection: what its sequence numbers have more at the far end.
+        self._shifts: dict[int, dict[int, int]] = {}
 
     def needless(self, segments: Sequence[pa.Table]) -> list[pa.Table]:
         """The tables `segments` with `needless` decided where the other captures do."""
@@ -104,6 +106,7 @@ class Elsewhere:
         key = 2 * rows.flow + rows.back
         sent = np.flatnonzero(rows.sent)
         onward = _onward(rows, there, receiver, key, sent)
+        shift = self._shifts[here] = _shift(rows, there, receiver, key, sent)
         order = sent[np.lexsort((sent, rows.start[sent], key[sent]))]
         starts, keys = rows.start[order], key[order]
         for r in np.flatnonzero(rows.resent):
@@ -122,7 +125,7 @@ class Elsewhere:
             if _covers(rows.start[arrived], rows.start[arrived] + rows.length[arrived], begin, end):
                 verdict[r] = known[r] = True
                 continue
-            raw_end = int(rows.raw[r] + rows.length[r]) % (1 << 32)
+            raw_end = int(rows.raw[r] + rows.length[r] + shift.get(int(key[r]), 0)) % (1 << 32)
             at = int(there[r]) if there[r] >= 0 else int(np.searchsorted(receiver.t_ns, rows.t_ns[r]))
             # Acknowledged before this copy came: that tap missed the one before.
             verdict[r] = receiver.acked(int(rows.flow[r]), bool(rows.back[r]), raw_end, at)
@@ -138,6 +141,7 @@ class Elsewhere:
             return False
         flow = int(timeouts.column("flow")[i].as_py())
         back = timeouts.column("direction")[i].as_py() == "b2a"
+        raw_end = (raw_end + self._shifts.get(here, {}).get(2 * flow + back, 0)) % (1 << 32)
         rows = self._receiver(far).covering(flow, back, raw_end, int(timeouts.column("t_ns")[i].as_py()))
         journey = self._journeys.of[far][rows]
         journey = journey[journey >= 0]
@@ -207,6 +211,7 @@ class _Receiver:
         self.key, self.row = key[order], rows[order]
         self.ack = taken.column("tcp_ack").to_numpy().astype(np.int64)[order]
         self.t_ns: Array = packets.column("t_ns").fill_null(0).to_numpy()
+        self.seq: Array = packets.column("tcp_seq").fill_null(0).to_numpy().astype(np.int64)
 
     def _of(self, flow: int, back: bool) -> tuple[int, int]:
         low, high = np.searchsorted(self.key, [2 * flow + back, 2 * flow + back + 1])
@@ -236,6 +241,13 @@ def _onward(rows: _Rows, row_there: Array, receiver: _Receiver, key: Array, sent
     both = sent[row_there[sent] >= 0]
     later = receiver.t_ns[row_there[both]] - rows.t_ns[both]
     return {int(k): bool(np.median(later[key[both] == k]) > 0) for k in np.unique(key[both])}
+
+
+def _shift(rows: _Rows, row_there: Array, receiver: _Receiver, key: Array, sent: Array) -> dict[int, int]:
+    """By direction of a connection: what its sequence numbers have more there, where a firewall rewrites them."""
+    both = sent[row_there[sent] >= 0]
+    more = (receiver.seq[row_there[both]] - rows.raw[both]) % (1 << 32)
+    return {int(k): int(np.median(more[key[both] == k])) for k in np.unique(key[both][more != 0])}
 
 
 def _covers(starts: Array, ends: Array, begin: int, end: int) -> bool:

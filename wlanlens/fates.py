@@ -96,11 +96,8 @@ def fates(packets: Sequence[pa.Table], journeys: Journeys, times: Any, ways: Way
     codes[rows] = SEEN
     codes[~rows & later] = NOT_CAPTURED
     codes[~rows & ~later & earlier] = LOST_BEFORE
-    last = np.ma.filled(times.max(axis=1), 0).astype(np.int64)
-    stamped = ~np.ma.getmaskarray(times).all(axis=1)
     for c, table in enumerate(packets):
-        away = ~rows[:, c] & stamped & _away(table, last)
-        codes[away, c] = OUTSIDE
+        codes[~rows[:, c] & _away(table, c, times, ways.of), c] = OUTSIDE
     _acknowledged(packets, journeys, times, codes)
     _doubt(codes, np.asarray(later), ways.of)
     lost = codes == LOST_BEFORE
@@ -108,15 +105,38 @@ def fates(packets: Sequence[pa.Table], journeys: Journeys, times: Any, ways: Way
     return codes
 
 
-def _away(packets: pa.Table, t_ns: Array) -> Array:
-    """Which times lie outside of what a capture covers."""
+def _away(packets: pa.Table, capture: int, times: Any, way: Array) -> Array:
+    """Which journeys passed a capture before it began or after it ended, as far as their neighbours tell: packets are under
+    way as long as the next of their way that both captures have."""
     import pyarrow.compute as pc
 
     span = pc.min_max(packets.column("t_ns")).as_py()
+    seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0).astype(np.int64)
     if span["min"] is None:
         return np.ones(len(t_ns), bool)
-    away: Array = (t_ns < span["min"]) | (t_ns > span["max"])
+    away = np.zeros(len(t_ns), bool)
+    for other in range(t_ns.shape[1]):
+        rows = np.flatnonzero(seen[:, other]) if other != capture else np.zeros(0, np.int64)
+        order = rows[np.lexsort((t_ns[rows, other], way[rows]))]
+        there = t_ns[order, other] + _delay(way[order], t_ns[order, other], t_ns[order, capture], seen[order, capture])
+        away[order] |= (there < span["min"]) | (there > span["max"])
     return away
+
+
+def _delay(way: Array, here: Array, there: Array, both: Array) -> Array:
+    """How long after a capture packets pass another, by the nearest of their way that both have; 0 where there is none.
+    In the order of ways and of the time `here`."""
+    count = len(way)
+    place = np.arange(count)
+    before = np.maximum.accumulate(np.where(both, place, -1)) if count else place
+    behind = np.minimum.accumulate(np.where(both, place, count)[::-1])[::-1] if count else place
+    known = [(at >= 0) & (at < count) for at in (before, behind)]
+    picks = [np.where(ok, at, 0) for ok, at in zip(known, (before, behind), strict=True)]
+    known = [ok & (way[at] == way) for ok, at in zip(known, picks, strict=True)]
+    apart = [np.where(ok, np.abs(here - here[at]), np.iinfo(np.int64).max) for ok, at in zip(known, picks, strict=True)]
+    nearest = np.where(apart[0] <= apart[1], picks[0], picks[1])
+    delay: Array = np.where(known[0] | known[1], there[nearest] - here[nearest], 0)
+    return delay
 
 
 def _doubt(codes: Array, later: Array, way: Array) -> None:

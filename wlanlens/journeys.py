@@ -187,6 +187,8 @@ def table(
     columns["seen"] = pa.array(seen_count.astype(np.uint8))
     columns["sightings"] = pa.array(journeys.sightings.astype(np.uint32))
     columns["whole"], columns["copy_safe"] = pa.array(journeys.whole), pa.array(journeys.sure)
+    # Packets that a capture hides are added where they are known (unhidden.py).
+    columns["inferred"] = pa.array(np.zeros(len(seen_count), bool))
     first, last = at.min(axis=1), at.max(axis=1)
     several = at.count(axis=1) > 1
     way = np.ma.filled(last - first, 0).astype(np.int64)

@@ -34,6 +34,22 @@ COLUMNS = (
     "tcp_tsecr",
 )
 
+#: The columns of `frames` by which a frame is known.
+FRAME_COLUMNS = (
+    "time",
+    "subtype",
+    "ta",
+    "ra",
+    "mpdu_bytes",
+    "seq",
+    "fragment",
+    "tid",
+    "duration_us",
+    "body_digest",
+    "retry",
+    "fcs_ok",
+)
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -78,9 +94,11 @@ class Pairs:
 class Search:
     """The search for the pairs of two captures, in two passes over each and bounded memory."""
 
-    def __init__(self, *, nat: bool = False) -> None:
-        """`nat`: addresses and ports may have been changed between the taps; packets are known by the rest."""
-        self._work = _core.Pairing(nat=nat)
+    def __init__(self, *, nat: bool = False, table: str = "packets") -> None:
+        """`nat`: addresses and ports may have been changed between the taps; packets are known by the rest. `table` is
+        `packets` or `frames`."""
+        self._work = _core.Pairing(nat=nat, frames=table == "frames")
+        self._table = table
         self._outlook: dict[str, Any] = {}
 
     def sample(self, side: int, batch: pa.RecordBatch) -> None:
@@ -105,7 +123,7 @@ class Search:
                 batch = next(feeds[side], None)
                 if batch is not None and taken is not None:
                     taken(side, batch)
-                self._work.push(side, None if batch is None else slim(batch))
+                self._work.push(side, None if batch is None else slim(batch, self._table))
             found, more = self._work.step()
             yield found
             if forget is not None:
@@ -133,15 +151,15 @@ def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
     return pair(a.to_batches, b.to_batches, nat=nat)
 
 
-def slim(batch: Any) -> Any:
+def slim(batch: Any, table: str = "packets") -> Any:
     """The columns that pairing reads, as Rust expects their types."""
     import pyarrow as pa
 
-    schema = tables.schema("packets")
-    fields = [schema.field(name) for name in COLUMNS]
+    schema = tables.schema(table)
+    fields = [schema.field(name) for name in (COLUMNS if table == "packets" else FRAME_COLUMNS)]
     columns = [batch.column(f.name) for f in fields]
     columns = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, fields, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-__all__ = ["COLUMNS", "Pairs", "Search", "of_tables", "pair", "slim"]
+__all__ = ["COLUMNS", "FRAME_COLUMNS", "Pairs", "Search", "of_tables", "pair", "slim"]

@@ -70,6 +70,10 @@ class Slice:
         low, high = self._own[name][number]
         return (self.together.of(number, name) if table is None else table).slice(low, high - low)
 
+    def heard(self, name: str) -> pa.Table:
+        """The own rows of `frames` or `exchanges` of all sniffers, each frame once."""
+        return self.together.merged(name, self.parts(name))
+
     def parts(self, name: str) -> list[pa.Table]:
         """The own rows of a table, one part a capture, with what the other captures tell."""
         whole = self.together[name]

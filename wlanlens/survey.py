@@ -75,7 +75,7 @@ class Side:
 
     def see(self, batch: pa.RecordBatch) -> None:
         """First pass: one batch."""
-        stamped, time_ns = _times(batch)
+        stamped, time_ns = times_of(batch)
         if stamped.any():
             own = time_ns[stamped]
             self.first_ns = int(own.min()) if self.first_ns is None else min(self.first_ns, int(own.min()))
@@ -167,7 +167,7 @@ class _Rows:
         """The next batch."""
         import pyarrow as pa
 
-        stamped, time_ns = _times(batch)
+        stamped, time_ns = times_of(batch)
         number = batch.column("packet").to_numpy()
         self._held.append(
             {
@@ -175,10 +175,10 @@ class _Rows:
                 "time_ns": time_ns,
                 "stamped": stamped,
                 "ttl": batch.column("ip_ttl").cast(pa.int16()).fill_null(-1).to_numpy(),
-                "src": _hosts(batch.column("ip_src")),
-                "dst": _hosts(batch.column("ip_dst")),
+                "src": word_of(batch.column("ip_src")),
+                "dst": word_of(batch.column("ip_dst")),
                 "flow": _flow(batch),
-                "back": _is(batch.column("direction"), "b2a"),
+                "back": is_value(batch.column("direction"), "b2a"),
                 "payload": batch.column("payload_bytes").fill_null(0).to_numpy(),
                 # On the air, attempts before which others may have been: whoever received one had it earlier.
                 "repeated": self._retries.of(number),
@@ -210,21 +210,53 @@ class Meeting:
         All of them.
     total, exact : int
         Pairs of the same packet with a time at both taps, and those of them that can bound a clock.
+    inferred : bool
+        They are known by length, direction and order alone; `pairs` has none.
+    echo : bool
+        They are frames that two sniffers heard at once; `pairs` tells of packets all the same.
     """
 
     def __init__(self) -> None:
         self.pairs: Pairs
+        self.inferred = self.echo = False
         self.total = self.exact = self._same = 0
         self._times_differ = False
         self._sample: list[dict[str, Array]] = []
         self._sampled = 0
         self._links: tuple[Array, Array, Array] = (np.zeros(0, np.int64),) * 3
 
+    @classmethod
+    def inferring(cls, sample: dict[str, Array]) -> Meeting:
+        """A meeting of packets that one capture hides (hidden.py)."""
+        made = cls()
+        made.inferred, made._sample = True, [sample]
+        made.total, made.exact = len(sample["exact"]), int(sample["exact"].sum())
+        return made
+
+    def heard(self, row_a: Array, row_b: Array, a: dict[str, Array], b: dict[str, Array], sure: Array) -> None:
+        """Frames that two sniffers heard at once."""
+        usable = a["stamped"] & b["stamped"]
+        none = np.zeros(len(row_a), np.int64)
+        columns = {"row_a": row_a, "row_b": row_b, "exact": sure, "payload": none}
+        for name in ("ttl", "src", "dst"):
+            columns[f"{name}_a"] = columns[f"{name}_b"] = none - 1
+        for name in ("time_ns", "number"):
+            columns[f"{name}_a"], columns[f"{name}_b"] = a[name], b[name]
+        self.total += int(usable.sum())
+        self.exact += int((usable & sure).sum())
+        self._keep(columns, usable)
+
+    def _keep(self, columns: dict[str, Array], usable: Array) -> None:
+        self._sample.append({name: values[usable] for name, values in columns.items()})
+        self._sampled += int(usable.sum())
+        if self._sampled > 2 * CLOCK_PAIRS:
+            self._thin()
+
     def add(self, found: pa.RecordBatch, a: _Rows, b: _Rows) -> None:
         """The pairs of a window."""
         if not found.num_rows:
             return
-        same = _is(found.column("kind"), "same")
+        same = is_value(found.column("kind"), "same")
         sure = np.asarray(found.column("copy_safe").to_numpy(zero_copy_only=False), bool)
         row_a, row_b = found.column("row_a").to_numpy(), found.column("row_b").to_numpy()
         x, y = a.at(row_a), b.at(row_b)
@@ -238,10 +270,7 @@ class Meeting:
         columns = {"row_a": row_a, "row_b": row_b, "exact": exact, "payload": x["payload"]}
         for name in ("time_ns", "number", "ttl", "src", "dst"):
             columns[f"{name}_a"], columns[f"{name}_b"] = x[name], y[name]
-        self._sample.append({name: values[usable] for name, values in columns.items()})
-        self._sampled += int(usable.sum())
-        if self._sampled > 2 * CLOCK_PAIRS:
-            self._thin()
+        self._keep(columns, usable)
 
     def _connect(self, x: dict[str, Array], y: dict[str, Array], same: Array) -> None:
         """Count the pairs of each two connections, and those that go opposite ways."""
@@ -366,7 +395,7 @@ def _meet(search: pairs.Search, sides: tuple[Side, Side], path: Path | None) -> 
     return made
 
 
-def _times(batch: pa.RecordBatch) -> tuple[Array, Array]:
+def times_of(batch: pa.RecordBatch) -> tuple[Array, Array]:
     """Whether each row has a time, and the times in ns since 1970."""
     import pyarrow as pa
 
@@ -381,15 +410,15 @@ def _flow(batch: pa.RecordBatch) -> Array:
     return flow
 
 
-def _is(column: Any, name: str) -> Array:
+def is_value(column: Any, name: str) -> Array:
     """Whether each value of an enum is this one."""
     code = column.dictionary.to_pylist().index(name) if name in column.dictionary.to_pylist() else -2
     equal: Array = column.indices.fill_null(-1).to_numpy(zero_copy_only=False) == code
     return equal
 
 
-def _hosts(column: Any) -> Array:
-    """A number for each address, the same in every batch."""
+def word_of(column: Any) -> Array:
+    """A number for each text of a dictionary column, the same in every batch; -1 for null."""
     import pandas as pd
 
     coded = column if hasattr(column, "dictionary") else column.dictionary_encode()

@@ -285,6 +285,12 @@ def _links() -> pa.Schema:
                 pa.bool_(),
                 "Its bytes or its IP id tell it from every other copy; false: by its order alone.",
             ),
+            _field(
+                "inferred",
+                pa.bool_(),
+                "Its number at the sniffer or on the bus is known by length, direction and order alone, for its bytes "
+                "cannot be read there; `rows`, `seen` and `fate` do not count it.",
+            ),
             _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
             _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
             _field("air_last_ns", i64, "When the last attempt that was heard came.", unit="ns", null=True),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import alignment, journeys, stages, tables
+from wlanlens import alignment, echoes, journeys, stages, tables, unhidden
 from wlanlens.alignment import Joined
 from wlanlens.elsewhere import Elsewhere
 from wlanlens.journeys import Journeys
@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 FACTS = ("segments", "timeouts", "recoveries", "intervals", "flows")
 
 #: Tables of several captures: a row a packet, wherever it was seen.
+#: What several sniffers may have heard of the same.
+HEARD = ("frames", "exchanges")
+
 LINKED = ("links", "journeys")
 
 #: The capture that tells most of a connection, by where its tap sits for the data: at the sender all decisions show.
@@ -91,7 +94,8 @@ class Together(Mapping[str, "pa.Table"]):
         everyone = range(len(self.captures))
         if name == "links":
             packets, exchanges = ([self.of(i, n) for i in everyone] for n in ("packets", "exchanges"))
-            return journeys.table(self.captures, packets, self.journeys, exchanges)
+            links = journeys.table(self.captures, packets, self.journeys, exchanges)
+            return unhidden.attach(links, self.captures, self.joined, exchanges)
         if name == "journeys":
             names = ("packets", "frames", "exchanges", "urbs")
             packets, frames, exchanges, urbs = ([self.of(i, n) for i in everyone] for n in names)
@@ -102,6 +106,24 @@ class Together(Mapping[str, "pa.Table"]):
         if name == "timeouts" and any(part.num_rows for part in parts):
             parts = self.elsewhere.kinds(parts, self._parted("segments"))
         return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+
+    def heard(self, name: str) -> pa.Table:
+        """`frames` or `exchanges` of all sniffers, each frame once, in the order of time."""
+        return self.merged(name, [self.of(i, name) for i in range(len(self.captures))])
+
+    def merged(self, name: str, parts: Sequence[pa.Table]) -> pa.Table:
+        """The same of some rows of each."""
+        import pyarrow as pa
+
+        folded = [
+            echoes.fold(part, name, again).cast(tables.schema(name))
+            for part, again in zip(parts, self.joined.echoes, strict=True)
+        ]
+        whole = pa.concat_tables(folded).unify_dictionaries()
+        if sum(part.num_rows > 0 for part in folded) < 2:
+            return whole
+        t_ns = whole.column("t_ns" if name == "frames" else "t_first_ns")
+        return whole.take(pa.array(np.argsort(t_ns.fill_null(0).to_numpy(), kind="stable")))
 
     def leaders(self) -> Array:
         """The capture that tells most of each connection, by its number in the trace."""
@@ -115,6 +137,7 @@ class Together(Mapping[str, "pa.Table"]):
 
         best = self.leaders()
         out: dict[str, pa.Table] = {name: self[name] for name in self if name not in FACTS}
+        out.update({name: self.heard(name) for name in HEARD})
         names = [capture.name for capture in self.captures]
         for name in FACTS:
             whole = self[name]

@@ -79,6 +79,13 @@ class Trace:
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
+    @property
+    def together(self) -> Together:
+        """The tables of several captures on one axis, and which rows are the same packet; `MissingTable` of a single one."""
+        if self._together is None:
+            raise MissingTable("these are not the tables of several captures")
+        return self._together
+
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
         from wlanlens import air, ledger, quality
@@ -93,12 +100,12 @@ class Trace:
         return quality.of(self.captures)
 
     def heard_air(self) -> tuple[str, pa.Table, pa.Table]:
-        """Name, frames and exchanges of the capture that heard most of the air."""
+        """Name of the capture that heard most of the air, and what all of them together heard, each frame once."""
         if self._together is None:
             return self.captures[0].name, self.table("frames"), self.table("exchanges")
-        heard = [capture.table("frames").num_rows for capture in self.captures]
-        most = heard.index(max(heard))
-        return self.captures[most].name, self._together.of(most, "frames"), self._together.of(most, "exchanges")
+        frames, exchanges = (self._together.heard(name) for name in ("frames", "exchanges"))
+        rows = [capture.rows("frames") for capture in self.captures]
+        return self.captures[rows.index(max(rows))].name, frames, exchanges
 
     @property
     def _derives(self) -> bool:

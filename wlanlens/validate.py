@@ -167,7 +167,8 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
         truth = [f for f in run.truth if f.code == code]
         view.loud[code] = sum(f.severity != "info" for f in mine)
         # Where the truth says nothing of a code, none of its findings is confirmed.
-        right = sum(true_findings(mine, truth))
+        seen = truth if home(code) in taps or not mine else _as_seen_elsewhere(run, truth)
+        right = sum(true_findings(mine, seen))
         view.right[code], view.wrong[code] = right, len(mine) - right
         if code in decided and _at_home(code, taps):
             near = _in_sight(run, home(code))
@@ -205,6 +206,17 @@ def _in_sight(run: Run, tap: str) -> Callable[[Finding], bool]:
         return lambda _f: True
     host = address(run.facts.world.sender) + ":"
     return lambda f: f.flow is None or f.subject.startswith(host)
+
+
+def _as_seen_elsewhere(run: Run, truth: Sequence[Finding]) -> list[Finding]:
+    """Events as a tap further on sees them: to when the last packet that was made in them had met its fate."""
+    table = run.facts.packets
+    flow, made, over = (table.column(name).to_numpy() for name in ("flow", "t_made_ns", "t_end_ns"))
+    out = []
+    for event in truth:
+        mine = (flow == event.flow) & (made >= event.t_start_ns) & (made <= event.t_end_ns)
+        out.append(replace(event, t_end_ns=max([event.t_end_ns, *over[mine].tolist()])))
+    return out
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ function watchPointer(figure, tip, line, onFinding) {
     const at = still && figure.data && place(event);
     const finding = at && at.row === 0 ? findingAt(figure, at) : null;
     if (finding) onFinding(finding, true);
-    else if (at && at.row > 0) figure.onPick?.(figure.sheet.pick?.(figure, at));
+    else if (at && at.row > 0) figure.onPick(figure.sheet.pick?.(figure, at));
   }, true);
 }
 

@@ -60,7 +60,7 @@ function transfersOf(layers) {
     ends[lane] = Math.max(ends[lane] ?? -Infinity, bar.to);
     bar.low = bar.out ? lane : -lane - 1;
   }
-  return { bars, up: Math.max(1, lanes.true.length), down: Math.max(1, lanes.false.length) };
+  return inTime({ bars, up: Math.max(1, lanes.true.length), down: Math.max(1, lanes.false.length) });
 }
 
 // Bars of the air: the n-th attempt stands n levels from the line; data above it, what comes back below.
@@ -73,7 +73,21 @@ function attemptsOf(layers) {
     const last = i + 1 === attempts.first[j + 1];
     bars.push({ j, i, lost: last && lostOnAir(layers, j), from: from / 1e9, to: (from + attempts.ns[i]) / 1e9, low: forth[j] ? level - 1 : -level, colour: rateColour(layers, attempts.kbps[i]) });
   }
-  return { bars, up, down };
+  return inTime({ bars, up, down });
+}
+
+// Bars by when they begin, and the longest: whatever reaches into a range begins no longer before it.
+function inTime(made) {
+  made.bars.sort((a, b) => a.from - b.from);
+  made.longest = made.bars.reduce((most, bar) => Math.max(most, bar.to - bar.from), 0);
+  return made;
+}
+
+// The bars that reach into a range.
+function* barsIn({ bars, longest }, x0, x1) {
+  for (let i = lowerBound(bars.length, (k) => bars[k].from, x0 - longest); i < bars.length && bars[i].from <= x1; i++) {
+    if (bars[i].to >= x0) yield bars[i];
+  }
 }
 
 // Whether the air is the last point that saw it.
@@ -93,6 +107,10 @@ function rateColour(layers, kbps) {
   return Math.round(share * (colours.length - 1));
 }
 
+function megabits(kbps) {
+  return `${Number((kbps / 1e3).toPrecision(3))}${THIN}Mbit/s`;
+}
+
 // The journey of a row of the flow; undefined where no other capture saw it.
 function journeyOf(flow, row) {
   return flow.layers?.ofPacket.get(flow.packet[row]);
@@ -106,7 +124,7 @@ function fillRates(layers, list) {
     const [light, dark] = PAGE.journeys.rates[rateColour(layers, kbps)];
     key.style.setProperty("--light", light);
     key.style.setProperty("--dark", dark);
-    entry.append(key, `${three(kbps / 1e3).replace(/\.0+$/, "")} Mbit/s`);
+    entry.append(key, megabits(kbps));
     return entry;
   };
   // Of many rates as many as there are colours.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from wlanlens.finding import Finding
     from wlanlens.plots._rows import FlowKey
     from wlanlens.trace import Trace
 
@@ -46,6 +47,16 @@ class Layers:
     """Of so many packets one."""
     packed: str
     """The columns, as `encode.columns` packs them."""
+    records: NDArray[np.int64]
+    """(capture, packet, journey) of every record of every journey, captures by their place in the trace."""
+
+    def holding(self, capture: int, packets: Sequence[int]) -> int | None:
+        """The journey of the first of some packets that has one."""
+        ours = self.records[(self.records[:, 0] == capture) & np.isin(self.records[:, 1], packets)]
+        if not len(ours):
+            return None
+        place = {packet: i for i, packet in reversed(list(enumerate(packets)))}
+        return int(min(ours.tolist(), key=lambda row: place[row[1]])[2])
 
 
 def layers(trace: Trace, key: FlowKey) -> Layers | None:
@@ -62,7 +73,40 @@ def layers(trace: Trace, key: FlowKey) -> Layers | None:
         return None
     every = -(-rows.num_rows // MOST_JOURNEYS)
     rows = rows.take(pa.array(np.arange(0, rows.num_rows, every)))
-    return Layers(rows.num_rows, every, encode.columns(_columns(trace, key, rows)))
+    columns = _columns(trace, key, rows)
+    return Layers(rows.num_rows, every, encode.columns(columns), _records(trace, columns))
+
+
+def _records(trace: Trace, columns: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """The records of the journeys: where they were seen, and all attempts, which the first sniffer's numbers are of."""
+    count = len(columns["t"])
+    of_point = np.repeat(np.arange(count), len(trace.captures))
+    seen = columns["point_packet"] > 0
+    air = next((i for i, capture in enumerate(trace.captures) if capture.vantage == "air"), 0)
+    usb = next((i for i, capture in enumerate(trace.captures) if capture.vantage == "usb"), 0)
+    parts = [(columns["point_capture"][seen], columns["point_packet"][seen], of_point[seen])]
+    for name, where, of in (
+        ("attempt_packet", air, columns["attempt_of"]),
+        ("ack_packet", air, np.arange(count)),
+        ("submit_packet", usb, np.arange(count)),
+        ("complete_packet", usb, np.arange(count)),
+    ):
+        there = columns[name] > 0
+        parts.append((np.full(int(there.sum()), where), columns[name][there], of[there]))
+    return np.concatenate([np.stack([np.asarray(v, np.int64) for v in part], axis=1) for part in parts])
+
+
+def opened_by(trace: Trace, made: Sequence[Layers | None], finding: Finding, view: int | None) -> list[int] | None:
+    """(view, journey) of the first packet of a finding's evidence that has a journey; in its own view, if it has one."""
+    place = {capture.name: i for i, capture in enumerate(trace.captures)}
+    for _, capture, packets in finding.evidence:
+        for number, one in enumerate(made):
+            if one is None or capture not in place or view not in (None, number):
+                continue
+            journey = one.holding(place[capture], packets)
+            if journey is not None:
+                return [number, journey]
+    return None
 
 
 def _columns(trace: Trace, key: FlowKey, rows: pa.Table) -> dict[str, NDArray[Any]]:

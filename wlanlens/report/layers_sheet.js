@@ -8,11 +8,11 @@ function withLayers(sheet) {
   const both = journeys.bus && journeys.air;
   const bar = (row) => ({ look: { fixedrange: true }, wanted: (f) => f.picked, ...row });
   const bus = bar({
-    axis: "yaxis5", y: "y5", share: both ? [0.475, 0.545] : [0.33, 0.53], title: "USB transfers: to the adapter above the line, from the air to the host below",
+    axis: "yaxis5", y: "y5", share: both ? [0.475, 0.545] : [0.33, 0.53], title: "USB transfers: to the adapter above, to the host below",
     look: { fixedrange: true, showgrid: false, showticklabels: false }, paint: drawBus, describe: describeTransfer, bars: (data) => data.bus,
   });
   const air = bar({
-    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "attempts on the air, by rate: data above the line, what comes back below",
+    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "air attempts: data above, what comes back below",
     paint: drawAttempts, describe: describeAttempt, bars: (data) => data.air,
   });
   const rows = [
@@ -42,12 +42,11 @@ function attemptTicks([low, high]) {
 }
 
 // Bars [from, to] at their level, never thinner than a pixel. Those of the journey that was picked are outlined.
-function drawBars(b, { bars }, picked, colourOf, look) {
+function drawBars(b, made, picked, colourOf, look) {
   const marked = [];
   b.pen.fillStyle = look.faint;
   b.pen.fillRect(0, Math.round(b.py(0)), b.w, b.unit);
-  for (const bar of bars) {
-    if (bar.to < b.x[0] || bar.from > b.x[1]) continue;
+  for (const bar of barsIn(made, ...b.x)) {
     const left = Math.max(-4, b.px(bar.from)), right = Math.min(b.w + 4, b.px(bar.to));
     const wide = Math.max(b.unit, right - left - (right - left > 6 * b.unit ? b.unit : 0));
     const top = b.py(bar.low + 0.92), high = Math.max(b.unit, b.py(bar.low + 0.08) - top);
@@ -74,8 +73,8 @@ function drawAttempts(b, f, look) {
   b.pen.strokeStyle = look.line("retry");
   b.pen.lineWidth = 1.5 * b.unit;
   const arm = 3 * b.unit;
-  for (const bar of layers.air.bars) {
-    if (!bar.lost || bar.to < b.x[0] || bar.to > b.x[1]) continue;
+  for (const bar of barsIn(layers.air, ...b.x)) {
+    if (!bar.lost) continue;
     const x = b.px(bar.to) + arm + 2 * b.unit, y = b.py(bar.low + 0.5);
     b.pen.beginPath();
     b.pen.moveTo(x - arm, y - arm); b.pen.lineTo(x + arm, y + arm);
@@ -104,8 +103,9 @@ function barAt(figure, at) {
   if (!layers) return null;
   const [low, high] = figure.y[row.axis], box = figure.rowBox(row);
   const level = high - ((at.top - box.top) / box.height) * (high - low);
-  let best = null, least = 5 * at.perPixel;
-  for (const bar of row.bars(layers).bars) {
+  const reach = 5 * at.perPixel;
+  let best = null, least = reach;
+  for (const bar of barsIn(row.bars(layers), at.x - reach, at.x + reach)) {
     if (level < bar.low || level > bar.low + 1) continue;
     const away = at.x < bar.from ? bar.from - at.x : at.x > bar.to ? at.x - bar.to : 0;
     if (away < least || (away === 0 && least === 0)) { least = away; best = bar; }
@@ -134,7 +134,7 @@ function describeAttempt(figure, at) {
   const { layers } = figure.data, { attempts } = layers, { i, j } = bar;
   const count = attempts.first[j + 1] - attempts.first[j];
   const how = [`attempt ${i - attempts.first[j] + 1} of ${count} heard`];
-  if (attempts.kbps[i] > 0) how.push(`${three(attempts.kbps[i] / 1e3)} Mbit/s`);
+  if (attempts.kbps[i] > 0) how.push(megabits(attempts.kbps[i]));
   how.push(lasting(attempts.ns[i] / 1e9));
   if (attempts.damaged[i]) how.push("heard damaged");
   if (bar.lost) how.push("the last: it did not arrive");

@@ -91,6 +91,10 @@ def write(
     rows = context.finding_rows(
         findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
     )
+    if drawn:
+        drawn["findings"] = {
+            row.number: layers.opened_by(trace, journeys, row.finding, row.view) for row in rows if row.has_figure
+        }
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
     plotly = bundle.plotly()

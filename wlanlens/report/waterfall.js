@@ -24,12 +24,12 @@ class Waterfall {
     return [layers.t[j] / 1e9, (layers.t[j] + end) / 1e9];
   }
 
-  show(flow, j, subject) {
+  show({ data: flow, subject }, view, j) {
     const { layers } = flow;
-    this.shown = { layers, j };
+    this.shown = { layers, view, j };
     this.box.hidden = false;
     document.body.classList.add("with-journey");
-    this.box.dataset.journeyOf = j;
+    this.box.dataset.shown = `${view}-${j}`;
     const find = (id) => document.getElementById(`journey-${id}`);
     const row = layers.packet[j] ? flow.packet.indexOf(layers.packet[j]) : -1;
     const words = row < 0 ? packetWords(layers, j) : segmentWords(flow, row, 1e-3).split("\n").slice(1).join(", ");
@@ -85,7 +85,7 @@ function partsOf(layers, j) {
     if (stage.name !== "air") continue;
     const until = stages.t[i] + ns;
     for (let k = attempts.first[j]; k < attempts.first[j + 1]; k++) {
-      const rate = attempts.kbps[k] > 0 ? `, ${three(attempts.kbps[k] / 1e3).replace(/\.0+$/, "")} Mbit/s` : "";
+      const rate = attempts.kbps[k] > 0 ? `, ${megabits(attempts.kbps[k])}` : "";
       const late = attempts.t[k] + attempts.ns[k] > until;
       out.push({
         name: `attempt ${k - attempts.first[j] + 1}${rate}`, minor: true, from: attempts.t[k], ns: attempts.ns[k],
@@ -94,7 +94,11 @@ function partsOf(layers, j) {
         within: `frame ${attempts.packet[k]}${attempts.damaged[k] ? ", damaged" : late ? ", needless" : ""}`,
       });
     }
-    if (layers.ack[j]) out.push({ name: "MAC ACK", meaning: "the acknowledgment of the last attempt", minor: true, colours: NEUTRAL, from: layers.ackT[j], ns: 0, bare: true, within: `frame ${layers.ack[j]}` });
+    const acked = layers.ack[j] > 0;
+    out.push({
+      name: "MAC ACK", meaning: "the acknowledgment that settled it", minor: true, bare: true, colours: NEUTRAL, from: acked ? layers.ackT[j] : -1, ns: 0,
+      within: acked ? `frame ${layers.ack[j]}` : "none heard",
+    });
   }
   return out;
 }
@@ -116,7 +120,7 @@ function fall(part, whole) {
   bar.style.setProperty("--light", part.colours[0]);
   bar.style.setProperty("--dark", part.colours[1]);
   bar.classList.toggle("less", part.ns < 0);
-  track.append(bar);
+  if (part.from >= 0) track.append(bar);
   const took = part.bare ? "" : (part.ns < 0 ? "\u2212" : "") + lasting(Math.abs(part.ns) / 1e9) + (part.open ? " *" : "");
   return [cell("stage-name", part.name), track, cell("num took", took), cell("num within", part.within)];
 }

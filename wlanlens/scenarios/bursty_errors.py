@@ -71,4 +71,6 @@ class BurstyErrors(Scenario):
 def idle_time_world(file_bytes: int, bursts: Bursts, rto: str) -> World:
     """The study's two hosts, with some channel."""
     stations = alike(short_retry_limit=4)
-    return pair(stations, Flow(0, 1, file(file_bytes), tcp=replace(LINUX22, rto=rto)), both={"bursts": 0}, bursts=(bursts,))
+    return pair(
+        stations, Flow(0, 1, file(file_bytes), tcp=replace(LINUX22, rto=rto)), both={"bursts": 0}, bursts=(bursts,)
+    )

@@ -261,3 +261,6 @@ pub const PAIR_COPIES: usize = 256;
 
 /// Segments of one super-segment: 64 KiB of 536 bytes each are 122, BIG TCP's 512 KiB of 1 448 bytes 362.
 pub const PAIR_PARTS: usize = 512;
+
+/// Packets that are matched by length and order alone, of one direction of one host: a day of a busy station; 200 MiB.
+pub const PAIR_ORDERED: usize = 4 << 20;

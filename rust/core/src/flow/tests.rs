@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::Tracker;
 use crate::packet::{flags, Addr, Packet, Tcp};
+use crate::table::flow_facts::TAPS;
 use crate::table::tcp::{STATES, TIMEOUT_KINDS, TRANSMISSIONS, TRIGGERS};
 
 const MS: i64 = 1_000_000;
@@ -228,6 +229,20 @@ fn a_hole_filled_after_three_duplicates_is_a_needed_fast_retransmit() {
     assert_eq!(t.resends(), [("fast", Some(false))]);
     assert_eq!(t.batches("recoveries").map(RecordBatch::num_rows).sum::<usize>(), 1);
     assert_tiles(&t);
+}
+
+#[test]
+fn a_syn_ack_sent_again_moves_no_tap() {
+    let mut s = Script { packets: Vec::new(), sack: true, ids: [100, 5000] };
+    s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    for ms in [0.1, 1000.0] {
+        s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    }
+    s.data(1014.0, 0);
+    let t = s.run();
+    assert_eq!(t.names("flows", "tap", TAPS), ["near_receiver", "near_sender"]);
+    let whole = t.batches("flows").map(|b| b["handshake_rtt_ns"].as_primitive::<Int64Type>().value(0));
+    assert_eq!(whole.collect::<Vec<_>>(), [14 * MS + MS / 10]);
 }
 
 #[test]

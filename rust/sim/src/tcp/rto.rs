@@ -190,11 +190,8 @@ mod tests {
     /// Rows 1 to 5: an expiry doubles the running timer, whatever the formula gives for a window of one; a sample asks it again.
     #[test]
     fn an_expiry_doubles_the_running_timer() {
-        let mut r = Rto {
-            srtt: Some(310_000_000),
-            mdev: 580_000_000,
-            ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true })
-        };
+        let mut r =
+            Rto { srtt: Some(310_000_000), mdev: 580_000_000, ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true }) };
         let first = r.current(4);
         r.expired(4);
         assert_eq!((r.current(1), r.backoff), (2 * first, 1));
