@@ -12,7 +12,7 @@ import pytest
 from tests.captures import ROOT
 
 #: May touch the compiled core.
-CORE = {"capture", "tables", "clock", "trace", "scenario", "pairs", "parsers", "feed", "analysis", "keys"}
+CORE = {"capture", "tables", "clock", "trace", "scenario", "pairs", "hidden", "parsers", "feed", "analysis", "keys"}
 
 #: Rooms and what they may import of wlanlens; a room may always import itself and `errors`, `text`.
 ROOMS = {
