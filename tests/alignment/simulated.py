@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import wlanlens as wl
+from wlanlens.clock_trial import shown_ns
 from wlanlens.scenario import EPOCH_NS, Run, Scenario, find, simulate
 from wlanlens.world import TapClock, World
 
@@ -31,9 +32,7 @@ def clocked(name: str, clocks: dict[str, TapClock], **parameters: Any) -> Scenar
 
 def shown(clock: TapClock, true_ns: Array) -> Array:
     """What a tap's clock shows at true times since the start (rust/sim/src/taps/clock.rs)."""
-    gained = np.rint(true_ns.astype(float) * clock.drift_ppm * 1e-6).astype(np.int64)
-    stepped = np.where(true_ns >= clock.step_at_s * 1e9, clock.step_ns, 0)
-    value = EPOCH_NS + clock.offset_ns + true_ns + gained + stepped
+    value = shown_ns(clock, true_ns)
     return value - value % clock.tick_ns
 
 

@@ -156,6 +156,35 @@ def test_several_steps_and_one_in_a_silence() -> None:
     assert _set_by(made) == pytest.approx([step_ms / 1e3 for _, step_ms in set_at], abs=1e-4)
 
 
+def test_a_packet_quicker_than_all_others_does_not_tilt_the_line() -> None:
+    ref, cap, before = pairs(slowest_ms=4.0)
+    # One of each direction near one end, quicker by 0.4 ms.
+    for side, late_ns in ((-1, ref), (1, cap)):
+        early = int(np.flatnonzero((before == side) & (ref > EPOCH + 5 * 10**9))[0])
+        late_ns[early] = min(ref[early], cap[early]) + (MS // 10 if side < 0 else 6 * MS // 10)
+    made = fitted(ref, cap + np.rint((cap - EPOCH) * -55e-6).astype(np.int64), before)
+    assert made.drift_ppm == pytest.approx(-55.0, abs=0.5)
+
+
+@pytest.mark.parametrize("drift_ppm", [-200.0, 200.0])
+def test_neighbours_over_a_silence_are_no_round_trip(drift_ppm: float) -> None:
+    """In the silence the clocks drift by more than the packets need."""
+    ref, cap, before = pairs(400, span_s=20.0, slowest_ms=0.5)
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    early, late = cap < EPOCH + 4 * 10**9, cap > EPOCH + 17 * 10**9
+    # Those beside the silence go opposite ways, so that one sign of drift makes them seem quick, the other slow.
+    early[np.flatnonzero(early & (before == 1))[-1] + 1 :] = False
+    late[: np.flatnonzero(late & (before == -1))[0]] = False
+    ref, cap, before = (v[early | late] for v in (ref, cap, before))
+    shown = cap + np.rint((cap - EPOCH) * drift_ppm * 1e-6).astype(np.int64)
+    made = clock.fit("b", "a", ref, shown, before, np.arange(len(ref)))
+    assert made.two_way_ns is not None
+    assert made.bound_ns is not None
+    assert made.two_way_ns >= 1.4 * MS
+    assert made.bound_ns <= made.two_way_ns
+
+
 def test_a_coarse_clock_beside_a_fine_one() -> None:
     """Stamps are the last tick: the bound is that of the delays, not of the tick, and the drift is known."""
     for turned in (False, True):
@@ -261,3 +290,21 @@ def test_limits_through_a_corner_add_no_corners() -> None:
     for n in range(1000):
         assert polygon.clip(float(n), 1000.0, 1)
     assert len(polygon.corners) <= 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_pairs_make_a_map(seed: int) -> None:
+    """Few pairs, equal stamps, one direction, no order, stamps far apart: a map or a reason, never an error."""
+    rng = np.random.default_rng(seed)
+    for count in (1, 2, 3, 5, 8, 16, 33, 63, 64, 65, 71, 72, 80, 150):
+        span = int(rng.choice([1, 10**6, 10**11]))
+        ref, cap = (rng.integers(0, span, count) * int(rng.choice([1, MS])) for _ in range(2))
+        before = rng.choice([[1, -1, 0], [1, 1, -1], [1, 1, 1]][seed % 3], count).astype(np.int8)
+        tick, other = (int(v) for v in rng.choice([1, 1000, MS], 2))
+        sizes = rng.choice([0, 1448], count)
+        made = clock.fit(
+            "b", "a", ref, cap, before, np.arange(count), tick_ns=tick, reference_tick_ns=other, sizes=sizes
+        )
+        assert made.pairs == count
+        assert len(made.to_axis(cap, np.arange(count))) == count
+        assert all(p.bound_ns is None or 0 <= p.bound_ns <= (p.bound_most_ns or 0) for p in made.pieces)

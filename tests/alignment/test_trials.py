@@ -38,7 +38,9 @@ def test_every_offset_is_inside_its_bound(scores: list[TrialScore]) -> None:
     assert {max(c.ticks_ns) for c in clocks} == {1_000, 1_000_000}
     for c in clocks:
         assert c.bounds_ns
-        assert c.bound_ratio <= 1
+        # Two taps within a tick of each other may be in either order, which is a tick more.
+        assert c.two_way_ns is not None
+        assert c.bound_ratio <= (1 if c.two_way_ns > max(c.ticks_ns) / 10 else 2)
         assert c.drift_bound_ppm is not None
         assert c.drift_error_ppm <= c.drift_bound_ppm
 

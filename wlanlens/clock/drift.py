@@ -2,10 +2,10 @@
 
 The quickest packets of a direction need the same time, so that their differences of stamps lie on a line of the clocks'
 drift, and all others on one side of it (Paxson 1998; Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002). Here a line
-goes under the quickest of each of many stretches; its scale is their mean height above it. Of one direction, the line of
-the least scale is Moon's. The drift is that of the least sum of logarithms of the scales of both: the likeliest, where the
-heights are exponential with a mean of its own in each direction, so that the direction whose quickest agree better weighs
-more.
+goes through the quickest of each of many stretches so that a tenth of them lie below it (a regression quantile; Koenker
+and Bassett 1978), for a few packets are quicker than the rest ever are again. Its scale is their mean distance from it, those
+below weighed more. The drift is that of the least sum of logarithms of the scales of both directions: the likeliest, if
+distances are exponential with a mean of its own in each, so that the direction whose quickest agree better weighs more.
 
 Stamps of a coarse clock make the envelope a staircase. But packets come at any phase of its ticks, which makes the mean of
 their stamps that of their times (dither; Schuchman 1964). The mean is taken of what a cap some ticks above the quickest
@@ -31,6 +31,9 @@ _STRETCHES, _QUICK_OF, _MEAN_OF = 32, 8, 16
 
 #: Fewer stretches prove no line.
 _FEWEST = 4
+
+#: Share of the marks that may be quicker than the line.
+_BELOW = 0.1
 
 #: What no clock is known better than, ns: it keeps scales from nothing.
 _LEAST_NS = 100.0
@@ -59,7 +62,8 @@ class _Marks:
         if not self.side:
             return np.asarray(np.abs(off - np.median(off, axis=1, keepdims=True)).mean(axis=1))
         above = self.side * off
-        return np.asarray(above.mean(axis=1) - above.min(axis=1))
+        above -= np.quantile(above, _BELOW, axis=1, keepdims=True, method="lower")
+        return np.asarray(np.where(above > 0, above, above * (1 - 1 / _BELOW)).mean(axis=1))
 
     def slopes(self) -> Array:
         """Of the lines through two marks that are not too near."""
@@ -129,6 +133,8 @@ def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
         # A delay more moves the mean of those below the cap alone.
         made = _Marks(middle[told], (slope * middle + side * capped / below)[told], 0)
         slopes = made.slopes()
+        if not len(slopes):
+            continue
         scale = float(made.scales(np.array([np.median(slopes)]))[0])
         if best is None or scale < best[0]:
             best = scale, made

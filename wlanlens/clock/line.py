@@ -61,9 +61,10 @@ def of(points: Points, start: int, end: int, out: Array, drift: float | None) ->
     turns = _turns(points, np.sort(np.concatenate([hulls.rows[1], hulls.rows[-1]])))
     if not len(turns):
         return _one_sided(points, start, end, kept, slope)
-    # A minute between the two is as much drift as many a path is long.
-    apart = slope * (points.x[turns[:, 0]] - points.x[turns[:, 1]])
-    sums = np.abs(points.limit[turns[:, 0]] - points.limit[turns[:, 1]] - apart)
+    one, other = turns[:, 0], turns[:, 1]
+    apart = np.abs(points.x[other] - points.x[one])
+    # Over a gap the clocks drift.
+    sums = points.side[one] * (points.limit[one] - points.limit[other]) + apart * DRIFT_PPM_MOST * 1e3
     least_two_way = float(sums.min())
     narrow, place = np.inf, (0.0, 0.0, 0.0)
     near = turns[sums <= least_two_way + max(points.coarse, _NEAR * least_two_way)]
@@ -82,8 +83,8 @@ def of(points: Points, start: int, end: int, out: Array, drift: float | None) ->
     off = max(max(abs(v - line.at(x)) for v in polygon.between(x)) for x in edges)
     line.bound_most = max(line.bound, int(np.ceil(off * steepest)) + 1)
     line.drift_bound_ppm = max(abs(b - slope) for b in _slopes(hulls)) / 1e3
-    both = points.y[turns[:, 0]] - points.y[turns[:, 1]] - apart
-    line.two_way = max(0, round(float((both * points.side[turns[:, 0]]).min())))
+    level = points.y - slope * points.x
+    line.two_way = max(0, round(float((points.side[one] * (level[one] - level[other])).min())))
     return line
 
 

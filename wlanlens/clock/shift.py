@@ -50,7 +50,7 @@ class _Level:
 def hidden(points: Points, start: int, end: int, out: Array) -> tuple[int, int] | None:
     """The last row before a step and the first after it in one piece; None where nothing tells of one."""
     count = min(_STRETCHES, (end - start) // _PAIRS_OF)
-    if count < 2 * _FEWEST:
+    if count <= 2 * _FEWEST:
         return None
     edges = np.linspace(start, end, count + 1).astype(np.intp)
     groups = list(_groups(points, edges, out))
