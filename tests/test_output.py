@@ -10,7 +10,7 @@ import pytest
 from tests.captures import CLEAN, MIXED
 from wlanlens.analysis import analyze, load
 from wlanlens.errors import OutputError, WlanlensError
-from wlanlens.output import LOCK, Output
+from wlanlens.output import LOCK, SCRATCH, Output, Scratch
 
 
 def tree(path: Path) -> set[str]:
@@ -109,3 +109,22 @@ def test_a_directory_from_a_stranger(tmp_path: Path) -> None:
         (out / "analysis.json").write_text(damage)
         with pytest.raises(WlanlensError, match="not what wlanlens writes"):
             load(out)
+
+
+def test_scratch_goes_with_the_run(tmp_path: Path) -> None:
+    """Several captures are staged on the disk: nothing of it stays, also of a run that was killed, or that fails."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine").write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / SCRATCH).symlink_to(elsewhere)
+    with Output(out) as output, Scratch(output) as scratch:
+        scratch.file("0", "tables", "part").write_bytes(b"half")
+    assert (elsewhere / "mine").exists()
+    assert not os.path.lexists(out / SCRATCH)
+    (out / SCRATCH).mkdir()
+    (out / SCRATCH / "left").write_text("by a run that was killed")
+    with pytest.raises(WlanlensError, match="no packet in common"):
+        analyze([CLEAN, MIXED], out=out)
+    assert tree(out) == set()

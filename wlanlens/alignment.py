@@ -93,6 +93,10 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
         if made.of_one_tap(sides[i], sides[j]):
             raise _copies(captures[i], captures[j])
     pairs = {both: made.pairs for both, made in found.items()}
+    for (i, j), those in pairs.items():
+        if those.clipped:
+            why = f"Windows of rows in which more of {_name(captures[j])} could match than are held: links may be missing."
+            captures[i].add_note("pairing_clipped", "loss", those.clipped, why)
     inferred = _infer(sides, found)
     heard = _echoes(sides, found)
     clocks = _clocks(sides, found)

@@ -22,6 +22,12 @@ SEEN, LOST_AFTER, LOST_BEFORE, NOT_CAPTURED, OUTSIDE, UNKNOWN = range(len(FATES)
 #: Of what is called lost at most so many may be packets that the tap missed: as for other statements, one in twenty.
 DOUBTFUL_SHARE = 0.05
 
+#: Packets behind one that are looked at.
+_BEHIND = 64
+
+#: In which order data can pass the points: from a station, and to one.
+_ORDERS = (("sender", "usb", "air", "ap", "receiver"), ("sender", "ap", "air", "usb", "receiver"))
+
 #: Longest segment: a super-segment of BIG TCP.
 _LONGEST = 1 << 20
 
@@ -47,21 +53,38 @@ class Ways:
         number = {(int(a), int(b)): k for k, (a, b) in enumerate(ways)}
         back = np.array([number.get((int(b), int(a)), -1) for a, b in ways], np.int64)
         count = len(captures)
-        votes = np.zeros((len(ways), count, count))
+        apart = np.zeros((len(ways), count, count))
         seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0)
         for i in range(count):
             for j in range(count):
-                if i != j and not captures[i].vantage == captures[j].vantage == "air":
-                    both = seen[:, i] & seen[:, j]
-                    np.add.at(votes[:, i, j], self.of[both], np.sign(t_ns[both, j] - t_ns[both, i]))
+                both = seen[:, i] & seen[:, j]
+                np.add.at(apart[:, i, j], self.of[both], (t_ns[both, j] - t_ns[both, i]).astype(float))
         # The way back passes the captures in the other order.
-        reverse = np.where((back >= 0)[:, None, None], -votes[back], 0.0)
-        self.before: Array = np.where(votes != 0, votes, reverse) > 0
+        apart -= np.where((back >= 0)[:, None, None], apart[back], 0.0)
+        self.before: Array = _before([capture.vantage for capture in captures], apart)
 
     def rank(self) -> Array:
         """[way, capture]: how many captures lie before it."""
         place: Array = self.before.sum(axis=1)
         return place
+
+
+def _before(vantages: Sequence[str], apart: Array) -> Array:
+    """[way, i, j]: packets pass i before j. Of the orders in which points can lie that which agrees best with the time
+    between them: two points so near to each other that their clocks leave open which is first do not decide it. `apart` is
+    that time, summed over the packets of each way."""
+    places = []
+    for order in _ORDERS:
+        place = np.array([order.index(v) if v in order else -1 for v in vantages])
+        known = (place >= 0)[:, None] & (place >= 0)
+        places += [known & (place[:, None] < place), known & (place[:, None] > place)]
+    candidates = np.array(places)
+    best = candidates[np.einsum("wij,oij->wo", apart, candidates).argmax(axis=1)]
+    unplaced = ~np.isin(vantages, _ORDERS[0])
+    odd = unplaced[:, None] | unplaced
+    told = (apart != 0).any(axis=(1, 2))
+    before: Array = np.where(odd, apart > 0, best & told[:, None, None])
+    return before
 
 
 def _hosts(packets: Sequence[pa.Table], journeys: Journeys) -> tuple[Array, Array]:
@@ -98,8 +121,9 @@ def fates(packets: Sequence[pa.Table], journeys: Journeys, times: Any, ways: Way
     codes[~rows & ~later & earlier] = LOST_BEFORE
     for c, table in enumerate(packets):
         codes[~rows[:, c] & _away(table, c, times, ways.of), c] = OUTSIDE
-    _acknowledged(packets, journeys, times, codes)
-    _doubt(codes, np.asarray(later), ways.of)
+    sure = _acknowledged(packets, journeys, times, codes)
+    # Where behind a point there are others, it may have been lost there as well.
+    _doubt(codes, np.asarray(later), ways.of, sure & ~before.any(axis=2))
     lost = codes == LOST_BEFORE
     codes[rows & ~later & (before & lost[:, None, :]).any(axis=2)] = LOST_AFTER
     return codes
@@ -139,8 +163,8 @@ def _delay(way: Array, here: Array, there: Array, both: Array) -> Array:
     return delay
 
 
-def _doubt(codes: Array, later: Array, way: Array) -> None:
-    """Take back `lost_before` where as many packets would be missing had none been lost: the tap misses a share of those
+def _doubt(codes: Array, later: Array, way: Array, sure: Array) -> None:
+    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap misses a share of those
     that are proven to have passed, and of those that no later point has it missed that share too."""
     for c in range(codes.shape[1]):
         missed = int((codes[:, c] == NOT_CAPTURED).sum())
@@ -148,13 +172,14 @@ def _doubt(codes: Array, later: Array, way: Array) -> None:
             continue
         odds = missed / max(1, int(((codes[:, c] == SEEN) & later[:, c]).sum()))
         unproven = np.bincount(way[(codes[:, c] == SEEN) & ~later[:, c]], minlength=int(way.max()) + 1)
-        lost = np.bincount(way[codes[:, c] == LOST_BEFORE], minlength=len(unproven))
-        doubtful = odds * unproven > DOUBTFUL_SHARE * lost
-        codes[(codes[:, c] == LOST_BEFORE) & doubtful[way], c] = UNKNOWN
+        told = (codes[:, c] == LOST_BEFORE) & ~sure[:, c]
+        doubtful = odds * unproven > DOUBTFUL_SHARE * np.bincount(way[told], minlength=len(unproven))
+        codes[told & doubtful[way], c] = UNKNOWN
 
 
-def _acknowledged(packets: Sequence[pa.Table], journeys: Journeys, times: Any, codes: Array) -> None:
-    """Data that no capture saw arrive, and that was acknowledged: of bytes that were sent once, the tap missed them."""
+def _acknowledged(packets: Sequence[pa.Table], journeys: Journeys, times: Any, codes: Array) -> Array:
+    """Data that no capture saw arrive, by its receiver's ACKs. It was acknowledged: of bytes that were sent once, the tap
+    missed them. It was still asked for after packets sent behind it had come: it was lost, which the result tells."""
     sent = _Stream(packets, journeys, np.ma.filled(times.min(axis=1), 0).astype(np.int64))
     lost = (codes == LOST_BEFORE).any(axis=1)
     for row in np.flatnonzero(lost & sent.acked).tolist():
@@ -165,6 +190,10 @@ def _acknowledged(packets: Sequence[pa.Table], journeys: Journeys, times: Any, c
         if (codes[others][:, missing] == SEEN).any():
             continue
         codes[row, missing] = NOT_CAPTURED if not len(others) else UNKNOWN
+    sure = np.zeros(codes.shape, bool)
+    for row, capture in np.argwhere((codes == LOST_BEFORE) & (sent.length > 0)[:, None]).tolist():
+        sure[row, capture] = sent.asked_for(row, capture, times)
+    return sure
 
 
 class _Stream:
@@ -174,6 +203,9 @@ class _Stream:
         self.key, number, ack, has_ack, length = _numbers(packets, journeys)
         self.begin: Array = np.zeros(len(self.key), np.int64)
         reached = np.full(int(self.key.max(initial=-1)) + 2, np.iinfo(np.int64).min)
+        whose: list[Array] = []
+        values: list[Array] = []
+        asks: list[Array] = []
         for back in (0, 1):
             # Each connection's data one way with the ACKs that come the other way, in the order of time: numbers of both
             # move together, so that differences of 32 bits can be added up.
@@ -192,17 +224,52 @@ class _Stream:
             here = data[order]
             self.begin[order[here]] = total[here]
             np.maximum.at(reached, self.key[order[~here]] // 2 * 2 + back, total[~here])
-        self.end: Array = self.begin + length
+            asked = order[~here]
+            whose.append(self.key[asked] // 2 * 2 + back)
+            values.append(total[~here])
+            asks.append(asked)
+        self.length, self.end = length, self.begin + length
+        self._acks = tuple(np.concatenate([np.zeros(0, np.int64), *part]) for part in (whose, values, asks))
+        self._asks: dict[int, tuple[Array, Array, Array]] = {}
+        streams = np.flatnonzero(self.key >= 0)
+        self._sent: Array = streams[np.lexsort((t_ns[streams], self.key[streams]))]
+        self._place: Array = np.zeros(len(self.key), np.int64)
+        self._place[self._sent] = np.arange(len(self._sent))
         of_data = (self.key >= 0) & (length > 0)
         self.acked: Array = of_data & (reached[np.where(self.key >= 0, self.key, -1)] >= self.end)
         data_rows = np.flatnonzero(of_data)
         self._order: Array = data_rows[np.lexsort((self.begin[data_rows], self.key[data_rows]))]
+        self._keys, self._begins = self.key[self._order], self.begin[self._order]
+
+    def _asked_at(self, capture: int, times: Any) -> tuple[Array, Array, Array]:
+        """Stream, byte and when it was last asked for, by the ACKs of what lies before it that a capture has."""
+        if capture not in self._asks:
+            key, value, rows = self._acks
+            here = ~np.ma.getmaskarray(times)[rows, capture]
+            key, value, t_ns = key[here], value[here], times.data[rows[here], capture]
+            order = np.lexsort((t_ns, value, key))
+            key, value, t_ns = key[order], value[order], t_ns[order]
+            last = np.ones(len(key), bool)
+            last[:-1] = (key[1:] != key[:-1]) | (value[1:] != value[:-1])
+            self._asks[capture] = key[last], value[last], t_ns[last]
+        return self._asks[capture]
+
+    def asked_for(self, row: int, capture: int, times: Any) -> bool:
+        """Whether its first byte was asked for after a packet sent behind it had passed a capture, by that capture's ACKs."""
+        keys, values, t_ns = self._asked_at(capture, times)
+        low, high = np.searchsorted(keys, [self.key[row], self.key[row] + 1])
+        at = low + int(np.searchsorted(values[low:high], self.begin[row]))
+        if at >= high or values[at] != self.begin[row]:
+            return False
+        behind = self._sent[self._place[row] + 1 : self._place[row] + 1 + _BEHIND]
+        behind = behind[(self.key[behind] == self.key[row]) & (self.begin[behind] > self.begin[row])]
+        came = times[behind, capture].compressed()
+        return bool(len(came)) and int(came.min()) < int(t_ns[at])
 
     def overlapping(self, row: int) -> Array:
         """The journeys with some of its bytes, itself among them."""
-        keys = self.key[self._order]
-        low, high = np.searchsorted(keys, [self.key[row], self.key[row] + 1])
-        begins = self.begin[self._order[low:high]]
+        low, high = np.searchsorted(self._keys, [self.key[row], self.key[row] + 1])
+        begins = self._begins[low:high]
         first = low + int(np.searchsorted(begins, self.begin[row] - _LONGEST))
         last = low + int(np.searchsorted(begins, self.end[row]))
         near: Array = self._order[first:last]

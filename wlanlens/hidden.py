@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import _core
+from wlanlens import pairs
 from wlanlens.survey import Meeting, Side, times_of, word_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 #: Stations, adapters and hosts with most packets that are tried on each other: a busy channel has a hundred stations, the
 #: one that is looked for carried the traffic.
 _TRIED = 12
+
+#: Packets of a direction by which the pair of station and host is chosen; all of them are matched for that one only.
+_CHOSEN_BY = 1 << 16
 
 #: Fewer pairs prove nothing, and a second station with half as many shows that chance makes them.
 _LEAST, _RIVAL = 12, 0.5
@@ -78,9 +81,9 @@ class Units:
 @dataclass(frozen=True)
 class Inferred:
     """Pairs by length, direction and order: a packet's number in the capture that shows it and in the one that hides it,
-    their times, and whether the hidden one can bound a clock.
+    their times, and whether an earlier attempt may have gone unheard.
 
-    `seen_row` is the row of `packets`; `up` tells that the hidden end sent it.
+    `seen_row` is the row of `packets`; `up` tells that the hidden end sent it; `length` is as the one that shows it has it.
     """
 
     seen_row: Array
@@ -90,6 +93,7 @@ class Inferred:
     hidden_ns: Array
     again: Array
     up: Array
+    length: Array
 
 
 def infer(shown: Side, hider: Side) -> Inferred | None:
@@ -100,10 +104,9 @@ def infer(shown: Side, hider: Side) -> Inferred | None:
     seen, rows = _packets(shown)
     tried = sorted(
         (
-            (sum(len(m[0]) for m in found), end, host, found)
+            (sum(len(rows) for rows, _ in _both_ways(seen, hidden, host, end, _CHOSEN_BY)), end, host)
             for end in hidden.ends()
             for host in seen.ends()
-            for found in (_both_ways(seen, hidden, host, end),)
         ),
         key=lambda row: -row[0],
     )
@@ -113,7 +116,8 @@ def infer(shown: Side, hider: Side) -> Inferred | None:
     # Another host of the same station, or another station for the same host, must not do nearly as well.
     if any(rival[0] > _RIVAL * best[0] for rival in tried[1:] if (rival[1] == best[1]) != (rival[2] == best[2])):
         return None
-    parts = [(a, b, np.full(len(a), up)) for (a, b), up in zip(best[3], (True, False), strict=True)]
+    both = _both_ways(seen, hidden, best[2], best[1])
+    parts = [(a, b, np.full(len(a), up)) for (a, b), up in zip(both, (True, False), strict=True)]
     a, b, up = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     apart = hidden.time_ns[b] - seen.time_ns[a]
     kept = np.abs(apart - np.median(apart)) <= _APART_NS + 5e-4 * np.abs(seen.time_ns[a] - seen.time_ns[a].min())
@@ -121,18 +125,26 @@ def infer(shown: Side, hider: Side) -> Inferred | None:
     a, b, up = (v[kept][order] for v in (a, b, up))
     if len(a) < _LEAST:
         return None
-    return Inferred(rows[a], seen.number[a], hidden.number[b], seen.time_ns[a], hidden.time_ns[b], hidden.again[b], up)
+    return Inferred(
+        seen_row=rows[a],
+        seen_number=seen.number[a],
+        hidden_number=hidden.number[b],
+        seen_ns=seen.time_ns[a],
+        hidden_ns=hidden.time_ns[b],
+        again=hidden.again[b],
+        up=up,
+        length=seen.length[a],
+    )
 
 
-def _both_ways(seen: Units, hidden: Units, host: int, end: int) -> list[tuple[Array, Array]]:
-    """What fits if an end's packets are a host's: rows of both, sent by it and to it."""
+def _both_ways(seen: Units, hidden: Units, host: int, end: int, most: int | None = None) -> list[tuple[Array, Array]]:
+    """What fits if an end's packets are a host's: rows of both, sent by it and to it; of the first `most` of each."""
     out = []
     for here, there in (
         (seen.way(host, None), hidden.way(end, None)),
         (seen.way(None, host), hidden.way(None, end)),
     ):
-        pairs, _ = _core.match_order(seen.length[here].tolist(), hidden.length[there].tolist())
-        both = np.array(pairs, np.int64).reshape(-1, 2)
+        both = pairs.by_order(seen.length[here[:most]], hidden.length[there[:most]])
         out.append((here[both[:, 0]], there[both[:, 1]]))
     return out
 
@@ -233,7 +245,7 @@ def meeting(found: Inferred, shown_first: bool) -> Meeting:
     """The pairs as alignment wants them, in place of those by bytes."""
     seen, hidden = ("a", "b") if shown_first else ("b", "a")
     count = len(found.seen_row)
-    columns: dict[str, Array] = {"exact": ~found.again, "payload": found.up.astype(np.uint32)}
+    columns: dict[str, Array] = {"exact": ~found.again, "payload": found.length}
     columns[f"row_{seen}"], columns[f"row_{hidden}"] = found.seen_row, np.arange(count)
     columns[f"time_ns_{seen}"], columns[f"time_ns_{hidden}"] = found.seen_ns, found.hidden_ns
     columns[f"number_{seen}"], columns[f"number_{hidden}"] = found.seen_number, found.hidden_number

@@ -55,7 +55,7 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
     arrived = arrived[np.argsort(first[arrived], kind="stable")]
     if not len(arrived):
         return codes
-    way = _order(seen[arrived], t_ns[arrived])
+    way = _order(vantages, seen[arrived], t_ns[arrived])
     heard = [np.concatenate(([0], np.cumsum(seen[arrived, j]))) for j in range(len(vantages))]
     for i in lost.tolist():
         passed = [k for k, j in enumerate(way) if seen[i, j]]
@@ -76,12 +76,19 @@ def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answ
     return codes
 
 
-def _order(seen: Array, t_ns: Array) -> list[int]:
-    """The captures that saw packets of a direction, in the order in which these pass them: two by two, by what both saw."""
+def _order(vantages: Sequence[str], seen: Array, t_ns: Array) -> list[int]:
+    """The captures that saw packets of a direction, in the order in which these pass them: two by two, by what both saw.
+
+    Hosts are the ends whatever the clocks say, which are only right within their bounds.
+    """
     have = np.flatnonzero(seen.any(axis=0)).tolist()
 
     def earlier(j: int) -> int:
         both = ((seen[:, i] & seen[:, j], i) for i in have if i != j)
         return sum(float(np.median(t_ns[rows, j] - t_ns[rows, i])) > 0 for rows, i in both if rows.any())
 
-    return sorted(have, key=earlier)
+    way = sorted(have, key=earlier)
+    hosts = [j for j in way if vantages[j] in ("sender", "receiver")]
+    if len(hosts) < 2:
+        return way
+    return [hosts[0], *(j for j in way if j not in (hosts[0], hosts[-1])), hosts[-1]]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wlanlens import _core, tables
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     #: The batches of a table `packets`, from its start each time it is called.
     Batches = Callable[[], Iterable[pa.RecordBatch]]
+
+Array = np.ndarray[Any, Any]
 
 #: The columns of `packets` by which a packet is known.
 COLUMNS = (
@@ -151,6 +155,12 @@ def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
     return pair(a.to_batches, b.to_batches, nat=nat)
 
 
+def by_order(a: Array, b: Array) -> Array:
+    """Places of the same packets in two sequences of lengths, in two columns: only where lengths and order leave no doubt."""
+    found, _ = _core.match_order(a.tolist(), b.tolist())
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
 def slim(batch: Any, table: str = "packets") -> Any:
     """The columns that pairing reads, as Rust expects their types."""
     import pyarrow as pa
@@ -162,4 +172,4 @@ def slim(batch: Any, table: str = "packets") -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-__all__ = ["COLUMNS", "FRAME_COLUMNS", "Pairs", "Search", "of_tables", "pair", "slim"]
+__all__ = ["COLUMNS", "FRAME_COLUMNS", "Pairs", "Search", "by_order", "of_tables", "pair", "slim"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from wlanlens.finding import Finding, Undecided
+from wlanlens.finding import Finding, Undecided, Value
 
 #: A finding is true, and an event found, when at least so much of its time is the other's: more than a chance touch, and
 #: little enough that a rest beside the event (a recovery, a first sign) does not make it another.
@@ -99,6 +99,22 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
     """Of each finding of one code, whether it is right."""
     slack_ns = int(tolerance_ms * 1e6)
     return [_covered(f, truth, slack_ns) for f in findings]
+
+
+def told(
+    findings: Sequence[Finding], truth: Sequence[Finding], name: str, *, tolerance_ms: float = 5.0
+) -> list[tuple[Value | None, Value]]:
+    """What findings of one code say beside what is true, of a value by name: one pair a group of findings and events that
+    belong together, of which each has one such value; None where the findings do not say."""
+    slack_ns = int(tolerance_ms * 1e6)
+    right = [f for f in findings if _covered(f, truth, slack_ns)]
+    recalled = [t for t in truth if _covered(t, right, slack_ns)]
+    out: list[tuple[Value | None, Value]] = []
+    for ours, theirs in _matches(right, recalled, slack_ns):
+        said, true = ({f.values.get(name) for f in group} for group in (ours, theirs))
+        if len(said) == len(true) == 1 and None not in true:
+            out += [(s, t) for s in said for t in true if t is not None]
+    return out
 
 
 def decidable(

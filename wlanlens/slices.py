@@ -188,6 +188,10 @@ def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]
                     np.maximum.at(high[there], which, theirs + 1)
     out = []
     for k, c in enumerate(cuts):
+        far = (low[k] < c[:-1] - WIDEST_ROWS // 4) | (high[k] > c[1:] + WIDEST_ROWS // 4)
+        if far.any():
+            said = "Slices of the trace that have packets whose rows here are too far away to be linked."
+            joined.sides[k].capture.add_note("links_cut", "loss", int(far.sum()), said)
         # Cursors go forward only; a pair far from all others is of two packets that look alike.
         least = np.maximum(np.minimum.accumulate(low[k][::-1])[::-1], c[:-1] - WIDEST_ROWS // 4)
         most = np.minimum(np.maximum.accumulate(high[k]), c[1:] + WIDEST_ROWS // 4)

@@ -69,3 +69,14 @@ def test_a_sniffer_that_missed_neighbours_decides_nothing(tmp_path: Path) -> Non
     links = by_data(aligned(simulate(made, tmp_path, seed=1), "sender", "air", "receiver"))
     lost = links[links.fate == "not_seen"].lost.astype(object)
     assert (lost == "unknown").mean() > 0.9
+
+
+def test_hosts_are_the_ends_whatever_the_clocks_say(tmp_path: Path) -> None:
+    """A clock that is right within half a millisecond may have the receiver before the air."""
+    run = simulate("delayed_ack_deadlock", tmp_path, seed=11)
+    links = by_data(aligned(run, "sender", "air", "receiver"))
+    both = links[links.fate == "arrived"]
+    assert (both.receiver_t_ns < both.air_t_ns).mean() > 0.9
+    lost = links[links.fate == "not_seen"].lost.astype(object)
+    assert len(lost) > 300
+    assert (lost == "on_air").all()

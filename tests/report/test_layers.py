@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import wlanlens as wl
+from wlanlens.report import layers, views
+from wlanlens.trace import Trace
 
 BAIT = "<img src=x onerror=alert(1)>'$(x)` \u202e.pcap"
 
@@ -39,7 +42,7 @@ def point_at(one: Any, begins: str) -> tuple[float, float, str]:
     found = one.page.evaluate(
         """(begins) => {
           const box = document.getElementById("figure"), frame = box.getBoundingClientRect(), tip = document.getElementById("tip");
-          for (let y = 40; y < box.clientHeight - 40; y += 3) for (let x = 80; x < box.clientWidth - 12; x += 3) {
+          for (let y = 40; y < box.clientHeight - 40; y += 4) for (let x = 80; x < box.clientWidth - 12; x += 6) {
             box.dispatchEvent(new PointerEvent("pointermove", { clientX: frame.left + x, clientY: frame.top + y, bubbles: true }));
             if (!tip.hidden && tip.textContent.startsWith(begins)) return [frame.left + x, frame.top + y, tip.textContent];
           }
@@ -183,6 +186,21 @@ def test_hostile_names_of_captures_are_inert(opened: Any, usb: wl.Analysis, tmp_
     assert one.page.evaluate("document.querySelectorAll('body img, body a').length") == 0
     assert "\u202e" not in made.report.read_text("utf-8")
     assert "'\"'\"'$(x)`" in one.page.text_content("#journey-command")
+
+
+def test_of_a_long_flow_the_page_says_how_many_journeys_are_drawn(
+    usb: wl.Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = views.data_flows(usb.trace, [])[0][0]
+    whole = layers.layers(usb.trace, key)
+    assert whole.every == 1
+    assert whole.rows == usb.trace.table("journeys").num_rows
+    # One in three by the analysis, and of these one in two by the page.
+    rows = usb.trace.table("journeys").take(pa.array(np.arange(0, whole.rows, 3)))
+    held = {"journeys": rows, "flows": usb.trace.table("flows"), "segments": usb.trace.table("segments")}
+    thin = Trace(usb.trace.captures, held, start_ns=0, duration_ns=usb.trace.duration_ns)
+    monkeypatch.setattr(layers, "MOST_JOURNEYS", -(-rows.num_rows // 2))
+    assert layers.layers(thin, key).every == 6
 
 
 def test_one_capture_has_no_journeys(opened: Any, small: Path) -> None:

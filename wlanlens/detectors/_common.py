@@ -69,6 +69,11 @@ class Rows:
         """Some of the rows, by mask or position."""
         return Rows(self.key[which], {name: column[which] for name, column in self._columns.items()})
 
+    def of(self, key: int) -> Rows:
+        """One key's rows."""
+        a, b = np.searchsorted(self.key, [key, key + 1])
+        return Rows(self.key[a:b], {name: column[a:b] for name, column in self._columns.items()})
+
     def ordered(self, *columns: str) -> Rows:
         """The rows by key, then by these columns."""
         return self.take(np.lexsort([self._columns[name] for name in reversed(columns)] + [self.key]))

@@ -43,7 +43,7 @@ class Keepers:
         row, reference = passage.at(key, point, np.array([number, before])).tolist() if point else (-1, -1)
         if min(row, reference) < 0 or passage.begins(key, point):
             return None
-        stops = [p for p in self._way(key, point) if NULL not in (passage.t[p][row], passage.t[p][reference])]
+        stops = [p for p in passage.way(key) if NULL not in (passage.t[p][row], passage.t[p][reference])]
         stretches = list(itertools.pairwise(stops)) + [("air", "air")] * ("air" in stops)
         longer = [self._took(row, point, *s) - self._took(reference, point, *s) for s in stretches]
         # Half of it or more: then no other stretch kept it for longer.
@@ -52,18 +52,6 @@ class Keepers:
             return self._named(key, here, there, row, max(longer))
         # It came to the first capture that saw it as late as that.
         return self._before(key, row) if stops[:1] == ["air"] else None
-
-    def _way(self, key: int, point: str) -> list[str]:
-        """The points in the order in which packets of a direction pass them."""
-        rows = self._passage.of(key)
-        times = {name: t[rows] for name, t in self._passage.t.items() if (t[rows] != NULL).any()}
-
-        def earlier(name: str) -> tuple[int, bool]:
-            both = {other: (times[other] != NULL) & (times[name] != NULL) for other in times if other != name}
-            later = [np.median((times[name] - times[other])[seen]) > 0 for other, seen in both.items() if seen.any()]
-            return sum(later), name == point
-
-        return sorted(times, key=earlier)
 
     def _took(self, row: int, host: str, here: str, there: str) -> int:
         """ns from one point to another; from the air since the attempt that arrived; from air to air from the first to that."""

@@ -80,11 +80,25 @@ class Passage:
             np.where(self.number[point][order[found]] == numbers, order[found], -1) if len(order) else numbers * 0 - 1
         )
 
+    def way(self, key: int) -> list[str]:
+        """The points that saw packets of a direction, in the order in which these pass them: two by two, by what both saw;
+        hosts are the ends, whatever the clocks say."""
+        rows = self.of(key)
+        times = {name: t[rows] for name, t in self.t.items() if (t[rows] != NULL).any()}
+
+        def earlier(name: str) -> int:
+            both = {other: (times[other] != NULL) & (times[name] != NULL) for other in times if other != name}
+            return sum(np.median((times[name] - times[other])[seen]) > 0 for other, seen in both.items() if seen.any())
+
+        way = sorted(times, key=earlier)
+        hosts = [name for name in way if name in ("sender", "receiver")]
+        if len(hosts) < 2:
+            return way
+        return [hosts[0], *(name for name in way if name not in hosts), hosts[1]]
+
     def begins(self, key: int, point: str) -> bool:
         """Whether a direction's packets pass this point first."""
-        rows = self.of(key)
-        rows = rows[self.t[point][rows] != NULL]
-        return bool(len(rows)) and bool(np.median(self.t[point][rows] - self.first_ns(rows)) <= 0)
+        return self.way(key)[:1] == [point]
 
     def has(self, point: str) -> bool:
         """Whether a capture stands at this point."""

@@ -96,7 +96,9 @@ def ack_loss(
                 t_end_ns=passage.first_ns(mine) + int(min_stall_ms * 1e6),
             )
             continue
-        stalls, rest = _judge(facts, passage, key, mine, got, int(min_stall_ms * 1e6), int(goes_on_ms * 1e6))
+        stalls, rest = _judge(
+            facts, facts.keep(_Told), passage, key, mine, got, int(min_stall_ms * 1e6), int(goes_on_ms * 1e6)
+        )
         cases += stalls
         if rest is not None:
             harmless.append(rest)
@@ -138,20 +140,28 @@ class _Harmless:
     evidence: dict[str, list[int]]
 
 
+class _Told:
+    """What the senders' captures tell: their data, their timers' expiries, the ACKs that they got."""
+
+    def __init__(self, facts: Facts) -> None:
+        columns = ["t_ns", "packet", "transmission"]
+        self.data = facts.rows("segments", columns, where={"kind": ("data",)}, valid=("t_ns",))
+        self.expiries = facts.rows("timeouts", ["t_ns", "packet", "kind"], valid=("t_ns",))
+        self.acks = facts.rows("segments", ["packet", "rel_ack"], valid=("rel_ack",))
+
+
 def _judge(
-    facts: Facts, passage: Passage, key: int, lost: Array, got: Array, min_stall: int, goes_on: int
+    facts: Facts, told: _Told, passage: Passage, key: int, lost: Array, got: Array, min_stall: int, goes_on: int
 ) -> tuple[list[_Stall], _Harmless | None]:
     """The stalls of one direction, and what did no harm."""
     first = passage.first_ns(lost)
     came_got = passage.t[passage.point(key)][got]
     due = first + int(np.median(came_got - passage.first_ns(got)))
     acks, one = facts.keep(Acks), np.array([key])
-    says = _relative(facts, passage, key, lost, got)
+    says = _relative(told.acks.of(key ^ 1), passage, key, lost, got)
     reached = acks.first_reaching(np.full(len(lost), key), says)
     came = np.where(reached >= 0, acks.t_ns(reached), facts.end_ns(one)[0])
-    data = facts.rows(
-        "segments", ["t_ns", "packet", "transmission"], where={"kind": ("data",)}, valid=("t_ns",), keys=one
-    )
+    data, expiries = told.data.of(key), told.expiries.of(key)
     new = np.sort(data["t_ns"][data["transmission"] == "first"])
     expiries = facts.rows("timeouts", ["t_ns", "packet", "kind"], valid=("t_ns",), keys=one)
     last_new = np.searchsorted(new, came, side="left") - 1
@@ -190,9 +200,8 @@ def _ack_at(acks: Acks, reached: Array) -> list[int]:
     return [int(p) for p in np.unique(acks.packet(reached)) if p != NULL]
 
 
-def _relative(facts: Facts, passage: Passage, key: int, lost: Array, got: Array) -> Array:
+def _relative(rows: Rows, passage: Passage, key: int, lost: Array, got: Array) -> Array:
     """What each lost ACK acknowledged, counted from the SYN, by the nearest ACK that came."""
-    rows: Rows = facts.rows("segments", ["packet", "rel_ack"], valid=("rel_ack",), keys=np.array([key ^ 1]))
     order = np.argsort(rows["packet"], kind="stable")
     number, relative = rows["packet"][order], rows["rel_ack"][order]
     at_ = np.minimum(np.searchsorted(number, passage.number[passage.point(key)][got]), max(0, len(number) - 1))

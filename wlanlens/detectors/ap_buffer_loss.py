@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, at, count, most, time
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
 from wlanlens.detectors._losses import binomial_tail
 from wlanlens.detectors._passage import Passage, downlinks
 from wlanlens.finding import Finding, Undecided
@@ -157,15 +157,17 @@ def _full(lost: Array, admitted: Array, chance_share: float) -> Array:
     return lost >= least if least is not None else np.zeros(len(lost), bool)
 
 
+def _data(facts: Facts) -> Rows:
+    rows = facts.rows("segments", ["packet", "t_ns", "rel_seq", "len"], valid=("rel_seq", "t_ns"))
+    return rows.take(rows["len"] > 0)
+
+
 class _Sent:
     """What the leading capture tells of one direction's data: when each copy was sent, sent again and acknowledged."""
 
     def __init__(self, facts: Facts, key: int) -> None:
         self._acks, self._key, self._end_ns = facts.keep(Acks), key, int(facts.end_ns(np.array([key]))[0])
-        rows = facts.rows(
-            "segments", ["packet", "t_ns", "rel_seq", "len"], valid=("rel_seq", "t_ns"), keys=np.array([key])
-        )
-        rows = rows.take(rows["len"] > 0)
+        rows = facts.keep(_data).of(key)
         rows = rows.take(np.lexsort((rows["t_ns"], rows["rel_seq"])))
         same = np.append(rows["rel_seq"][1:] == rows["rel_seq"][:-1], False) if len(rows) else np.zeros(0, bool)
         following = np.append(rows["t_ns"][1:], NULL) if len(rows) else rows["t_ns"]

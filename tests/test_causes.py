@@ -1,0 +1,84 @@
+"""Scores of captures aligned, on a small fixed part of the scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.detectors.together import aligned
+from wlanlens.causes import Causes, Told, score_causes
+from wlanlens.finding import Finding
+from wlanlens.scenario import simulate
+from wlanlens.scoring import told
+
+
+def scored(folder: Path, name: str, codes: tuple[str, ...], *taps: str, **parameters: Any) -> Causes:
+    run = simulate(name, folder, seed=5, **parameters)
+    return score_causes(run, aligned(run, *taps), codes)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "seconds"),
+    [
+        ("access_point_overflow", "ap_buffer_loss", 8.0),
+        ("lost_acks", "ack_loss", 16.0),
+        ("lost_acks", "spurious_timeout", 16.0),
+        ("ack_holding_over_usb", "ack_holding", 12.0),
+        ("ack_holding", "spurious_timeout", 10.0),
+        ("obstructed_client", "ack_loss", 20.0),
+        ("obstructed_client", "spurious_timeout", 20.0),
+    ],
+)
+def test_every_cause_is_found(tmp_path: Path, name: str, code: str, seconds: float) -> None:
+    got = scored(tmp_path, name, (code,), duration_s=seconds)
+    score = got.scores[code]
+    assert score.truth
+    assert score.precision == score.recall == 1.0
+    assert score.within(0.01) == 1.0
+    assert score.cost_off_s < 0.02 * score.cost_true_s + 0.001
+    # No resend and no expiry is judged wrongly, and none of them is left open.
+    assert got.needless.wrong == got.needless.open == 0
+    assert got.timeouts.wrong == got.timeouts.open == 0
+    assert got.lost.wrong == 0
+    if code == "ack_holding":
+        assert got.kept_by == Told(right=score.truth)
+
+
+def test_losses_have_their_place(tmp_path: Path) -> None:
+    got = scored(tmp_path / "a", "no_mac_retransmission", (), duration_s=5.0)
+    assert got.lost.right > 40
+    assert got.lost.wrong <= 0.02 * got.lost.right
+    assert got.needless == Told(right=got.needless.right)
+    got = scored(tmp_path / "b", "periodic_access_point_drops", (), duration_s=10.0)
+    assert got.lost.right == 5
+
+
+def test_one_point_less_leaves_more_open(tmp_path: Path) -> None:
+    got = scored(tmp_path, "no_mac_retransmission", (), "sender", "air", duration_s=5.0)
+    assert got.needless.wrong == 0
+
+
+def test_values_are_compared_by_match() -> None:
+    def made(start: int, end: int, **values: str) -> Finding:
+        return Finding(
+            code="ack_holding", t_start_ns=start, t_end_ns=end, capture="a", subject="x", severity="info",
+            confidence=1.0, cost_s=0.0, values=dict(values), sentence="It is.",
+        )  # fmt: skip
+
+    second = 10**9
+    truth = [
+        made(0, second, kept_by="adapter"),
+        made(3 * second, 4 * second, kept_by="queue"),
+        made(9 * second, 10 * second),
+    ]
+    found = [
+        made(0, second, kept_by="adapter"),
+        made(3 * second, 4 * second),
+        made(6 * second, 7 * second, kept_by="way"),
+    ]
+    assert sorted(told(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
+    assert Told(3, 1, 2) + Told(1) == Told(4, 1, 2)
+    assert Told(3, 1, 2).share == 0.75
+    assert Told(open=2).share is None
