@@ -105,6 +105,21 @@ def test_a_step_smaller_than_the_delays(step_ms: float) -> None:
         assert abs(piece.offset_ns + truly + drifted) <= piece.bound_ns
 
 
+@pytest.mark.parametrize("step_ms", [-1.2, 1.2])
+def test_a_first_packet_that_meets_no_queue_hides_no_step(step_ms: float) -> None:
+    ref, cap, before = pairs(slowest_ms=4.0)
+    first = int(np.flatnonzero(before == 1)[0])
+    cap[first] = ref[first] + MS // 10
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    shown = cap + (cap >= EPOCH + 25 * 10**9) * int(step_ms * MS)
+    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
+    assert made.steps == 1
+    for piece, truly in zip(made.pieces, (0.0, step_ms * MS), strict=True):
+        assert piece.bound_ns is not None
+        assert abs(piece.offset_ns + truly) <= piece.bound_ns
+
+
 def test_packets_that_change_places_are_no_step() -> None:
     """An upload, then a download: the slow direction gets quick and the quick one slow, for the data goes the other way."""
     ref, cap, before = pairs(slowest_ms=4.0)

@@ -32,6 +32,9 @@ _SLOPES = 150
 #: stretch is above the level by one noise in half of the stretches, by six in one of 64 (exponential).
 _CLEAR, _ALIKE = 6.0, 3.0
 
+#: Share of the stretches that may be quicker than the level: the first packets of a connection meet no queue.
+_BELOW = 0.1
+
 #: What no level is known better than, ns.
 _LEAST_NS = 1_000.0
 
@@ -125,7 +128,8 @@ def _split(groups: list[_Group], place: int) -> tuple[float, float, int]:
     marks = 0
     for side, x, y in halves:
         above = side * (y[None, :] - slopes[:, None] * x[None, :])
-        cost += np.log(above - above.min(axis=1, keepdims=True) + _LEAST_NS).sum(axis=1)
+        above -= np.quantile(above, _BELOW, axis=1, keepdims=True, method="lower")
+        cost += np.log(np.abs(above) + _LEAST_NS).sum(axis=1)
         marks += len(x)
     k = int(np.argmin(cost))
     return float(cost[k]) / marks, float(slopes[k]), place
@@ -142,8 +146,9 @@ def _level(group: _Group, place: int, slope: float) -> _Level:
     for part in _halves(place):
         off = (group.y - slope * group.x)[part]
         above = group.side * off[~np.isnan(off)]
-        found.append(group.side * float(above.min()))
-        noise += float(np.median(above - above.min()))
+        level = float(np.quantile(above, _BELOW, method="lower"))
+        found.append(group.side * level)
+        noise += float(np.median(np.abs(above - level)))
     return _Level(group.side, group.rows, found[0], found[1], noise)
 
 
