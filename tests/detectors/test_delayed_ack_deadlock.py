@@ -79,6 +79,18 @@ def test_a_slow_line_takes_as_long_for_each_segment() -> None:
     assert codes(rows) == []
 
 
+def test_the_last_of_two_may_be_alone_too() -> None:
+    # A sender that repairs all losses first sends nothing for the first ACK; the second waits for the timer.
+    rows = []
+    for k in range(3):
+        n, t, at = 10 * k, 1000.0 + 300 * k, 1 + 4 * k * MSS
+        rows += [data(n + i + 1, t + i * 0.01, at + i * MSS, peer_window_bytes=32_768) for i in range(2)]
+        rows += [ack(n + 4, t + 5, at + MSS), ack(n + 5, t + 50, at + 2 * MSS)]
+        rows += [data(n + 6 + i, t + 50.02, at + (2 + i) * MSS, peer_window_bytes=32_768) for i in range(2)]
+        rows += [ack(n + 9, t + 55, at + 4 * MSS)]
+    assert codes(rows) == [pytest.approx(3 * 0.045, rel=0.2)]
+
+
 def test_a_second_segment_outstanding_is_no_deadlock() -> None:
     rows = [data(1, 1000, 1), data(2, 1001, 1 + MSS), ack(3, 1105, 1 + MSS), data(4, 1105.02, 1 + 2 * MSS)]
     assert codes(rows) == []

@@ -142,8 +142,8 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     reached = _highest(sends, new)[at_]
     # The last data before the ACK before.
     earlier = sends.latest("packet", key, np.concatenate(([0], acks["packet"][:-1])))
-    # One segment, sent since, is all between the two; nothing was sent beyond it, or it was given up at a timeout.
-    alone = (last > earlier) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
+    # One segment is all between the two; nothing was sent beyond it, or it was given up at a timeout.
+    alone = (last >= 0) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
     again = sends["trigger"][at_]
     alone &= (reached == new[at_]) | (again == "rto") | ((again == "go_back_n") & (last == earlier + 1))
     # Duplicate ACKs meanwhile show that more was under way.
@@ -171,10 +171,12 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     since = np.where(
         (last >= 0) & (reached == acks["rel_ack"]), acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0), NULL
     )
-    ahead_of = np.where(calm & ~alone, ahead_of, NULL)
+    ahead_of = np.where(calm & ~(alone & (last > earlier)), ahead_of, NULL)
     pace, each = _queued(acks, key, ahead_of, since, calm, facts.of_flow("segment_max_bytes", key))
     own = (pace * sends["len"][at_]).astype(np.int64)
-    waited = acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0) - own
+    # Sent before the ACK before, it was behind what that acknowledges: the receiver had it no sooner.
+    begun = np.where(last > earlier, sends["t_ns"][at_] + np.maximum(rtt, 0), np.concatenate(([0], acks["t_ns"][:-1])))
+    waited = acks["t_ns"] - begun - own
     late = alone & ~each & (waited >= least) & (waited <= most_ns)
     hit = np.flatnonzero(late & blocked)
     found = _rows(

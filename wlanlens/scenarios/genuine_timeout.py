@@ -19,7 +19,7 @@ class GenuineTimeout(Scenario):
     shows = ("idle_backoff",)
     resembles = ("spurious_timeout", "acked_data_retransmission", "ack_holding")
 
-    duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
+    duration_s: float = quantity(60.0, "Simulated time, s.", least=1e-3, most=1e6)
     dead_s: float = quantity(0.7, "Mean length of a dead time, s.", least=1e-3, most=1e4)
     alive_s: float = quantity(5.0, "Mean time between two, s.", least=1e-3, most=1e4)
     sack: bool = quantity(True, "Selective acknowledgments.")
