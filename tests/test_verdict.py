@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,6 +107,36 @@ def test_a_bus_that_limited_a_flow() -> None:
     slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 3.6)
     assert verdict([("transfer", 4)], findings=(slow,)).sentence == (
         "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; the USB bus limited it and cost 3.6 s (90 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "values", "words"),
+    [
+        ("startup_overflow", {"buffer_packets": 30}, "slow start overshot a buffer of about 30 packets"),
+        ("startup_overflow", {"losses_count": 3}, "slow start overshot a buffer"),
+        ("periodic_loss", {"period_s": 0.1024}, "losses came every 102 ms"),
+        ("repeated_fast_retransmit", {"cuts_count": 3}, "the window was cut 3 times for one window of losses"),
+        (
+            "delayed_ack_deadlock",
+            {"waits_count": 7},
+            "7 times one segment alone waited for the receiver's delayed-ACK timer",
+        ),
+    ],
+)
+def test_what_explains_the_time(code: str, values: dict[str, float], words: str) -> None:
+    found = replace(HELD, code=code, values=dict(values), cost_s=0.5, direction="a2b")
+    said = verdict([("transfer", 3), ("fast_recovery", 1)], findings=(found,))
+    assert said.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; 1 s (25 %) went to fast recovery from losses; "
+        f"{words}, which explains 500 ms (12 %)."
+    )
+    others = (replace(found, cost_s=0.04), replace(found, flow=1), replace(found, direction="b2a"))
+    for other in others:  # too little, or of another flow
+        assert "explains" not in verdict([("transfer", 4)], findings=(other,)).sentence
+    assert (
+        ", the worst of 2, which explains 750 ms"
+        in verdict([("transfer", 4)], findings=(replace(found, cost_s=0.25), found)).sentence
     )
 
 

@@ -39,6 +39,37 @@ def test_after_a_timeout() -> None:
     assert [(f.values["verdict"], f.values["reason"], f.cost_s) for f in found] == [("right", "after_timeout", 0.0)]
 
 
+def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
+    """A timer's copy and the hole's behind it, segments `between`, and duplicates of the hole."""
+    first = again(40, 60, HOLE - MSS, needless=False, trigger="rto")
+    return [data(1, 0, HOLE), first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
+
+
+def test_a_resend_is_lost_when_data_sent_after_it_is_answered() -> None:
+    expiry = timeout(40, 60, rel_seq=HOLE - MSS, flight_bytes=3 * MSS)
+    rows = [*resent_in_a_row(data(41, 61, HOLE + 4 * MSS)), ack(70, 400, HOLE + MSS)]
+    found, _ = run(CODE, trace(segments=rows, timeouts=[expiry]))
+    assert [f.values["reason"] for f in found] == ["after_timeout"]
+
+
+def test_a_resend_behind_three_segments_is_under_way() -> None:
+    between = [data(41 + i, 61, HOLE + (i + 2) * MSS) for i in range(3)]
+    assert run(CODE, trace(segments=resent_in_a_row(*between))) == ([], [])
+
+
+def test_a_resend_in_a_fast_recovery_is_sent_once() -> None:
+    rows = resent_in_a_row()
+    rows[-1]["phase"] = "recovery"
+    assert run(CODE, trace(segments=rows)) == ([], [])
+
+
+def test_the_timer_answers_no_duplicates() -> None:
+    episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
+    rows = [*dupacks(), again(60, 115, HOLE, trigger="rto")]
+    found, _ = run(CODE, trace(segments=rows, recoveries=[episode]))
+    assert [f.values["reason"] for f in found] == ["recovery_point"]
+
+
 def test_at_the_recovery_point() -> None:
     episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
     rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, flows, interval, run, trace
+from tests.detectors.made import MS, MSS, ack, flows, interval, run, trace
 
 CODE = "window_limited"
 
@@ -46,6 +46,20 @@ def test_a_path_that_became_slow_but_never_rests_is_not_the_window() -> None:
     ]
     (finding,) = run(CODE, trace(intervals=fast + slow))[0]
     assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(1.0), 1000 * MS)
+
+
+def test_after_a_loss_the_congestion_window_may_be_as_small() -> None:
+    edge = 1 + 4 * MSS
+    window = {"window_bytes": 4 * MSS, "flight_bytes": 4 * MSS}
+    rows = [
+        interval("fast_recovery", 0, 1000),
+        *(interval("window_limited", 1000 + 20 * i, 1020 + 20 * i, **window) for i in range(400)),
+    ]
+    acks = [ack(2, 999, 1), *(ack(3 + i, 1020 + 20 * i, 1 + MSS + MSS * i) for i in range(400))]
+    made = trace(flows(segment_max_bytes=MSS), intervals=rows, segments=acks)
+    (finding,) = run(CODE, made)[0]
+    reached = next(int(row["t_ns"]) for row in acks if int(row["rel_ack"]) >= edge)
+    assert (finding.t_start_ns, finding.cost_s) == (reached, pytest.approx(8.0 - 0.08))
 
 
 def test_a_window_without_room_for_the_second_segment() -> None:

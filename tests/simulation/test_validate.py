@@ -60,6 +60,23 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
     assert alone in judged
 
 
+@pytest.mark.parametrize(
+    ("scenario", "seed", "code"),
+    [
+        ("bursty_errors", 9, "missing_fast_retransmit"),  # a lost go-back-N copy, and duplicates of data sent after it
+        ("congestion_cycles", 7, "missing_fast_retransmit"),  # the timer sends the segment, within a round trip
+        ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
+        ("interference", 5, "missing_fast_retransmit"),  # duplicates of needless copies, while the needed one arrives
+        ("long_path", 14, "window_limited"),  # half a congestion window of twice the receiver's fills that as well
+        ("long_path", 17, "window_limited"),  # ACKs that had waited for a lost segment tell nothing of the path
+    ],
+)
+def test_once_missed(scenario: str, seed: int, code: str) -> None:
+    result = summary([judge(Case(scenario, seed, (code,)))], [code])
+    assert result.faults() == []
+    assert result.unproved() == []
+
+
 def view(code: str, **fields: object) -> View:
     return replace(View((home(code),), {code: Score(code)}), **fields)  # type: ignore[arg-type]
 

@@ -22,6 +22,9 @@ RIGHT = {
     "filled_without_resend": "the missing segment arrived late by itself: reordering, no loss",
 }
 
+#: Duplicate ACKs that tell of a loss (RFC 5681), each of a segment that arrived.
+DUPLICATES = 3
+
 
 @detector("missing_fast_retransmit", needs=("segments", "timeouts", "recoveries", "flows"))
 def missing_fast_retransmit(
@@ -45,7 +48,10 @@ def missing_fast_retransmit(
     --------------
     For the third duplicate ACK of each run: a resend of the byte that it asks for, sent before and still under way or
     within `wait_rtts` round trips and at least `min_wait_ms` after it, is the fast retransmission; one round trip
-    covers the reordering window of RACK (RFC 8985) and 20 ms the scheduling of a busy host. Otherwise, in this order:
+    covers the reordering window of RACK (RFC 8985) and 20 ms the scheduling of a busy host. A resend before is no longer
+    under way, outside a fast recovery, where fewer than three segments went between the last below it and it: each
+    duplicate answers one that arrived, and the third is of data sent after the resend. What the timer sent after the
+    duplicates answers none of them. Otherwise, in this order:
     `after_timeout` when the ACK does not go beyond what had been sent at an expiry before; `recovery_point` when it
     does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of
     bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
@@ -54,9 +60,9 @@ def missing_fast_retransmit(
 
     What fools it
     -------------
-    Window updates and keep-alives repeat an ACK number but are no duplicate ACKs; `segments` tells them apart. A tap
-    that misses packets may miss the resend, and away from the sender the resend comes a path's delay later: there what
-    would be wrong is left undecided.
+    A path that reorders lets data overtake a resend, which then counts as lost. Window updates and keep-alives repeat an
+    ACK number but are no duplicate ACKs; `segments` tells them apart. A tap that misses packets may miss the resend, and
+    away from the sender the resend comes a path's delay later: there what would be wrong is left undecided.
 
     References
     ----------
@@ -67,18 +73,18 @@ def missing_fast_retransmit(
     yield from facts.one_sided("missing_fast_retransmit")
     third = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns"],
+        ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns", "phase"],
         where={"kind": ("dupack",)},
         valid=("rel_ack", "t_ns"),
     )
-    third = third.take(third["dupacks"] == 3)
+    third = third.take(third["dupacks"] == DUPLICATES)
     if not len(third):
         return
-    third = Rows(third.key ^ 1, {c: third[c] for c in ("packet", "t_ns", "rel_ack", "srtt_ns")})
+    third = Rows(third.key ^ 1, {c: third[c] for c in ("packet", "t_ns", "rel_ack", "srtt_ns", "phase")})
     third = third.ordered("packet")
     resends = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "needless"],
+        ["packet", "t_ns", "rel_seq", "len", "needless", "trigger"],
         where={"transmission": ("retransmission",)},
         valid=("rel_seq", "t_ns"),
         keys=np.unique(third.key),
@@ -89,8 +95,9 @@ def missing_fast_retransmit(
     began = acks.t_ns(acks.first_reaching(third.key, third["rel_ack"]))
     began = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"]))
     filled = acks.first_reaching(third.key, third["rel_ack"] + 1)
-    resent = _next_resend(resends, third, began - 2 * wait)
-    missing = (resent == NULL) | (resent > third["t_ns"] + wait)
+    resent, timer = _next_resend(resends, _outrun(facts, resends), third, began - 2 * wait)
+    # What the timer sent after the duplicates answers none of them.
+    missing = (resent == NULL) | (resent > third["t_ns"] + wait) | (timer & (resent > third["t_ns"]))
     # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
     answered = acks.t_ns(filled)
     reason = _reasons(facts, third, resends, resent, answered, int(cause_s * 1e9))
@@ -102,23 +109,52 @@ def missing_fast_retransmit(
     yield from _right(facts, third, np.flatnonzero(missing), reason)
 
 
-def _next_resend(resends: Rows, third: Rows, since: Array) -> Array:
-    """When the asked-for byte was first sent again at or after `since`; NULL for never."""
+def _outrun(facts: Facts, resends: Rows) -> Array:
+    """Resends that a third duplicate ACK of their byte proves lost.
+
+    The first ACK of that byte answers the last segment sent below it, or a later one, and each duplicate one sent after
+    that. Where fewer than three went from there to the resend, the third duplicate answers data sent after it.
+    """
+    sent = facts.rows(
+        "segments",
+        ["packet", "rel_seq", "transmission", "needless"],
+        where={"kind": ("data",)},
+        valid=("rel_seq",),
+        keys=np.unique(resends.key),
+    ).ordered("packet")
+    # A needless copy is answered by a duplicate, and one of unknown need may be.
+    answered = (sent["transmission"] == "first") | (sent["needless"] == 0)
+    here = sent.latest("packet", resends.key, resends["packet"])
+    out = np.zeros(len(resends), bool)
+    for back in range(1, DUPLICATES + 1):
+        at_ = np.maximum(here - back, 0)
+        mine = (here >= back) & (sent.key[at_] == resends.key) & answered[at_]
+        out |= mine & (sent["rel_seq"][at_] < resends["rel_seq"])
+    return out
+
+
+def _next_resend(resends: Rows, outrun: Array, third: Rows, since: Array) -> tuple[Array, Array]:
+    """When the asked-for byte was first sent again at or after `since`, and not known to be lost; NULL for never. And
+    whether the timer sent it."""
+    out, timer = np.full(len(third), NULL, np.int64), np.zeros(len(third), bool)
     if not len(resends):
-        return np.full(len(third), NULL, np.int64)
+        return out, timer
     # A resend of the left edge begins exactly there, as senders keep their segments' borders.
-    rows = resends.ordered("rel_seq", "t_ns")
-    last = rows.latest("rel_seq", third.key, third["rel_ack"])
-    mine = (last >= 0) & (rows["rel_seq"][last] == third["rel_ack"])
-    out = np.where(mine & (rows["t_ns"][last] >= since), rows["t_ns"][last], NULL)
-    # Its copies stand together: go back while an earlier one is late enough, too.
-    while True:
-        last = last - 1
-        mine &= (last >= 0) & (rows.key[last] == third.key) & (rows["rel_seq"][last] == third["rel_ack"])
-        mine &= rows["t_ns"][last] >= since
-        if not mine.any():
-            return out
-        out = np.where(mine, rows["t_ns"][last], out)
+    rows = Rows(resends.key, {**{c: resends[c] for c in ("rel_seq", "t_ns", "trigger")}, "outrun": outrun})
+    rows = rows.ordered("rel_seq", "t_ns")
+    at_ = rows.latest("rel_seq", third.key, third["rel_ack"])
+    mine = (at_ >= 0) & (rows["rel_seq"][at_] == third["rel_ack"])
+    # Its copies stand together: go back while one is late enough.
+    while mine.any():
+        t = rows["t_ns"][at_]
+        mine &= t >= since
+        # In a fast recovery it is sent once, and a duplicate is no more than a sign of a segment gone (RFC 6582).
+        lost = rows["outrun"][at_] & (t < third["t_ns"]) & (third["phase"] != "recovery")
+        out = np.where(mine & ~lost, t, out)
+        timer = np.where(mine & ~lost, rows["trigger"][at_] == "rto", timer)
+        at_ = at_ - 1
+        mine &= (at_ >= 0) & (rows.key[at_] == third.key) & (rows["rel_seq"][at_] == third["rel_ack"])
+    return out, timer
 
 
 def _reasons(facts: Facts, third: Rows, resends: Rows, resent: Array, answered: Array, cause_ns: int) -> Array:

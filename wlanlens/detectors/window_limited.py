@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.detectors._round_trips import least_of_data
 from wlanlens.finding import Finding, Undecided
@@ -13,6 +14,9 @@ from wlanlens.registry import detector
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
+
+#: States of a sender that has found a loss, or takes what came late for one.
+LOSS = ("rto_wait", "backoff_wait", "loss_recovery", "fast_recovery")
 
 
 @detector("window_limited", needs=("intervals", "segments", "flows"))
@@ -46,6 +50,9 @@ def window_limited(
     The path does not rest when ACKs come one after another, with no gap of half a round trip, however slow it has
     become; nor when data arrives at `full_pace_share` of the flow's best pace over two round trips. The best pace is
     that at which or above which a tenth of the data arrived: a burst of ACKs that had waited on the air is none.
+    After a loss the congestion window, cut in half, may be just what fills the receiver's (a sender that its receiver
+    limits has let it grow to twice that); until all that has been acknowledged it grows by no more than a segment (RFC
+    5681 section 3.1), so that time is not counted either.
     `min_share_percent` and `min_time_ms`: less is a transfer's last window or an ordinary hesitation; 50 ms is the least
     delayed ACK with its round trip. `min_stretch_rtts`: nor does a stretch count that is shorter, or has fewer round
     trips than it takes to know the pace.
@@ -98,6 +105,7 @@ def _findings(
     # After a rest of the path there is a gap among the ACKs; an interval of this state lasts from one to the next.
     busy = ((pace > 0) & (pace >= pace_share * most_pace)) | (2 * duration < spans["rtt_ns"])
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & busy
+    full |= _after_loss(facts, spans)
     full |= _brief(spans, full, stretch, min_time)
     counted = np.where(full, 0, duration)
     spent = np.add.reduceat(counted, first)
@@ -124,6 +132,29 @@ def _no_room(facts: Facts, spans: Rows) -> Array:
     segment = facts.of_flow("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
     return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
+
+
+def _after_loss(facts: Facts, spans: Rows) -> Array:
+    """Intervals in which the congestion window, cut by a loss, may be just what fills the receiver's.
+
+    It is greater only when all that first filled that one has been acknowledged.
+    """
+    over = facts.rows("intervals", ["t_end_ns"], where={"state": LOSS}, keys=np.unique(spans.key)).ordered("t_end_ns")
+    loss = over.latest("t_end_ns", spans.key, spans["t_start_ns"]) if len(over) else np.full(len(spans), -1)
+    mine = np.flatnonzero((loss >= 0) & (spans["state"] != "zero_window") & (spans["window_bytes"] != NULL))
+    if not len(mine):
+        return np.zeros(len(spans), bool)
+    first, length = groups(loss[mine])
+    begun = mine[first]
+    acks = facts.keep(Acks)
+    key = spans.key[begun]
+    segment = np.maximum(facts.of_flow("segment_max_bytes", key), 1)
+    filled = acks.before_ns(key, spans["t_start_ns"][begun]) + np.maximum(spans["window_bytes"][begun] - segment, 0)
+    until = acks.t_ns(acks.first_reaching(key, filled + 1))
+    until = np.where(until == NULL, facts.end_ns(key), until)
+    out = np.zeros(len(spans), bool)
+    out[mine] = spans["t_start_ns"][mine] < np.repeat(until, length)
+    return out
 
 
 def _brief(spans: Rows, full: Array, stretch: float, min_time: int) -> Array:

@@ -49,12 +49,12 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
     if len(came) < 3 or int(came[-1]) < t_ns:
         return None
     again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
-    if int(again.sum()) > 1:
-        return None
     if again.any():
-        # Of a copy under way nothing is known yet: only data sent after it tells, by arriving, that it was lost.
-        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_made_ns"] > d["t_made_ns"][again].max())
-        if not (after & (d["t_end_ns"] <= came[0])).any():
+        # Of a copy under way nothing is known yet: only data sent after it tells, by arriving, that it was lost. Rows
+        # stand in order of their making; one answer makes several at one instant.
+        last = int(np.flatnonzero(again)[-1])
+        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[0])
+        if d["delivered"][last] or not after[last + 1 :].any():
             return None
     return int(came[2])
 

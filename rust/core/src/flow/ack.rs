@@ -171,7 +171,7 @@ impl Half {
             tsecr: a.timestamps.map(|t| t.1),
             made: o.made,
             dsack,
-            rtt_least: self.rtt_least,
+            rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok,
             edge_original,
@@ -191,7 +191,13 @@ impl Half {
 
     /// The least time in which a segment of so many bytes can have been answered.
     fn least_for(&self, bytes: i64) -> Option<i64> {
-        self.rtt_least.map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
+        self.least_path().map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
+    }
+
+    /// The least round trip, where it is that of a path. Beside the receiver it is how long that put ACKs off, and what fills
+    /// a hole is acknowledged at once (RFC 5681 section 4.2).
+    fn least_path(&self) -> Option<i64> {
+        self.rtt_least.filter(|_| !self.near_receiver)
     }
 
     /// What each KiB of a segment adds to the least round trip: half of what was measured, as queues may have had a part in

@@ -7,7 +7,7 @@ use super::kinds::{Kind, State, Transmission};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use super::tap::{by_handshake, Tap};
+use super::tap::{by_handshake, halves, Tap};
 use super::waits::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
@@ -19,7 +19,10 @@ const DAMAGED_REACH: i64 = 1 << 20;
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Handshake {
+    /// The last SYN, and the first SYN+ACK after it.
     pub syn: Option<i64>,
+    pub answered: Option<i64>,
+    /// The last SYN+ACK, and the ACK that ends the handshake.
     pub synack: Option<i64>,
     pub ack: Option<i64>,
 }
@@ -372,12 +375,13 @@ impl Connection {
     fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
         let h = &mut self.handshake;
         match (syn, ack) {
-            (true, false) => h.syn = Some(t),
-            (true, true) => h.synack = Some(t),
+            (true, false) => (h.syn, h.answered) = (Some(t), None),
+            (true, true) => (h.answered, h.synack) = (h.answered.or(Some(t)), Some(t)),
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
-                    let whole = h.syn.map(|s| t - s);
+                    // Between two SYN+ACKs there is a timer, no path.
+                    let whole = halves(h).map(|(to_b, to_a)| to_b + to_a);
                     for half in &mut self.halves {
                         half.rtt_whole = whole;
                     }

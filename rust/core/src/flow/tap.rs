@@ -24,10 +24,14 @@ fn place(near_a: bool, reverse: bool) -> Tap {
     }
 }
 
-/// Place of the tap by the two halves of the handshake: SYN to SYN+ACK, SYN+ACK to ACK.
+/// The two halves of the handshake: SYN to SYN+ACK, SYN+ACK to ACK.
+pub fn halves(h: &Handshake) -> Option<(i64, i64)> {
+    Some((h.answered? - h.syn?, h.ack? - h.synack?))
+}
+
+/// Place of the tap by the two halves of the handshake.
 pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
-    let (syn, synack, ack) = (h.syn?, h.synack?, h.ack?);
-    let (to_b, to_a) = (synack - syn, ack - synack);
+    let (to_b, to_a) = halves(h)?;
     Some(match () {
         () if to_a.saturating_mul(NEAR) < to_b => place(true, reverse),
         () if to_b.saturating_mul(NEAR) < to_a => place(false, reverse),

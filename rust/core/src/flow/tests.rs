@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::Tracker;
 use crate::packet::{flags, Addr, Packet, Tcp};
+use crate::table::flow_facts::TAPS;
 use crate::table::tcp::{STATES, TIMEOUT_KINDS, TRANSMISSIONS, TRIGGERS};
 
 const MS: i64 = 1_000_000;
@@ -22,9 +23,14 @@ struct Script {
 
 impl Script {
     fn new(sack: bool) -> Self {
+        Script::between(sack, 20.0)
+    }
+
+    /// The SYN+ACK passes the tap so long after the SYN, of a handshake of 20.1 ms.
+    fn between(sack: bool, answered_ms: f64) -> Self {
         let mut s = Script { packets: Vec::new(), sack, ids: [100, 5000] };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
-        s.push(20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.push(answered_ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
         s.push(20.1, true, 1000, 5000, flags::ACK, 0, &[], None);
         s
     }
@@ -223,6 +229,34 @@ fn a_hole_filled_after_three_duplicates_is_a_needed_fast_retransmit() {
     assert_eq!(t.resends(), [("fast", Some(false))]);
     assert_eq!(t.batches("recoveries").map(RecordBatch::num_rows).sum::<usize>(), 1);
     assert_tiles(&t);
+}
+
+#[test]
+fn a_syn_ack_sent_again_moves_no_tap() {
+    let mut s = Script { packets: Vec::new(), sack: true, ids: [100, 5000] };
+    s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    for ms in [0.1, 1000.0] {
+        s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    }
+    s.data(1014.0, 0);
+    let t = s.run();
+    assert_eq!(t.names("flows", "tap", TAPS), ["near_receiver", "near_sender"]);
+    let whole = t.batches("flows").map(|b| b["handshake_rtt_ns"].as_primitive::<Int64Type>().value(0));
+    assert_eq!(whole.collect::<Vec<_>>(), [14 * MS + MS / 10]);
+}
+
+#[test]
+fn beside_the_receiver_an_ack_at_once_proves_nothing() {
+    let mut s = Script::between(true, 0.1);
+    for n in 0..4 {
+        s.data(30.0 + 40.0 * f64::from(n), n);
+        s.ack(32.0 + 40.0 * f64::from(n), n + 1);
+    }
+    s.data(200.0, 5);
+    s.sack(200.1, 4, 5, 6);
+    s.data(500.0, 4);
+    s.ack(500.01, 6);
+    assert_eq!(s.run().resends(), [("rto", Some(false))]);
 }
 
 #[test]
