@@ -60,8 +60,9 @@ golden: $(STAMP) ## write the golden tables again; read the diff
 docs: $(STAMP) ## write the generated pages again
 	$(BIN)/python -m tests.pages
 
-validate-docs: $(STAMP) ## score every detector over 20 seeds of every scenario; minutes
+validate-docs: $(STAMP) ## score every detector over 20 seeds of every scenario, clocks over 5; minutes
 	$(BIN)/wlanlens validate --seeds 20 -o docs/validation.md
+	$(BIN)/wlanlens validate --clocks --seeds 5 -o docs/clocks.md
 
 clean: ## remove what was built, the environment too
 	rm -rf $(VENV) demo rust/target build *.egg-info wlanlens/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

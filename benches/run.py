@@ -191,6 +191,52 @@ def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str,
     return rows + [Row(name, spent, records, targets.get(name, 0.0)) for name, spent in own.items()]
 
 
+#: Million packets of both captures that are aligned in a CPU second: pairs found, clocks fitted, connections joined.
+ALIGN_TARGET = 1.0
+#: How much memory three times as many packets may take: what is sampled of a longer capture varies a little.
+ALIGN_GROWTH = 1.1
+
+ALIGN_CODE = """
+import json, sys, time
+from wlanlens.memory import settle
+settle()
+import wlanlens as wl
+from wlanlens import alignment
+spent = []
+captures = [wl.open(path) for path in sys.argv[1:3]]
+packets = sum(c.table("packets").num_rows for c in captures)
+for _ in range(int(sys.argv[3]) + 1):
+    begun = time.process_time()
+    alignment.join(captures)
+    spent.append(time.process_time() - begun)
+print(json.dumps([packets, spent[1:]]))
+"""
+
+
+def align(folder: Path, packets: int, runs: int) -> tuple[Row, list[Cost]]:
+    """Two captures of the same packets: aligned once decoded, and analysed whole at one and three times the size."""
+    paths = [str(folder / f"{name}.pcap") for name in ("sender", "receiver")]
+    costs: list[Cost] = []
+    row = Row("align, both decoded", 0.0, 0, ALIGN_TARGET)
+    for size in (packets, 3 * packets):
+        made = make_capture.all_rows(size, 50, 1)
+        make_capture.write(Path(paths[0]), made, 96)
+        there, there_ns = make_capture.at_receiver(made)
+        make_capture.write(Path(paths[1]), there, 96, there_ns)
+        del made, there, there_ns
+        if not costs:
+            done = subprocess.run(
+                [sys.executable, "-c", ALIGN_CODE, *paths, str(runs)], check=True, capture_output=True, text=True
+            )
+            count, spent = json.loads(done.stdout)
+            row = Row("align, both decoded", median(spent), count, ALIGN_TARGET)
+        command = [*WLANLENS, "analyze", *paths, "-o", str(folder / "out"), "--quiet", "--no-report"]
+        costs.append(cost(command, 1, warm=False))
+    for path in paths:
+        os.unlink(path)
+    return row, costs
+
+
 def show(title: str, rows: list[Row]) -> None:
     """One table, with ratios to each peer: how many times less CPU than the peer."""
     names = [
@@ -256,6 +302,20 @@ def main() -> None:
                 f"radiotap 802.11n, A-MPDUs, {what}, {make_air.FRAMES:,} frames, {air.stat().st_size / 1e6:.0f} MB",
                 link(air, make_air.FRAMES, given.runs, AIR_FIELDS, AIR_TARGETS, tracked),
             )
+        row, (once, thrice) = align(folder, given.packets, given.runs)
+        show(f"two captures of the same packets, {row.packets:,} in both together", [row])
+        for times, taken in ((1, once), (3, thrice)):
+            size = times * given.packets
+            print(
+                f"analyze --no-report of both, {size:,} packets each: {taken.cpu_s:.1f} CPU s, "
+                f"{taken.wall_s:.1f} s by the clock, peak {taken.peak_bytes / 1e6:.0f} MB"
+            )
+        check(
+            "peak memory at three times the packets, times that at one",
+            thrice.peak_bytes / once.peak_bytes,
+            ALIGN_GROWTH,
+            "{:.2f}".format,
+        )
         show(f"full size, {full.stat().st_size / 1e9:.2f} GB", speed(full, given.packets, folder, given.runs, {}))
 
         print()

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import io
 import logging
+import os
+import shutil
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import keys
+from . import journey, keys
 
 if TYPE_CHECKING:
     from wlanlens.capture import Capture, Record
+    from wlanlens.keys import Keys
 
 #: Lines of a dissection that are printed.
 LINES = 400
@@ -30,15 +33,57 @@ _PACKETS = {"exchanges": ("packets", "ack_packet"), "urbs": ("submit_packet", "c
 
 @click.command("show")
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
-@click.argument("packet", metavar="PACKET", type=click.IntRange(min=1))
+@click.argument("packet", metavar="PACKET")
 @click.option("--all", "whole", is_flag=True, help="Show all columns of tables that have more than a screenful.")
 @keys.options
-def command(capture: bytes, packet: int, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
-    """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows."""
+def command(capture: bytes, packet: str, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
+    """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows.
+
+    Of a directory that several captures were analysed into, show the packet's journey: `show DIR sender.pcap:35`.
+    """
+    if os.path.isdir(capture):
+        _journey(capture, packet)
+    else:
+        _packet(capture, _number(packet), whole, keys.given(key_file, key))
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < len(text) < 20 or int(text) < 1:
+        raise click.UsageError(f"{text!r} is no packet number: they count from 1")
+    return int(text)
+
+
+def _journey(directory: bytes, packet: str) -> None:
+    """The journeys of a record of an analysed directory."""
     import wlanlens as wl
     from wlanlens.text import printable
 
-    opened = wl.open(capture, keys=keys.given(key_file, key))
+    trace = wl.load(os.fsdecode(directory)).trace
+    names = [capture.name for capture in trace.captures]
+    where, _, number = packet.rpartition(":")
+    by_point = {c.vantage: c.name for c in reversed(trace.captures)}
+    name = where if where in names else by_point.get(where, "")
+    if not name:
+        given = ", ".join(f"{n}:{number or packet}" for n in names)
+        raise click.UsageError(f"say which capture's packet: {printable(given, limit=2000)}")
+    if len(names) < 2:
+        raise wl.WlanlensError(
+            "a journey takes captures from several points, and this analysis is of one",
+            path=printable(os.fsdecode(directory)),
+            next="`wlanlens show CAPTURE PACKET` shows a packet of one capture",
+        )
+    found = journey.blocks(trace, name, _number(number), shutil.get_terminal_size((120, 24)).columns)
+    if not found:
+        raise wl.WlanlensError(f"packet {number} of {printable(name)} is no IP packet's record on its way")
+    click.echo("\n\n".join("\n".join(lines) for lines in found))
+
+
+def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
+    """One record of a capture."""
+    import wlanlens as wl
+    from wlanlens.text import printable
+
+    opened = wl.open(capture, keys=key_lines)
     found = opened.records([packet])
     if not found:
         raise wl.WlanlensError(f"there is no packet {packet}", path=printable(opened.path))

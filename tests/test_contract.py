@@ -34,6 +34,13 @@ def empty() -> Trace:
     return Trace.of_tables({name: tables.empty(name) for name in tables.names()}, duration_ns=0)
 
 
+def said(code: str, trace: Trace) -> list[Finding | Undecided]:
+    """What a detector says of a trace; nothing where it cannot run."""
+    unit = DETECTORS[code]
+    assert isinstance(unit, registry.Tool)
+    return [] if unit.missing(trace.has) else list(unit(trace))
+
+
 @pytest.mark.parametrize("shelf", registry.SHELVES)
 def test_a_unit_is_documented_and_named_after_its_file(shelf: str) -> None:
     for name, unit in registry.units(shelf).items():
@@ -77,13 +84,13 @@ def test_an_empty_trace_gives_nothing(code: str) -> None:
 
 @pytest.mark.parametrize("code", DETECTORS)
 def test_silent_on_the_clean_link(code: str, traces: dict[str, Trace]) -> None:
-    assert [f for f in DETECTORS[code](traces[CLEAN.name]) if isinstance(f, Finding)] == []
+    assert [f for f in said(code, traces[CLEAN.name]) if isinstance(f, Finding)] == []
 
 
 @pytest.mark.parametrize("code", DETECTORS)
 def test_deterministic_and_whole(code: str, traces: dict[str, Trace]) -> None:
     for trace in traces.values():
-        first, second = list(DETECTORS[code](trace)), list(DETECTORS[code](trace))
+        first, second = said(code, trace), said(code, trace)
         assert first == second
         for finding in first:
             if isinstance(finding, Undecided):
@@ -112,7 +119,7 @@ def check(finding: Finding, code: str, trace: Trace) -> None:
 @pytest.mark.parametrize("code", DETECTORS)
 def test_fires_somewhere(code: str, traces: dict[str, Trace]) -> None:
     own = Path(__file__).parent / "detectors" / f"test_{code}.py"
-    fires = any(isinstance(f, Finding) for trace in traces.values() for f in DETECTORS[code](trace))
+    fires = any(isinstance(f, Finding) for trace in traces.values() for f in said(code, trace))
     assert fires or own.exists(), "no sample trace and no test of its own makes it fire"
 
 

@@ -34,6 +34,8 @@ ROOMS = {
         "sweep",
         "validate",
         "validation_page",
+        "clock_trial",
+        "clock_page",
         "runs",
         "reproduce",
     },

@@ -26,21 +26,26 @@ class Simulation:
         """Close the captures; the truth as [(table, pyarrow.RecordBatch), ...]."""
 
 class Pairing:
-    """Pairs the packets of two tables `packets`, sides 0 and 1, which are read twice, in batches."""
+    """Pairs the rows of two tables `packets`, or `frames`, sides 0 and 1, which are read twice, in batches."""
 
-    def __init__(self, *, nat: bool = False) -> None: ...
+    def __init__(self, *, nat: bool = False, frames: bool = False) -> None: ...
     def sample(self, side: int, batch: Any) -> None:
         """First reading. ValueError: a column is missing. Releases the GIL."""
     def compare(self) -> dict[str, Any]:
-        """End of the first reading: common, sampled, ids_kept, lean_tcp, lean_other."""
+        """End of the first reading: common, sampled, ids_kept, lean_tcp, lean_other, shifted."""
     def wants(self) -> int | None:
         """Second reading: the side whose next batch is needed; None when a window can be paired."""
+    def held_from(self) -> list[int]:
+        """Of both sides the first row that a later window may pair."""
     def push(self, side: int, batch: Any | None) -> None:
         """Second reading: None when the side is over. Releases the GIL."""
     def step(self) -> tuple[Any, bool]:
         """Pair a window: a pyarrow.RecordBatch of `pairs`, and whether there are more. Releases the GIL."""
     def clipped(self) -> int:
         """Windows too wide to be held: pairs may be missing."""
+
+def match_order(a: list[int], b: list[int]) -> tuple[list[tuple[int, int]], int]:
+    """Places of the same packets in two sequences of lengths, and by how much those of b are longer. Releases the GIL."""
 
 def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
     """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""

@@ -6,14 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import clock, pairs, quality, tables
+from wlanlens import clock, echoes, hidden, quality, tables
 from wlanlens.clock import ClockMap, Unfit
 from wlanlens.errors import AlignmentError
+from wlanlens.hidden import Inferred
 from wlanlens.pairs import Pairs
+from wlanlens.survey import Meeting, Side, survey
 from wlanlens.text import count, printable
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ MIN_PAIRS, MIN_SHARE = 16, 0.1
 
 #: More pairs than this share that fit no clock are pairs of packets that only look alike.
 MAX_CONTRADICTIONS = 0.2
+
+_INFERRED = "one of the two hides its packets: they were known by length, direction and order"
 
 #: Vantages of taps that hear a frame as it is sent: none of them is before another.
 _AIR = ("air",)
@@ -52,6 +57,14 @@ class Joined:
         The trace's number of each connection of a capture.
     turned : list of arrays
         Whether its directions a2b and b2a are exchanged.
+    sides : list of Side
+        What was learned of each capture on the way.
+    ends : (int, int) or None
+        The two captures that lie farthest apart, by the time that packets need between them.
+    inferred : dict
+        By (capture that shows packets, capture that hides them): pairs by length, direction and order.
+    echoes : list of arrays
+        The frames of each capture, by number, that a sniffer before it in the list heard too.
     """
 
     clocks: list[ClockMap]
@@ -59,42 +72,94 @@ class Joined:
     pairs: dict[tuple[int, int], Pairs]
     flows: list[Array]
     turned: list[Array]
+    sides: list[Side]
+    ends: tuple[int, int] | None
+    inferred: dict[tuple[int, int], Inferred]
+    echoes: list[Array]
 
 
-def join(captures: Sequence[Capture], *, nat: bool = False) -> Joined:
-    """Find what several captures have in common; `AlignmentError` says why they cannot be one trace."""
-    _not_twice(captures)
+def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None = None) -> Joined:
+    """Find what several captures have in common; `AlignmentError` says why they cannot be one trace.
+
+    Captures are gone through batch by batch; with a folder `scratch` nothing that grows with them stays in memory.
+    """
+    tell_apart(captures)
     said = [capture.vantage != "unknown" for capture in captures]
     for capture in captures:
         capture.vantage = _vantage(capture)
     _doubt([capture for capture, told in zip(captures, said, strict=True) if not told])
-    sides = [_Side(capture) for capture in captures]
-    found = {
-        (i, j): pairs.of_tables(sides[i].packets, sides[j].packets, nat=nat)
-        for i, j in combinations(range(len(sides)), 2)
-    }
+    sides, found = survey(captures, nat=nat, scratch=scratch)
     for (i, j), made in found.items():
-        if _same_tap(sides[i], sides[j], made):
-            raise AlignmentError(
-                f"{_name(captures[i])} and {_name(captures[j])} hold the same packets with the same time stamps",
-                next="they are copies of one capture: give it once",
-            )
+        if made.of_one_tap(sides[i], sides[j]):
+            raise _copies(captures[i], captures[j])
+    pairs = {both: made.pairs for both, made in found.items()}
+    inferred = _infer(sides, found)
+    heard = _echoes(sides, found)
     clocks = _clocks(sides, found)
     starts = [
-        int(clock_map.to_axis(np.array([side.start_ns]))[0])
-        for clock_map, side in zip(clocks, sides, strict=True)
-        if side.start_ns is not None
+        int(clock_map.to_axis(np.array([start_ns]))[0])
+        for clock_map, capture in zip(clocks, captures, strict=True)
+        if (start_ns := capture.start_ns) is not None
     ]
     _place(sides, found, clocks)
     flows, turned = _connections(sides, found)
-    return Joined(clocks, min(starts, default=0), found, flows, turned)
+    return Joined(clocks, min(starts, default=0), pairs, flows, turned, sides, _ends(found, clocks), inferred, heard)
+
+
+def _infer(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> dict[tuple[int, int], Inferred]:
+    """Where bytes tell of no common packets, what length, direction and order tell of those that a capture hides."""
+    out = {}
+    for (i, j), made in list(found.items()):
+        if made.exact >= MIN_PAIRS:
+            continue
+        for shown, hider in ((i, j), (j, i)):
+            if sides[hider].capture.vantage in ("air", "usb") and sides[shown].capture.vantage not in ("air", "usb"):
+                told = hidden.infer(sides[shown], sides[hider])
+                if told is not None:
+                    out[shown, hider] = told
+                    found[i, j] = hidden.meeting(told, shown == i)
+    return out
+
+
+def _echoes(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> list[Array]:
+    """The frames of each sniffer that one before it heard; they tell of two sniffers' clocks where packets do not."""
+    again: list[list[Array]] = [[np.zeros(0, np.int64)] for _ in sides]
+    for (i, j), made in list(found.items()):
+        if not all(sides[k].capture.vantage == "air" and sides[k].capture.rows("frames") for k in (i, j)):
+            continue
+        numbers_i, numbers_j, heard = echoes.meet(sides[i], sides[j])
+        again[j].append(numbers_j)
+        if _same_stamps(heard, sides[i], sides[j], len(numbers_i)):
+            raise _copies(sides[i].capture, sides[j].capture)
+        if made.exact < MIN_PAIRS <= heard.exact:
+            heard.pairs = made.pairs
+            heard.echo = True
+            found[i, j] = heard
+    return [np.unique(np.concatenate(numbers)) for numbers in again]
+
+
+def _same_stamps(heard: Meeting, a: Side, b: Side, count: int) -> bool:
+    """Whether two sniffers' captures are one: nearly all frames of the smaller are in both at the same time."""
+    sample = heard.sample
+    smaller = min(a.capture.rows("frames"), b.capture.rows("frames"))
+    if count < max(2, 0.9 * smaller) or not len(sample["row_a"]):
+        return False
+    return bool((sample["time_ns_a"] == sample["time_ns_b"]).all())
+
+
+def _copies(a: Capture, b: Capture) -> AlignmentError:
+    return AlignmentError(
+        f"{_name(a)} and {_name(b)} hold the same packets with the same time stamps",
+        next="they are copies of one capture: give it once",
+    )
 
 
 def _name(capture: Capture) -> str:
     return printable(capture.name)
 
 
-def _not_twice(captures: Sequence[Capture]) -> None:
+def tell_apart(captures: Sequence[Capture]) -> None:
+    """Give captures of one name names of their own; `AlignmentError` when a file was given twice."""
     for a, b in combinations(captures, 2):
         if "-" in (a.path, b.path):
             continue
@@ -108,11 +173,7 @@ def _not_twice(captures: Sequence[Capture]) -> None:
 
 
 def _vantage(capture: Capture) -> str:
-    counts = quality.Quality()
-    for name in ("segments", "intervals", "flows"):
-        for batch in capture.table(name).to_batches():
-            counts.add(name, batch)
-    return counts.vantage(capture)
+    return quality.counted(capture).vantage(capture)
 
 
 def _doubt(inferred: Sequence[Capture]) -> None:
@@ -123,74 +184,7 @@ def _doubt(inferred: Sequence[Capture]) -> None:
             capture.vantage = "unknown"
 
 
-class _Side:
-    """What alignment reads of one capture."""
-
-    def __init__(self, capture: Capture) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        self.capture = capture
-        self.packets: pa.Table = capture.table("packets")
-        self.start_ns = capture.start_ns
-        self.number: Array = self.packets.column("packet").to_numpy()
-        self.stamped: Array = self.packets.column("time").is_valid().to_numpy()
-        self.time_ns: Array = self.packets.column("time").cast(pa.int64()).fill_null(0).to_numpy()
-        self.ttl: Array = self.packets.column("ip_ttl").cast(pa.int16()).fill_null(-1).to_numpy()
-        #: On the air, rows of attempts before which others may have been: whoever received one had it earlier.
-        self.repeated: Array = np.isin(self.number, _retries(capture))
-        self.flow: Array = self.packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
-        directions = self.packets.column("direction").cast(pa.string())
-        self.back: Array = np.asarray(pc.equal(directions, "b2a").fill_null(False), bool)
-
-    def hosts(self) -> tuple[Array, Array]:
-        """Source and destination of each packet as numbers."""
-        import pyarrow as pa
-
-        both = pa.chunked_array(
-            [c for name in ("ip_src", "ip_dst") for c in self.packets.column(name).cast(pa.string()).chunks],
-            type=pa.string(),
-        )
-        keys = both.dictionary_encode().combine_chunks()
-        keys = keys.indices if isinstance(keys, pa.DictionaryArray) else keys.chunk(0).indices
-        numbers = np.asarray(keys.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
-        return numbers[: self.packets.num_rows], numbers[self.packets.num_rows :]
-
-    @property
-    def tick_ns(self) -> int:
-        """Resolution of its clock."""
-        return clock.tick_of(self.time_ns[self.stamped])
-
-
-def _retries(capture: Capture) -> Array:
-    """The packets of a capture that came in a frame with the Retry bit."""
-    frames = capture.table("frames")
-    numbers: Array = frames.filter(frames.column("retry").fill_null(False)).column("packet").to_numpy()
-    return numbers
-
-
-def _columns(made: Pairs) -> tuple[Array, Array, Array, Array]:
-    """Rows of a and of b, whether a pair is of the same packet, and whether its copy is sure."""
-    import pyarrow.compute as pc
-
-    rows = made.rows
-    same = np.asarray(pc.equal(rows.column("kind").cast("string"), "same"), bool)
-    sure = np.asarray(rows.column("copy_safe").to_numpy(zero_copy_only=False), bool)
-    return rows.column("row_a").to_numpy(), rows.column("row_b").to_numpy(), same, sure
-
-
-def _same_tap(a: _Side, b: _Side, made: Pairs) -> bool:
-    """Whether two captures are copies: every packet of the smaller is in the other at the same time."""
-    rows_a, rows_b, same, _ = _columns(made)
-    smaller = min(a.packets.num_rows, b.packets.num_rows)
-    if smaller == 0 or int(same.sum()) < max(2, 0.9 * smaller):
-        return False
-    # Two taps never agree to the microsecond on every packet; clocks of milliseconds may.
-    fine = max(a.tick_ns, b.tick_ns) <= 1000
-    return fine and bool((a.time_ns[rows_a] == b.time_ns[rows_b]).all())
-
-
-def _clocks(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> list[ClockMap]:
+def _clocks(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> list[ClockMap]:
     """The clock of every capture on the axis: that of a capture whose own clock was not set."""
     order = sorted(range(len(sides)), key=lambda i: _AXIS_ORDER.index(sides[i].capture.vantage))
     fits: dict[tuple[int, int], ClockMap | Unfit] = {}
@@ -276,41 +270,42 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     )
 
 
-def _fit(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], reference: int, other: int) -> ClockMap:
+def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference: int, other: int) -> ClockMap:
     """The map of one capture to another's clock."""
     ref, cap = sides[reference], sides[other]
-    key = (min(reference, other), max(reference, other))
-    rows_a, rows_b, same, sure = _columns(found[key])
-    rows_ref, rows_cap = (rows_a, rows_b) if reference < other else (rows_b, rows_a)
-    usable = same & ref.stamped[rows_ref] & cap.stamped[rows_cap]
-    rows_ref, rows_cap, sure = rows_ref[usable], rows_cap[usable], sure[usable]
-    order = np.argsort(rows_ref, kind="stable")
-    rows_ref, rows_cap, sure = rows_ref[order], rows_cap[order], sure[order]
-    t_ref, t_cap = ref.time_ns[rows_ref], cap.time_ns[rows_cap]
-    src, dst = ref.hosts()
-    known = (ref.ttl[rows_ref] >= 0) & (cap.ttl[rows_cap] >= 0)
-    hops = np.where(known, ref.ttl[rows_ref] - cap.ttl[rows_cap], 0)
+    meeting = found[min(reference, other), max(reference, other)]
+    near, far = ("a", "b") if reference < other else ("b", "a")
+    sample = meeting.sample
+    order = np.argsort(sample[f"row_{near}"], kind="stable")
+    sample = {name: values[order] for name, values in sample.items()}
+    t_ref, t_cap = sample[f"time_ns_{near}"], sample[f"time_ns_{far}"]
+    ttl_ref, ttl_cap = sample[f"ttl_{near}"], sample[f"ttl_{far}"]
+    hops = np.where((ttl_ref >= 0) & (ttl_cap >= 0), ttl_ref - ttl_cap, 0)
     # Copies that only their order tells apart show the direction, but may be off by a copy: they bound no offset.
-    before = clock.passed_first(t_ref, t_cap, src[rows_ref], dst[rows_ref], hops)
-    if (before == 0).all():
+    before = clock.passed_first(t_ref, t_cap, sample[f"src_{near}"], sample[f"dst_{near}"], hops)
+    if (before == 0).all() and not meeting.echo:
         before = np.full(len(before), _by_vantage(ref.capture.vantage, cap.capture.vantage), np.int8)
-    exact = sure & ~ref.repeated[rows_ref] & ~cap.repeated[rows_cap]
-    _enough(ref, cap, int(exact.sum()), reference < other)
-    rows_cap, t_ref, t_cap, before = (v[exact] for v in (rows_cap, t_ref, t_cap, before))
+    if not meeting.inferred and not meeting.echo:
+        _enough(ref, cap, meeting.exact, reference < other)
+    exact = sample["exact"]
     made = clock.fit(
         cap.capture.name,
         ref.capture.name,
-        t_ref,
-        t_cap,
-        before,
-        cap.number[rows_cap],
-        tick_ns=max(ref.tick_ns, cap.tick_ns),
+        t_ref[exact],
+        t_cap[exact],
+        before[exact],
+        sample[f"number_{far}"][exact],
+        tick_ns=cap.tick_ns,
+        reference_tick_ns=ref.tick_ns,
+        sizes=sample["payload"][exact],
     )
     if made.contradictions > MAX_CONTRADICTIONS * made.pairs or made.steps > max(2, made.pairs // MIN_PAIRS):
         raise Unfit(
             f"{_name(ref.capture)} and {_name(cap.capture)}: {count(made.pairs, 'pair')} of packets that look alike "
             "fit no clock"
         )
+    if meeting.inferred:
+        made = replace(made, sentence="; ".join(s for s in (_INFERRED, made.sentence) if s))
     return made
 
 
@@ -322,26 +317,31 @@ def _by_vantage(reference: str, other: str) -> int:
     return int(np.sign(order.index(other) - order.index(reference)))
 
 
-def _enough(a: _Side, b: _Side, found: int, forward: bool) -> None:
+def _enough(a: Side, b: Side, found: int, forward: bool) -> None:
     """Refuse too few pairs, with the reason."""
     first, second = (a, b) if forward else (b, a)
     who = f"{_name(first.capture)} and {_name(second.capture)}"
-    packets = [
-        int(np.count_nonzero(np.asarray(side.packets.column("protocol").is_valid(), bool) & side.stamped))
-        for side in (first, second)
-    ]
+    packets = [side.readable for side in (first, second)]
     if min(packets) == 0:
         empty = first if packets[0] == 0 else second
         raise Unfit(f"{who}: {_name(empty.capture)} holds no readable IP packet{_why_unreadable(empty)}")
     if found < 2 or (found < MIN_PAIRS and found < MIN_SHARE * min(packets)):
-        times = [(side.time_ns[side.stamped].min(), side.time_ns[side.stamped].max()) for side in (first, second)]
-        apart = max(times[0][0], times[1][0]) - min(times[0][1], times[1][1])
+        begins, ends = ([t for side in (first, second) if (t := at(side)) is not None] for at in (_first, _last))
+        apart = max(begins) - min(ends)
         clocks = f", and by their clocks they lie {apart / 1e9:.3g} s apart" if apart > 0 else ""
         have = "no packet" if found == 0 else f"only {count(found, 'packet')}"
         raise Unfit(f"{who} have {have} in common{clocks}")
 
 
-def _why_unreadable(side: _Side) -> str:
+def _first(side: Side) -> int | None:
+    return side.first_ns
+
+
+def _last(side: Side) -> int | None:
+    return side.last_ns
+
+
+def _why_unreadable(side: Side) -> str:
     if side.capture.vantage == "air":
         return " (encrypted frames need keys)"
     if side.capture.vantage == "usb":
@@ -349,18 +349,15 @@ def _why_unreadable(side: _Side) -> str:
     return ""
 
 
-def _place(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], clocks: Sequence[ClockMap]) -> None:
+def _place(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], clocks: Sequence[ClockMap]) -> None:
     """The vantage of captures that do not tell it themselves: the first that most payload passes is the sender's."""
     ahead = np.zeros((len(sides), len(sides)))
     for (i, j), made in found.items():
-        rows_i, rows_j, same, _ = _columns(made)
-        rows_i, rows_j = rows_i[same], rows_j[same]
-        if not len(rows_i):
+        sample = made.sample
+        if not len(sample["row_a"]):
             continue
-        on_axis = [
-            clocks[k].to_axis(sides[k].time_ns[rows], sides[k].number[rows]) for k, rows in ((i, rows_i), (j, rows_j))
-        ]
-        payload = sides[i].packets.column("payload_bytes").fill_null(0).to_numpy()[rows_i].astype(float)
+        on_axis = [clocks[k].to_axis(sample[f"time_ns_{s}"], sample[f"number_{s}"]) for k, s in ((i, "a"), (j, "b"))]
+        payload = sample["payload"].astype(float)
         later = np.sign(on_axis[1] - on_axis[0])
         # As much both ways: whoever spoke first.
         ahead[i, j] = np.sign(later @ payload) or later[0]
@@ -376,23 +373,33 @@ def _place(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs], clocks: 
             taken.add(place)
 
 
-def _connections(sides: Sequence[_Side], found: dict[tuple[int, int], Pairs]) -> tuple[list[Array], list[Array]]:
+def _ends(found: dict[tuple[int, int], Meeting], clocks: Sequence[ClockMap]) -> tuple[int, int] | None:
+    """The two captures that lie farthest apart."""
+    apart = {}
+    for (i, j), made in found.items():
+        t_i, t_j = (
+            clocks[k].to_axis(made.sample[f"time_ns_{s}"], made.sample[f"number_{s}"]) for k, s in ((i, "a"), (j, "b"))
+        )
+        if len(t_i) and not made.inferred:
+            apart[i, j] = float(np.median(np.abs(t_j - t_i)))
+    return max(apart, key=lambda both: apart[both], default=None)
+
+
+def _connections(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> tuple[list[Array], list[Array]]:
     """One number for each connection, whichever captures saw it: that of the first capture, new ones behind them."""
     flows: list[Array] = []
     turned: list[Array] = []
     total = 0
     for j, side in enumerate(sides):
-        numbers = np.full(int(side.flow.max(initial=-1)) + 1, -1, np.int64)
+        numbers = np.full(side.flows, -1, np.int64)
         turn = np.zeros(len(numbers), bool)
         for i in range(j):
-            rows_i, rows_j, same, _ = _columns(found[i, j])
-            rows_i, rows_j = rows_i[same], rows_j[same]
-            both = (sides[i].flow[rows_i] >= 0) & (side.flow[rows_j] >= 0)
-            rows_i, rows_j = rows_i[both], rows_j[both]
-            theirs, ours = flows[i][sides[i].flow[rows_i]], side.flow[rows_j]
-            opposite = sides[i].back[rows_i] ^ turned[i][sides[i].flow[rows_i]] ^ side.back[rows_j]
+            own, ours, weight, against = found[i, j].links
+            theirs = flows[i][own]
+            opposite = np.where(turned[i][own], weight - against, against)
+            # Several connections of a capture may be one of the trace.
             links, at = np.unique(theirs * len(numbers) + ours, return_inverse=True)
-            weight, against = np.bincount(at, minlength=len(links)), np.bincount(at, opposite, len(links))
+            weight, against = (np.bincount(at, v, len(links)).astype(np.int64) for v in (weight, opposite))
             used = set(numbers[numbers >= 0].tolist())
             for k in np.argsort(-weight, kind="stable").tolist():
                 whose, mine = divmod(int(links[k]), len(numbers))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import air, digest, ledger, quality, tables, verdict
+from wlanlens import air, alignment, digest, ledger, quality, slices, tables, verdict
 from wlanlens import keys as key_lines
 from wlanlens.capture import Capture, stamp
 from wlanlens.clock import ClockMap
@@ -20,12 +20,13 @@ from wlanlens.feed import Feed
 from wlanlens.finding import Finding, join_windows, to_json, to_table
 from wlanlens.judge import Findings, Judge
 from wlanlens.memory import give_back
-from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output
+from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, Scratch
 from wlanlens.parts import Pen, TableWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
+from wlanlens.together import FACTS, HEARD, leaders
 from wlanlens.trace import Path as AnyPath
-from wlanlens.trace import Trace, align
+from wlanlens.trace import Trace, gather
 from wlanlens.window import Window
 
 if TYPE_CHECKING:
@@ -105,21 +106,21 @@ def analyze(
     """Decode, align, detect, and write tables/, findings.json, analysis.json and report.html.
 
     `out` is by default the first capture's name with `.wlanlens`, in the working directory. `only` names the detectors
-    to run; `keys` is as in `open`, `nat` as in `align`. Nothing in `out` changes unless all of it succeeded. One capture
-    is read in one pass and flat memory; several are held in memory while they are put on one axis.
+    to run; `keys` is as in `open`, `nat` as in `align`. Nothing in `out` changes unless all of it succeeded. Memory is flat
+    in the captures' length; several are decoded once, to a scratch folder in `out`, and put on one axis from there.
     """
     judge = Judge(only)
     chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    given = key_lines.of(keys)
     run: _Run
     if len(chosen) + len(roles or {}) != 1:
-        trace = align(chosen, roles=roles, keys=keys, nat=nat)
-        first = trace.captures[0]
-        with Output(out if out is not None else default_out(first)) as output:
-            run = _RunTogether(trace, judge, output, progress)
+        opened = gather(chosen, roles=roles, keys=given)
+        with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
+            run = _RunTogether(opened, judge, output, progress, scratch, nat=nat)
             run.go(report)
             output.commit()
         return Analysis(Stored(output.path))
-    capture = _single(chosen, roles or {}, key_lines.of(keys))
+    capture = _single(chosen, roles or {}, given)
     with Output(out if out is not None else default_out(capture)) as output:
         run = _Run(capture, judge, output, progress)
         run.go(report)
@@ -189,7 +190,7 @@ class _Run:
         self.capture, self.judge, self.output, self.progress = capture, judge, output, progress
         self.pen = Pen()
         self.writers = {name: TableWriter(output, self.pen, name) for name in tables.names()}
-        self.window = Window(capture)
+        self.window = Window([capture])
         self.quality = quality.Quality()
         self.air = air.Air()
         self.found: list[Finding] = []
@@ -257,10 +258,17 @@ class _Run:
     def _conclude(self, *, last: bool) -> None:
         """Judge the window's flows and enter them in the ledger."""
         held = self.window.cut(last=last)
-        trace = self.window.trace(held, start_ns=self.capture.start_ns or 0, duration_ns=self.last_t_ns)
-        entered = self._enter(held["intervals"], held["timeouts"])
+        trace = self.window.trace(
+            held, start_ns=self.start_ns, duration_ns=self.last_t_ns, clocks=self.clocks if self.captures[1:] else None
+        )
+        entered = self._enter(held)
         self.writers["ledger"].append(entered)
-        self.air.retransmissions(held["segments"])
+        if "links" in held:
+            points = {capture.name: capture.vantage for capture in self.captures}
+            if "air" in points.values():
+                self.air.linked_retransmissions(held["segments"], held["links"], points)
+        else:
+            self.air.retransmissions(held["segments"])
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
@@ -270,14 +278,14 @@ class _Run:
             self.left_out[finding.code] += 1
         del self.found[FINDINGS_KEPT:]
 
-    def _enter(self, intervals: pa.Table, timeouts: pa.Table) -> pa.Table:
+    def _enter(self, held: Mapping[str, pa.Table]) -> pa.Table:
         """The ledger of a window. Facts that do not tile are our bug: mended, counted, and told as an error note."""
         try:
-            return ledger.from_intervals(intervals, timeouts)
+            return ledger.from_intervals(held["intervals"], held["timeouts"], held)
         except ledger.LedgerError:
-            mended, faults = ledger.mend(intervals)
+            mended, faults = ledger.mend(held["intervals"])
             self.mended += faults
-            return ledger.from_intervals(mended, timeouts)
+            return ledger.from_intervals(mended, held["timeouts"], held)
 
     def _tell(self, feed: Feed, size: int | None) -> None:
         if self.progress is not None:
@@ -330,47 +338,99 @@ class _Run:
 
 
 class _RunTogether(_Run):
-    """Several captures that are on one axis already, in memory."""
+    """Several captures: each read once to the disk, aligned, and then gone through slice by slice."""
 
-    def __init__(self, trace: Trace, judge: Judge, output: Output, progress: Callable[[Progress], None] | None) -> None:
-        super().__init__(trace.captures[0], judge, output, progress)
-        self.trace = trace
-        self.captures, self.clocks = trace.captures, trace.clocks
-        self.air_capture = trace.heard_air()[0]
+    def __init__(
+        self,
+        captures: Sequence[Capture],
+        judge: Judge,
+        output: Output,
+        progress: Callable[[Progress], None] | None,
+        scratch: Scratch,
+        *,
+        nat: bool,
+    ) -> None:
+        super().__init__(captures[0], judge, output, progress)
+        self.captures, self.scratch, self.nat = list(captures), scratch, nat
+        self.window = Window(self.captures)
+        self._start_ns = 0
 
     @property
     def start_ns(self) -> int:
-        return self.trace.start_ns
-
-    @property
-    def connections(self) -> int:
-        import pyarrow.compute as pc
-
-        return int(pc.count_distinct(self.trace.table("flows").column("flow")).as_py())
+        return self._start_ns
 
     def quality_rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.trace.table("quality").to_pylist()
+        rows: list[dict[str, Any]] = quality.of(self.captures).to_pylist()
         return rows
 
     def _read(self) -> None:
-        """Write all tables; of connections the facts that detectors are given."""
-        leading = self.trace.leading()
-        self.last_t_ns = self.trace.duration_ns
-        for name in (*tables.core_schemas(), "links"):
-            self.writers[name].append(leading.table(name).cast(tables.schema(name)))
-        _, frames, exchanges = self.trace.heard_air()
-        for name, table in (("frames", frames), ("exchanges", exchanges)):
-            for batch in table.to_batches(max_chunksize=16 * 1024):
+        """Write all tables; of connections the facts of the capture that tells most of each."""
+        alignment.tell_apart(self.captures)
+        for number, capture in enumerate(self.captures):
+            if not capture.loaded:
+                self._stage(capture, str(number))
+        joined = alignment.join(self.captures, nat=self.nat, scratch=self.scratch.path)
+        self._start_ns, self.clocks = joined.start_ns, joined.clocks
+        give_back()
+        best = leaders(self.captures, joined)
+        self.air_capture = max(self.captures, key=lambda capture: capture.rows("frames")).name
+        for piece in slices.cut(self.captures, joined, best):
+            self._take_slice(piece, best)
+            if self.window.full:
+                self._conclude(last=False)
+        self._conclude(last=True)
+
+    def _stage(self, capture: Capture, folder: str) -> None:
+        """Read a capture once, its tables to the disk."""
+        feed, size = capture.feed(), capture.size_bytes()
+        writers = {name: TableWriter(self.scratch, self.pen, name, folder) for name in tables.core_schemas()}
+        try:
+            for batches in feed:
+                for name, batch in batches:
+                    writers[name].append(stamp(batch, capture.name, name))
+                self._tell(feed, size)
+            for writer in writers.values():
+                writer.finish()
+            self.pen.wait()
+        except WlanlensError as error:
+            error.path = error.path or printable(capture.path)
+            raise
+        finally:
+            # The pen has stopped, or has nothing to do, or its next job is dropped with the scratch folder.
+            for writer in writers.values():
+                writer.drop()
+        capture.keep(StoredTables({name: writer.paths for name, writer in writers.items()}), feed)
+        give_back()
+
+    def _take_slice(self, piece: slices.Slice, best: Any) -> None:
+        """Write a slice's own rows, and hold those that detectors are given."""
+        import pyarrow as pa
+
+        for name in tables.core_schemas():
+            for number, part in enumerate(piece.parts(name)):
+                rows = part
+                if name in FACTS and part.num_rows:
+                    rows = part.filter(pa.array(best[part.column("flow").to_numpy()] == number))
+                self._keep(name, rows, hold=name not in HEARD)
+        # What is judged of the air has each frame once, whoever heard it.
+        for name in HEARD:
+            for batch in piece.heard(name).to_batches(max_chunksize=16 * 1024):
+                self.window.add(name, batch)
                 self.air.add(name, batch)
-        entered = self._enter(leading.table("intervals"), leading.table("timeouts"))
-        self.writers["ledger"].append(entered)
-        self.air.retransmissions(leading.table("segments"))
-        self.ledger_ns = ledger.sums(entered)
-        self.found = self.judge.run(leading)
-        self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
-        for finding in self.found[FINDINGS_KEPT:]:
-            self.left_out[finding.code] += 1
-        del self.found[FINDINGS_KEPT:]
+        for name, rows in piece.linked(self.writers["links"].rows).items():
+            self._keep(name, rows)
+        give_back()
+
+    def _keep(self, name: str, table: pa.Table, *, hold: bool = True) -> None:
+        """Write rows, and hold them for the detectors."""
+        import pyarrow.compute as pc
+
+        rows = table.cast(tables.schema(name))
+        self.writers[name].append(rows)
+        for batch in rows.to_batches() if hold else ():
+            self.window.add(name, batch)
+        if name in TIMED:
+            self.last_t_ns = max(self.last_t_ns, pc.max(rows.column("t_ns")).as_py() or 0)
 
 
 def version() -> str:

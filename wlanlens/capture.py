@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from wlanlens import _core, tables
 from wlanlens import keys as key_lines
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     from wlanlens.keys import Keys
 
 VANTAGES = ("sender", "usb", "air", "receiver", "ap", "unknown")
+
+
+#: Rows of a table in memory that are handed out at once.
+_BATCH = 16 * 1024
+
+
+@runtime_checkable
+class Scanned(Protocol):
+    """Tables that need not be read whole."""
+
+    def scan(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Batches of a table."""
+
+    def rows(self, name: str) -> int:
+        """How many rows a table has."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +106,7 @@ class Capture:
         self.vantage = vantage
         self._keys = key_lines.of(keys)
         self._reader: _core.Reader | None = None
-        self._tables: dict[str, pa.Table] | None = None
+        self._tables: Mapping[str, pa.Table] | None = None
         self._notes: list[Note] = []
         self._read = False
         self._info: dict[str, Any] = {}
@@ -176,7 +192,7 @@ class Capture:
         capture._notes = [Note(**note, capture=capture.name) for note in notes]
         return capture
 
-    def _load(self) -> dict[str, pa.Table]:
+    def _load(self) -> Mapping[str, pa.Table]:
         if self._tables is None:
             import pyarrow as pa
 
@@ -205,6 +221,36 @@ class Capture:
             tables.schema(name)
             raise MissingTable(f"a capture alone has no table {name!r}", path=printable(self.path))
         return found
+
+    @property
+    def loaded(self) -> bool:
+        """Whether its tables are there already, in memory or beside it on the disk."""
+        return self._tables is not None
+
+    def keep(self, held: Mapping[str, pa.Table], feed: Feed) -> None:
+        """Take tables that were read elsewhere, with what their feed learned about the file."""
+        self._tables = held
+        self.take(feed)
+
+    def part(self, held: Mapping[str, pa.Table]) -> Capture:
+        """The same capture with some rows of its tables only."""
+        made = copy.copy(self)
+        made._tables = held
+        return made
+
+    def scan(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """One of its tables, batch by batch: of a file on the disk no more is in memory."""
+        held = self._load()
+        if isinstance(held, Scanned):
+            yield from held.scan(name, columns)
+        else:
+            table = self.table(name)
+            yield from (table if columns is None else table.select(columns)).to_batches(max_chunksize=_BATCH)
+
+    def rows(self, name: str) -> int:
+        """How many rows one of its tables has."""
+        held = self._load()
+        return held.rows(name) if isinstance(held, Scanned) else self.table(name).num_rows
 
     def has(self, name: str) -> bool:
         """Whether the capture has a table, were it empty."""

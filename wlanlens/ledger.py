@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens import owners, tables
+from wlanlens import carriers, owners, tables
 from wlanlens.errors import WlanlensError
 from wlanlens.owners import Array
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 OWNERS = tables.OWNERS
+
+#: What tells where packets were below TCP.
+BELOW = ("links", *tables.LINK)
 
 #: What the ledger's words mean, for people.
 PLAIN = {
@@ -52,11 +56,18 @@ class LedgerError(WlanlensError):
 
 def build(trace: Trace) -> pa.Table:
     """The ledger of a trace, from its `intervals` and `timeouts`."""
-    return from_intervals(trace.table("intervals"), trace.table("timeouts") if trace.has("timeouts") else None)
+    below = {name: trace.table(name) for name in BELOW if trace.has(name)}
+    timeouts = trace.table("timeouts") if trace.has("timeouts") else None
+    return from_intervals(trace.table("intervals"), timeouts, below)
 
 
-def from_intervals(intervals: pa.Table, timeouts: pa.Table | None = None) -> pa.Table:
-    """The ledger of a table `intervals`; neighbours with one owner become one interval."""
+def from_intervals(
+    intervals: pa.Table, timeouts: pa.Table | None = None, below: Mapping[str, pa.Table] | None = None
+) -> pa.Table:
+    """The ledger of a table `intervals`; neighbours with one owner become one interval.
+
+    `below`: the tables `BELOW` of several captures, by which transfers are divided among what carried them.
+    """
     import pyarrow as pa
 
     if not intervals.num_rows:
@@ -74,6 +85,10 @@ def from_intervals(intervals: pa.Table, timeouts: pa.Table | None = None) -> pa.
     who, flow, back, start, end, owner = (a[order] for a in (who, flow, back, start, end, owner))
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
+    if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
+        row, start, end, owner = carriers.divide(flow, start, end, owner, below)
+        who, flow, back = who[row], flow[row], back[row]
+        same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
 
     first = np.concatenate(([True], ~(same & (owner[1:] == owner[:-1]))))
     last = np.concatenate((first[1:], [True]))

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from wlanlens.errors import OutputError
 from wlanlens.text import printable
 
 LOCK = ".wlanlens.lock"
+SCRATCH = ".wlanlens.scratch"
 ANALYSIS, FINDINGS, REPORT, TABLES = "analysis.json", "findings.json", "report.html", "tables"
 PART = re.compile(r"part-\d{5,}\.parquet(\.tmp)?")
 #: Pieces of a large report, beside it.
@@ -157,6 +159,39 @@ class Output:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         self._made.clear()
+
+
+class Scratch:
+    """A folder inside the output directory for what only this run needs. It is ours by the directory's lock: what a run
+    that was killed left there is removed. Use as a context."""
+
+    def __init__(self, output: Output) -> None:
+        self.path = output.path / SCRATCH
+        self.writing = output.writing
+
+    def __enter__(self) -> Scratch:
+        with self.writing():
+            self._remove()
+            self.path.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            self._remove()
+
+    def _remove(self) -> None:
+        if self.path.is_symlink():
+            self.path.unlink()
+        elif self.path.exists():
+            shutil.rmtree(self.path)
+
+    def file(self, *names: str) -> Path:
+        """A path to write to."""
+        path = self.path.joinpath(*names)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
 
 def _is_regular(path: Path) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import _core, tables
@@ -33,6 +34,22 @@ COLUMNS = (
     "tcp_tsecr",
 )
 
+#: The columns of `frames` by which a frame is known.
+FRAME_COLUMNS = (
+    "time",
+    "subtype",
+    "ta",
+    "ra",
+    "mpdu_bytes",
+    "seq",
+    "fragment",
+    "tid",
+    "duration_us",
+    "body_digest",
+    "retry",
+    "fcs_ok",
+)
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -40,42 +57,93 @@ class Pairs:
 
     Attributes
     ----------
-    rows : pa.Table
-        `row_a`, `row_b` (rows of the two tables, from 0), `kind` [same, again, part, fragment] and `copy_safe`.
+    held : pa.Table or Path
+        `row_a`, `row_b` (rows of the two tables, from 0), `kind` [same, again, part, fragment] and `copy_safe`, in the
+        order of both rows; or the Arrow IPC stream on the disk that holds them.
     ids_kept : bool
         IP ids are the same at both taps.
     clipped : int
         Windows that were too wide to be held: pairs may be missing in them.
     """
 
-    rows: pa.Table
+    held: pa.Table | Path
     ids_kept: bool = False
     clipped: int = 0
 
+    @property
+    def rows(self) -> pa.Table:
+        """All of them in memory."""
+        import pyarrow as pa
+
+        if isinstance(self.held, pa.Table):
+            return self.held
+        return pa.Table.from_batches(self.scan()).unify_dictionaries()
+
+    def scan(self) -> Iterator[pa.RecordBatch]:
+        """Batches of them, in their order."""
+        import pyarrow as pa
+
+        if isinstance(self.held, pa.Table):
+            yield from self.held.to_batches()
+            return
+        # Not mapped into memory: pages of a file count as much as others.
+        with pa.OSFile(str(self.held)) as file, pa.ipc.open_stream(file) as stream:
+            yield from stream
+
+
+class Search:
+    """The search for the pairs of two captures, in two passes over each and bounded memory."""
+
+    def __init__(self, *, nat: bool = False, table: str = "packets") -> None:
+        """`nat`: addresses and ports may have been changed between the taps; packets are known by the rest. `table` is
+        `packets` or `frames`."""
+        self._work = _core.Pairing(nat=nat, frames=table == "frames")
+        self._table = table
+        self._outlook: dict[str, Any] = {}
+
+    def sample(self, side: int, batch: pa.RecordBatch) -> None:
+        """First pass: a batch of `packets`, of the columns that `slim` leaves."""
+        self._work.sample(side, batch)
+
+    def run(
+        self,
+        feeds: Sequence[Iterator[pa.RecordBatch]],
+        *,
+        taken: Callable[[int, pa.RecordBatch], None] | None = None,
+        forget: Callable[[Sequence[int]], None] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Second pass over batches of both: the pairs, window by window.
+
+        `taken` is told each batch that is read, `forget` the first rows of both that can still come up.
+        """
+        self._outlook = self._work.compare()
+        more = True
+        while more:
+            while (side := self._work.wants()) is not None:
+                batch = next(feeds[side], None)
+                if batch is not None and taken is not None:
+                    taken(side, batch)
+                self._work.push(side, None if batch is None else slim(batch, self._table))
+            found, more = self._work.step()
+            yield found
+            if forget is not None:
+                forget(self._work.held_from())
+
+    def result(self, held: pa.Table | Path) -> Pairs:
+        """What was found, once `run` is over."""
+        return Pairs(held, bool(self._outlook["ids_kept"]), self._work.clipped())
+
 
 def pair(a: Batches, b: Batches, *, nat: bool = False) -> Pairs:
-    """Pair the packets of two captures in two passes over each and bounded memory.
-
-    `nat`: addresses and ports may have been changed between the taps; packets are known by the rest.
-    """
+    """Pair the packets of two captures; `nat` as in `Search`."""
     import pyarrow as pa
 
-    work = _core.Pairing(nat=nat)
+    search = Search(nat=nat)
     for side, batches in enumerate((a, b)):
         for batch in batches():
-            work.sample(side, _slim(batch))
-    outlook = work.compare()
-    feeds = [iter(a()), iter(b())]
-    found: list[pa.RecordBatch] = []
-    more = True
-    while more:
-        while (side_wanted := work.wants()) is not None:
-            batch = next(feeds[side_wanted], None)
-            work.push(side_wanted, None if batch is None else _slim(batch))
-        batch, more = work.step()
-        found.append(batch)
-    rows = pa.Table.from_batches(found).unify_dictionaries()
-    return Pairs(rows, bool(outlook["ids_kept"]), work.clipped())
+            search.sample(side, slim(batch))
+    found = list(search.run([iter(a()), iter(b())]))
+    return search.result(pa.Table.from_batches(found).unify_dictionaries())
 
 
 def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
@@ -83,15 +151,15 @@ def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
     return pair(a.to_batches, b.to_batches, nat=nat)
 
 
-def _slim(batch: Any) -> Any:
+def slim(batch: Any, table: str = "packets") -> Any:
     """The columns that pairing reads, as Rust expects their types."""
     import pyarrow as pa
 
-    schema = tables.schema("packets")
-    fields = [schema.field(name) for name in COLUMNS]
+    schema = tables.schema(table)
+    fields = [schema.field(name) for name in (COLUMNS if table == "packets" else FRAME_COLUMNS)]
     columns = [batch.column(f.name) for f in fields]
     columns = [c if c.type == f.type else c.cast(f.type) for c, f in zip(columns, fields, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-__all__ = ["COLUMNS", "Pairs", "of_tables", "pair"]
+__all__ = ["COLUMNS", "FRAME_COLUMNS", "Pairs", "Search", "of_tables", "pair", "slim"]

@@ -94,14 +94,28 @@ class Quality:
         }
 
 
+#: What is counted of each table.
+_COUNTED = {
+    "segments": ("lost_before_tap", "transmission"),
+    "intervals": ("state", "t_start_ns", "t_end_ns"),
+    "flows": ("tap", "payload_bytes"),
+}
+
+
+def counted(capture: Capture) -> Quality:
+    """The counts of a capture that has been read."""
+    counts = Quality()
+    for name, columns in _COUNTED.items():
+        for batch in capture.scan(name, columns):
+            counts.add(name, batch)
+    return counts
+
+
 def of(captures: Sequence[Capture]) -> pa.Table:
-    """The table `quality` of captures held in memory."""
+    """The table `quality` of captures that have been read."""
     rows = []
     for capture in captures:
-        counts = Quality()
-        for name in ("segments", "intervals", "flows"):
-            for batch in capture.table(name).to_batches():
-                counts.add(name, batch)
+        counts = counted(capture)
         rows.append({**counts.row(capture), "vantage": counts.vantage(capture)})
     return to_table(rows)
 

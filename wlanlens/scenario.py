@@ -24,7 +24,7 @@ from wlanlens.truth import Truth
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.world import World
+    from wlanlens.world import TapClock, World
 
 #: The first packet of every simulation: 2001-09-09T01:46:40Z. Runs are alike whenever they are made.
 EPOCH_NS = 1_000_000_000_000_000_000
@@ -270,17 +270,20 @@ def simulate(
     *,
     seed: int = 1,
     taps: tuple[str, ...] | None = None,
+    clocks: Mapping[str, TapClock] | None = None,
     progress: Callable[[float], None] | None = None,
     **parameters: Any,
 ) -> Run:
     """Simulate a scenario and write its captures, the truth and scenario.json into the directory `out`.
 
-    `taps` leaves out capture points; without `out` nothing is written. `progress` is told the share that is done.
+    `taps` leaves out capture points, `clocks` says by tap how its clock is off; without `out` nothing is written. `progress` is told the share that is done.
     Parameters are the scenario's. The same scenario and seed give the same bytes. ScenarioError says what cannot be.
     """
     made = _made(scenario, parameters)
     _check_seed(seed)
     world = made.world()
+    if clocks is not None:
+        world = dataclasses.replace(world, clocks=clocks)
     wanted = world.taps if taps is None else taps
     if unknown := [tap for tap in wanted if tap not in world.taps]:
         raise ScenarioError(f"{made.name} has no tap {unknown[0]!r}", next="it has " + ", ".join(world.taps))

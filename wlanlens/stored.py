@@ -98,7 +98,8 @@ class StoredTables(Mapping[str, "pa.Table"]):
         wanted = None if flows is None else np.array(sorted(flows), np.uint32)
         for path in self.parts[name]:
             try:
-                with pq.ParquetFile(path) as file:
+                # Reading ahead keeps every row group until the file is closed.
+                with pq.ParquetFile(path, pre_buffer=False) as file:
                     tables.validate(file.schema_arrow, name)
                     groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
                     for batch in file.iter_batches(_BATCH, row_groups=groups, columns=schema.names):

@@ -104,8 +104,25 @@ PLACES = {
     "receiver": "receiving host",
 }
 
+#: Stages of a packet's way, and what each lies between.
+STAGES = ("queue", "bus", "air_wait", "air", "wire", "unseparated")
+_STAGES = {
+    "queue": "Between the host's tap and the bus: driver and its queue.",
+    "bus": "Towards the adapter from the URB's submission to its completion; from the adapter from the end of the last "
+    "attempt on the air to the completion, adapter and bus together.",
+    "air_wait": "From the point before the air, the nearest that was captured, to the begin of the first attempt heard: "
+    "waiting for the air, and in all queues since that point. Less than 0: the adapter sent it before it told the host "
+    "that it had it.",
+    "air": "From the begin of the first attempt heard to the end of the last, the time between them with it.",
+    "wire": "From the end of the last attempt to the points behind the air, and between an access point and a host.",
+    "unseparated": "Between two points of which no capture tells what lies between them.",
+}
+
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
+
+#: Where a packet was lost.
+LOST = ("before_usb", "before_air", "on_air", "after_air", "on_way", "unknown")
 
 #: Tables of a link: every capture has them, without a row where it is of another kind.
 LINK = ("frames", "exchanges", "urbs")
@@ -223,6 +240,7 @@ def _made_here() -> dict[str, pa.Schema]:
     )
     return {
         "links": _links(),
+        "journeys": _journeys(),
         "airtime": _airtime(),
         "stations": _stations(),
         "quality": quality,
@@ -250,6 +268,9 @@ def _links() -> pa.Schema:
             _field("direction", _enum(), "Which way.", null=True, values="a2b b2a"),
             _field("protocol", pa.uint8(), "IP protocol number."),
             _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
+            _field("tcp_seq", pa.uint32(), "Sequence number as on the wire.", null=True),
+            _field("tcp_ack", pa.uint32(), "Acknowledgment number as on the wire; null without ACK.", null=True),
+            _field("tcp_flags", pa.uint16(), "As in `packets`.", null=True),
             *seen,
             _field(
                 "rows",
@@ -264,8 +285,15 @@ def _links() -> pa.Schema:
                 pa.bool_(),
                 "Its bytes or its IP id tell it from every other copy; false: by its order alone.",
             ),
+            _field(
+                "inferred",
+                pa.bool_(),
+                "Its number at the sniffer or on the bus is known by length, direction and order alone, for its bytes "
+                "cannot be read there; `rows`, `seen` and `fate` do not count it.",
+            ),
             _field("one_way_ns", i64, "From the first to the last capture that saw it.", unit="ns", null=True),
             _field("attempts", pa.uint16(), "Attempts on the air, seen and inferred.", null=True),
+            _field("air_last_ns", i64, "When the last attempt that was heard came.", unit="ns", null=True),
             _field("rate_mbps", pa.float64(), "Rate of the last of them.", unit="Mbit/s", null=True),
             _field("acked", pa.bool_(), "Whether its MAC acknowledgment was heard.", null=True),
             _field(
@@ -275,8 +303,97 @@ def _links() -> pa.Schema:
                 "it was not capturing then; unknown: which is the last is not known.",
                 values="arrived not_seen outside unknown",
             ),
+            _field(
+                "lost",
+                _enum(),
+                "Of a packet with fate not_seen, where it was lost, by the last capture that saw it and the next that heard "
+                "its neighbours and not it; before_air: in the host or the access point before it, or on the wire to that; "
+                "on_air: never acknowledged there; after_air: it was; on_way: no capture of the air tells; unknown: that "
+                "capture may have missed it.",
+                null=True,
+                values=" ".join(LOST),
+            ),
         ],
         metadata={"table": "links", "doc": "One row an IP packet's journey: its row at every point that saw it."},
+    )
+
+
+def _journeys() -> pa.Schema:
+    """The table `journeys`."""
+    import pyarrow as pa
+
+    i64, u64, text = pa.int64(), pa.uint64(), pa.string()
+    stage = pa.struct([("stage", text), ("t_start_ns", i64), ("t_end_ns", i64), ("bound_ns", i64)])
+    attempt = pa.struct(
+        [("packet", u64), ("t_start_ns", i64), ("t_end_ns", i64), ("rate_mbps", pa.float64()), ("damaged", pa.bool_())]
+    )
+    point = pa.struct([("capture", text), ("packet", u64), ("t_ns", i64), ("fate", text)])
+    fates = "seen lost_after lost_before not_captured outside unknown"
+    return pa.schema(
+        [
+            _field("journey", u64, "Its row in `links`, from 0."),
+            _field("flow", pa.uint32(), "Number of the TCP connection in the trace.", null=True),
+            _field("direction", _enum(), "Which way.", null=True, values="a2b b2a"),
+            _field("protocol", pa.uint8(), "IP protocol number."),
+            _field("payload_bytes", pa.uint32(), "Transport payload.", unit="bytes", null=True),
+            _field("t_start_ns", i64, "First instant at which a point saw it.", unit="ns", null=True),
+            _field("t_end_ns", i64, "Last instant.", unit="ns", null=True),
+            *(
+                _field(
+                    f"{name}_fate",
+                    _enum(),
+                    f"At the {PLACES[name]}: seen; lost_after: seen, and at no point behind it; lost_before: not seen, nor "
+                    "at any point behind it, though before it; not_captured: passed, and the tap missed it; outside: it "
+                    "was not capturing then; unknown: lost or missed. Null without a capture there.",
+                    null=True,
+                    values=fates,
+                )
+                for name in POINTS
+            ),
+            *(
+                field
+                for name in STAGES
+                for field in (
+                    _field(f"{name}_ns", i64, _STAGES[name], unit="ns", null=True),
+                    _field(
+                        f"{name}_bound_ns",
+                        i64,
+                        "That time is right within this; null: packets passed one way only, so that no clock says.",
+                        unit="ns",
+                        null=True,
+                    ),
+                )
+            ),
+            _field(
+                "stages",
+                pa.list_(stage),
+                "These stages in the order of its way, from instant to instant, with their bounds.",
+            ),
+            _field(
+                "attempts",
+                pa.list_(attempt),
+                "The attempts heard on the air, with their records there, damaged ones too.",
+            ),
+            _field(
+                "mac_ack_packet", u64, "Record of the MAC acknowledgment that settled the last exchange.", null=True
+            ),
+            _field("mac_ack_t_ns", i64, "When it came.", unit="ns", null=True),
+            _field("usb_submit_packet", u64, "Record of the submission of its URB to the adapter.", null=True),
+            _field("usb_submit_t_ns", i64, "When that was.", unit="ns", null=True),
+            _field("usb_complete_packet", u64, "Record of the completion of its URB.", null=True),
+            _field("usb_complete_t_ns", i64, "When that was.", unit="ns", null=True),
+            _field(
+                "points",
+                pa.list_(point),
+                "Every capture in the order of its way, with its record and time there, if any, and its fate.",
+            ),
+        ],
+        metadata={
+            "table": "journeys",
+            "doc": "One row an IP packet, each copy of a retransmission its own, as in `links`: the stages of its way, each "
+            "with the bound that the clocks set, and what became of it at each point. A stage shorter than its bound may "
+            "have been nothing.",
+        },
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import alignment, elsewhere, journeys, tables
+from wlanlens import alignment, echoes, journeys, stages, tables, unhidden
 from wlanlens.alignment import Joined
+from wlanlens.elsewhere import Elsewhere
 from wlanlens.journeys import Journeys
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ Array = np.ndarray[Any, Any]
 #: Facts of connections: of each connection detectors are given those of one capture.
 FACTS = ("segments", "timeouts", "recoveries", "intervals", "flows")
 
+#: Tables of several captures: a row a packet, wherever it was seen.
+#: What several sniffers may have heard of the same.
+HEARD = ("frames", "exchanges")
+
+LINKED = ("links", "journeys")
+
 #: The capture that tells most of a connection, by where its tap sits for the data: at the sender all decisions show.
 _BEST = {"near_sender": 0, "middle": 1, "unknown": 2, "near_receiver": 3}
 _BEST_POINT = {"sender": 0, "usb": 1, "ap": 1, "unknown": 2, "air": 3, "receiver": 4}
@@ -29,14 +36,16 @@ _BEST_POINT = {"sender": 0, "usb": 1, "ap": 1, "unknown": 2, "air": 3, "receiver
 class Together(Mapping[str, "pa.Table"]):
     """The tables of all captures, one after the other in each."""
 
-    def __init__(self, captures: Sequence[Capture], joined: Joined) -> None:
+    def __init__(self, captures: Sequence[Capture], joined: Joined, best: Array | None = None) -> None:
         self.captures, self.joined = list(captures), joined
+        self._best = best
         self._made: dict[tuple[str, int], pa.Table] = {}
         self._whole: dict[str, pa.Table] = {}
         self._journeys: Journeys | None = None
+        self._elsewhere: Elsewhere | None = None
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*tables.core_schemas(), "links"))
+        return iter((*tables.core_schemas(), *LINKED))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -58,8 +67,26 @@ class Together(Mapping[str, "pa.Table"]):
     def journeys(self) -> Journeys:
         """Which rows of `packets` are the same packet."""
         if self._journeys is None:
-            self._journeys = Journeys([self.of(i, "packets") for i in range(len(self.captures))], self.joined)
+            packets, exchanges = ([self.of(i, n) for i in range(len(self.captures))] for n in ("packets", "exchanges"))
+            self._journeys = Journeys(packets, self.joined, exchanges)
         return self._journeys
+
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """What the captures tell of one another's segments."""
+        if self._elsewhere is None:
+            packets = [self.of(i, "packets") for i in range(len(self.captures))]
+            self._elsewhere = Elsewhere(self.captures, packets, self.journeys, self["links"])
+        return self._elsewhere
+
+    def _parted(self, name: str) -> list[pa.Table]:
+        """The captures' parts of a table that was made of all."""
+        parts, base = [], 0
+        for i in range(len(self.captures)):
+            count = self.of(i, name).num_rows
+            parts.append(self[name].slice(base, count))
+            base += count
+        return parts
 
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa
@@ -67,29 +94,42 @@ class Together(Mapping[str, "pa.Table"]):
         everyone = range(len(self.captures))
         if name == "links":
             packets, exchanges = ([self.of(i, n) for i in everyone] for n in ("packets", "exchanges"))
-            return journeys.table(self.captures, packets, self.journeys, exchanges)
+            links = journeys.table(self.captures, packets, self.journeys, exchanges)
+            return unhidden.attach(links, self.captures, self.joined, exchanges)
+        if name == "journeys":
+            names = ("packets", "frames", "exchanges", "urbs")
+            packets, frames, exchanges, urbs = ([self.of(i, n) for i in everyone] for n in names)
+            return stages.table(self.captures, self.joined.clocks, packets, self.journeys, frames, exchanges, urbs)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
-            parts = elsewhere.needless(self.captures, parts, [self.of(i, "packets") for i in everyone], self.journeys)
+            parts = self.elsewhere.needless(parts)
+        if name == "timeouts" and any(part.num_rows for part in parts):
+            parts = self.elsewhere.kinds(parts, self._parted("segments"))
         return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+
+    def heard(self, name: str) -> pa.Table:
+        """`frames` or `exchanges` of all sniffers, each frame once, in the order of time."""
+        return self.merged(name, [self.of(i, name) for i in range(len(self.captures))])
+
+    def merged(self, name: str, parts: Sequence[pa.Table]) -> pa.Table:
+        """The same of some rows of each."""
+        import pyarrow as pa
+
+        folded = [
+            echoes.fold(part, name, again).cast(tables.schema(name))
+            for part, again in zip(parts, self.joined.echoes, strict=True)
+        ]
+        whole = pa.concat_tables(folded).unify_dictionaries()
+        if sum(part.num_rows > 0 for part in folded) < 2:
+            return whole
+        t_ns = whole.column("t_ns" if name == "frames" else "t_first_ns")
+        return whole.take(pa.array(np.argsort(t_ns.fill_null(0).to_numpy(), kind="stable")))
 
     def leaders(self) -> Array:
         """The capture that tells most of each connection, by its number in the trace."""
-        total = max((int(numbers.max(initial=-1)) for numbers in self.joined.flows), default=-1) + 1
-        best: Array = np.full(total, -1, np.int64)
-        rank: Array = np.full(total, np.inf)
-        for i, capture in enumerate(self.captures):
-            flows = self.of(i, "flows")
-            number = flows.column("flow").to_numpy()
-            payload = flows.column("payload_bytes").to_numpy()
-            taps = [_BEST.get(t, 2) for t in flows.column("tap").cast("string").to_pylist()]
-            point = _BEST_POINT[capture.vantage]
-            # Of both directions, the one with the data decides.
-            for k in np.argsort(payload, kind="stable"):
-                mine = (taps[k] if capture.vantage == "unknown" else point) + i / 1000
-                if mine < rank[number[k]] or best[number[k]] == i:
-                    best[number[k]], rank[number[k]] = i, mine
-        return best
+        if self._best is None:
+            self._best = leaders(self.captures, self.joined)
+        return self._best
 
     def leading(self) -> dict[str, pa.Table]:
         """The tables of which each connection's facts are of the one capture that tells most of it."""
@@ -97,6 +137,7 @@ class Together(Mapping[str, "pa.Table"]):
 
         best = self.leaders()
         out: dict[str, pa.Table] = {name: self[name] for name in self if name not in FACTS}
+        out.update({name: self.heard(name) for name in HEARD})
         names = [capture.name for capture in self.captures]
         for name in FACTS:
             whole = self[name]
@@ -107,3 +148,23 @@ class Together(Mapping[str, "pa.Table"]):
             kept = mine == best[whole.column("flow").to_numpy()] if whole.num_rows else np.zeros(0, bool)
             out[name] = whole.filter(pa.array(kept))
         return out
+
+
+def leaders(captures: Sequence[Capture], joined: Joined) -> Array:
+    """The capture that tells most of each connection, by its number in the trace."""
+    total = max((int(numbers.max(initial=-1)) for numbers in joined.flows), default=-1) + 1
+    best: Array = np.full(total, -1, np.int64)
+    rank: Array = np.full(total, np.inf)
+    for i, capture in enumerate(captures):
+        point = _BEST_POINT[capture.vantage]
+        seen: list[tuple[int, int, float]] = []
+        for batch in capture.scan("flows", ("flow", "payload_bytes", "tap")):
+            taps = [_BEST.get(t, 2) for t in batch.column("tap").cast("string").to_pylist()]
+            places = [(tap if capture.vantage == "unknown" else point) + i / 1000 for tap in taps]
+            numbers = joined.flows[i][batch.column("flow").to_numpy().astype(np.int64)]
+            seen += zip(batch.column("payload_bytes").to_pylist(), numbers.tolist(), places, strict=True)
+        # Of both directions, the one with the data decides.
+        for _, number, mine in sorted(seen, key=lambda row: row[0]):
+            if mine < rank[number] or best[number] == i:
+                best[number], rank[number] = i, mine
+    return best

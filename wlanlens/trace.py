@@ -79,6 +79,13 @@ class Trace:
         tables.schema(name)
         raise MissingTable(f"this trace has no table {name!r}")
 
+    @property
+    def together(self) -> Together:
+        """The tables of several captures on one axis, and which rows are the same packet; `MissingTable` of a single one."""
+        if self._together is None:
+            raise MissingTable("these are not the tables of several captures")
+        return self._together
+
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
         from wlanlens import air, ledger, quality
@@ -93,12 +100,12 @@ class Trace:
         return quality.of(self.captures)
 
     def heard_air(self) -> tuple[str, pa.Table, pa.Table]:
-        """Name, frames and exchanges of the capture that heard most of the air."""
+        """Name of the capture that heard most of the air, and what all of them together heard, each frame once."""
         if self._together is None:
             return self.captures[0].name, self.table("frames"), self.table("exchanges")
-        heard = [capture.table("frames").num_rows for capture in self.captures]
-        most = heard.index(max(heard))
-        return self.captures[most].name, self._together.of(most, "frames"), self._together.of(most, "exchanges")
+        frames, exchanges = (self._together.heard(name) for name in ("frames", "exchanges"))
+        rows = [capture.rows("frames") for capture in self.captures]
+        return self.captures[rows.index(max(rows))].name, frames, exchanges
 
     @property
     def _derives(self) -> bool:
@@ -226,6 +233,22 @@ def align(
     of one packet are linked in the table `links`; `nat` says that addresses or ports were changed between the taps.
     `AlignmentError` says why captures cannot be one trace.
     """
+    opened = gather(captures, roles=roles, keys=keys)
+    if len(opened) == 1:
+        return Trace(opened)
+    from wlanlens import alignment
+
+    joined = alignment.join(opened, nat=nat)
+    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
+
+
+def gather(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> list[Capture]:
+    """The captures of one trace opened, as `align` takes them."""
     chosen: list[Path | Capture] = (
         [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
     )
@@ -241,9 +264,4 @@ def align(
             opened.append(open_capture(path, vantage=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
-    if len(opened) == 1:
-        return Trace(opened)
-    from wlanlens import alignment
-
-    joined = alignment.join(opened, nat=nat)
-    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
+    return opened

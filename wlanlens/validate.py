@@ -95,9 +95,16 @@ class Judged:
 
 
 def home(code: str) -> str:
-    """Where a detector must find what there is: "usb", "air" or "sender", by the tables that it needs."""
+    """Where a detector must find what there is: "usb", "air", "sender" or, of several captures, "together", by its tables."""
     needs = _tool(code).needs
+    if "links" in needs:
+        return "together"
     return "usb" if "urbs" in needs else "air" if {"frames", "exchanges"} & {*needs} else "sender"
+
+
+def _at_home(code: str, taps: Sequence[str]) -> bool:
+    place = home(code)
+    return len(taps) > 1 if place == "together" else place in taps
 
 
 def _tool(code: str) -> registry.Tool:
@@ -163,7 +170,7 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
         seen = truth if home(code) in taps or not mine else _as_seen_elsewhere(run, truth)
         right = sum(true_findings(mine, seen))
         view.right[code], view.wrong[code] = right, len(mine) - right
-        if code in decided and (home(code) in taps):
+        if code in decided and _at_home(code, taps):
             near = _in_sight(run, home(code))
             open_ = [_spans_on_run_time(u, trace, clock) for u in found.undecided if u.code == code]
             mine = list(filter(near, mine))
@@ -195,7 +202,7 @@ def _true_ns(t_ns: int, trace: Trace, clock: TapClock) -> int:
 
 def _in_sight(run: Run, tap: str) -> Callable[[Finding], bool]:
     """Whether the tap that a code is judged at sees what its sender did: the host's tap sees that host's data."""
-    if tap != "sender":
+    if tap not in ("sender", "together"):
         return lambda _f: True
     host = address(run.facts.world.sender) + ":"
     return lambda f: f.flow is None or f.subject.startswith(host)
@@ -346,7 +353,7 @@ def _line(code: str, runs: list[Judged]) -> Line:
     right = wrong = undecided = judged = 0
     for run in runs:
         for view in run.views:
-            if place in view.taps:
+            if _at_home(code, view.taps):
                 judged += 1
                 undecided += view.undecided[code]
                 total += view.scores.get(code, Score(code))
@@ -362,7 +369,8 @@ def _promises(runs: list[Judged], wanted: tuple[str, ...]) -> Iterator[Promise]:
     for name, mine in sorted(by_name.items()):
         kind = _kind(name)
         for code in kind.shows:
-            if code in wanted:
+            at_home = any(_at_home(code, view.taps) for run in mine for view in run.views)
+            if code in wanted and at_home:
                 yield Promise(name, "shows", code, len(mine), sum(not _speaks(run, code) for run in mine))
         for code in kind.resembles:
             if code in wanted:
@@ -388,7 +396,7 @@ def _speaks(run: Judged, code: str) -> bool:
     return any(
         (view.right[code] if code in codes() else view.right[code] + view.wrong[code]) > 0
         for view in run.views
-        if home(code) in view.taps
+        if _at_home(code, view.taps)
     )
 
 

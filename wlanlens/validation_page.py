@@ -58,9 +58,9 @@ def promise_rows(promises: Iterable[Promise]) -> list[tuple[str, ...]]:
 
 def plain(result: Validation) -> str:
     """The tables for a terminal."""
-    out = _table(_HEAD, rows(result))
+    out = aligned(_HEAD, rows(result))
     if result.promises:
-        out += ["", *_table(("scenario", "detector", "must", "in runs", ""), promise_rows(result.promises))]
+        out += ["", *aligned(("scenario", "detector", "must", "in runs", ""), promise_rows(result.promises))]
     return "\n".join([*out, "", _closing(result)]) + "\n"
 
 
@@ -73,22 +73,27 @@ def _closing(result: Validation) -> str:
     return said + (f"; nothing happened to prove {', '.join(unproved)}" if unproved else "") + "."
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table in columns."""
     widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *body]
     ]
 
 
-def markdown(result: Validation) -> str:
-    """docs/validation.md."""
+def day() -> str:
+    """Today."""
     import datetime
 
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def markdown(result: Validation) -> str:
+    """docs/validation.md."""
     out = [
         "# Validation",
         "",
-        f"Made by `make validate-docs` on {day}: {result.runs} runs of all scenarios, {result.seeds} seeds each.",
+        f"Made by `make validate-docs` on {day()}: {result.runs} runs of all scenarios, {result.seeds} seeds each.",
         "",
         "Every scenario is simulated, each of its captures analysed on its own, and the findings are compared with what",
         "really happened. The detectors see the captures only. A finding is right when at least half of its time is that",
@@ -100,11 +105,11 @@ def markdown(result: Validation) -> str:
         "Floors: precision and recall 0.95, 95 % of times within 10 ms, silence at look-alikes, nothing above info on a",
         "clean link.",
         "",
-        *_markdown_table(_HEAD, rows(result)),
+        *markdown_table(_HEAD, rows(result)),
         "",
         "## What scenarios promise",
         "",
-        *_markdown_table(("scenario", "detector", "must", "in runs", ""), promise_rows(result.promises)),
+        *markdown_table(("scenario", "detector", "must", "in runs", ""), promise_rows(result.promises)),
         "",
     ]
     faults = result.faults()
@@ -115,7 +120,8 @@ def markdown(result: Validation) -> str:
     return "\n".join(out)
 
 
-def _markdown_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
     return ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body]]
 
 

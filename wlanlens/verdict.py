@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,8 +33,28 @@ SHARE = 0.02
 #: A second cause is named from this share on.
 SECOND_SHARE = 0.05
 
-#: Detectors that say why timeouts were spurious.
-_WHY = {"ack_holding": "because ACKs were held"}
+#: Who kept ACKs, as the detector `ack_holding` names it.
+_KEPT_BY = {
+    "adapter": " by the adapter",
+    "adapter_or_driver": " by the adapter or its driver",
+    "driver": " by the driver",
+    "air": " up on the air",
+    "queue": " in a queue before the air",
+}
+
+#: Where packets were lost, as `links` names it.
+_LOST = {
+    "before_air": " before the air",
+    "on_air": " on the air",
+    "after_air": " behind the air",
+    "before_usb": " before the USB bus",
+}
+
+#: Detectors of events that are told by their number.
+_EVENTS = {
+    "ap_buffer_loss": "the access point had no room for what came",
+    "ack_loss": "lost ACKs stopped the sender",
+}
 
 
 def _overshot(values: Mapping[str, Value]) -> str:
@@ -116,7 +136,9 @@ def judge(
     if slow_bus >= SHARE * life / 1e9 and not owners.get("usb", 0):
         # The ledger cannot share out the bus's time, for transfers are of no one flow.
         parts.append(f"the USB bus limited it and cost {share(min(life, round(slow_bus * 1e9)), life)}")
-    parts += _explained([f for f in findings if (f.flow, f.direction) == who], life)
+    # What is said of timeouts is not said again.
+    told = {"ack_loss"} if any("only ACKs were lost" in part for part in parts) else set()
+    parts += _explained([f for f in findings if (f.flow, f.direction) == who and f.code not in told], life)
     if owners.get("application", 0) >= life * 0.5 and life:
         parts.append(f"{share(owners['application'], life)} the application had nothing to send")
     said = "; ".join(parts) if parts else _fine(owners, life)
@@ -161,7 +183,7 @@ def _payload(trace: Trace) -> dict[tuple[int, str], int]:
     return {(row["flow"], row["direction"]): row["payload_bytes"] for row in rows}
 
 
-def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Finding]) -> str:
+def _timeouts(trace: Trace, flow: int, direction: str, findings: Sequence[Finding]) -> str:
     """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
     kinds: dict[str, int] = {}
     needless: list[int] = []
@@ -176,7 +198,7 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
     why = _why([f for f in findings if f.flow in (None, flow)], needless)
     words = {
         "spurious": f"spurious {why}".strip(),
-        "ack_lost": "because only ACKs were lost",
+        "ack_lost": f"because only ACKs were lost{_lost([f for f in findings if f.flow == flow])}",
         "undecided": "of a kind that this capture cannot tell",
     }
     said: list[str] = []
@@ -193,13 +215,19 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Iterable[Findin
 
 
 def _why(findings: Sequence[Finding], needless: Sequence[int]) -> str:
-    """Why most of the spurious timeouts came: they fell into what a finding tells of."""
-    for code, said in _WHY.items():
-        spans = [(f.t_start_ns, f.t_end_ns) for f in findings if f.code == code]
-        inside = sum(any(start <= t <= end for start, end in spans) for t in needless)
-        if inside and 2 * inside >= len(needless):
-            return said
-    return ""
+    """Why most of the spurious timeouts came: they fell into times in which ACKs were held."""
+    held = [f for f in findings if f.code == "ack_holding"]
+    inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in held) for t in needless)
+    if not inside or 2 * inside < len(needless):
+        return ""
+    by = {str(f.values.get("kept_by", "")) for f in held}
+    return "because ACKs were held" + (_KEPT_BY.get(by.pop(), "") if len(by) == 1 else "")
+
+
+def _lost(findings: Sequence[Finding]) -> str:
+    """Where the ACKs whose loss stopped the sender were lost, if all at one place."""
+    places = {str(f.values.get("lost", "")) for f in findings if f.code == "ack_loss" and f.cost_s > 0}
+    return _LOST.get(places.pop(), "") if len(places) == 1 else ""
 
 
 def _explained(findings: Sequence[Finding], life: int) -> list[str]:
@@ -213,6 +241,11 @@ def _explained(findings: Sequence[Finding], life: int) -> list[str]:
             cost = share(min(life, round(cost_s * 1e9)), life)
             more = f", the worst of {len(mine)}" if len(mine) > 1 else ""
             parts.append((cost_s, f"{of(mine[0].values)}{more}, which explains {cost}"))
+    for code, text in _EVENTS.items():
+        costs = [f.cost_s for f in findings if f.code == code and f.cost_s > 0]
+        if sum(costs) >= SHARE * life / 1e9:
+            cost = share(min(life, round(sum(costs) * 1e9)), life)
+            parts.append((sum(costs), f"{text} {count(len(costs), 'time')}, which explains {cost}"))
     return [text for _, text in sorted(parts, key=lambda part: -part[0])]
 
 

@@ -275,6 +275,7 @@ class Tcp:
     prr: bool = True
     rate_halving: bool = False
     limited_transmit: bool = True
+    repairs_all_first: bool = False
     nagle: bool = True
     delayed_ack_segments: int = 2
     delayed_ack_steps: tuple[tuple[int, int], ...] = ()
@@ -288,6 +289,7 @@ class Tcp:
     eifel_first_stamp_defect: bool = False
     frto: bool = True
     tail_loss_probe: bool = False
+    counts_segments: bool = True
     cwnd_validation: bool = True
     minshall: bool = True
     silly_window_avoidance: bool = True

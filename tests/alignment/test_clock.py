@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from wlanlens import clock
 from wlanlens.clock import ClockMap, Unfit
+from wlanlens.clock.polygon import Polygon
 
 MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9
@@ -26,6 +28,11 @@ def pairs(count: int = 4000, *, span_s: float = 60.0, seed: int = 1, slowest_ms:
 def fitted(ref: Any, cap: Any, before: Any, **options: Any) -> ClockMap:
     order = np.argsort(cap, kind="stable")
     return clock.fit("b", "a", ref[order], cap[order], before[order], np.arange(1, len(ref) + 1), **options)
+
+
+def _set_by(made: ClockMap) -> list[float]:
+    """The steps that it states, s."""
+    return [float(step) for step in re.findall(r"was set by (\S+) s", made.sentence)]
 
 
 @pytest.mark.parametrize("drift_ppm", [-200.0, 0.0, 17.0, 200.0])
@@ -76,6 +83,119 @@ def test_a_step_is_cut(step_ms: int) -> None:
     assert made.reference_steps == 0
     turned = clock.fit("a", "b", cap + late * step_ms * MS, ref, -before, np.arange(1, len(ref) + 1))
     assert turned.reference_steps == turned.steps == 1
+
+
+@pytest.mark.parametrize("step_ms", [-1.2, -0.8, 0.8, 1.2])
+def test_a_step_smaller_than_the_delays(step_ms: float) -> None:
+    """The round trip is 1.5 ms at least: no pair contradicts, but one direction gets slower and the other as much quicker."""
+    ref, cap, before = pairs(slowest_ms=4.0)
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    late = cap >= EPOCH + 25 * 10**9
+    shown = cap + np.rint((cap - EPOCH) * 70e-6).astype(np.int64) + late * int(step_ms * MS)
+    sizes = np.where(before == 1, 1448, 0)
+    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1), sizes=sizes)
+    assert made.steps == 1
+    assert _set_by(made) == pytest.approx([step_ms / 1e3], abs=2e-5)
+    assert abs(made.pieces[1].first_packet - 1 - int(late.argmax())) <= 40
+    assert [p.drift_ppm for p in made.pieces] == pytest.approx([70.0, 70.0], abs=1.0)
+    for piece, truly in zip(made.pieces, (0.0, step_ms * MS), strict=True):
+        assert piece.bound_ns is not None
+        drifted = (piece.at_ns - EPOCH - truly) * 70e-6 / (1 + 70e-6)
+        assert abs(piece.offset_ns + truly + drifted) <= piece.bound_ns
+
+
+def test_packets_that_change_places_are_no_step() -> None:
+    """An upload, then a download: the slow direction gets quick and the quick one slow, for the data goes the other way."""
+    ref, cap, before = pairs(slowest_ms=4.0)
+    data = (ref < EPOCH + 30 * 10**9) == (before == 1)
+    # Data need 0.5 ms more than ACKs, either way.
+    ref, cap = ref + np.where(data & (before == -1), MS, 0), cap + np.where(data & (before == 1), MS // 2, 0)
+    cap = cap - np.where(~data & (before == 1), MS // 2, 0)
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before, data = ref[order], cap[order], before[order], data[order]
+    sizes = np.where(data, 1448, 0)
+    made = clock.fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1), sizes=sizes)
+    assert made.steps == 0
+    assert made.bound_ns is not None
+    assert abs(made.offset_ns) <= made.bound_ns
+    # By their times alone it would have been one.
+    assert clock.fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1)).steps == 1
+
+
+@pytest.mark.parametrize("step_ms", [-1.4, -1.0, 1.0, 1.4])
+def test_a_step_that_nothing_shows_is_inside_the_bound(step_ms: float) -> None:
+    """Delays of one direction that never come back to their least hide a step; the bound allows for one."""
+    ref, cap, before = pairs(400)
+    late = cap >= EPOCH + 35 * 10**9
+    shown = cap + late * int(step_ms * MS)
+    made = fitted(ref, shown, before)
+    assert made.steps == 0
+    piece = made.pieces[0]
+    assert piece.bound_ns is not None
+    assert min(abs(piece.offset_ns), abs(piece.offset_ns + step_ms * MS)) <= piece.bound_ns
+    assert piece.drift_bound_ppm is not None
+    assert abs(piece.drift_ppm) <= piece.drift_bound_ppm
+    assert made.two_way_ns is not None
+    assert piece.bound_ns <= made.two_way_ns
+
+
+def test_several_steps_and_one_in_a_silence() -> None:
+    ref, cap, before = pairs()
+    order = np.argsort(cap, kind="stable")
+    ref, cap, before = ref[order], cap[order], before[order]
+    silent = (cap > EPOCH + 20 * 10**9) & (cap < EPOCH + 30 * 10**9)
+    ref, cap, before = ref[~silent], cap[~silent], before[~silent]
+    set_at = [(12, -700), (25, 3000), (45, 60)]
+    shown = cap + sum((cap >= EPOCH + at_s * 10**9) * step_ms * MS for at_s, step_ms in set_at)
+    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
+    assert made.steps == 3
+    # But for a packet or two that were under way.
+    off = np.abs(made.to_axis(shown, np.arange(1, len(ref) + 1)) - cap)
+    assert np.quantile(off, 0.999) <= max(p.bound_most_ns or 0 for p in made.pieces)
+    assert _set_by(made) == pytest.approx([step_ms / 1e3 for _, step_ms in set_at], abs=1e-4)
+
+
+def test_a_coarse_clock_beside_a_fine_one() -> None:
+    """Stamps are the last tick: the bound is that of the delays, not of the tick, and the drift is known."""
+    for turned in (False, True):
+        ref, cap, before = pairs(12_000, slowest_ms=4.0)
+        shown = cap + 77 * 10**9 + np.rint((cap - EPOCH) * 150e-6).astype(np.int64)
+        coarse = shown // MS * MS
+        pair = (coarse, ref, -before) if turned else (ref, coarse, before)
+        order = np.argsort(coarse, kind="stable")
+        ticks = {"tick_ns": 1, "reference_tick_ns": MS} if turned else {"tick_ns": MS, "reference_tick_ns": 1}
+        made = clock.fit("b", "a", *(v[order] for v in pair), np.arange(len(ref)), **ticks)
+        truly = 1 / (1 + 150e-6) - 1 if turned else 150e-6
+        assert made.drift_ppm == pytest.approx(truly * 1e6, abs=0.5)
+        assert made.bound_ns is not None
+        assert made.bound_ns < MS
+        assert made.steps == made.contradictions == 0
+
+
+def test_delays_far_below_a_tick_leave_the_order_open() -> None:
+    """Two taps of one host: which comes first is within the tick, and either may be named."""
+    rng = np.random.default_rng(1)
+    first = EPOCH + np.sort(rng.integers(0, 60 * 10**9, 4000))
+    before = np.where(rng.random(4000) < 0.5, 1, -1).astype(np.int8)
+    ref, cap = np.where(before == 1, first, first + 5000), np.where(before == 1, first + 5000, first)
+    order = np.argsort(cap, kind="stable")
+    for said in (before, -before):
+        made = clock.fit("b", "a", ref[order], cap[order] // MS * MS, said[order], np.arange(4000), tick_ns=MS)
+        assert made.steps == made.contradictions == 0
+        assert made.bound_ns is not None
+        assert abs(made.offset_ns) <= made.bound_ns < 3 * MS
+
+
+def test_two_coarse_clocks() -> None:
+    """The mean of many stamps knows the drift where the envelope is a staircase of two steps."""
+    ref, cap, before = pairs(20_000, slowest_ms=4.0)
+    shown = cap + 77 * 10**9 + np.rint((cap - EPOCH) * 9e-6).astype(np.int64)
+    order = np.argsort(cap, kind="stable")
+    made = clock.fit(
+        "b", "a", ref[order] // MS * MS, shown[order] // MS * MS, before[order], np.arange(len(ref)), tick_ns=MS
+    )
+    assert made.drift_ppm == pytest.approx(9.0, abs=1.0)
 
 
 def test_a_32_bit_counter_that_wraps() -> None:
@@ -137,7 +257,7 @@ def test_the_axis_itself() -> None:
 
 def test_limits_through_a_corner_add_no_corners() -> None:
     # A clock that is exactly right makes all limits meet in one point.
-    polygon = clock._Polygon(0.0, 0.0)
+    polygon = Polygon(0.0, 0.0)
     for n in range(1000):
         assert polygon.clip(float(n), 1000.0, 1)
     assert len(polygon.corners) <= 6

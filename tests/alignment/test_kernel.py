@@ -107,3 +107,30 @@ def test_captures_that_began_late_and_missed_packets() -> None:
     data = dropped[(dropped.seen == 1) & (dropped.payload_bytes > 0)]
     assert len(data)
     assert (data.fate == "arrived").all()
+
+
+def test_fates_of_captures_that_began_late_and_missed_packets() -> None:
+    """What was under way when a tap began passed it before; what the kernel lost was lost; what a tap missed was missed."""
+    late = both("rnd2_cubic-late").table("journeys").to_pandas()
+    assert late[["sender_fate", "receiver_fate"]].isin(["seen", "outside", "lost_before", "lost_after"]).all(axis=None)
+    assert ((late.sender_fate == "lost_after") & (late.receiver_fate == "lost_before")).sum() == 24
+    outside = late[(late.sender_fate == "outside") | (late.receiver_fate == "outside")]
+    assert len(outside) > 20
+    assert (outside.t_start_ns < 100_000_000).all()
+    dropped = both("clean_cubic-capdrop").table("journeys").to_pandas()
+    missed = dropped[dropped.sender_fate != "seen"]
+    assert len(missed) == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
+    assert (missed[missed.payload_bytes > 0].sender_fate == "not_captured").all()
+    # ACKs may as well have been lost on their way to it.
+    assert (missed[missed.payload_bytes == 0].sender_fate == "unknown").all()
+
+
+@pytest.mark.parametrize("name", ["blackout3", "ackloss30_cubic", "rtxloss_rack", "tail3_newreno"])
+def test_fates_are_those_of_the_kernel(name: str) -> None:
+    emulator = parent(name)["emulator"]
+    lost = sum(len(way["lost_list"]) for way in emulator.values() if isinstance(way, dict) and "lost_list" in way)
+    rows = both(name).table("journeys").to_pandas()
+    gone = rows[(rows.sender_fate == "lost_before") | (rows.receiver_fate == "lost_before")]
+    assert len(gone) == lost > 0
+    whole = rows.drop(gone.index)
+    assert (whole[["sender_fate", "receiver_fate"]] == "seen").all(axis=None)

@@ -120,6 +120,40 @@ def test_nat(tmp_path: Path) -> None:
     assert paired(tmp_path, a, b, nat=True) == {(i, i, "same", True) for i in range(40)}
 
 
+@pytest.mark.parametrize("nat", [True, False])
+def test_rewritten_sequence_numbers(tmp_path: Path, nat: bool) -> None:
+    """A firewall adds a number to each direction's sequence numbers, with and without NAT: segments and bare ACKs."""
+    there = [replace(s, ack=5000) for s in train(60)]
+    back = [
+        Segment(
+            5000,
+            length=0,
+            ack=1000 * i,
+            ip_id=i,
+            stamps=(7 + i, 3),
+            src=b"\x0a\0\0\x02",
+            dst=b"\x0a\0\0\x01",
+            ports=(80, 40_000),
+        )
+        for i in range(60)
+    ]
+    sent = [s for both in zip(there, back, strict=True) for s in both]
+
+    def changed(s: Segment) -> Segment:
+        up = s.src == b"\x0a\0\0\x01"
+        seq, ack = (s.seq + 0xDEAD_0000, s.ack + 77) if up else (s.seq + 77, s.ack + 0xDEAD_0000)
+        made = replace(s, seq=seq % 2**32, ack=ack % 2**32, ttl=63)
+        if not nat:
+            return made
+        address = b"\xc0\0\2\7"
+        return replace(made, src=address, ports=(61_000, 80)) if up else replace(made, dst=address, ports=(80, 61_000))
+
+    a = [(i, s.data()) for i, s in enumerate(sent)]
+    b = [(i, changed(s).data()[:52] + s.data()[52:]) for i, s in enumerate(sent)]
+    got = paired(tmp_path, a, b, nat=nat)
+    assert {(x, y) for x, y, _, _ in got} == {(i, i) for i in range(120)}
+
+
 @pytest.mark.parametrize("offload", ["tso", "gro"])
 def test_super_segments(tmp_path: Path, offload: str) -> None:
     """One segment of 4000 bytes on one side is four on the other; the last but one is lost and sent again alone."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
+from tests.detectors.together import given, said
+from wlanlens.world import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
 
 CODE = "ack_holding"
 
@@ -109,3 +112,56 @@ def test_without_timestamps_of_the_kernel(name: str) -> None:
 def test_look_alikes(name: str) -> None:
     states = {s.code: s for s in kernel.found(name).states}
     assert states[CODE].state == "fine"
+
+
+@pytest.mark.parametrize(
+    ("name", "taps", "kept_by", "says"),
+    [
+        ("ack_holding_over_usb", (), "adapter", "by the adapter: it was on the air at"),
+        (
+            "ack_holding_over_usb",
+            ("sender", "air"),
+            "adapter_or_driver",
+            "by the adapter or its driver: it was on the air at",
+        ),
+        ("ack_holding_over_usb", ("sender", "receiver"), "way", "on its way: it left the receiver at"),
+        ("ack_holding", (), "adapter_or_driver", "by the adapter or its driver"),
+    ],
+)
+def test_who_kept_them_by_the_other_captures(
+    tmp_path: Path, name: str, taps: tuple[str, ...], kept_by: str, says: str
+) -> None:
+    found = said(tmp_path, name, CODE, *taps)
+    assert found
+    assert {f.values["kept_by"] for f in found} == {kept_by}
+    assert all(says in f.sentence for f in found)
+
+
+@pytest.mark.parametrize(("seed", "kept_by"), [(1, {"air"}), (7, {"air", "queue"})])
+def test_kept_on_the_air(tmp_path: Path, seed: int, kept_by: set[str]) -> None:
+    """A slow link: an ACK's first attempt failed and the second had to wait for data at 2 Mb/s; another one stood behind an
+    ACK that was sent again though it had arrived."""
+    found = said(tmp_path, "weak_link", CODE, seed=seed)
+    assert found
+    assert {f.values["kept_by"] for f in found} == kept_by
+    assert any("the one that arrived came" in f.sentence for f in found)
+
+
+def test_kept_by_a_queue_before_the_air(tmp_path: Path) -> None:
+    """The access point sends nothing for a while, ACKs for the station wait in it."""
+    laptop = Station(node=0)
+    stalled = Station(node=2, access_point=True, stalls_s=((2.0, 0.15, 2.0),))
+    world = World(
+        nodes=(Node("laptop"), Node("server"), Node("access point")),
+        cell=Cell((laptop, stalled)),
+        wires=(Wire(2, 1),),
+        flows=(Flow(0, 1, bulk(), tcp=Tcp()),),
+    )
+    for taps, says in (
+        ((), "in a queue of the access point: it left the receiver at"),
+        (("sender", "air"), "it came to the air only"),
+    ):
+        found = said(tmp_path, given(world), CODE, *taps)
+        assert found
+        assert {f.values["kept_by"] for f in found} == {"queue"}
+        assert all(says in f.sentence for f in found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import wlanlens as wl
 from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
 from wlanlens.papers._bursts import transfer
 from wlanlens.scenario import Run
+from wlanlens.scenarios import bursty_errors
 
 
 def damages(run: Run) -> set[str]:
@@ -58,13 +61,33 @@ def test_waves_fade_and_their_absence_does_not() -> None:
 
 
 def test_the_remedy_ends_long_idle_times() -> None:
-    def longest(rto: str) -> float:
-        runs = (wl.simulate("kept_backoff", seed=seed, rto=rto, file_bytes=10 << 20) for seed in range(1, 13))
+    def longest(rto: str, **dead: float) -> float:
+        runs = (wl.simulate("kept_backoff", seed=seed, rto=rto, file_bytes=10 << 20, **dead) for seed in range(1, 13))
         return max(transfer(run).longest_idle_s for run in runs)
 
     assert longest("linux22") > 2 * longest("linux22_reset")
+    # Without any frame in a dead time there is no ACK of new data to end the doublings with.
+    assert longest("linux22", dead_error_rate=1.0) == longest("linux22_reset", dead_error_rate=1.0)
 
 
 def test_a_word_that_is_none_names_the_nearest() -> None:
     with pytest.raises(wl.WlanlensError, match="station, both"):
         wl.simulate("no_mac_retransmission", ends="stations")
+
+
+def test_timeouts_without_mac_retransmission_depend_on_the_sender() -> None:
+    def expiries(sender: str) -> int:
+        runs = (wl.simulate("no_mac_retransmission", seed=s, sender=sender, duration_s=60.0) for s in range(1, 4))
+        return sum(timeouts(run) for run in runs)
+
+    # Without SACK and limited transmit a loss in a small window waits for the timer.
+    assert expiries("newreno") > 1.5 * expiries("linux24") > 0
+
+
+def test_a_window_that_grows_by_the_ack_makes_linux_22_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def median_mbps() -> float:
+        return float(np.median([transfer(wl.simulate("bursty_errors", seed=seed)).mbps for seed in range(1, 41)]))
+
+    by_ack = median_mbps()
+    monkeypatch.setattr(bursty_errors, "LINUX22", replace(bursty_errors.LINUX22, counts_segments=True))
+    assert by_ack < 0.6 * median_mbps()

@@ -7,6 +7,7 @@ decides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,6 +113,10 @@ class Air:
         Call it once a segment, with the other segments of its connection in the same table.
         """
         self._copies.ask(segments)
+
+    def linked_retransmissions(self, segments: pa.Table, links: pa.Table, points: Mapping[str, str]) -> None:
+        """The same of several captures: `points` says where each stands whose segments these are."""
+        self._copies.ask_links(segments, links, points)
 
     def finish(self) -> None:
         """The capture has ended: what still waits is judged by its Retry bit."""

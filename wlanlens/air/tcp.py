@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.air.rows import OUTCOMES, Array, codes, integers
+from wlanlens.tables import POINTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +49,32 @@ class Copies:
         for i, name in enumerate(OUTCOMES):
             self.counts[name] += int(np.count_nonzero(found == i))
         self.counts["unseen"] += again - len(before)
+
+    def ask_links(self, segments: pa.Table, links: pa.Table, points: Mapping[str, str]) -> None:
+        """Count the retransmissions in `segments` of captures at these points, by what `links` tells of the copy before."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        acked = np.asarray(links.column("acked").cast(pa.int8()).fill_null(-1).to_numpy(), np.int8)
+        heard = np.asarray(pc.is_valid(links.column("air_packet")), bool)
+        on_air = np.asarray(pc.equal(links.column("lost").cast(pa.string()), "on_air").fill_null(False), bool)
+        delivered, dropped, unknown, unseen = (*range(len(OUTCOMES)), len(OUTCOMES))
+        state = np.select([~heard, acked == 1, (acked == 0) | on_air], [unseen, delivered, dropped], unknown)
+        for capture, point in points.items():
+            again, before = _copies_before(
+                segments.filter(pc.equal(segments.column("capture").cast(pa.string()), capture))
+            )
+            if not again:
+                continue
+            numbers = integers(links.column(f"{point}_packet").combine_chunks()) if point in POINTS else before[:0]
+            order = np.argsort(numbers, kind="stable")
+            at = np.minimum(np.searchsorted(numbers[order], before), max(0, len(numbers) - 1))
+            found = order[at] if len(numbers) else at
+            known = (numbers[found] == before) if len(numbers) else np.zeros(len(before), bool)
+            told = np.where(known, state[found] if len(numbers) else 0, unknown)
+            for i, name in enumerate((*OUTCOMES, "unseen")):
+                self.counts[name] += int(np.count_nonzero(told == i))
+            self.counts["unseen"] += again - len(before)
 
     def _outcomes(self, wanted: Array) -> Array:
         unknown = OUTCOMES.index("unknown")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, at, count, most, time
+from wlanlens.detectors._keepers import Keepers
 from wlanlens.detectors._stamps import PURE_ACKS, SENT, Stamps, ticks_between
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
@@ -44,7 +45,10 @@ def ack_holding(
     `burst_ms`: ACKs handed over together come within a fraction of a millisecond; 5 ms allows for a slow host.
     `min_burst_acks`: fewer than three are no burst. `min_spread_ms`: their TSvals spread over at least so much of the
     silence, more than the burst itself took, for ACKs made at one moment were not held one by one. One capture cannot
-    tell the adapter from a queue on the way back that stood still; a sniffer or a capture of the USB bus can.
+    tell the adapter from a queue on the way back that stood still. A sniffer can, and a capture of the USB bus: what kept
+    the ACKs lies between the two captures from one to the other of which the first took longer than the ACK before, by half
+    of the hold or more. `kept_by` names it: adapter, driver, adapter_or_driver (without the bus), air (from its first
+    attempt to the last), queue (before the air) or way (where no capture stands between the hosts).
 
     What fools it
     -------------
@@ -84,9 +88,10 @@ def ack_holding(
             made.append((start, held, wide))
     first = np.array([m[0] for m in made], np.int64)
     hold = stamps.late_ns(first, first - 1)
+    keepers = facts.keep(Keepers) if made and trace.has("links") else None
     listed, others = most(hold)
     for i in listed.tolist():
-        yield _finding(facts, stamps, made[i][0], made[i][1], made[i][2])
+        yield _finding(facts, stamps, made[i][0], made[i][1], made[i][2], keepers)
     first = first[others]
     yield from facts.rest(
         "ack_holding",
@@ -144,11 +149,17 @@ def _held(stamps: Stamps, start: int, burst: int) -> Array:
     return held if len(held) else part[:1]
 
 
-def _finding(facts: Facts, stamps: Stamps, start: int, held: Array, spread: int) -> Finding:
+def _finding(facts: Facts, stamps: Stamps, start: int, held: Array, spread: int, keepers: Keepers | None) -> Finding:
     key = int(stamps.key[start]) ^ 1
     hold = int(stamps.late_ns(np.array([start]), np.array([start - 1]))[0])
     released, gap = int(stamps.t[start]), int(stamps.t[start] - stamps.t[start - 1])
     one = np.array([key])
+    keeper = (
+        keepers.of(key ^ 1, int(stamps.packet[start]), int(stamps.packet[start - 1]), hold)
+        if keepers is not None
+        else None
+    )
+    by = keeper.says if keeper is not None else "by the adapter, its driver or a queue on the way back"
     return facts.finding(
         "ack_holding",
         key,
@@ -156,7 +167,7 @@ def _finding(facts: Facts, stamps: Stamps, start: int, held: Array, spread: int)
         released,
         cost_s=hold / 1e9,
         life_s=facts.life_s(one)[0],
-        confidence=0.85,
+        confidence=0.95 if keeper is not None else 0.85,
         values={
             "held_s": hold / 1e9,
             "held_acks_count": len(held),
@@ -164,13 +175,14 @@ def _finding(facts: Facts, stamps: Stamps, start: int, held: Array, spread: int)
             "tsval_spread_s": spread / 1e9,
             "burst_ms": int(stamps.t[held[-1]] - released) / 1e6,
             "tick_ms": int(stamps.tick[start]) / 1e6,
+            **({"kept_by": keeper.name} if keeper is not None else {}),
         },
         evidence={"segments": [stamps.packet[start - 1], *stamps.packet[held]]},
         sentence=(
             f"{facts.subject(key)}: {count(len(held), 'ACK')} came within "
             f"{time((int(stamps.t[held[-1]]) - released) / 1e9)} at {at(released)} after {time(gap / 1e9)} without "
             f"any, though by their timestamps the receiver had made them over {time(spread / 1e9)}; the first was held "
-            f"for {time(hold / 1e9)} by the adapter, its driver or a queue on the way back."
+            f"for {time(hold / 1e9)} {by}."
         ),
     )
 

@@ -18,6 +18,8 @@ _PRINTED = {
     5: (4.59, 0.4, 1.66),
 }
 _SEEDS = 24
+#: Of test 2, whose transfers differ a hundredfold: a median of 24 is known within a factor of 3, one of 100 within 1.8.
+_SEEDS_OF_2 = 100
 #: No timeout of Linux 2.2 is longer, s; the last segment and stamps beside it.
 _CLAMP_S = 120.1
 
@@ -26,14 +28,14 @@ _CLAMP_S = 120.1
 def bursty_idle_times(lab: Lab) -> Result:
     """Long idle times, not lost packets, are what bursts of errors cost TCP: the timer backs off and stays so.
 
-    Each row of the study is one draw from a wide spread: medians and ranges of 24 seeds. A channel of two states with the
-    same error rate and mean burst does no harm.
+    Each row of the study is one draw from a wide spread: medians and ranges of 24 seeds, of 100 for test 2. A channel of two
+    states with the same error rate and mean burst does no harm.
     """
-    cases: list[tuple[str, dict[str, Any]]] = [("bursty_errors", {"test": test}) for test in _PRINTED]
+    tests = [test for test in _PRINTED if test != 2]
+    cases: list[tuple[str, dict[str, Any]]] = [("bursty_errors", {"test": test}) for test in tests]
     cases += [("bursty_errors", {"test": test, "two_states": True}) for test in (1, 2, 4)]
-    runs = dict(
-        zip([*_PRINTED, "1 two", "2 two", "4 two"], lab.measure_all(transfer, cases, seeds=_SEEDS), strict=True)
-    )
+    runs = dict(zip([*tests, "1 two", "2 two", "4 two"], lab.measure_all(transfer, cases, seeds=_SEEDS), strict=True))
+    runs[2] = lab.measure("bursty_errors", transfer, seeds=_SEEDS_OF_2, test=2)
 
     def all_of(test: object, name: str) -> np.ndarray:
         return np.array([getattr(r, name) for r in runs[test]])
@@ -64,6 +66,8 @@ def bursty_idle_times(lab: Lab) -> Result:
             because="doublings kept after ACKs of new data"),
         Row("test 2: segments sent again, median", "178", "Q", float(np.median(all_of(2, "resent"))), (140.0, 210.0),
             because="what was lost"),
+        Row("test 2: share of transfers no faster than the study's", "one transfer", "N",
+            float((all_of(2, "mbps") <= _PRINTED[2][0]).mean()), because="the study's is an ordinary one of ours"),
     ]  # fmt: skip
     for test in (1, 4):
         least, most = float(all_of(test, "mbps").min()), float(all_of(test, "mbps").max())

@@ -87,6 +87,34 @@ STATIONS = (
 )
 """Colours of transmitters as (on light, on dark), the busiest first; the last is all others'."""
 
+
+class Stage(NamedTuple):
+    """How a stage of a packet's way is shown, on light and on dark paper."""
+
+    meaning: str
+    light: str
+    dark: str
+
+
+STAGES: dict[str, Stage] = {
+    "queue": Stage("host's tap and USB driver", "#0072b2", "#5cb8ec"),
+    "bus": Stage("USB bus, and the adapter on the way in", "#7a5195", "#b98fd6"),
+    "air_wait": Stage("waiting for the air, and in queues before it", "#b87700", "#ffb733"),
+    "air": Stage("on the air, all attempts", "#009e73", "#3ed3a6"),
+    "wire": Stage("behind the air", "#5c6470", "#b9c0ca"),
+    "unseparated": Stage("all of the way: no capture tells what lies between", "#8a94a0", "#8a94a0"),
+}
+
+RATES = (
+    ("#b2182b", "#ff6b6b"),
+    ("#d9731a", "#ffa552"),
+    ("#b39b00", "#e8d24a"),
+    ("#3a8f3f", "#6fd07a"),
+    ("#1f78b4", "#5cb8ec"),
+    ("#5e3c99", "#b79bf5"),
+)
+"""Colours of data rates as (on light, on dark), the slowest first."""
+
 LINES = {
     "retry": ("#c22f00", "#ff7a4d"),
     "data": ("#26323f", "#cfd8e3"),

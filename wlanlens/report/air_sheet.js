@@ -23,6 +23,8 @@ const AIR_SHEET = {
     },
   ],
   fit: fitAir,
+  // The shares over time have no frames.
+  pick: (figure, at) => (at.row > 1 ? figure.data.packet[nearestFrame(figure, at)] : undefined),
   ticks: (y) => rateTicks(y.yaxis2),
 };
 
@@ -103,6 +105,12 @@ function describeUses(figure, at) {
 }
 
 function describeFrame(figure, at) {
+  const row = nearestFrame(figure, at);
+  return row < 0 ? "" : frameWords(figure.data, row, figure.x[1] - figure.x[0]);
+}
+
+// The row of the frame nearest to the pointer, -1 where none is near.
+function nearestFrame(figure, at) {
   const air = figure.data, log = figure.rows[at.row].log === true;
   const { py } = pixelsOf(figure, at.row, log);
   const value = log ? (row) => air.rate[row] / 1e3 : (row) => air.signal[row];
@@ -113,7 +121,7 @@ function describeFrame(figure, at) {
     const row = air.rows[i], dx = (air.x[row] - at.x) / at.perPixel, dy = py(value(row)) - at.top;
     if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = row; }
   }
-  return best < 0 ? "" : frameWords(air, best, figure.x[1] - figure.x[0]);
+  return best;
 }
 
 function frameWords(air, row, range) {

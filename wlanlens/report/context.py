@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -146,9 +146,10 @@ def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
 def page_data(
     views: Sequence[View],
     rows: Sequence[FindingRow],
-    files: Sequence[str | None],
+    files: Mapping[str, str | None],
     frames: AirView | None = None,
     transfers: BusView | None = None,
+    journeys: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the page's script needs besides the columns."""
     return {
@@ -161,9 +162,14 @@ def page_data(
             {"title": o.title, "colour": o.colour, "meaning": PLAIN[name], "lost": name not in HEALTHY}
             for name, o in OWNERS.items()
         ],
-        "flows": [{"subject": v.subject, "rows": v.rows, "file": file} for v, file in zip(views, files, strict=False)],
-        "air": frames.page(files[len(views)]) if frames else None,
-        "bus": transfers.page(files[-1]) if transfers else None,
+        "flows": [
+            {"subject": v.subject, "rows": v.rows, "file": file}
+            for i, v in enumerate(views)
+            for file in (files[f"flow-{i}"],)
+        ],
+        "air": frames.page(files["frames"]) if frames else None,
+        "bus": transfers.page(files["transfers"]) if transfers else None,
+        "journeys": journeys,
         "findings": [
             {
                 "n": row.number,

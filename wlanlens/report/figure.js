@@ -11,6 +11,7 @@ class Figure {
     this.findings = [];
     this.chosen = null;
     this.pointed = null;
+    this.picked = null;
     this.held = {};
     this.pictures = [];
   }
@@ -69,7 +70,7 @@ class Figure {
       ...this.size(), margin: this.margin(), showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
-      xaxis: { ...axis, anchor: this.rows.at(-1).y, range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
+      xaxis: { ...axis, anchor: this.rows.reduce((low, row) => (row.share[0] < low.share[0] ? row : low)).y, range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
       ...Object.fromEntries(this.rows.map((row) => [row.axis, { ...axis, domain: this.domain(row), range: [0, 1], ...row.look }])),
       images: [], shapes: [],
       annotations: this.rows.filter((row) => row.title).map((row) => ({
@@ -141,6 +142,13 @@ class Figure {
       type: "rect", xref: "x", yref: "paper", x0: f.from, x1: f.to, y0: 0, y1: this.domain(this.rows[1])[1], layer: "below",
       fillcolor: look.accent, opacity: 0.13, line: { width: 0 },
     }));
+  }
+
+  // Show which packet's journey is open; null: none.
+  pick(journey) {
+    if (journey === this.picked) return Promise.resolve();
+    this.picked = journey;
+    return this.draw();
   }
 
   mark(chosen, pointed) {

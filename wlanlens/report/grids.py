@@ -53,32 +53,99 @@ _QUALITY = (
 )
 
 
+def _ahead(clock: Mapping[str, Any]) -> str:
+    """How a clock stands to the axis."""
+    if not clock["pieces"]:
+        return "the axis"
+    if not clock["offset_ns"]:
+        return "the same"
+    word = "ahead" if clock["offset_ns"] < 0 else "behind"
+    return f"{units.lasting(abs(clock['offset_ns']) / 1e9)} {word}"
+
+
+def _at_worst(clock: Mapping[str, Any]) -> str:
+    bounds = [piece["bound_most_ns"] for piece in clock["pieces"]]
+    return "packets' delay" if None in bounds else units.lasting(max(bounds) / 1e9)
+
+
+def _gains(clock: Mapping[str, Any]) -> str:
+    main = max(clock["pieces"], key=lambda piece: piece["pairs"])
+    sure = main["drift_bound_ppm"]
+    return f"{clock['drift_ppm']:+.2f}" + ("" if sure is None else f" \N{PLUS-MINUS SIGN} {sure:.3g}")
+
+
+def _missed(row: Mapping[str, Any]) -> str:
+    if not row["passed"]:
+        return units.LACKING
+    return f"{units.count(row['missed'])} ({units.share(row['missed'], row['passed'])})" if row["missed"] else "0"
+
+
 #: Of several captures: how well each clock is known.
 _CLOCKS = (
-    Column(
-        "clock ahead by",
-        "of the clock that is the axis, where it is known best",
-        lambda r: _axis(r) or units.seconds(-r["offset_ns"] / 1e9),
-    ),
+    Column("its clock is", "beside the clock that is the axis, where it is known best", _ahead),
     Column(
         "known within",
-        "bound of that, from packets in both directions",
-        lambda r: _axis(r) or ("packets' delay" if r["bound_ns"] is None else units.seconds(r["bound_ns"] / 1e9)),
+        "there; packets in both directions bound it from both sides",
+        lambda r: _axis(r) or ("packets' delay" if r["bound_ns"] is None else units.lasting(r["bound_ns"] / 1e9)),
     ),
-    Column("gains", "rate beside the axis, parts per million", lambda r: _axis(r) or f"{r['drift_ppm']:+.2f}"),
-    Column("packets in both", "on which the clock was fitted", lambda r: _axis(r) or units.count(r["pairs"])),
+    Column(
+        "at worst within",
+        "anywhere between the first and the last packet that both captures saw",
+        lambda r: _axis(r) or _at_worst(r),
+    ),
+    Column("gains (ppm)", "its rate beside the axis, and how well that is known", lambda r: _axis(r) or _gains(r)),
+    Column("packets in both", "on which it was fitted", lambda r: _axis(r) or units.count(r["pairs"])),
     Column(
         "half of them within",
-        "of the fit, their delay included",
-        lambda r: _axis(r) or units.seconds(r["residual_ns"] / 1e9),
+        "of the fitted line; their own delay is part of that",
+        lambda r: _axis(r) or units.lasting(r["residual_ns"] / 1e9),
     ),
-    Column("clock set", "steps of the clock", lambda r: _axis(r) or units.count(max(0, len(r["pieces"]) - 1))),
     Column("left out", "pairs that fit no clock", lambda r: _axis(r) or units.count(r["contradictions"])),
+    Column("set", "how often the clock was set", lambda r: _axis(r) or units.count(max(0, len(r["pieces"]) - 1))),
+    Column(
+        "ticks",
+        "resolution of its stamps or the axis's, the coarser",
+        lambda r: _axis(r) or units.lasting(r["tick_ns"] / 1e9),
+    ),
+    Column(
+        "missed",
+        "packets that a point farther on has and this tap lacks, and their share of those that passed it",
+        _missed,
+    ),
 )
 
 
+def clocks(trace: Trace) -> tuple[list[str], list[tuple[Column, list[str]]]]:
+    """Captures with their points, and a row a fact with its cell of each; none for one capture, which is its own axis."""
+    if len(trace.clocks) < 2:
+        return [], []
+    fates = _point_fates(trace)
+    order = sorted(trace.clocks, key=lambda clock: bool(clock.pieces))
+    points = {capture.name: capture.vantage for capture in trace.captures}
+    heads = [f"{clock.capture} ({points[clock.capture]})" for clock in order]
+    rows = [{**asdict(clock), **fates.get(clock.capture, {"missed": 0, "passed": 0})} for clock in order]
+    return heads, [(column, [column.cell(row) for row in rows]) for column in _CLOCKS]
+
+
+def _point_fates(trace: Trace) -> dict[str, dict[str, int]]:
+    """Of each capture how many packets passed it, and how many of them it missed, in the connections shown."""
+    import pyarrow as pa
+
+    out: dict[str, dict[str, int]] = {}
+    if not trace.has("journeys"):
+        return out
+    for chunk in trace.table("journeys").column("points").chunks:
+        points = chunk.flatten()
+        pairs = pa.table({"capture": points.field("capture"), "fate": points.field("fate")})
+        for row in pairs.group_by(["capture", "fate"]).aggregate([([], "count_all")]).to_pylist():
+            entry = out.setdefault(row["capture"], {"missed": 0, "passed": 0})
+            entry["missed"] += row["count_all"] * (row["fate"] == "not_captured")
+            entry["passed"] += row["count_all"] * (row["fate"] in ("seen", "lost_after", "not_captured"))
+    return out
+
+
 def _axis(clock: Mapping[str, Any]) -> str:
-    return "" if clock["pieces"] else "axis"
+    return "" if clock["pieces"] else units.LACKING
 
 
 def _rtos(row: Mapping[str, Any]) -> str:
@@ -143,10 +210,6 @@ def quality(trace: Trace) -> list[tuple[Column, list[str], bool]]:
     """(fact, its cell in each capture, whether any is not nothing), a row a fact."""
     rows = trace.table("quality").to_pylist() if trace.has("quality") else []
     cells = [(column, [column.cell(row) for row in rows]) for column in _QUALITY]
-    if len(trace.clocks) > 1:
-        clocks = {clock.capture: asdict(clock) for clock in trace.clocks}
-        known = [clocks[row["capture"]] for row in rows]
-        cells[2:2] = [(column, [column.cell(clock) for clock in known]) for column in _CLOCKS]
     return [(column, row, any(cell not in ("0", _NO_TIME) for cell in row)) for column, row in cells if row]
 
 

@@ -41,6 +41,7 @@ function watchPointer(figure, tip, line, onFinding) {
     const at = still && figure.data && place(event);
     const finding = at && at.row === 0 ? findingAt(figure, at) : null;
     if (finding) onFinding(finding, true);
+    else if (at && at.row > 0) figure.onPick(figure.sheet.pick?.(figure, at));
   }, true);
 }
 
@@ -60,6 +61,12 @@ function ownerAt(figure, at) {
 }
 
 function describeSegment(figure, at) {
+  const row = nearestSegment(figure, at);
+  return row < 0 ? "" : segmentWords(figure.data, row, figure.x[1] - figure.x[0]);
+}
+
+// The row of the segment nearest to the pointer, -1 where none is near.
+function nearestSegment(figure, at) {
   const flow = figure.data, reach = 7 * at.perPixel;
   const index = at.row === 3 ? flow.flights : null;
   const n = index ? index.length : flow.x.length;
@@ -76,7 +83,7 @@ function describeSegment(figure, at) {
     const distance = dx * dx + dy * dy;
     if (distance < least) { least = distance; best = row; }
   }
-  return best < 0 ? "" : segmentWords(flow, best, figure.x[1] - figure.x[0]);
+  return best;
 }
 
 function describeRtt(figure, at) {

@@ -7,7 +7,7 @@ const help = document.getElementById("keys");
 
 let shownFlow = -1;
 const stages = [];
-const flowStage = PAGE.flows.length ? new Stage("figure", FLOW_SHEET, () => showFlow(Math.max(0, shownFlow))) : null;
+const flowStage = PAGE.flows.length ? new Stage("figure", withLayers(FLOW_SHEET), () => showFlow(Math.max(0, shownFlow))) : null;
 const airStage = PAGE.air ? new Stage("air-figure", AIR_SHEET, showAir) : null;
 const busStage = PAGE.bus ? new Stage("bus-figure", BUS_SHEET, showBus) : null;
 for (const stage of [flowStage, airStage, busStage]) if (stage) stages.push(stage);
@@ -21,13 +21,22 @@ async function showFlow(number) {
   shownFlow = number;
   if (chooser) chooser.value = String(number);
   flowStage.say(`reading ${flow.subject}`);
-  flow.data ??= readFlow(await stored(`flow-${number}`, flow.file));
+  flow.data ??= await readWhole(number);
   if (shownFlow !== number) return;
   for (const legend of document.querySelectorAll("[data-legend]")) legend.hidden = Number(legend.dataset.legend) !== number;
+  if (waterfall?.shown && waterfall.shown.view !== number) closeJourney();
+  if (PAGE.journeys) fillRates(flow.data.layers, document.getElementById("rates-legend"));
   const ours = list.items.filter((f) => f.on === "flow" && (f.view === number || f.view === null));
   await figure.setData(flow.data, ours, flowEnds(flow.data));
   figure.box.dataset.flow = number;
   flowStage.say(`${flow.subject}: ${grouped(flow.rows, 0)} rows`);
+}
+
+// A flow's rows and, where other captures saw its packets, their journeys.
+async function readWhole(number) {
+  const data = readFlow(await stored(`flow-${number}`, PAGE.flows[number].file)), of = PAGE.journeys?.flows[number];
+  data.layers = of ? readLayers(await stored(`journeys-${number}`, of.file)) : null;
+  return data;
 }
 
 async function showAir() {
@@ -55,8 +64,84 @@ async function showFinding(finding, move) {
   await stage.opened();
   active = stage;
   if (finding.view !== null && finding.on === "flow") await showFlow(finding.view);
+  await openEvidence(finding);
   await stage.show(finding);
   if (move && !stage.inView()) stage.box.scrollIntoView({ block: "center", behavior: "auto" });
+}
+
+const waterfall = PAGE.journeys ? new Waterfall(document.getElementById("journey"), (...what) => actJourney(...what).catch(reported)) : null;
+
+async function openJourney(view, j) {
+  const flow = PAGE.flows[view];
+  flow.data ??= await readWhole(view);
+  waterfall.show(flow, view, j);
+  if (shownFlow === view && flowStage.figure?.data) await flowStage.figure.pick(j);
+}
+
+function closeJourney() {
+  if (!waterfall?.shown) return;
+  waterfall.close();
+  flowStage.figure?.pick(null);
+}
+
+// The first packet of a finding's evidence that has a journey; not against a reader who closed it.
+async function openEvidence(finding) {
+  const found = PAGE.journeys?.findings[finding.n];
+  if (found && !waterfall.closed) await openJourney(...found);
+  else closeJourney();
+}
+
+async function actJourney(what, to) {
+  const { view } = waterfall.shown;
+  if (what === "close") { waterfall.closed = true; closeJourney(); return; }
+  if (what === "zoom") { await zoomToJourney(); return; }
+  const other = what === "to" ? to : waterfall.beside(what === "next" ? 1 : -1);
+  if (other === null) return;
+  await openJourney(view, other);
+  // Keep the packet in view when the reader steps along.
+  const { figure } = flowStage, [from] = waterfall.span;
+  if (shownFlow !== view || !figure?.data || (from >= figure.x[0] && from <= figure.x[1])) return;
+  const wide = figure.x[1] - figure.x[0];
+  await figure.show(from - 0.3 * wide, from + 0.7 * wide);
+}
+
+async function zoomToJourney() {
+  const { view, j } = waterfall.shown, [from, to] = waterfall.span, margin = 0.1 * (to - from);
+  await flowStage.opened();
+  await showFlow(view);
+  const { figure } = flowStage;
+  figure.picked = j;
+  await figure.show(from - margin, to + margin);
+  if (!flowStage.inView()) flowStage.box.scrollIntoView({ block: "start", behavior: "auto" });
+}
+
+// A click on a mark: in the figure of a flow it names a journey, in that of the air a frame.
+async function pickAt(stage, found) {
+  if (!waterfall || found === undefined) return;
+  let journey = stage === flowStage ? [shownFlow, found] : null;
+  if (stage === airStage) {
+    journey = await journeyOfFrame(found);
+    if (!journey) stage.say(`frame ${found} is of no journey of the flows drawn`);
+  }
+  if (!journey) return;
+  waterfall.closed = false;
+  await openJourney(...journey);
+}
+
+// Only one sniffer's numbers are known from one another's.
+async function journeyOfFrame(packet) {
+  if (PAGE.journeys.captures.filter(({ point }) => point === "air").length !== 1) return null;
+  for (const [view, stored] of PAGE.journeys.flows.entries()) {
+    if (!stored) continue;
+    PAGE.flows[view].data ??= await readWhole(view);
+    const { attempts } = PAGE.flows[view].data.layers, i = attempts.packet.indexOf(packet);
+    if (i >= 0) return [view, attempts.of[i]];
+  }
+  return null;
+}
+
+function picked(stage, found) {
+  pickAt(stage, found).catch(reported);
 }
 
 function pointed(stage, finding, clicked) {

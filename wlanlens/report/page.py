@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS, USES
+from wlanlens.plots._palette import LINES, OWNERS, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
-from wlanlens.report import bundle, context, encode, grids, units
+from wlanlens.report import bundle, context, encode, grids, layers, units
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
@@ -78,36 +78,43 @@ def write(
     on_air = air_section.section(trace, air)
     frames = air_view(trace) if on_air else None
     transfers = bus_section.bus_view(trace)
+    journeys = [layers.layers(trace, v.key) for v in views]
     packed = [(f"flow-{i}", v.packed) for i, v in enumerate(views)]
+    packed += [(f"journeys-{i}", made.packed) for i, made in enumerate(journeys) if made]
     packed += [("frames", frames.packed)] if frames else []
     packed += [("transfers", transfers.packed)] if transfers else []
     inside, files = _stow(packed, beside or _next_to(out_path))
+    drawn = layers.page(trace, journeys, files, str(analysis_dir))
 
     shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
     rows = context.finding_rows(
         findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
     )
+    if drawn:
+        drawn["findings"] = {
+            row.number: layers.opened_by(trace, journeys, row.finding, row.view) for row in rows if row.has_figure
+        }
     notes = sorted(trace.notes, key=lambda n: (("error", "loss", "info").index(n.severity), -n.count))
     script = bundle.own()
     plotly = bundle.plotly()
+    clock_heads, clocks = grids.clocks(trace)
     flow_columns, flow_rows, flows_left = grids.flow_rows(trace)
 
     page = environment().get_template("page.html.jinja")
     stream = page.stream(
-        policy=policy([script, plotly.decode()], spilled=any(files)),
+        policy=policy([script, plotly.decode()], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
         plotly=Markup(encode.packed(plotly)) if packed else "",  # noqa: S704  base64
-        inside=[Markup(text) for text in inside[: len(views)]],  # noqa: S704  base64
-        inside_other=[(name, Markup(text)) for (name, _), text in zip(packed, inside, strict=True)][len(views) :],  # noqa: S704
+        inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
         air=on_air,
         air_view=frames,
         air_thinned=_thinned(frames, air),
         uses=USES,
-        page=embedded(context.page_data(views, rows, files, frames, transfers)),
+        page=embedded(context.page_data(views, rows, files, frames, transfers, drawn)),
         owners=OWNERS,
         triggers=TRIGGERS,
         lines=LINES,
@@ -125,6 +132,11 @@ def write(
         findings_left=_left(len(findings) - len(rows), "finding", "in findings.json"),
         groups=context.state_groups(states),
         views=views,
+        layers=drawn,
+        thinned_journeys=[made.every if made else 1 for made in journeys],
+        stages=STAGES,
+        clock_heads=clock_heads,
+        clocks=clocks,
         views_left=_others(connections, len({v.key.flow for v in views}), "the table segments"),
         no_figure="No TCP connection with data, so there is nothing to draw.",
         flow_columns=flow_columns,
@@ -170,20 +182,20 @@ def _thinned(frames: AirView | None, air: Summary | None) -> str:
     return f"{units.count(frames.rows)} of {units.count(drawable)} frames are drawn, every retry among them; control frames and damaged frames are not."
 
 
-def _stow(columns: Sequence[tuple[str, str]], place: Callable[[str, str], Path]) -> tuple[list[str], list[str | None]]:
+def _stow(
+    columns: Sequence[tuple[str, str]], place: Callable[[str, str], Path]
+) -> tuple[dict[str, str], dict[str, str | None]]:
     """(text inside the page, file beside it) of each named pack of columns; the page holds what fits, in order."""
-    inside: list[str] = []
-    files: list[str | None] = []
+    inside: dict[str, str] = {}
+    files: dict[str, str | None] = {}
     room = MOST_INSIDE
     for name, packed in columns:
         if len(packed) <= room:
             room -= len(packed)
-            inside.append(packed)
-            files.append(None)
+            inside[name], files[name] = packed, None
         else:
             place(DATA_FOLDER, f"{name}.js").write_text(f'wlanlensData("{name}","{packed}");\n', "ascii")
-            inside.append("")
-            files.append(f"{DATA_FOLDER}/{name}.js")
+            files[name] = f"{DATA_FOLDER}/{name}.js"
     return inside, files
 
 

@@ -18,6 +18,7 @@ class Stage {
       await made.open();
       const frame = this.box.parentElement;
       watchPointer(made, frame.querySelector(".tip"), frame.querySelector(".crosshair"), (finding, clicked) => pointed(this, finding, clicked));
+      made.onPick = (journey) => picked(this, journey);
       this.figure = made;
       await this.load();
     })().catch((error) => {

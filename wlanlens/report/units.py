@@ -21,6 +21,13 @@ def seconds(value: float | None) -> str:
     return f"{grouped(value, places)}{THIN}s"
 
 
+def lasting(value: float) -> str:
+    """A length of time with three figures in the unit that suits it."""
+    if abs(value) < 5e-4:
+        return f"{three(value * 1e6)}{THIN}µs"
+    return f"{three(value * 1e3)}{THIN}ms" if abs(value) < 0.9995 else f"{three(value)}{THIN}s"
+
+
 def summed_seconds(value_ns: int, total_ns: int) -> str:
     """Seconds of a column that sums: places fixed by the total; what is not nothing never shows as nothing."""
     places = 3 if total_ns >= 1_000_000_000 else 6

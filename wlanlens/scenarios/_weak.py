@@ -17,6 +17,7 @@ LINUX24 = Tcp(
     dsack=False,
     prr=False,
     rate_halving=True,
+    counts_segments=False,
     frto=False,
     quick_acks=0,
     delayed_ack_timer_s=0.1,

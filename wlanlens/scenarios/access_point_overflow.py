@@ -15,7 +15,7 @@ class AccessPointOverflow(DownloadWorld):
     cycles of growth and loss are the look-alike of a clock's.
     """
 
-    shows = ("startup_overflow",)
+    shows = ("startup_overflow", "ap_buffer_loss")
     resembles = ("periodic_loss",)
 
     window_segments: int = quantity(43, "The client's window, segments.", least=1, most=10_000)

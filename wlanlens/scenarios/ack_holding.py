@@ -16,6 +16,7 @@ class AckHolding(Scenario):
     """
 
     shows = ("spurious_timeout", "ack_holding")
+    resembles = ("ack_loss",)
 
     hold_s: float = quantity(0.4, "How long ACKs are kept, s.", least=0.0, most=100.0)
     first_s: float = quantity(2.0, "When they are kept first, s.", least=0.0, most=1e6)

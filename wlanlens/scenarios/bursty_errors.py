@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import alike, pair
@@ -17,6 +17,21 @@ TESTS = {
     4: (0.066, 1.32, 13.0, 0.065),
     5: (0.0031, 1.65, 1.65, 0.0),
 }
+
+#: Linux 2.2's sender: what a timeout took for lost is repaired before anything new is sent, the window grows by the ACK, and
+#: SACK means FACK. Limited transmit without SACK, undo, F-RTO and D-SACK came later.
+LINUX22 = Tcp(
+    rto="linux22",
+    fack=True,
+    repairs_all_first=True,
+    counts_segments=False,
+    prr=False,
+    eifel=False,
+    frto=False,
+    dsack=False,
+    limited_transmit=False,
+    quick_acks=0,
+)
 
 
 @scenario("bursty_errors")
@@ -56,6 +71,6 @@ class BurstyErrors(Scenario):
 def idle_time_world(file_bytes: int, bursts: Bursts, rto: str) -> World:
     """The study's two hosts, with some channel."""
     stations = alike(short_retry_limit=4)
-    # Linux 2.2: limited transmit, undo and F-RTO came later.
-    tcp = Tcp(rto=rto, prr=False, eifel=False, frto=False, dsack=False, limited_transmit=False, quick_acks=0)
-    return pair(stations, Flow(0, 1, file(file_bytes), tcp=tcp), both={"bursts": 0}, bursts=(bursts,))
+    return pair(
+        stations, Flow(0, 1, file(file_bytes), tcp=replace(LINUX22, rto=rto)), both={"bursts": 0}, bursts=(bursts,)
+    )

@@ -10,10 +10,11 @@ from wlanlens.world import Bursts, World
 @scenario("kept_backoff")
 @dataclass(frozen=True, kw_only=True)
 class KeptBackoff(Scenario):
-    """The link is dead for a second or two every several; the sender stays silent for up to two minutes after it.
+    """The link is all but dead for a second or two every several; the sender stays silent for up to two minutes after it.
 
     Linux 2.2 keeps the doublings of its timer when an ACK of new data comes, until nothing is outstanding (the idle-time
-    study's table 2). `rto` "linux22_reset" is the study's remedy: the doublings end with that ACK.
+    study's table 2). `rto` "linux22_reset" is the study's remedy: the doublings end with that ACK. It needs an ACK of new data among
+    the timeouts, as in the study's figure 2: after a time without any frame all is repaired before the next, and both are the same.
     """
 
     shows = ("idle_backoff",)
@@ -22,8 +23,9 @@ class KeptBackoff(Scenario):
     file_bytes: int = quantity(40 << 20, "Size of the file.", least=1, most=1 << 40)
     dead_s: float = quantity(2.0, "Mean length of a dead time, s.", least=1e-3, most=1e4)
     alive_s: float = quantity(7.0, "Mean time between two, s.", least=1e-3, most=1e4)
+    dead_error_rate: float = quantity(0.9, "Share of bad frames in a dead time.", least=0.0, most=1.0)
     rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
 
     def world(self) -> World:
-        bursts = Bursts(self.alive_s, self.dead_s, clock="time")
+        bursts = Bursts(self.alive_s, self.dead_s, error_rate=self.dead_error_rate, clock="time")
         return idle_time_world(self.file_bytes, bursts, self.rto)

@@ -16,7 +16,7 @@ class LostAcks(Scenario):
     their ACK: the sender never saw it.
     """
 
-    shows = ("spurious_timeout",)
+    shows = ("spurious_timeout", "ack_loss")
     resembles = ("ack_holding", "acked_data_retransmission")
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)

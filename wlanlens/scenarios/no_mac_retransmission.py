@@ -6,6 +6,9 @@ from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._weak import LINUX24
 from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
 
+#: The plain sender: no SACK, and nothing sent on the first two duplicate ACKs (no limited transmit).
+NEWRENO = replace(LINUX24, sack=False, fack=False, rate_halving=False, limited_transmit=False)
+
 
 @scenario("no_mac_retransmission")
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +26,13 @@ class NoMacRetransmission(Scenario):
     )
     receive_window_bytes: int = quantity(24_576, "The receiver's buffer: that of SunOS 5.8.", least=1448, most=1 << 30)
     sack: bool = quantity(True, "Selective acknowledgments.")
+    sender: str = quantity("linux24", "Its TCP: the study's, or RFC 6582's without SACK.", among=("linux24", "newreno"))
 
     def world(self) -> World:
         station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7)
         access_point = Station(node=1, access_point=True, short_retry_limit=1 if self.ends == "both" else 7)
-        tcp = replace(LINUX24, receive_window_bytes=self.receive_window_bytes, sack=self.sack)
+        tcp = LINUX24 if self.sender == "linux24" else NEWRENO
+        tcp = replace(tcp, receive_window_bytes=self.receive_window_bytes, sack=self.sack and tcp.sack)
         flow = Flow(0, 2, udp(8e6), tcp=None) if self.datagrams else Flow(0, 2, bulk(), tcp=tcp)
         return World(
             nodes=(Node("station"), Node("access_point"), Node("host")),

@@ -16,6 +16,7 @@ class PeriodicAccessPointDrops(DownloadWorld):
     """
 
     shows = ("periodic_loss",)
+    resembles = ("ap_buffer_loss",)
 
     duration_s: float = quantity(40.0, "Simulated time, s.", least=1e-3, most=1e6)
     first_s: float = quantity(1.3, "The first drop, s.", least=0.0, most=1e6)

@@ -16,7 +16,7 @@ class SilentReceiver(Scenario):
     """
 
     shows = ("spurious_timeout",)
-    resembles = ("ack_holding",)
+    resembles = ("ack_holding", "ack_loss")
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(3.0, "Mean time between two silences, s.", least=1e-3, most=1e4)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.truth._columns import Array, among, numbers, packets
+
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from wlanlens.truth import Truth
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Damage that comes in spells; noise and independent errors do not.
 SPELLS = ("fade", "burst", "script")
@@ -27,7 +25,7 @@ class Attempts:
 
     `bad`: it failed, or another followed; a last attempt that arrived though its ACK was lost is not. `spell`: for a damage
     that comes in spells, its own or its ACK's; `tie`: number of the group of frames that collided, -1 for none; `first`:
-    the packet's first attempt; `last`: its last one; `done`: the last one arrived.
+    the packet's first attempt; `last`: its last one; `done`: the last one arrived; `ways`: positions by who sends to whom.
     """
 
     start_ns: Array
@@ -46,6 +44,7 @@ class Attempts:
     bytes: Array
     tcp_data: Array
     tcp_ack: Array
+    ways: dict[tuple[int, int], Array]
 
     @property
     def airtime_us(self) -> Array:
@@ -60,72 +59,70 @@ class Attempts:
 
     def of(self, station: int, to: int) -> Array:
         """Positions of one pair's attempts."""
-        return np.flatnonzero((self.station == station) & (self.to == to))
+        return self.ways.get((station, to), np.zeros(0, np.int64))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Who sends to whom."""
-        codes = np.unique((np.asarray(self.station, np.int64) << 32) | np.asarray(self.to, np.int64))
-        return [(code >> 32, code & 0xFFFF_FFFF) for code in codes.tolist()]
+        return list(self.ways)
 
 
 @lru_cache(maxsize=1)
 def attempts(facts: Truth) -> Attempts:
     """The attempts of a run; those to all stations are left out."""
-    f, p = facts.frames, facts.packets
-    kind, fate, damage = words(f["kind"]), words(f["fate"]), words(f["damaged_by"])
-    packet = np.asarray(f["packet"].cast("int64").fill_null(-1))
-    to = np.asarray(f["to"].cast("int64").fill_null(-1))
-    rows = np.flatnonzero((kind == "data") & (packet >= 0) & (to >= 0))
+    f, p = facts.frames, packets(facts)
+    packet, to = numbers(f["packet"]), numbers(f["to"])
+    rows = np.flatnonzero(among(f["kind"], "data") & (packet >= 0) & (to >= 0))
     # The ACK, if there is one, is the next frame.
-    behind = np.minimum(rows + 1, max(0, len(kind) - 1))
-    answered = (rows + 1 < len(kind)) & (kind[behind] == "ack")
-    arrived = fate[rows] == "received"
-    received = arrived & answered & (fate[behind] == "received")
-    spell = np.isin(damage[rows], SPELLS) | (answered & np.isin(damage[behind], SPELLS))
-    start, station = np.asarray(f["t_start_ns"])[rows], np.asarray(f["station"], np.int64)[rows]
-    packet = packet[rows]
-    collided = fate[rows] == "collision"
+    behind = np.minimum(rows + 1, max(0, len(to) - 1))
+    answered = (rows + 1 < len(to)) & among(f["kind"], "ack")[behind]
+    whole, in_spell = among(f["fate"], "received"), among(f["damaged_by"], *SPELLS)
+    arrived = whole[rows]
+    received = arrived & answered & whole[behind]
+    spell = in_spell[rows] | (answered & in_spell[behind])
+    start, station, to, packet = f["t_start_ns"].to_numpy()[rows], numbers(f["station"])[rows], to[rows], packet[rows]
+    collided = among(f["fate"], "collision")[rows]
     begins = collided & ~np.concatenate(([False], collided[:-1] & collided[1:] & (np.diff(start) < 2_000)))
     # A packet's attempts are those of its station: at a router it starts anew.
     owner = packet * (int(station.max(initial=0)) + 1) + station
-    _, first_at, group = np.unique(owner, return_index=True, return_inverse=True)
-    last_at = np.zeros(len(first_at), np.int64)
-    np.maximum.at(last_at, group, np.arange(len(rows)))
-    place = np.arange(len(rows))
-    last = place == last_at[group]
+    order = np.argsort(owner, kind="stable")
+    owner = owner[order]
+    edges = np.concatenate(([True], owner[1:] != owner[:-1], [True]))[: len(rows) + 1]
+    first, last = np.empty(len(rows), bool), np.empty(len(rows), bool)
+    first[order], last[order] = edges[:-1], edges[1:]
     received |= last & arrived
-    flows = np.asarray(p["flow"], np.int64)[packet]
-    tcp = np.array([flow.tcp is not None for flow in facts.world.flows] or [False], bool)[flows]
-    size = np.asarray(p["len_bytes"], np.int64)[packet]
+    done = np.empty(len(rows), bool)
+    ends = order[last[order]]
+    done[order] = received[ends][np.cumsum(first[order]) - 1]
+    tcp = np.array([flow.tcp is not None for flow in facts.world.flows] or [False], bool)[p["flow"][packet]]
+    size = p["len_bytes"][packet]
     return Attempts(
         start_ns=start,
-        end_ns=np.asarray(f["t_end_ns"])[rows],
+        end_ns=f["t_end_ns"].to_numpy()[rows],
         station=station,
-        to=to[rows],
+        to=to,
         packet=packet,
-        nth=np.asarray(f["attempt"], np.int64)[rows],
-        rate_mbps=np.asarray(f["rate_mbps"])[rows],
+        nth=numbers(f["attempt"])[rows],
+        rate_mbps=f["rate_mbps"].to_numpy()[rows],
         bad=~received,
         spell=~received & spell,
         tie=np.where(collided, np.cumsum(begins) - 1, -1),
-        first=place == first_at[group],
+        first=first,
         last=last,
-        done=received[last_at[group]],
+        done=done,
         bytes=size,
         tcp_data=tcp & (size > 0),
         tcp_ack=tcp & (size == 0),
+        ways=_ways(station, to),
     )
 
 
-def words(column: pa.ChunkedArray) -> Array:
-    """A column of words as an array of objects; null is None."""
-    chunks = [
-        np.array([*chunk.dictionary.to_pylist(), None], object)[
-            np.asarray(chunk.indices.fill_null(len(chunk.dictionary)), np.int64)
-        ]
-        for chunk in column.chunks
-    ]
-    return np.concatenate(chunks) if chunks else np.zeros(0, object)
+def _ways(station: Array, to: Array) -> dict[tuple[int, int], Array]:
+    """Positions by who sends to whom, in order of both."""
+    many = int(to.max(initial=0)) + 1
+    key = station * many + to
+    order = np.argsort(key.astype(np.uint16) if key.max(initial=0) < 1 << 16 else key, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []
+    return {divmod(int(key[part[0]]), many): part for part in parts}
 
 
 def runs(mask: Array) -> tuple[Array, Array]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.truth._columns import NEVER, Array, Rows, events, packets
+
 if TYPE_CHECKING:
     from wlanlens.truth import Truth
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Stands for null among times, which are never negative.
-_NEVER = -1
 
 
 @dataclass(frozen=True)
@@ -44,27 +41,49 @@ class Side:
     Attributes
     ----------
     flow, direction : int, str
-    data : dict of array
-        Segments that occupy sequence space, in order of their making: rel_seq, end, t_made_ns, t_tap_ns (-1: never left
-        the device), t_end_ns, delivered.
-    ack_t_ns, acked : array
-        When ACKs reached the sender, and the highest byte acknowledged by then.
+    data : Rows
+        Segments that occupy sequence space, in order of their making.
+    back : Rows
+        The other direction's packets, in order of their making.
     events : list of dict
         Rows of `truth_events`.
     """
 
-    def __init__(
-        self, flow: int, direction: str, rows: dict[str, Array], back: dict[str, Array], events: list[Any]
-    ) -> None:
-        self.flow, self.direction, self.events = flow, direction, events
-        occupies = (rows["len_bytes"] > 0) | (rows["rel_seq"] == 0)
-        self.data = {name: column[occupies] for name, column in rows.items()}
-        self.data["end"] = self.data["rel_seq"] + np.maximum(self.data["len_bytes"], self.data["rel_seq"] == 0)
-        self.back = back
-        got = back["delivered"] & (back["rel_ack"] > 0)
-        order = np.argsort(back["t_end_ns"][got], kind="stable")
-        self.ack_t_ns = back["t_end_ns"][got][order]
-        self.acked = np.maximum.accumulate(back["rel_ack"][got][order])
+    def __init__(self, flow: int, direction: str, data: Rows, back: Rows, events: list[Any]) -> None:
+        self.flow, self.direction, self.data, self.back, self.events = flow, direction, data, back, events
+
+    @cached_property
+    def _heard(self) -> tuple[Array, Array]:
+        back = self.back
+        got = np.flatnonzero(back["delivered"] & (back["rel_ack"] > 0))
+        t = back["t_end_ns"][got]
+        order = np.argsort(t, kind="stable")
+        return t[order], np.maximum.accumulate(back["rel_ack"][got[order]])
+
+    @property
+    def ack_t_ns(self) -> Array:
+        """When ACKs reached the sender."""
+        return self._heard[0]
+
+    @property
+    def acked(self) -> Array:
+        """The highest byte acknowledged by then."""
+        return self._heard[1]
+
+    @cached_property
+    def again(self) -> Array:
+        """Which of `data` begin where an earlier one began."""
+        order = np.argsort(self.data["rel_seq"], kind="stable")
+        out = np.zeros(len(order), bool)
+        seq = self.data["rel_seq"][order]
+        out[order[1:]] = seq[1:] == seq[:-1]
+        return out
+
+    @cached_property
+    def once(self) -> Array:
+        """Which of `data` no other one begins with."""
+        again = self.again
+        return ~again if not again.any() else ~np.isin(self.data["rel_seq"], self.data["rel_seq"][again])
 
     def acked_at(self, t_ns: int) -> int:
         """The highest byte acknowledged before a time; 0 for none."""
@@ -81,9 +100,9 @@ class Side:
         at = np.searchsorted(self.acked, bytes_)
         known = at < len(self.acked)
         return (
-            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], _NEVER)
+            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], NEVER)
             if len(self.acked)
-            else np.full(len(at), _NEVER)
+            else np.full(len(at), NEVER)
         )
 
     def round_trips(self, since: str = "t_tap_ns") -> tuple[Array, Array]:
@@ -92,18 +111,16 @@ class Side:
         Since `t_made_ns` it has waited before the tap as well, in the device's queue.
         """
         d = self.data
-        seen, times = np.unique(d["rel_seq"], return_counts=True)
-        once = times[np.searchsorted(seen, d["rel_seq"])] == 1
-        mine = once & (d["t_tap_ns"] != _NEVER) & (d["rel_seq"] > 0)
+        mine = self.once & (d["t_tap_ns"] != NEVER) & (d["rel_seq"] > 0)
         came = self.reached_all_ns(d["end"][mine])
         rtt = came - d[since][mine]
-        known = (came != _NEVER) & (rtt > 0)
+        known = (came != NEVER) & (rtt > 0)
         return came[known], rtt[known]
 
     def last_sent_ns(self, before_ns: int) -> int:
         """When data last passed the sender's tap before a time."""
         t = self.data["t_tap_ns"]
-        earlier = t[(t != _NEVER) & (t < before_ns)]
+        earlier = t[(t != NEVER) & (t < before_ns)]
         return int(earlier.max()) if len(earlier) else before_ns
 
     def arrived(self, byte: int, made_before_ns: int) -> bool:
@@ -116,12 +133,15 @@ class Side:
         """Whether the sender made a copy between two times of a segment of which an earlier one arrived in the end."""
         d = self.data
         made = (d["t_made_ns"] >= since_ns) & (d["t_made_ns"] <= until_ns)
-        firsts = np.unique(d["rel_seq"], return_index=True)[1]
-        again = np.setdiff1d(np.flatnonzero(made), firsts)
+        again = np.flatnonzero(made & self.again)
         return any(self.arrived(int(d["rel_seq"][i]), int(d["t_made_ns"][i])) for i in again)
 
-    def runs(self) -> Iterator[Run]:
+    @cached_property
+    def runs(self) -> list[Run]:
         """Runs of expiries, in order."""
+        return list(self._runs())
+
+    def _runs(self) -> Iterator[Run]:
         part: list[Expiry] = []
         for e in self.events:
             if e["what"] != "timeout":
@@ -151,48 +171,35 @@ class Side:
         return Run(tuple(part), progress, recovered)
 
 
-@lru_cache(maxsize=2)
 def sides(facts: Truth, *, every: bool = False) -> list[Side]:
     """Directions of TCP flows of which there is an event, such as an expiry; or every direction with data."""
-    by: dict[tuple[int, str], list[Any]] = {}
-    for e in facts.events.to_pylist():
-        by.setdefault((e["flow"], e["direction"]), []).append(e)
-    if every:
-        by = {key: by.get(key, []) for key in _senders(facts)}
-    if not by:
-        return []
-    table = facts.packets
-    columns = {
-        name: table.column(name).to_numpy().astype(np.int64)
-        for name in ("flow", "rel_seq", "rel_ack", "len_bytes", "t_made_ns", "t_end_ns")
-    }
-    columns["t_tap_ns"] = table.column("t_tap_ns").fill_null(_NEVER).to_numpy().astype(np.int64)
-    columns["delivered"] = _among(table, "fate", "delivered")
-    columns["probe"] = _among(table, "trigger", "tail_loss_probe")
-    back = _among(table, "direction", "b2a")
-    out = []
-    for (flow, direction), events in sorted(by.items()):
-        of_flow = columns["flow"] == flow
-        forth, reverse = of_flow & (back == (direction == "b2a")), of_flow & (back != (direction == "b2a"))
-        rows, other = ({name: column[mask] for name, column in columns.items()} for mask in (forth, reverse))
-        out.append(Side(flow, direction, rows, other, events))
-    return out
+    known = _known(facts)
+    return [known.side(*key) for key in (known.senders if every else sorted(known.events))]
 
 
-def _senders(facts: Truth) -> list[tuple[int, str]]:
-    """Directions of TCP flows that carry data."""
-    import pyarrow.compute as pc
+class _Sides:
+    """The sides of a run, each made once."""
 
-    rows = facts.packets.filter(pc.greater(facts.packets.column("len_bytes"), 0)).select(["flow", "direction"])
-    pairs = {
-        (int(row["flow"]), str(row["direction"]))
-        for row in rows.group_by(["flow", "direction"]).aggregate([]).to_pylist()
-    }
-    return sorted(pair for pair in pairs if facts.world.flows[pair[0]].tcp is not None)
+    def __init__(self, facts: Truth) -> None:
+        self.packets = packets(facts)
+        self.events: dict[tuple[int, str], list[Any]] = {}
+        for e in events(facts):
+            self.events.setdefault((e["flow"], e["direction"]), []).append(e)
+        rows = self.packets
+        ways = np.flatnonzero(np.bincount(rows["way"][rows["len_bytes"] > 0])).tolist()
+        tcp = [flow.tcp is not None for flow in facts.world.flows]
+        self.senders = [(way >> 1, "b2a" if way & 1 else "a2b") for way in ways if tcp[way >> 1]]
+        self._made: dict[tuple[int, str], Side] = {}
+
+    def side(self, flow: int, direction: str) -> Side:
+        if (flow, direction) not in self._made:
+            rows, none = self.packets, np.zeros(0, np.int64)
+            way = 2 * flow + (direction == "b2a")
+            forth, back = (rows.ways.get(w, none) for w in (way, way ^ 1))
+            occupies = (rows["len_bytes"][forth] > 0) | (rows["rel_seq"][forth] == 0)
+            done = self.events.get((flow, direction), [])
+            self._made[flow, direction] = Side(flow, direction, Rows(rows, forth[occupies]), Rows(rows, back), done)
+        return self._made[flow, direction]
 
 
-def _among(table: Any, column: str, word: str) -> Array:
-    import pyarrow.compute as pc
-
-    mask: Array = pc.equal(table.column(column).cast("string"), word).to_numpy()
-    return mask
+_known = lru_cache(maxsize=1)(_Sides)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array, events
 from wlanlens.truth._findings import finding
 from wlanlens.truth._runs import Side, sides
 
@@ -19,8 +19,6 @@ _LEAST_NS = 50_000_000
 #: How close together those of a burst come, how many they are, and how long it took to make them.
 _BURST_NS, _ACKS, _SPREAD_NS = 5_000_000, 3, 10_000_000
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
 
 def findings(facts: Truth) -> list[Finding]:
     """One a burst: from when its first ACK would have come, had it taken as long as the one before, to when it came.
@@ -28,7 +26,7 @@ def findings(facts: Truth) -> list[Finding]:
     That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it. Of connections with
     timestamps: without them nothing at the sender's tells ACKs that were held from ACKs made late.
     """
-    holds = [e for e in facts.events.to_pylist() if e["what"] == "hold_ended"]
+    holds = [e for e in events(facts) if e["what"] == "hold_ended"]
     found: list[Finding] = []
     for side in sides(facts, every=True):
         tcp = facts.world.flows[side.flow].tcp
@@ -43,8 +41,9 @@ def findings(facts: Truth) -> list[Finding]:
 def _of_side(facts: Truth, side: Side, hold_ends_ns: list[int]) -> Iterator[Finding]:
     b = side.back
     pure = np.flatnonzero(b["delivered"] & (b["len_bytes"] == 0) & (b["rel_ack"] > 0))
-    pure = pure[np.argsort(b["t_end_ns"][pure], kind="stable")]
     made, came = b["t_made_ns"][pure], b["t_end_ns"][pure]
+    order = np.argsort(came, kind="stable")
+    made, came = made[order], came[order]
     for first, count in _bursts(made, came):
         t, late_s = int(came[first]), _late(made, came, first) / 1e9
         by_adapter = any(0 <= t - end < _BURST_NS for end in hold_ends_ns)

@@ -6,8 +6,9 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array
 from wlanlens.truth._findings import finding
-from wlanlens.truth._runs import Array, Side, sides
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("acked_data_retransmission",)
 
@@ -31,12 +32,9 @@ def findings(facts: Truth) -> list[Finding]:
 def _late(side: Side) -> Array:
     """Positions of these resends, in the order in which the tap saw them."""
     d = side.data
-    first: dict[int, int] = {}
-    again = np.zeros(len(d["rel_seq"]), bool)
-    for i, seq in enumerate(d["rel_seq"].tolist()):
-        again[i] = first.setdefault(seq, i) != i
-    came = side.reached_all_ns(d["end"])
-    late = np.flatnonzero(again & (d["len_bytes"] > 0) & (d["t_tap_ns"] >= 0) & (came >= 0) & (came < d["t_tap_ns"]))
+    again = np.flatnonzero(side.again & (d["len_bytes"] > 0) & (d["t_tap_ns"] >= 0))
+    came, tap = side.reached_all_ns(d["end"][again]), d["t_tap_ns"][again]
+    late = again[(came >= 0) & (came < tap)]
     return late[np.argsort(d["t_tap_ns"][late], kind="stable")]
 
 

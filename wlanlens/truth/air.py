@@ -11,7 +11,8 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
-from wlanlens.truth._frames import Array, Attempts, attempts, severity
+from wlanlens.truth._columns import Array
+from wlanlens.truth._frames import Attempts, attempts, severity
 
 #: What is decided here.
 CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
@@ -79,15 +80,13 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
         data, acks = data[a.tcp_data[data] & a.first[data]], acks[a.tcp_ack[acks] & a.first[acks]]
         if min(len(data), len(acks)) < _LEAST_EXCHANGES:
             continue
-        again = (a.tie >= 0) & ~a.last
-        met, of_data, of_ack = np.intersect1d(
-            np.where(again[data], a.tie[data], -1), np.where(again[acks], a.tie[acks], -2), return_indices=True
-        )
+        tied_data, tied_acks = (x[(a.tie[x] >= 0) & ~a.last[x]] for x in (data, acks))
+        met, of_data, of_ack = np.intersect1d(a.tie[tied_data], a.tie[tied_acks], return_indices=True)
         failed = max(int(a.bad[data].sum()), int(a.bad[acks].sum()))
         if len(met) < _LEAST_TIES or len(met) < _PAIRED * failed:
             continue
-        wasted = np.maximum(a.airtime_us[data[of_data]], a.airtime_us[acks[of_ack]])
-        names = Counter(zip(a.station[data[of_data]].tolist(), a.to[data[of_data]].tolist(), strict=True))
+        wasted = np.maximum(a.airtime_us[tied_data[of_data]], a.airtime_us[tied_acks[of_ack]])
+        names = Counter(zip(a.station[tied_data[of_data]].tolist(), a.to[tied_data[of_data]].tolist(), strict=True))
         both = np.concatenate((data, acks))
         normal = _ROUNDS / _SLOTS * len(acks) * len(members)
         found = made(
@@ -116,6 +115,8 @@ def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
         mine = a.of(*pair)
         size = a.bytes[mine]
         mine = mine[size >= 0.5 * np.quantile(size, 0.9)]
+        if np.ptp(a.rate_mbps[mine]) == 0:
+            continue
         best = _best(a, mine)
         if best is None:
             continue

@@ -8,7 +8,8 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
-from wlanlens.truth._frames import severity, words
+from wlanlens.truth._columns import among
+from wlanlens.truth._frames import severity
 
 #: What is decided here.
 CODES = ("delayed_ack_deadlock",)
@@ -43,7 +44,7 @@ def findings(facts: Truth) -> list[Finding]:
         made, seq, size, arrived = (np.asarray(data[c]) for c in ("t_made_ns", "rel_seq", "len_bytes", "t_end_ns"))
         ack_made, ack, ack_came = (np.asarray(acks[c]) for c in ("t_made_ns", "rel_ack", "t_end_ns"))
         # What the sender had been told when.
-        here = words(acks["fate"]) == "delivered"
+        here = among(acks["fate"], "delivered")
         order = np.argsort(ack_came[here], kind="stable")
         told_at, told = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))

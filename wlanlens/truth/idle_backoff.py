@@ -18,7 +18,7 @@ def findings(facts: Truth) -> list[Finding]:
     found = []
     for side in sides(facts):
         before: Run | None = None
-        for run in side.runs():
+        for run in side.runs:
             if len(run.expiries) > 1 or _kept(before, run):
                 start = run.expiries[0].silent_from_ns
                 last = run.expiries[-1].t_ns

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.finding import Finding, Value
+from wlanlens.truth._columns import NEVER, Array, Rows, events, packets
 
 if TYPE_CHECKING:
     from wlanlens.truth import Truth
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
@@ -21,8 +20,6 @@ _FULL = ("device_queue", "mac_queue", "wire_queue")
 #: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period, nor fewer in spells that
 #: have a length, in which a loss may come at any time.
 _RUN, _TICKS, _SPELLS = 3, 5, 8
-#: No time, size or number of a run is so small.
-_NONE = -(2**62)
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -36,24 +33,19 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _ways(facts: Truth) -> Iterator[_Way]:
-    table = facts.packets
-    names = ("flow", "rel_seq", "rel_ack", "len_bytes", "t_made_ns", "t_tap_ns", "t_end_ns", "copy")
-    columns = {name: _whole(table.column(name)) for name in names}
-    columns["back"] = _text(table.column("direction")) == "b2a"
-    columns["fate"] = _text(table.column("fate"))
-    lost = (columns["len_bytes"] > 0) & (columns["fate"] != "delivered") & (columns["fate"] != "under_way")
-    events = facts.events.to_pylist()
-    ways = {(int(f), bool(b)) for f, b in zip(columns["flow"][lost], columns["back"][lost], strict=True)}
-    ways |= {(e["flow"], e["direction"] == "b2a") for e in events if e["what"] == "recovery_began"}
-    for flow, back in sorted(ways):
-        if facts.world.flows[flow].tcp is None:
+    rows, none = packets(facts), np.zeros(0, np.int64)
+    lost = np.flatnonzero(rows["lost"] & (rows["len_bytes"] > 0))
+    did: dict[int, list[dict[str, Any]]] = {}
+    for e in events(facts):
+        did.setdefault(2 * e["flow"] + (e["direction"] == "b2a"), []).append(e)
+    cut = {way for way, rest in did.items() if any(e["what"] == "recovery_began" for e in rest)}
+    for way in sorted(cut.union(rows["way"][lost].tolist())):
+        if facts.world.flows[way >> 1].tcp is None:
             continue
-        mine = columns["flow"] == flow
-        data = mine & (columns["back"] == back) & (columns["len_bytes"] > 0)
-        acks = mine & (columns["back"] != back) & (columns["fate"] == "delivered")
-        direction = "b2a" if back else "a2b"
-        did = [e for e in events if (e["flow"], e["direction"]) == (flow, direction)]
-        yield _Way(facts, flow, direction, _rows(columns, data), _rows(columns, acks), did)
+        there, back = rows.ways.get(way, none), rows.ways.get(way ^ 1, none)
+        data, acks = there[rows["len_bytes"][there] > 0], back[rows["delivered"][back]]
+        direction = "b2a" if way & 1 else "a2b"
+        yield _Way(facts, way >> 1, direction, Rows(rows, data), Rows(rows, acks), did.get(way, []))
 
 
 class _Way:
@@ -64,15 +56,15 @@ class _Way:
         facts: Truth,
         flow: int,
         direction: str,
-        data: dict[str, Array],
-        acks: dict[str, Array],
+        data: Rows,
+        acks: Rows,
         events: list[dict[str, Any]],
     ) -> None:
         self.facts, self.flow, self.direction, self.data, self.events = facts, flow, direction, data, events
         order = np.argsort(acks["t_end_ns"], kind="stable")
         self.ack_ns = acks["t_end_ns"][order]
         self.acked = np.maximum.accumulate(acks["rel_ack"][order]) if len(order) else acks["rel_ack"]
-        self.end = data["rel_seq"] + data["len_bytes"]
+        self.end = data["end"]
         self.last_ns = int(max(data["t_end_ns"].max(initial=0), self.ack_ns.max(initial=0)))
 
     def reached_ns(self, byte: int) -> int:
@@ -92,8 +84,7 @@ class _Way:
     def lost(self) -> Array:
         """Positions of lost copies that left their host, in order of sending."""
         d = self.data
-        gone = (d["fate"] != "delivered") & (d["fate"] != "under_way") & (d["t_tap_ns"] != _NONE)
-        return np.flatnonzero(gone)
+        return np.flatnonzero(d["lost"] & (d["t_tap_ns"] != NEVER))
 
     def finding(
         self, code: str, start: int, end: int, cost_s: float, values: dict[str, Value], sentence: str
@@ -127,7 +118,7 @@ class _Way:
         if len(full) < _RUN or 2 * len(full) < len(early):
             return
         start, end = int(d["t_tap_ns"][early[0]]), self.reached_ns(int(self.end[early].max()))
-        arrived = (d["fate"] == "delivered") & (d["t_end_ns"] > start) & (d["t_end_ns"] <= reaction)
+        arrived = d["delivered"] & (d["t_end_ns"] > start) & (d["t_end_ns"] <= reaction)
         wait_s = (end - reaction) / 1e9
         pace = float(d["len_bytes"][arrived].sum()) / ((reaction - start) / 1e9)
         news = self.known_at(end) - self.known_at(reaction)
@@ -183,7 +174,7 @@ class _Way:
         later: dict[int, list[int]] = {}
         for seq, made in zip(d["rel_seq"].tolist(), d["t_made_ns"].tolist(), strict=True):
             later.setdefault(seq, []).append(made)
-        event, number, known = np.zeros(len(lost), np.int64), -1, _NONE
+        event, number, known = np.zeros(len(lost), np.int64), -1, NEVER
         for i, p in enumerate(lost.tolist()):
             made = int(d["t_made_ns"][p])
             if number < 0 or made >= known:
@@ -195,7 +186,7 @@ class _Way:
     def _late_ns(self, positions: Array) -> int:
         """By how much lost segments were acknowledged later than usual."""
         d = self.data
-        once = np.flatnonzero((d["copy"] == 0) & (d["fate"] == "delivered") & (d["t_tap_ns"] != _NONE))
+        once = np.flatnonzero((d["copy"] == 0) & d["delivered"] & (d["t_tap_ns"] != NEVER))
         usual = int(np.median(self._answered(once) - d["t_tap_ns"][once])) if len(once) else 0
         return int(np.maximum(self._answered(positions) - d["t_tap_ns"][positions] - usual, 0).sum())
 
@@ -228,7 +219,7 @@ class _Way:
         if seq != point:
             return seq < point
         copies = (d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns)
-        return bool((d["fate"][copies] == "delivered").any())
+        return bool(d["delivered"][copies].any())
 
     def _chain(self, chain: list[tuple[int, int]]) -> Iterator[Finding]:
         if not chain:
@@ -273,20 +264,3 @@ def _even(spans: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float
     starts = np.array([start for start, _ in spans])
     if len(starts) >= _TICKS and np.ptp(np.diff(starts)) < 1e-6:
         yield float(starts[0]), float(np.diff(starts).mean()), max(lasts for _, lasts in spans)
-
-
-def _rows(columns: dict[str, Array], which: Array) -> dict[str, Array]:
-    return {name: column[which] for name, column in columns.items()}
-
-
-def _whole(column: Any) -> Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.fill_null(column.cast(pa.int64()), _NONE).to_numpy())
-
-
-def _text(column: Any) -> Array:
-    import pyarrow as pa
-
-    return np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False))

@@ -6,8 +6,9 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array
 from wlanlens.truth._findings import finding
-from wlanlens.truth._runs import Array, Side, sides
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("overbuffering",)
 
@@ -26,6 +27,11 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
+    d = side.data
+    took = (d["t_end_ns"] - d["t_tap_ns"])[d["delivered"] & (d["t_tap_ns"] >= 0)]
+    if not len(took) or np.ptp(took) < _LEAST_NS:
+        # None can have stood so long.
+        return []
     came, rtt, under_way, ahead = _round_trips(side)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
@@ -55,9 +61,8 @@ def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
     Only segments sent once, after which the receiver lacked nothing: of others no ACK tells when they arrived.
     """
     d = side.data
-    seen, times = np.unique(d["rel_seq"], return_counts=True)
-    once = times[np.searchsorted(seen, d["rel_seq"])] == 1
-    mine = np.flatnonzero(once & d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0))
+    seen = np.unique(d["rel_seq"])
+    mine = np.flatnonzero(side.once & d["delivered"] & (d["t_tap_ns"] >= 0) & (d["rel_seq"] > 0))
     # The sequence is whole up to a segment when nothing below its end came after it.
     arrived = np.full(len(seen), np.iinfo(np.int64).max)
     there = d["delivered"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
-from wlanlens.truth._frames import Array, Attempts, attempts, runs, words
+from wlanlens.truth._columns import Array, among, numbers
+from wlanlens.truth._frames import Attempts, attempts, runs
 from wlanlens.truth.air import made
 
 #: What is decided here.
@@ -36,6 +37,8 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
     Independent: each rate and stretch of 256 frames by itself. The cost is the time of the attempts too many, or that of
     the packets lost behind the first of each burst, if it is more.
     """
+    if a.spell.sum() < _LEAST_BAD:
+        return
     for pair in a.pairs():
         mine = a.of(*pair)
         bad = a.bad[mine]
@@ -89,15 +92,17 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """
     f = facts.frames
     cell = facts.world.cell
-    station, end = (np.asarray(f[name]) for name in ("station", "t_end_ns"))
-    by_fade = words(f["damaged_by"]) == "fade"
+    end = numbers(f["t_end_ns"])
+    spells = [_spells_ns(one.fades_s, int(end.max())) for one in (cell.stations if cell is not None else ())]
+    if not any(spells):
+        return
+    station, receiver = numbers(f["station"]), numbers(f["to"])
+    by_fade = among(f["damaged_by"], "fade")
     # Frames that name their sender.
-    clear = words(f["kind"]) == "data"
-    receiver = np.asarray(f["to"].cast("int64").fill_null(-1))
-    for s, described in enumerate(cell.stations if cell is not None else ()):
+    clear = among(f["kind"], "data")
+    for s, fades in enumerate(spells):
         own = end[(station == s) & clear]
         mine = (a.station == s) | (a.to == s)
-        fades = _spells_ns(described.fades_s, int(end.max()))
         inside = np.zeros(len(a.end_ns), bool)
         for start, stop in fades:
             inside |= (a.end_ns >= start) & (a.end_ns < stop)

@@ -22,7 +22,7 @@ def findings(facts: Truth) -> list[Finding]:
     """
     found = []
     for side in sides(facts, every=True):
-        for run in side.runs():
+        for run in side.runs:
             found += _by_timer(facts, side, run)
         found += _by_probe(facts, side)
     return found

@@ -19,7 +19,7 @@ def findings(facts: Truth) -> list[Finding]:
     after it; that is the cost. A recovery that repeats nothing that had arrived is owed to losses and is no part of it.
     Genuine ones: to that ACK.
     """
-    return [f for side in sides(facts) for run in side.runs() for f in _of_run(facts, side, run)]
+    return [f for side in sides(facts) for run in side.runs for f in _of_run(facts, side, run)]
 
 
 def _of_run(facts: Truth, side: Side, run: Run) -> Iterator[Finding]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array, among, numbers
 
 CODES = ("usb_bottleneck",)
 
@@ -21,19 +20,19 @@ _REFUSED = 0.1
 
 def findings(facts: Truth) -> list[Finding]:
     """One a node, from its first such transfer to its last; the cost is what the transfers took beyond a full bus."""
-    import pyarrow.compute as pc
-
     found = []
-    out = facts.urbs.filter(pc.equal(facts.urbs.column("direction"), "out"))
-    for node in sorted(pc.unique(out.column("node")).to_pylist()):
-        rows = out.filter(pc.equal(out.column("node"), node))
-        one = _limited({name: rows.column(name).to_numpy() for name in rows.column_names if name != "direction"})
+    names = ("t_submit_ns", "t_complete_ns", "refused_ns", "len_bytes")
+    urbs = {name: numbers(facts.urbs[name]) for name in names}
+    out, node = among(facts.urbs["direction"], "out"), numbers(facts.urbs["node"])
+    for one_node in np.flatnonzero(np.bincount(node[out])):
+        rows = np.flatnonzero(out & (node == one_node))
+        one = _limited({name: column[rows] for name, column in urbs.items()})
         if one is not None:
             found.append(one)
     return found
 
 
-def _limited(urbs: dict[str, Any]) -> Finding | None:
+def _limited(urbs: dict[str, Array]) -> Finding | None:
     submit, complete = urbs["t_submit_ns"], urbs["t_complete_ns"]
     # Something was outstanding all the while, or the driver submitted as soon as it could.
     backlog = np.zeros(len(submit), bool)

@@ -6,8 +6,9 @@ import numpy as np
 
 from wlanlens.finding import Finding
 from wlanlens.truth import Truth
+from wlanlens.truth._columns import Array
 from wlanlens.truth._findings import finding
-from wlanlens.truth._runs import Array, Side, sides
+from wlanlens.truth._runs import Side, sides
 
 CODES = ("window_limited",)
 
@@ -25,6 +26,8 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
+    if not any(e["what"] in ("window_filled", "window_closed") for e in side.events):
+        return []
     # A queue before the tap is one that a wider window would fill, too.
     came, rtt = side.round_trips("t_made_ns")
     if not len(rtt) or int(side.data["len_bytes"].sum()) < 64 * 1024:
@@ -33,22 +36,23 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     came, rtt = came[order], rtt[order]
     heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
     # While the timer is waited for and lost segments are resent, that keeps the sender, not the window.
-    others = [(r.expiries[0].silent_from_ns, r.recovered_ns or heard) for r in side.runs()] + _recoveries(side, heard)
+    others = [(r.expiries[0].silent_from_ns, r.recovered_ns or heard) for r in side.runs] + _recoveries(side, heard)
     # What was acknowledged in a recovery had waited for a lost segment: that tells nothing of the path.
     held = np.any([(came > a) & (came <= b) for a, b in others], axis=0) if others else np.zeros(len(came), bool)
     if held.all():
         return []
     came, rtt = came[~held], rtt[~held]
     rests = _rests(side, int(rtt.min()))
-    kept = []
+    kept: list[tuple[int, int]] = []
     for start, end, closed in _spans(side, heard):
         for a, b in _without(start, end, others):
             # Piece by piece between ACKs: where the round trip tells of a full path, a wider window would not help.
-            cuts = np.unique(np.concatenate(([a, b], *(t[(t > a) & (t < b)] for t in (came, *rests)))))
+            cuts = np.sort(np.concatenate(([a, b], *(_between(t, a, b) for t in (came, *rests)))))
+            cuts = cuts[np.concatenate(([True], cuts[1:] > cuts[:-1]))]
             at = np.minimum(np.searchsorted(came, cuts[:-1], side="right"), len(rtt) - 1)
             resting = np.searchsorted(rests[0], cuts[:-1], "right") > np.searchsorted(rests[1], cuts[:-1], "right")
             wide = (rtt[at] <= _FULL * rtt.min()) | closed | resting
-            kept += [(int(x), int(y)) for x, y, w in zip(cuts[:-1], cuts[1:], wide, strict=True) if w]
+            kept += zip(cuts[:-1][wide].tolist(), cuts[1:][wide].tolist(), strict=True)
     kept = _lasting(kept, int(np.median(rtt)))
     spent = sum(b - a for a, b in kept)
     life = heard - int(side.data["t_made_ns"][0])
@@ -60,6 +64,11 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
             "The receiver's window kept the sender from sending.", {"limited_s": spent / 1e9},
         )
     ]  # fmt: skip
+
+
+def _between(times: Array, start: int, end: int) -> Array:
+    """Those of times in order that lie between two."""
+    return times[np.searchsorted(times, start, side="right") : np.searchsorted(times, end)]
 
 
 def _rests(side: Side, least_ns: int) -> tuple[Array, Array]:

@@ -102,6 +102,8 @@ pub struct Frame {
     pub fcs_ok: Option<bool>,
     pub radio: Radio,
     pub carries: Carries,
+    /// Hash of the body's first bytes as they were on the air: the same wherever the frame is heard.
+    pub body_digest: Option<u32>,
     /// The record holds at least one row of `packets`.
     pub ip_packet: bool,
     /// Why decoding of the MAC header ended early.

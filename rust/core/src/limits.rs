@@ -244,8 +244,8 @@ pub const AMPDU_MPDUS: u32 = 1024;
 pub const HELD_FRAMES: usize = 16_384;
 
 /// Packets of each capture by which two captures get to know each other: those whose keys hash lowest, the same in both.
-/// One in 150 of ten million; about 10 MiB for both captures and both kinds of key.
-pub const PAIR_SAMPLES: usize = 65_536;
+/// One in 300 of ten million, and a few thousand where one in ten is in both; 10 MiB for both captures.
+pub const PAIR_SAMPLES: usize = 32_768;
 
 /// Rows of the first capture paired at once, and rows behind them that are looked at too, so that all copies of a
 /// packet are seen together: a window of TCP several times over.
@@ -261,3 +261,6 @@ pub const PAIR_COPIES: usize = 256;
 
 /// Segments of one super-segment: 64 KiB of 536 bytes each are 122, BIG TCP's 512 KiB of 1 448 bytes 362.
 pub const PAIR_PARTS: usize = 512;
+
+/// Packets that are matched by length and order alone, of one direction of one host: a day of a busy station; 200 MiB.
+pub const PAIR_ORDERED: usize = 4 << 20;

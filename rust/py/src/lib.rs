@@ -208,5 +208,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<pairing::Pairing>()?;
+    m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;
     m.add_class::<Reader>()
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyRecordBatch;
-use wlanlens_core::pairing::{self, BadColumn, Pairing as Core, Side};
+use wlanlens_core::pairing::{self, BadColumn, Of, Pairing as Core, Side};
 
 /// Pairs the packets of two captures, which are read twice. One thread at a time may call it.
 #[pyclass(frozen)]
@@ -23,7 +23,7 @@ fn side(number: u8) -> PyResult<Side> {
 }
 
 fn bad(column: BadColumn) -> PyErr {
-    PyValueError::new_err(format!("packets: column {} is missing or of another type", column.0))
+    PyValueError::new_err(format!("column {} is missing or of another type", column.0))
 }
 
 impl Pairing {
@@ -35,11 +35,12 @@ impl Pairing {
 
 #[pymethods]
 impl Pairing {
-    /// `nat`: addresses and ports may have been changed on the way.
+    /// `nat`: addresses and ports may have been changed on the way; `frames`: rows are those of `frames`, not `packets`.
     #[new]
-    #[pyo3(signature = (*, nat = false))]
-    fn new(nat: bool) -> Self {
-        Pairing { inner: Mutex::new(Core::new(nat)) }
+    #[pyo3(signature = (*, nat = false, frames = false))]
+    fn new(nat: bool, frames: bool) -> Self {
+        let of = if frames { Of::Frames } else { Of::Packets { nat } };
+        Pairing { inner: Mutex::new(Core::new(of)) }
     }
 
     /// First reading: a batch of `packets` of side 0 or 1. Releases the GIL.
@@ -49,11 +50,12 @@ impl Pairing {
     }
 
     /// End of the first reading: common (packets that both samples hold once), sampled (share of packets that the
-    /// sample stands for), ids_kept, lean_tcp, lean_other.
+    /// sample stands for), ids_kept, lean_tcp, lean_other, shifted (connections whose numbers are rewritten, both ways).
     fn compare<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let outlook = py.detach(|| self.with(|p| p.compare().clone()))?;
         let out = PyDict::new(py);
         out.set_item("common", outlook.common.len())?;
+        out.set_item("shifted", outlook.shifts.len())?;
         out.set_item("sampled", outlook.share)?;
         out.set_item("ids_kept", outlook.ids_kept)?;
         out.set_item("lean_tcp", outlook.lean_tcp)?;
@@ -64,6 +66,11 @@ impl Pairing {
     /// Second reading: the side whose next batch is needed; None when a window can be paired.
     fn wants(&self) -> PyResult<Option<u8>> {
         Ok(self.with(|p| p.wants())?.map(|s| s as u8))
+    }
+
+    /// Of both sides the first row that a later window may pair.
+    fn held_from(&self) -> PyResult<[u64; 2]> {
+        self.with(|p| p.held_from())
     }
 
     /// Second reading: a batch of `packets`; None when the side is over. Releases the GIL.
@@ -89,4 +96,12 @@ impl Pairing {
     fn clipped(&self) -> PyResult<u64> {
         self.with(|p| p.clipped)
     }
+}
+
+/// Places of the same packets in two sequences of lengths (each uint32), and by how much those of the second are longer.
+/// Releases the GIL.
+#[pyfunction]
+pub fn match_order(py: Python<'_>, a: Vec<u32>, b: Vec<u32>) -> (Vec<(u32, u32)>, i64) {
+    let found = py.detach(|| pairing::order::matched(&a, &b));
+    (found.pairs, found.offset)
 }

@@ -294,6 +294,8 @@ pub struct Tcp {
     #[serde(default)]
     pub rate_halving: bool,
     pub limited_transmit: bool,
+    #[serde(default)]
+    pub repairs_all_first: bool,
     pub nagle: bool,
     pub delayed_ack_segments: u32,
     /// Early segments are acknowledged more often: (number of the last one, ACK every so many).
@@ -311,6 +313,8 @@ pub struct Tcp {
     pub eifel_first_stamp_defect: bool,
     pub frto: bool,
     pub tail_loss_probe: bool,
+    #[serde(default = "yes")]
+    pub counts_segments: bool,
     #[serde(default = "yes")]
     pub cwnd_validation: bool,
     #[serde(default = "yes")]
@@ -502,6 +506,7 @@ impl Tcp {
             prr: self.prr,
             rate_halving: self.rate_halving,
             limited_transmit: self.limited_transmit,
+            repairs_all_first: self.repairs_all_first,
             nagle: self.nagle,
             delayed_ack_segments: self.delayed_ack_segments,
             delayed_ack_steps: self.delayed_ack_steps.clone(),
@@ -520,6 +525,7 @@ impl Tcp {
             eifel_first_stamp_defect: self.eifel_first_stamp_defect,
             frto: self.frto,
             tail_loss_probe: self.tail_loss_probe,
+            counts_segments: self.counts_segments,
             cwnd_validation: self.cwnd_validation,
             minshall: self.minshall,
             silly_window_avoidance: self.silly_window_avoidance,

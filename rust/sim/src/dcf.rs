@@ -192,6 +192,8 @@ pub struct Dcf {
     spaces: Spaces,
     /// When the last frame ends.
     idle_at: Ns,
+    /// Something has changed since `replanned` was last asked.
+    changed: bool,
 }
 
 /// Two starts closer than this overlap: neither station could hear the other yet (propagation over 300 m).
@@ -199,7 +201,7 @@ const PROPAGATION: Ns = US;
 
 impl Dcf {
     pub fn new(spaces: Spaces) -> Self {
-        Dcf { stations: Vec::new(), spaces, idle_at: 0 }
+        Dcf { stations: Vec::new(), spaces, idle_at: 0, changed: true }
     }
 
     /// Add a station.
@@ -234,6 +236,7 @@ impl Dcf {
         if !self.has_room(now, station) {
             return false;
         }
+        self.changed = true;
         let idle = now >= self.idle_at;
         let slot = self.spaces.slot;
         let s = &mut self.stations[station];
@@ -257,6 +260,7 @@ impl Dcf {
 
     /// Keep a station from starting anything before a time.
     pub fn stall(&mut self, station: StationId, until: Ns) {
+        self.changed = true;
         self.stations[station].stalled_until = until;
     }
 
@@ -265,8 +269,14 @@ impl Dcf {
         self.stations.iter().filter_map(|s| s.starts(self.spaces.slot)).min()
     }
 
+    /// The same when it may have changed since it was asked before; None: it has not.
+    pub fn replanned(&mut self) -> Option<Option<Ns>> {
+        std::mem::take(&mut self.changed).then(|| self.next())
+    }
+
     /// Let those stations send whose time has come.
     pub fn advance(&mut self, now: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
+        self.changed = true;
         let slot = self.spaces.slot;
         let senders: Vec<(StationId, Ns)> = self
             .stations

@@ -1,5 +1,6 @@
 //! What really happened: the fate of every packet and frame, and what the senders did.
 
+mod frames;
 mod tables;
 
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use crate::packet::{Body, Packet};
 use crate::router::Note;
 use crate::tcp::Trigger;
 use crate::usb_host::Times;
+
+pub use frames::Frames;
 
 /// Where a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,15 +76,6 @@ pub struct PacketRow {
     pub attempts: u32,
 }
 
-/// One frame.
-#[derive(Debug, Clone, Copy)]
-pub struct FrameRow {
-    pub frame: AirFrame,
-    pub packet: Option<u64>,
-    /// How loud the sniffer heard it.
-    pub signal_dbm: f32,
-}
-
 /// What a TCP sender or an adapter did.
 #[derive(Debug, Clone, Copy)]
 pub struct EventRow {
@@ -122,7 +116,7 @@ pub struct QueueRow {
 pub struct Truth {
     /// By packet id.
     pub packets: Vec<PacketRow>,
-    pub frames: Vec<FrameRow>,
+    pub frames: Frames,
     pub events: Vec<EventRow>,
     pub queues: Vec<QueueRow>,
     pub urbs: Vec<UrbRow>,

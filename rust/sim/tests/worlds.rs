@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 use wlanlens_sim::config;
-use wlanlens_sim::truth::{PacketFate, Truth};
+use wlanlens_sim::truth::{PacketFate, Truth, FRAME_KINDS};
 use wlanlens_sim::world::World;
 
 fn station(node: usize, ap: bool) -> Value {
@@ -91,8 +91,11 @@ fn slow_rates() {
 fn data_and_acks_collide_as_often_as_in_ns_2() {
     let share = mean(|seed| {
         let t = run(link(seed, 20.0));
-        let data = |from: usize| t.frames.iter().filter(move |f| f.frame.from == from && f.frame.msdu.is_some());
-        let again = |from: usize| data(from).filter(|f| f.frame.attempt > 0).count() as f64;
+        let f = &t.frames;
+        let data = |from: u32| {
+            (0..f.len()).filter(move |i| f.station[*i] == from && FRAME_KINDS[f.kind[*i] as usize] == "data")
+        };
+        let again = |from: u32| data(from).filter(|i| f.attempt[*i] > 0).count() as f64;
         let (first, acks) = (again(0), again(1));
         // Both parties to a tie send again.
         assert!((first / acks - 1.0).abs() < 0.02, "{first} {acks}");

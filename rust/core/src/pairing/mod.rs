@@ -6,6 +6,7 @@
 
 mod copies;
 mod hash;
+pub mod order;
 mod parts;
 mod reach;
 mod row;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, RecordBatch, UInt64Array};
 
-pub use row::{BadColumn, Row};
+pub use row::{BadColumn, Of, Row};
 pub use sample::{Common, Outlook};
 
 use crate::limits;
@@ -101,9 +102,8 @@ impl Held {
 }
 
 /// Pairs the packets of two captures.
-#[derive(Default)]
 pub struct Pairing {
-    nat: bool,
+    of: Of,
     samples: [Sample; 2],
     outlook: Outlook,
     reach: Option<Reach>,
@@ -115,16 +115,24 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// `nat`: addresses and ports may have been changed on the way.
-    pub fn new(nat: bool) -> Pairing {
-        Pairing { nat, ..Pairing::default() }
+    pub fn new(of: Of) -> Pairing {
+        Pairing {
+            of,
+            samples: Default::default(),
+            outlook: Outlook::default(),
+            reach: None,
+            held: Default::default(),
+            taken: VecDeque::new(),
+            at: 0,
+            clipped: 0,
+        }
     }
 
     /// First reading: a batch of `packets`.
     pub fn sample(&mut self, side: Side, batch: &RecordBatch) -> Result<(), BadColumn> {
         let sample = &mut self.samples[side as usize];
         let mut rows = Vec::new();
-        row::read(batch, sample.rows, self.nat, &mut rows)?;
+        row::read(batch, sample.rows, self.of, &row::Shifts::default(), &mut rows)?;
         rows.iter().for_each(|row| sample.add(row));
         Ok(())
     }
@@ -162,6 +170,11 @@ impl Pairing {
         }
     }
 
+    /// Of both captures the first row that a later window may pair.
+    pub fn held_from(&self) -> [u64; 2] {
+        [self.held[0].first(), self.held[1].first()]
+    }
+
     /// Second reading: a batch of `packets`; None when the capture is over.
     pub fn push(&mut self, side: Side, batch: Option<&RecordBatch>) -> Result<(), BadColumn> {
         let held = &mut self.held[side as usize];
@@ -169,7 +182,10 @@ impl Pairing {
             held.ended = true;
             return Ok(());
         };
-        row::read(batch, held.next, self.nat, &mut held.rows)?;
+        // Rewritten numbers are brought back to those of the first capture.
+        let none = row::Shifts::default();
+        let shifts = if side == Side::B { &self.outlook.shifts } else { &none };
+        row::read(batch, held.next, self.of, shifts, &mut held.rows)?;
         held.next += batch.num_rows() as u64;
         if side == Side::B {
             self.taken.resize(held.rows.len(), false);
@@ -203,6 +219,7 @@ impl Pairing {
             b: &b.rows[b_from..b_to],
             taken: &mut self.taken.make_contiguous()[b_from..b_to],
             outlook: &self.outlook,
+            frames: self.of == Of::Frames,
         };
         let begin = out.len();
         window.pair(out);

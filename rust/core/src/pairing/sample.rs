@@ -6,8 +6,13 @@
 use rustc_hash::FxHashMap;
 
 use super::hash::mix;
-use super::row::Row;
+use super::row::{Row, Shifts};
 use crate::limits;
+
+/// Numbers are taken to be rewritten when so many times more segments are alike without them than with them.
+const REWRITTEN: usize = 10;
+/// Segments of a connection that must agree by how much.
+const SEGMENTS: usize = 3;
 
 /// The first packet with a key.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +21,10 @@ struct Seen {
     t: i64,
     id: u32,
     tcp: bool,
+    seq: u32,
+    ack: u32,
+    conn: u64,
+    back: u64,
     /// Another packet has the same key: it proves nothing.
     ambiguous: bool,
 }
@@ -39,7 +48,17 @@ impl Keys {
         if key == 0 || key > self.most {
             return;
         }
-        let new = Seen { row: row.row, t: row.t, id: row.id, tcp: row.tcp, ambiguous: false };
+        let new = Seen {
+            row: row.row,
+            t: row.t,
+            id: row.id,
+            tcp: row.tcp,
+            seq: row.seq,
+            ack: row.ack,
+            conn: row.conn,
+            back: row.back,
+            ambiguous: false,
+        };
         let seen = self.kept.entry(key).or_insert(new);
         // The same IP id again is the same packet, heard twice.
         if seen.row != row.row && (seen.id != row.id || row.id == 0) {
@@ -61,6 +80,8 @@ pub struct Sample {
     lean: Keys,
     /// By full key and IP id together.
     named: Keys,
+    /// By what stays of a TCP segment whose numbers are rewritten.
+    loose: Keys,
     /// Packets that can be paired at all.
     pub packets: u64,
     pub rows: u64,
@@ -72,6 +93,7 @@ impl Sample {
         self.packets += u64::from(row.full != 0);
         self.full.add(row.full, row);
         self.lean.add(row.lean, row);
+        self.loose.add(row.loose, row);
         if row.full != 0 && row.id != 0 {
             self.named.add(mix(row.full, u64::from(row.id)).max(1), row);
         }
@@ -98,6 +120,8 @@ pub struct Outlook {
     pub lean_other: bool,
     /// Routers between the taps leave IP ids as they are.
     pub ids_kept: bool,
+    /// Sequence numbers are rewritten on the way: what those of b lack, by connection.
+    pub shifts: Shifts,
     /// Share of all packets that the sample stands for, the smaller capture's.
     pub share: f64,
 }
@@ -108,6 +132,11 @@ pub fn compare(a: &Sample, b: &Sample) -> Outlook {
     let count = |a: &Keys, b: &Keys, tcp: bool| matches(a, b).filter(|m| m.0.tcp == tcp).count();
     let better = |tcp| count(&a.lean, &b.lean, tcp) > 2 * count(&a.full, &b.full, tcp);
     (out.lean_tcp, out.lean_other) = (better(true), better(false));
+    let plain = count(&a.full, &b.full, true).max(count(&a.lean, &b.lean, true));
+    if REWRITTEN * plain < count(&a.loose, &b.loose, true) {
+        out.shifts = shifts(&a.loose, &b.loose);
+        out.common.extend(matches(&a.loose, &b.loose).map(|(x, y)| common(x, y)));
+    }
     let (mut told, mut same) = (0usize, 0usize);
     for (keys_a, keys_b, lean) in [(&a.full, &b.full, false), (&a.lean, &b.lean, true)] {
         for (x, y) in matches(keys_a, keys_b) {
@@ -132,6 +161,27 @@ pub fn compare(a: &Sample, b: &Sample) -> Outlook {
     out.common.sort_unstable_by_key(|c| c.a);
     let sampled = |s: &Keys| s.most as f64 / u64::MAX as f64;
     out.share = sampled(&a.full).min(sampled(&b.full));
+    out
+}
+
+/// By how much the numbers of each connection of b were changed: what the greater half of its segments say.
+fn shifts(a: &Keys, b: &Keys) -> Shifts {
+    let mut of: FxHashMap<(u64, u64), Vec<(u32, u32)>> = FxHashMap::default();
+    for (x, y) in matches(a, b) {
+        let by = (x.seq.wrapping_sub(y.seq), x.ack.wrapping_sub(y.ack));
+        of.entry((y.conn, y.back)).or_default().push(by);
+    }
+    let mut out = Shifts::default();
+    for ((conn, back), mut all) in of {
+        all.sort_unstable();
+        let middle = all[all.len() / 2];
+        let agree = all.iter().filter(|by| **by == middle).count();
+        if agree >= SEGMENTS && 2 * agree > all.len() {
+            out.insert(conn, middle);
+            // The other direction's numbers are those that this one acknowledges.
+            out.entry(back).or_insert((middle.1, middle.0));
+        }
+    }
     out
 }
 

@@ -22,7 +22,16 @@ pub struct Window<'a> {
     /// Rows of b that are paired already.
     pub taken: &'a mut [bool],
     pub outlook: &'a Outlook,
+    /// Rows are 802.11 frames.
+    pub frames: bool,
 }
+
+/// A frame right behind or before another is the same in both captures if the time between the two is, to this, ns: the
+/// shortest frame with its SIFS takes longer.
+const BESIDE_NS: u64 = 20_000;
+
+/// Two attempts of a frame are apart by more, ns: the wait for the ACK that did not come, and DIFS.
+const ATTEMPT_NS: u64 = 80_000;
 
 /// Copies that only their order can tell apart.
 struct Unclear {
@@ -54,7 +63,33 @@ impl Window<'_> {
         if !unclear.is_empty() {
             self.by_order(&unclear, &mut done_a, begin, out);
         }
-        parts::pair(self, &mut done_a, out);
+        if self.frames {
+            self.beside(&mut done_a, begin, out);
+        } else {
+            parts::pair(self, &mut done_a, out);
+        }
+    }
+
+    /// Frames without a number, such as ACK and CTS: known by the frame beside which they are.
+    fn beside(&mut self, done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
+        let (Some(first_a), Some(first_b)) = (self.a.first().map(|r| r.row), self.b.first().map(|r| r.row)) else {
+            return;
+        };
+        let mut at = begin;
+        while at < out.len() {
+            let (a, b) = ((out[at].a - first_a) as usize, (out[at].b - first_b) as usize);
+            at += 1;
+            for (x, y) in [(Some(a + 1), Some(b + 1)), (a.checked_sub(1), b.checked_sub(1))] {
+                let (Some(x), Some(y)) = (x, y) else { continue };
+                let (Some(next_a), Some(next_b)) = (self.a.get(x), self.b.get(y)) else { continue };
+                let (gap_a, gap_b) = (next_a.t.abs_diff(self.a[a].t), next_b.t.abs_diff(self.b[b].t));
+                let same = next_a.full == next_b.full && next_a.full != 0 && gap_a.abs_diff(gap_b) <= BESIDE_NS;
+                if same && self.wanted(x as Place) && !done_a[x] && !self.taken[y] {
+                    done_a[x] = true;
+                    self.emit(x as Place, y as Place, Kind::Same, false, out);
+                }
+            }
+        }
     }
 
     fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
@@ -99,7 +134,8 @@ impl Window<'_> {
         unclear: &mut Vec<Unclear>,
         out: &mut Vec<Pair>,
     ) {
-        if let ([(_, a)], [(_, b)]) = (of_a, of_b) {
+        let attempts = of_a.iter().any(|a| self.a[a.1 as usize].again);
+        if let ([(_, a)], [(_, b)], false) = (of_a, of_b, attempts) {
             if self.wanted(*a) && !self.taken[*b as usize] && self.alike(*a, *b) {
                 done_a[*a as usize] = true;
                 self.emit(*a, *b, Kind::Same, true, out);
@@ -166,11 +202,8 @@ impl Window<'_> {
             }
             let chosen = copies::choose(&u.a, &u.b, |a, b| {
                 let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
-                if self.alike(a, b) {
-                    neighbours.distance(x, y)
-                } else {
-                    None
-                }
+                let near = neighbours.distance(x, y).filter(|d| !self.frames || d.1 <= ATTEMPT_NS);
+                near.filter(|_| self.alike(a, b))
             });
             for (a, b) in chosen {
                 if self.wanted(a) && !self.taken[b as usize] {

@@ -119,6 +119,7 @@ define_table! {
     airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME, 6 us of signal extension at 2.4 GHz included; an A-MPDU's preamble is its first MPDU's, and a packet extension (HE, EHT) counts only where the capture tells of it. Null where metadata is missing.";
     ifs_us: F64 ? null, "us", "Idle time between the end of the PPDU before and the start of this one; null inside an A-MPDU and where it is open which instant the stamps name.";
     carries: Enum(CARRIES) ? null, "", "What the frame carries; null where it cannot be read.";
+    body_digest: U32 ? null, "", "Hash of the body's first 32 bytes as they were on the air, by which a frame that two sniffers heard is known; null where they were not captured.";
     ip_packet: U64 ? null, "", "Number of the row in `packets` that the frame holds (an A-MSDU: of all its rows).";
     stop: Enum(STOPS) ? null, "", "Why decoding of the MAC header ended early; null when it did not.";
 } }
@@ -216,6 +217,7 @@ impl FrameTable {
         c.airtime_us.fill_opt(rows, |r| r.frame.airtime_ns.map(|t| f64::from(t) / 1e3));
         c.ifs_us.fill_opt(rows, |r| r.frame.ifs_ns.map(|t| t as f64 / 1e3));
         c.carries.fill_enum(rows, |r| r.frame.carries as i8);
+        c.body_digest.fill_opt(rows, |r| r.frame.body_digest);
         c.ip_packet.fill_opt(rows, |r| r.frame.ip_packet.then_some(r.frame.number));
         c.stop.fill_enum(rows, |r| r.frame.stop as i8);
         self.block.clear();

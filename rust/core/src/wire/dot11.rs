@@ -7,6 +7,7 @@ use crate::notes::NoteKind;
 use crate::packet::{Layer, Mpdu, Stop};
 
 use super::decoder::{Decoder, Found};
+use super::digest;
 use super::elements;
 use super::fcs;
 use super::fragments::Joined;
@@ -53,6 +54,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Foun
         frame.mpdu_bytes = frame.mpdu_bytes.saturating_sub(pad as u32);
     }
     let body = v.skip(header);
+    frame.body_digest = digest::body(body);
     let found = inside(d, frame, body, fcs.at_end.is_some());
     if d.unproven {
         // Nothing vouched for anything in it: no row is made of noise.

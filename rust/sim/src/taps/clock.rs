@@ -58,7 +58,12 @@ impl TapClock {
         let gained = if c.drift_ppm == 0.0 { 0 } else { (now as f64 * c.drift_ppm * 1e-6).round() as i64 };
         let set = if now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
         let shown = self.epoch_ns + c.offset_ns + now as i64 + gained + set;
-        shown - shown.rem_euclid(c.tick_ns.max(1) as i64)
+        // By a constant, as it mostly is, division takes a tenth of the time.
+        let past = match c.tick_ns {
+            1_000 => shown.rem_euclid(1_000),
+            tick => shown.rem_euclid(tick.max(1) as i64),
+        };
+        shown - past
     }
 
     /// Whether it misses the next packet.

@@ -1,10 +1,11 @@
 //! Ethernet frames around IP packets.
 
+use super::Gather;
 use crate::packet::Mac;
 
 /// Append an Ethernet II header for IPv4.
-pub fn ethernet(dst: Mac, src: Mac, out: &mut Vec<u8>) {
-    out.extend_from_slice(&dst);
-    out.extend_from_slice(&src);
-    out.extend_from_slice(&[0x08, 0x00]);
+pub fn ethernet(dst: Mac, src: Mac, out: &mut Gather) {
+    out.put(&dst);
+    out.put(&src);
+    out.put(&[0x08, 0x00]);
 }

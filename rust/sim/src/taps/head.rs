@@ -18,6 +18,12 @@ impl<const N: usize> Head<N> {
         self.len += M;
     }
 
+    /// Overwrite a field.
+    #[inline]
+    pub fn set<const M: usize>(&mut self, at: usize, field: [u8; M]) {
+        self.bytes[at..at + M].copy_from_slice(&field);
+    }
+
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

@@ -1,6 +1,7 @@
 //! IPv4 packets with TCP or UDP inside, checksums right.
 
 use super::head::Head;
+use super::Gather;
 use crate::packet::{Body, Packet};
 use crate::tcp::Segment;
 
@@ -40,44 +41,41 @@ fn options_length(s: &Segment) -> usize {
 }
 
 /// Append the packet to `out`.
-pub fn write_ip(p: &Packet, n: &Names, out: &mut Vec<u8>) {
+pub fn write_ip(p: &Packet, n: &Names, out: &mut Gather) {
     let protocol = if matches!(p.body, Body::Tcp(_)) { 6 } else { 17 };
-    let mut ip = [0; IP_HEADER];
-    ip[..2].copy_from_slice(&[0x45, 0]);
-    ip[2..4].copy_from_slice(&(p.ip_bytes as u16).to_be_bytes());
-    ip[4..6].copy_from_slice(&p.ip_id.to_be_bytes());
+    let mut ip = Head::<IP_HEADER>::new();
+    ip.put([0x45, 0]);
+    ip.put((p.ip_bytes as u16).to_be_bytes());
+    ip.put(p.ip_id.to_be_bytes());
     // Don't fragment.
-    ip[6..10].copy_from_slice(&[0x40, 0, p.ttl, protocol]);
-    ip[12..16].copy_from_slice(&n.src);
-    ip[16..20].copy_from_slice(&n.dst);
-    let sum = fold(words(&ip));
-    ip[10..12].copy_from_slice(&(!sum).to_be_bytes());
-    out.extend_from_slice(&ip);
+    ip.put([0x40, 0, p.ttl, protocol, 0, 0]);
+    ip.put(n.src);
+    ip.put(n.dst);
+    ip.set(10, (!fold(words(ip.bytes()))).to_be_bytes());
+    out.put(ip.bytes());
 
-    let l4 = out.len();
-    let at = match &p.body {
-        Body::Tcp(s) => {
-            out.extend_from_slice(tcp_header(s, n).bytes());
-            payload(s.seq, s.len, out);
-            16
-        }
-        Body::Udp { len, number } => {
-            let mut udp = Head::<8>::new();
-            udp.put(n.src_port.to_be_bytes());
-            udp.put(n.dst_port.to_be_bytes());
-            udp.put((8 + *len as u16).to_be_bytes());
-            udp.put([0, 0]);
-            out.extend_from_slice(udp.bytes());
-            payload(*number, *len, out);
-            6
-        }
+    let (mut header, from, len, at) = match &p.body {
+        Body::Tcp(s) => (tcp_header(s, n), s.seq, s.len, 16),
+        Body::Udp { len, number } => (udp_header(*len, n), *number, *len, 6),
     };
-    let length = (out.len() - l4) as u64;
+    let payload = Payload { from: (from % PERIOD as u64) as usize, len: len as usize };
+    let length = (header.bytes().len() + payload.len) as u64;
     let pseudo = words(&n.src) + words(&n.dst) + protocol as u64 + length;
-    let sum = !fold(words(&out[l4..]) + pseudo);
+    let sum = !fold(words(header.bytes()) + payload.words() + pseudo);
     // A UDP checksum of 0 means none (RFC 768).
     let sum = if protocol == 17 && sum == 0 { 0xffff } else { sum };
-    out[l4 + at..l4 + at + 2].copy_from_slice(&sum.to_be_bytes());
+    header.set(at, sum.to_be_bytes());
+    out.put(header.bytes());
+    out.lend(payload.bytes());
+}
+
+fn udp_header(len: u32, n: &Names) -> Head<60> {
+    let mut out = Head::new();
+    out.put(n.src_port.to_be_bytes());
+    out.put(n.dst_port.to_be_bytes());
+    out.put((8 + len as u16).to_be_bytes());
+    out.put([0, 0]);
+    out
 }
 
 /// The header with its options, 60 bytes at most.
@@ -123,37 +121,59 @@ fn tcp_header(s: &Segment, n: &Names) -> Head<60> {
     out
 }
 
+const PERIOD: usize = 64;
+/// 64 printable characters, again and again: any packet's payload is one piece of it.
+static PATTERN: [u8; PERIOD + 0xffff] = pattern();
+/// Sums of the pattern's bytes before each of its first places: of those in even places, and in odd ones.
+static SUMS: [[u64; 2]; PERIOD + 1] = sums();
+
 /// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
-fn payload(from: u64, len: u32, out: &mut Vec<u8>) {
-    const PERIOD: usize = 64;
-    static PATTERN: [u8; PERIOD + 0xffff] = pattern();
-    let at = (from % PERIOD as u64) as usize;
-    out.extend_from_slice(&PATTERN[at..at + len as usize]);
+struct Payload {
+    /// Place in the pattern.
+    from: usize,
+    len: usize,
 }
 
-/// 64 printable characters, again and again: any packet's payload is one slice of it.
+impl Payload {
+    fn bytes(&self) -> &'static [u8] {
+        &PATTERN[self.from..self.from + self.len]
+    }
+
+    /// The sum of its 16-bit words, an odd byte padded, without a look at the bytes.
+    fn words(&self) -> u64 {
+        let before = |place: usize, odd: usize| (place / PERIOD) as u64 * SUMS[PERIOD][odd] + SUMS[place % PERIOD][odd];
+        let sum = |odd: usize| before(self.from + self.len, odd) - before(self.from, odd);
+        let first = self.from % 2;
+        (sum(first) << 8) + sum(1 - first)
+    }
+}
+
 const fn pattern<const N: usize>() -> [u8; N] {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+    const LETTERS: &[u8; PERIOD] = b"abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
     let mut out = [0; N];
     let mut i = 0;
     while i < N {
-        out[i] = LETTERS[i % 64];
+        out[i] = LETTERS[i % PERIOD];
         i += 1;
     }
     out
 }
 
-/// Sum of 16-bit words, an odd byte padded. In one's complement sums of 64-bit words in either byte order are as good, a
-/// carry added at the other end (RFC 1071, section 2).
-fn words(bytes: &[u8]) -> u64 {
-    let eights = bytes.chunks_exact(8);
-    let mut rest = [0; 8];
-    rest[..eights.remainder().len()].copy_from_slice(eights.remainder());
-    let sum = eights.fold(u64::from_le_bytes(rest), |sum, w| {
-        let (sum, carry) = sum.overflowing_add(u64::from_le_bytes([w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]));
-        sum.wrapping_add(u64::from(carry))
-    });
-    u64::from(fold(sum).swap_bytes())
+const fn sums() -> [[u64; 2]; PERIOD + 1] {
+    let letters: [u8; PERIOD] = pattern();
+    let mut out = [[0; 2]; PERIOD + 1];
+    let mut i = 0;
+    while i < PERIOD {
+        out[i + 1] = out[i];
+        out[i + 1][i % 2] += letters[i] as u64;
+        i += 1;
+    }
+    out
+}
+
+/// Sum of a header's 16-bit words: in one's complement sums of 32-bit words are as good (RFC 1071, section 2).
+fn words(header: &[u8]) -> u64 {
+    header.chunks_exact(4).map(|w| u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]]))).sum()
 }
 
 fn fold(mut sum: u64) -> u16 {
@@ -161,4 +181,21 @@ fn fold(mut sum: u64) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_a_payload_are_those_of_its_bytes() {
+        for from in 0..PERIOD {
+            for len in [0, 1, 2, 63, 64, 65, 536, 1447, 1448, 0xffff] {
+                let p = Payload { from, len };
+                let sum: u64 =
+                    p.bytes().chunks(2).map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |b| (*b).into())).sum();
+                assert_eq!(p.words(), sum, "{from} {len}");
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod clock;
 mod ethernet;
+mod gather;
 mod head;
 mod ip;
 mod pcap;
@@ -11,6 +12,7 @@ mod usbmon;
 
 pub use clock::{TapClock, TapConfig};
 pub use ethernet::ethernet;
+pub use gather::Gather;
 pub use ip::{ip_bytes, write_ip, Names};
 pub use pcap::PcapFile;
 pub use prism2::{in_bytes, out_bytes, prism2_frame, Prism2};

@@ -3,7 +3,7 @@
 //! Layout: Linux, drivers/staging/wlan-ng/hfa384x.h. 14 bytes of the adapter's own, the 802.11 header of four addresses,
 //! the body's length, an 802.3 header; then LLC, SNAP and the packet.
 
-use super::{write_ip, Names};
+use super::{write_ip, Gather, Names};
 use crate::packet::{Mac, Packet};
 
 pub const DESCRIPTOR_BYTES: u32 = 60;
@@ -35,8 +35,8 @@ pub struct Prism2 {
 }
 
 /// Append the transfer's data.
-pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Vec<u8>) {
-    let start = out.len();
+pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Gather) {
+    let start = out.mark();
     let body = (LLC_SNAP.len() as u32 + p.ip_bytes) as u16;
     // What is not set here is 0: of the adapter's own words most, duration, sequence control, the fourth address.
     let mut head = [0; DESCRIPTOR_BYTES as usize + LLC_SNAP.len()];
@@ -64,10 +64,11 @@ pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Vec<u8>) {
     head[52..58].copy_from_slice(&f.src);
     head[58..60].copy_from_slice(&body.to_be_bytes());
     head[60..68].copy_from_slice(&LLC_SNAP);
-    out.extend_from_slice(&head);
+    out.put(&head);
     write_ip(p, n, out);
     if f.out {
-        out.resize(start + out_bytes(p.ip_bytes) as usize, 0);
+        let filled = out_bytes(p.ip_bytes) as usize - out.since(start);
+        out.put(&[0; 64][..filled]);
     }
 }
 

@@ -1,6 +1,7 @@
 //! 802.11 frames behind radiotap headers, as a sniffer writes them.
 
 use super::head::Head;
+use super::Gather;
 use crate::dcf::{AirFrame, FrameKind};
 use crate::packet::Mac;
 
@@ -36,10 +37,10 @@ const MAC_HEADER: usize = 24;
 pub fn air_frame(
     f: &AirFrame,
     roles: &Roles,
-    body: impl FnOnce(&mut Vec<u8>),
+    body: impl FnOnce(&mut Gather),
     beacon: bool,
     r: &Reception,
-    out: &mut Vec<u8>,
+    out: &mut Gather,
 ) {
     let mut head = Head::<{ HEADER + MAC_HEADER }>::new();
     // Version 0; TSFT, flags, rate, channel, signal, noise.
@@ -55,7 +56,6 @@ pub fn air_frame(
     head.put((0x0080 | if f.rate.ofdm() { 0x0040u16 } else { 0x0020 }).to_le_bytes());
     head.put([r.signal_dbm as u8, r.noise_dbm as u8]);
 
-    let start = out.len() + HEADER;
     let control: u16 = match f.kind {
         FrameKind::Rts => 0x00b4,
         FrameKind::Cts => 0x00c4,
@@ -77,15 +77,19 @@ pub fn air_frame(
             head.put((f.seq << 4).to_le_bytes());
         }
     }
-    out.extend_from_slice(head.bytes());
+    let (radiotap, frame) = head.bytes().split_at(HEADER);
+    out.put(radiotap);
+    let start = out.mark();
+    out.put(frame);
     if f.kind == FrameKind::Data {
         body(out);
     }
-    let fcs = crc32fast::hash(&out[start..]);
+    let mut fcs = crc32fast::Hasher::new();
+    out.pieces(start, |piece| fcs.update(piece));
     if r.damaged {
         // What was heard is not what was sent: bits of the body are wrong.
-        let at = start + (out.len() - start) * 2 / 3;
-        out[at] ^= 0x5a;
+        let heard = out.copy(start);
+        heard[heard.len() * 2 / 3] ^= 0x5a;
     }
-    out.extend_from_slice(&fcs.to_le_bytes());
+    out.put(&fcs.finalize().to_le_bytes());
 }

@@ -1,5 +1,7 @@
 //! usbmon records of 64 bytes (Documentation/usb/usbmon.rst, LINKTYPE_USB_LINUX_MMAPPED).
 
+use super::Gather;
+
 /// LINKTYPE_USB_LINUX_MMAPPED.
 pub const LINKTYPE_USBMON: u32 = 220;
 /// Of an endpoint's address: device to host.
@@ -28,7 +30,7 @@ pub struct UrbRecord {
 }
 
 /// Append a record whose data `data` appends; `stamp_ns` since 1970.
-pub fn urb_record(u: &UrbRecord, stamp_ns: i64, data: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+pub fn urb_record(u: &UrbRecord, stamp_ns: i64, data: impl FnOnce(&mut Gather), out: &mut Gather) {
     let control = u.endpoint & !IN == 0;
     // What is not set here is 0: interval, start frame, transfer flags, number of isochronous descriptors.
     let mut head = [0; 64];
@@ -46,6 +48,6 @@ pub fn urb_record(u: &UrbRecord, stamp_ns: i64, data: impl FnOnce(&mut Vec<u8>),
     head[32..36].copy_from_slice(&u.length.to_le_bytes());
     head[36..40].copy_from_slice(&u.data_bytes.to_le_bytes());
     head[40..48].copy_from_slice(&u.setup.unwrap_or_default());
-    out.extend_from_slice(&head);
+    out.put(&head);
     data(out);
 }

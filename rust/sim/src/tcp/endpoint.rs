@@ -166,7 +166,10 @@ impl Endpoint {
                     if trigger == Trigger::Rto {
                         self.send.arm(&self.config, now, self.sack);
                     }
-                    self.push(now, true, out);
+                    // Windows kept over a timeout wait for its ACK.
+                    if trigger != Trigger::Rto || !self.config.repairs_all_first {
+                        self.push(now, true, out);
+                    }
                 }
                 Some(Fired::AskWindow) => {
                     // An old sequence number makes the peer answer (Linux's tcp_xmit_probe_skb).

@@ -126,6 +126,9 @@ pub struct TcpConfig {
     /// threshold, and never exceeds what is in flight by more than one. Instead of PRR, which followed it.
     pub rate_halving: bool,
     pub limited_transmit: bool,
+    /// After a timeout no new data goes out, and further timeouts leave the windows alone, until all that was outstanding is
+    /// acknowledged (Linux 2.2).
+    pub repairs_all_first: bool,
     pub nagle: bool,
     /// Only an earlier small segment makes a small one wait (Minshall), as in Linux; else any outstanding data (RFC 896).
     pub minshall: bool,
@@ -136,6 +139,8 @@ pub struct TcpConfig {
     pub stale_dupacks: bool,
     /// An idle connection is asked after so often (RFC 9293 section 3.8.4); 0: never.
     pub keep_alive: Ns,
+    /// The congestion window grows by the segment acknowledged (RFC 3465; Linux since 3.13); else by the ACK (RFC 5681).
+    pub counts_segments: bool,
     /// The congestion window grows only while it is filled.
     pub cwnd_validation: bool,
     /// ACK every so many full segments.
@@ -183,11 +188,13 @@ impl Default for TcpConfig {
             prr: true,
             rate_halving: false,
             limited_transmit: true,
+            repairs_all_first: false,
             nagle: true,
             minshall: true,
             silly_window_avoidance: true,
             stale_dupacks: false,
             keep_alive: 0,
+            counts_segments: true,
             cwnd_validation: true,
             delayed_ack_segments: 2,
             delayed_ack_steps: Vec::new(),

@@ -45,11 +45,13 @@ pub struct Rto {
     round_ends: u64,
     /// Doublings in force.
     pub backoff: u32,
+    /// Linux 2.2: the timeout as its last expiry doubled it; the formula is not asked before the next sample.
+    running: Option<Ns>,
 }
 
 impl Rto {
     pub fn new(flavour: RtoFlavour) -> Self {
-        Rto { flavour, srtt: None, mdev: 0, mdev_max: 0, rttvar: 0, round_ends: 0, backoff: 0 }
+        Rto { flavour, srtt: None, mdev: 0, mdev_max: 0, rttvar: 0, round_ends: 0, backoff: 0, running: None }
     }
 
     pub fn srtt(&self) -> Option<Ns> {
@@ -58,6 +60,7 @@ impl Rto {
 
     /// A valid sample; `una` and `next` bound the window just then.
     pub fn sample(&mut self, rtt: Ns, una: u64, next: u64) {
+        self.running = None;
         let rtt = match self.flavour {
             RtoFlavour::Linux24 => (rtt / JIFFY).max(1) * JIFFY,
             _ => rtt,
@@ -122,16 +125,25 @@ impl Rto {
 
     /// The timeout in force.
     pub fn current(&self, cwnd: u32) -> Ns {
-        self.backed_off(cwnd, self.backoff)
+        self.running.unwrap_or_else(|| self.backed_off(cwnd, self.backoff))
+    }
+
+    /// The timer fired: it is doubled. Linux 2.2 doubles the running timer and not what the formula gives for the new window.
+    pub fn expired(&mut self, cwnd: u32) {
+        if matches!(self.flavour, RtoFlavour::Linux22 { .. }) {
+            self.running = Some((2 * self.current(cwnd)).min(CEILING));
+        }
+        self.backoff = (self.backoff + 1).min(16);
     }
 
     /// The timeout doubled so often.
     pub fn backed_off(&self, cwnd: u32, doublings: u32) -> Ns {
-        let fresh = match self.flavour {
-            RtoFlavour::Linux22 { .. } => self.fresh(cwnd).max(LINUX_FLOOR),
-            _ => self.fresh(cwnd),
-        };
-        fresh.checked_shl(doublings.min(16)).unwrap_or(CEILING).min(CEILING)
+        let doubled = self.fresh(cwnd).checked_shl(doublings.min(16)).unwrap_or(CEILING).min(CEILING);
+        match self.flavour {
+            // What the formula gives is doubled first and bounded then.
+            RtoFlavour::Linux22 { .. } => doubled.max(LINUX_FLOOR),
+            _ => doubled,
+        }
     }
 
     /// Whether new data acknowledged after a timeout takes the doublings back: not Linux 2.2's, which keeps them until
@@ -171,6 +183,22 @@ mod tests {
             assert!((rto(srtt, mdev, cwnd, backoff) - printed).abs() < 0.05, "{}", rto(srtt, mdev, cwnd, backoff));
         }
         assert_eq!(rto(10_000, 10_000, 1, 10), 120.0);
+        // The bound comes after the doublings: 87.5 ms and a shade, sixteen times.
+        assert!((rto(30, 10, 8, 4) - 1.409).abs() < 0.001, "{}", rto(30, 10, 8, 4));
+    }
+
+    /// Rows 1 to 5: an expiry doubles the running timer, whatever the formula gives for a window of one; a sample asks it again.
+    #[test]
+    fn an_expiry_doubles_the_running_timer() {
+        let mut r =
+            Rto { srtt: Some(310_000_000), mdev: 580_000_000, ..Rto::new(RtoFlavour::Linux22 { keeps_backoff: true }) };
+        let first = r.current(4);
+        r.expired(4);
+        assert_eq!((r.current(1), r.backoff), (2 * first, 1));
+        r.sample(310 * MS, 0, 0);
+        assert!(r.current(1) != 2 * first);
+        (0..10).for_each(|_| r.expired(1));
+        assert_eq!(r.current(1), CEILING);
     }
 
     /// One sample of three seconds takes 30/10 to 401/750 (the study's rows 5 and 6).

@@ -529,7 +529,8 @@ impl Sender {
             }
         }
         if recovered {
-            if f.sack || self.una > self.high || config.recovery == Recovery::NewRenoCareless {
+            let all = config.repairs_all_first && self.board.is_empty();
+            if f.sack || all || self.una > self.high || config.recovery == Recovery::NewRenoCareless {
                 self.leave_loss();
             }
             return;
@@ -584,7 +585,7 @@ impl Sender {
         if config.cwnd_validation && !self.filled && !(slow_start && self.cwnd < 2 * self.most_out) {
             return;
         }
-        let mut left = delivered;
+        let mut left = if config.counts_segments { delivered } else { 1 };
         if slow_start {
             let step = left.min(self.ssthresh - self.cwnd);
             self.cwnd = (self.cwnd + step).min(CWND_MOST);
@@ -701,12 +702,14 @@ impl Sender {
         }
         let rto = self.rto.current(self.cwnd);
         self.events.push(Event::Timeout { seq: first.start, rto, backoff: self.rto.backoff });
+        self.rto.expired(self.cwnd);
         let calm = matches!(self.state, State::Open | State::Disorder);
         if !sack {
             self.dupacks = 0;
         }
         self.board.all_lost(!sack);
-        if calm || self.una >= self.high || (self.state == State::Loss && self.expiries == 0) {
+        let repairing = self.state == State::Loss && config.repairs_all_first;
+        if calm || self.una >= self.high || (self.state == State::Loss && self.expiries == 0 && !repairing) {
             self.remember_for_undo();
             self.undo_of_timeout = true;
             self.prior_cwnd = self.cwnd;
@@ -717,9 +720,10 @@ impl Sender {
         }
         self.frto = config.frto && !first.syn && (calm || self.expiries > 0);
         self.new_first = false;
-        self.cwnd = 1;
+        if !repairing {
+            self.cwnd = 1;
+        }
         (self.grown, self.prr_out) = (0, 0);
-        self.rto.backoff = (self.rto.backoff + 1).min(16);
         self.expiries += 1;
         self.high = self.next;
         self.state = State::Loss;
@@ -744,7 +748,8 @@ impl Sender {
                 }
             }
         }
-        let new = if pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
+        let may = self.state != State::Loss || !config.repairs_all_first;
+        let new = if may && pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
         if new.is_none() && std::mem::take(&mut self.new_first) && self.next <= self.high {
             // Nothing new went out: conventional recovery.
             self.frto = false;

@@ -134,6 +134,21 @@ fn newreno() -> TcpConfig {
     TcpConfig { sack: false, timestamps: false, frto: false, ..TcpConfig::default() }
 }
 
+fn linux22() -> TcpConfig {
+    TcpConfig {
+        rto: RtoFlavour::Linux22 { keeps_backoff: true },
+        repairs_all_first: true,
+        counts_segments: false,
+        fack: true,
+        prr: false,
+        eifel: false,
+        frto: false,
+        dsack: false,
+        quick_acks: 0,
+        ..TcpConfig::default()
+    }
+}
+
 fn configs() -> Vec<TcpConfig> {
     let base = TcpConfig::default();
     vec![
@@ -143,7 +158,8 @@ fn configs() -> Vec<TcpConfig> {
         TcpConfig { recovery: Recovery::Reno, prr: false, ..newreno() },
         TcpConfig { fack: true, ..base.clone() },
         TcpConfig { tail_loss_probe: true, ..base.clone() },
-        TcpConfig { rto: RtoFlavour::Linux22 { keeps_backoff: true }, eifel: false, frto: false, prr: false, ..base },
+        linux22(),
+        TcpConfig { sack: false, timestamps: false, ..linux22() },
     ]
 }
 
@@ -273,4 +289,50 @@ fn recovery_by_sack_begins_with_a_resend_at_once() {
     let (at, first) = w.data().into_iter().find(|(_, s)| s.copy > 0).unwrap();
     assert_eq!((first.seq - 1, first.trigger), (0, Trigger::Sack));
     assert!(at <= told.unwrap() + 21 * MS, "{at} {told:?}");
+}
+
+/// Linux 2.2 in the loss state: nothing new before the last byte sent before the timeout is acknowledged (the idle-time study).
+#[test]
+fn linux_22_repairs_all_before_it_sends_new_data() {
+    let new_too_early = |config: TcpConfig| {
+        let mut w = world(config, path);
+        w.ways[0].lose = (0..10).collect();
+        w.transfer(40 * 1448, 60 * S);
+        assert!(w.ends[0].finished());
+        let covered = |l: &&(Ns, usize, Segment)| l.1 == 1 && l.2.ack.is_some_and(|a| a > 10 * 1448);
+        let repaired = w.log.iter().find(covered).map(|l| l.0).unwrap();
+        w.data().iter().filter(|(t, s)| s.copy == 0 && s.seq > 10 * 1448 && *t <= repaired).count()
+    };
+    assert_eq!(new_too_early(linux22()), 0);
+    assert!(new_too_early(TcpConfig { repairs_all_first: false, ..linux22() }) > 0);
+}
+
+/// A second timeout before all is repaired leaves Linux 2.2's windows as they are.
+#[test]
+fn linux_22_keeps_its_windows_over_further_timeouts() {
+    let after_last = |config: TcpConfig| {
+        let mut w = world(config, path);
+        // The flight, and what repairs its last six segments, until the third timeout of the first of these.
+        w.ways[0].lose = (0..10).chain(14..20).collect();
+        w.transfer(10 * 1448, 60 * S);
+        assert!(w.ends[0].finished());
+        let last = w.data().iter().rev().find(|(_, s)| s.trigger == Trigger::Rto).map(|d| d.0).unwrap();
+        w.data().iter().filter(|(t, _)| (last..last + 100 * MS).contains(t)).count()
+    };
+    // The timer's own, and what its ACK, put off by 40 ms, lets out: all five that are left, or two.
+    assert_eq!(after_last(linux22()), 6);
+    assert_eq!(after_last(TcpConfig { repairs_all_first: false, ..linux22() }), 3);
+}
+
+/// A window that grows by the ACK grows by half where every ACK is for two segments; one that counts segments doubles.
+#[test]
+fn a_window_grows_by_the_ack_or_by_the_segment() {
+    let second_flight = |counts_segments| {
+        let config = TcpConfig { counts_segments, quick_acks: 0, ..TcpConfig::default() };
+        let mut w = world(config, || Way { delay: 20 * MS, ..Way::default() });
+        w.transfer(100 * 1448, S);
+        // SYN and SYN-ACK take 40 ms, a flight another 40.
+        w.data().iter().filter(|(t, _)| (60 * MS..110 * MS).contains(t)).count()
+    };
+    assert_eq!((second_flight(false), second_flight(true)), (15, 20));
 }

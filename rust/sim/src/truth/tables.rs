@@ -7,12 +7,12 @@ use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array
 use arrow_array::{UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 
-use super::{damage, fate, kind, Truth, DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
+use super::{Truth, PACKET_FATES, TRIGGERS};
 
 /// Name, one sentence, values, and whether it may be null.
 type Column = (&'static str, &'static str, ArrayRef, bool);
 
-fn table(name: &str, doc: &str, columns: Vec<Column>) -> RecordBatch {
+pub(super) fn table(name: &str, doc: &str, columns: Vec<Column>) -> RecordBatch {
     let meta = |doc: &str| std::collections::HashMap::from([("doc".to_string(), doc.to_string())]);
     let fields: Vec<Field> = columns
         .iter()
@@ -29,9 +29,13 @@ fn table(name: &str, doc: &str, columns: Vec<Column>) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, m)), arrays).expect("columns are of one length")
 }
 
-fn words(codes: impl Iterator<Item = i8>, names: &[&str]) -> ArrayRef {
-    let keys: Int8Array = codes.map(Some).collect();
-    Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::new(StringArray::from(names.to_vec()))))
+fn words(places: impl Iterator<Item = i8>, names: &[&str]) -> ArrayRef {
+    codes(Int8Array::from_iter_values(places), names)
+}
+
+/// Words by their places in `names`.
+pub(super) fn codes(places: Int8Array, names: &[&str]) -> ArrayRef {
+    Arc::new(DictionaryArray::<Int8Type>::new(places, Arc::new(StringArray::from(names.to_vec()))))
 }
 
 fn whole(values: impl Iterator<Item = u64>) -> ArrayRef {
@@ -56,10 +60,11 @@ fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
 
 impl Truth {
     /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
-    pub fn tables(&self) -> Vec<(&'static str, RecordBatch)> {
+    pub fn tables(mut self) -> Vec<(&'static str, RecordBatch)> {
+        let frames = std::mem::take(&mut self.frames);
         vec![
             ("truth_packets", self.packet_table()),
-            ("truth_frames", self.frame_table()),
+            ("truth_frames", frames.table()),
             ("truth_events", self.event_table()),
             ("truth_queues", self.queue_table()),
             ("truth_urbs", self.urb_table()),
@@ -95,37 +100,6 @@ impl Truth {
                 ("fate", "What became of it.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
                 ("t_end_ns", "When that was decided.", times(p().map(|r| r.ended)), false),
                 ("attempts", "Attempts on the air.", small(p().map(|r| r.attempts)), false),
-            ],
-        )
-    }
-
-    fn frame_table(&self) -> RecordBatch {
-        let f = || self.frames.iter().map(|r| &r.frame);
-        let other = f().map(|f| fate(f).1.map(|s| s as u32)).collect::<UInt32Array>();
-        let packet = self.frames.iter().map(|r| r.packet).collect::<UInt64Array>();
-        let to = Arc::new(f().map(|f| f.to.map(|s| s as u32)).collect::<UInt32Array>());
-        let damages: Int8Array = f().map(damage).collect();
-        let damages: ArrayRef =
-            Arc::new(DictionaryArray::<Int8Type>::new(damages, Arc::new(StringArray::from(DAMAGES.to_vec()))));
-        let signal = Float64Array::from_iter_values(self.frames.iter().map(|r| f64::from(r.signal_dbm)));
-        let rates = Float64Array::from_iter_values(f().map(|f| f64::from(f.rate.kbps) / 1000.0));
-        table(
-            "truth_frames",
-            "One row a frame on the air.",
-            vec![
-                ("t_start_ns", "First bit of its preamble.", times(f().map(|f| f.start)), false),
-                ("t_end_ns", "Last bit.", times(f().map(|f| f.end)), false),
-                ("kind", "What it is.", words(f().map(kind), &FRAME_KINDS), false),
-                ("station", "Its sender's place in the cell.", small(f().map(|f| f.from as u32)), false),
-                ("to", "Its receiver's place; null: all.", to, true),
-                ("seq", "Sequence number of data.", small(f().map(|f| f.seq.into())), false),
-                ("attempt", "Which attempt of its MSDU, from 0.", small(f().map(|f| f.attempt)), false),
-                ("rate_mbps", "Data rate.", Arc::new(rates), false),
-                ("fate", "What became of it at its receiver.", words(f().map(|f| fate(f).0), &FRAME_FATES), false),
-                ("damaged_by", "What damaged it; null when nothing did, or a collision.", damages, true),
-                ("signal_dbm", "At the sniffer.", Arc::new(signal), false),
-                ("collided_with", "The other party's place in the cell.", Arc::new(other), true),
-                ("packet", "id of the packet in it.", Arc::new(packet), true),
             ],
         )
     }

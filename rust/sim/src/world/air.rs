@@ -5,8 +5,8 @@ use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
 use crate::phy::plcp;
-use crate::taps::{self, Reception};
-use crate::truth::{FrameRow, PacketFate};
+use crate::taps::{self, Gather, Reception};
+use crate::truth::PacketFate;
 
 impl World {
     /// Hand packets from a host's queue to its station while that has room.
@@ -29,7 +29,7 @@ impl World {
 
     /// Note when the next station will send.
     pub(super) fn plan_air(&mut self) {
-        let next = self.dcf.next();
+        let Some(next) = self.dcf.replanned() else { return };
         if next != self.air_plan.1 {
             self.air_plan = (self.air_plan.0 + 1, next);
             if let Some(t) = next {
@@ -78,8 +78,7 @@ impl World {
     pub(super) fn aired(&mut self, frame: &AirFrame) {
         let packet = frame.msdu.and_then(|m| self.slab.get(m.handle as usize).copied().flatten());
         let signal_dbm = self.air.heard_dbm(frame.from, self.stations[frame.from].config.signal_dbm, frame.start);
-        let row = FrameRow { frame: *frame, packet: packet.map(|p| p.id), signal_dbm: signal_dbm as f32 };
-        self.truth.frames.push(row);
+        self.truth.frames.push(frame, packet.map(|p| p.id), signal_dbm as f32);
         let Some(tap) = &mut self.air_tap else { return };
         if tap.clock.misses() {
             return;
@@ -95,9 +94,9 @@ impl World {
             damaged: matches!(frame.fate, crate::dcf::Fate::Collision(_)),
         };
         let flows = &self.flows;
-        let body = |out: &mut Vec<u8>| {
+        let body = |out: &mut Gather| {
             if let Some(p) = &packet {
-                out.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+                out.put(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
                 taps::write_ip(p, &names(flows, p), out);
             } else if beacon {
                 beacon_body(frame.start, out);

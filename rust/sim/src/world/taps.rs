@@ -5,7 +5,7 @@ use crate::dcf::{AirFrame, StationId};
 use crate::engine::Ns;
 use crate::limits::FIRST_PORT;
 use crate::packet::Packet;
-use crate::taps::{self, Names, Roles};
+use crate::taps::{self, Gather, Names, Roles};
 
 impl World {
     pub(super) fn tap_host(&mut self, now: Ns, node: usize, p: &Packet) {
@@ -77,16 +77,16 @@ pub(super) fn roles(stations: &[Station], ad_hoc: bool, f: &AirFrame, p: Option<
 }
 
 /// Timestamp, interval, capabilities, SSID, rates, channel, padded to `BEACON_BYTES`.
-pub(super) fn beacon_body(start: Ns, out: &mut Vec<u8>) {
-    let begin = out.len();
-    out.extend((start / 1000).to_le_bytes());
-    out.extend(100u16.to_le_bytes());
-    out.extend([0x21, 0]);
-    out.extend([0, 8]);
-    out.extend(b"wlanlens");
-    out.extend([1, 4, 0x82, 0x84, 0x8b, 0x96, 3, 1, 1]);
+pub(super) fn beacon_body(start: Ns, out: &mut Gather) {
+    let begin = out.mark();
+    out.put(&(start / 1000).to_le_bytes());
+    out.put(&100u16.to_le_bytes());
+    out.put(&[0x21, 0]);
+    out.put(&[0, 8]);
+    out.put(b"wlanlens");
+    out.put(&[1, 4, 0x82, 0x84, 0x8b, 0x96, 3, 1, 1]);
     // A vendor's element fills the rest.
-    let rest = (BEACON_BYTES as usize - 28) - (out.len() - begin) - 2;
-    out.extend([221, rest as u8]);
-    out.extend(vec![0; rest]);
+    let rest = (BEACON_BYTES as usize - 28) - out.since(begin) - 2;
+    out.put(&[221, rest as u8]);
+    out.put(&[0; BEACON_BYTES as usize][..rest]);
 }

@@ -8,7 +8,7 @@ use crate::config;
 use crate::dcf::{Msdu, StationId};
 use crate::engine::Ns;
 use crate::packet::{Mac, Packet};
-use crate::taps::{self, Prism2, UrbRecord, IN};
+use crate::taps::{self, Gather, Prism2, UrbRecord, IN};
 use crate::truth::{PacketFate, UrbRow};
 use crate::usb_host::{Done, List, Times, UsbHost};
 
@@ -152,7 +152,7 @@ impl World {
         if let Some(tap) = self.usb_tap.as_mut().filter(|t| t.node == node) {
             let stamp = tap.clock.stamp(now);
             let written = tap.file.record(stamp, |out| {
-                taps::urb_record(&urb, stamp, |out| out.extend(if submit { &[] } else { data }), out);
+                taps::urb_record(&urb, stamp, |out| out.lend(if submit { &[] } else { data }), out);
             });
             if let Err(e) = written {
                 self.failed.get_or_insert(e);
@@ -348,7 +348,7 @@ impl World {
             data_bytes: if carried.is_some() { urb.bytes } else { 0 },
         };
         let (flows, ad_hoc) = (&self.flows, self.ad_hoc);
-        let data = |buffer: &mut Vec<u8>| {
+        let data = |buffer: &mut Gather| {
             if let Some(p) = &carried {
                 let (src, dst) = (mac(p.src), mac(p.dst));
                 let frame = Prism2 { out, bssid, ad_hoc, src, dst, signal_dbm, noise_dbm, rate_kbps: 11_000 };

@@ -1,0 +1,96 @@
+//! The frames of a run, column by column: there are more of them than of anything else, and each is told only once.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, Int8Array, RecordBatch, UInt32Array, UInt64Array};
+
+use super::tables::{codes, table};
+use super::{damage, fate, kind, DAMAGES, FRAME_FATES, FRAME_KINDS};
+use crate::dcf::AirFrame;
+
+/// Stand for null, which no station and no packet has.
+const NO_STATION: u32 = u32::MAX;
+const NO_PACKET: u64 = u64::MAX;
+const NO_DAMAGE: i8 = -1;
+
+/// One row a frame on the air: the columns of `truth_frames`.
+#[derive(Debug, Default)]
+pub struct Frames {
+    start_ns: Vec<i64>,
+    end_ns: Vec<i64>,
+    /// Place in `FRAME_KINDS`.
+    pub kind: Vec<i8>,
+    pub station: Vec<u32>,
+    to: Vec<u32>,
+    seq: Vec<u32>,
+    pub attempt: Vec<u32>,
+    rate_mbps: Vec<f64>,
+    fate: Vec<i8>,
+    damage: Vec<i8>,
+    signal_dbm: Vec<f64>,
+    other: Vec<u32>,
+    packet: Vec<u64>,
+}
+
+impl Frames {
+    pub fn len(&self) -> usize {
+        self.kind.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kind.is_empty()
+    }
+
+    /// A frame, the packet in it, and how loud the sniffer heard it.
+    pub fn push(&mut self, f: &AirFrame, packet: Option<u64>, signal_dbm: f32) {
+        let (fate, other) = fate(f);
+        let place = |station: Option<usize>| station.map_or(NO_STATION, |s| s as u32);
+        self.start_ns.push(f.start as i64);
+        self.end_ns.push(f.end as i64);
+        self.kind.push(kind(f));
+        self.station.push(f.from as u32);
+        self.to.push(place(f.to));
+        self.seq.push(f.seq.into());
+        self.attempt.push(f.attempt);
+        self.rate_mbps.push(f64::from(f.rate.kbps) / 1000.0);
+        self.fate.push(fate);
+        self.damage.push(damage(f).unwrap_or(NO_DAMAGE));
+        self.signal_dbm.push(signal_dbm.into());
+        self.other.push(place(other));
+        self.packet.push(packet.unwrap_or(NO_PACKET));
+    }
+
+    pub(super) fn table(self) -> RecordBatch {
+        let station = |column: Vec<u32>| -> ArrayRef {
+            Arc::new(column.into_iter().map(|s| (s != NO_STATION).then_some(s)).collect::<UInt32Array>())
+        };
+        let packet: UInt64Array = self.packet.into_iter().map(|p| (p != NO_PACKET).then_some(p)).collect();
+        let damages: Int8Array = self.damage.into_iter().map(|d| (d != NO_DAMAGE).then_some(d)).collect();
+        let times = |column: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(column)) };
+        let small = |column: Vec<u32>| -> ArrayRef { Arc::new(UInt32Array::from(column)) };
+        table(
+            "truth_frames",
+            "One row a frame on the air.",
+            vec![
+                ("t_start_ns", "First bit of its preamble.", times(self.start_ns), false),
+                ("t_end_ns", "Last bit.", times(self.end_ns), false),
+                ("kind", "What it is.", codes(self.kind.into(), &FRAME_KINDS), false),
+                ("station", "Its sender's place in the cell.", small(self.station), false),
+                ("to", "Its receiver's place; null: all.", station(self.to), true),
+                ("seq", "Sequence number of data.", small(self.seq), false),
+                ("attempt", "Which attempt of its MSDU, from 0.", small(self.attempt), false),
+                ("rate_mbps", "Data rate.", Arc::new(Float64Array::from(self.rate_mbps)), false),
+                ("fate", "What became of it at its receiver.", codes(self.fate.into(), &FRAME_FATES), false),
+                (
+                    "damaged_by",
+                    "What damaged it; null when nothing did, or a collision.",
+                    codes(damages, &DAMAGES),
+                    true,
+                ),
+                ("signal_dbm", "At the sniffer.", Arc::new(Float64Array::from(self.signal_dbm)), false),
+                ("collided_with", "The other party's place in the cell.", station(self.other), true),
+                ("packet", "id of the packet in it.", Arc::new(packet), true),
+            ],
+        )
+    }
+}

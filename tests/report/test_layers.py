@@ -1,0 +1,192 @@
+"""The layers of several captures on one axis, and a packet's journey, in a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wlanlens as wl
+
+BAIT = "<img src=x onerror=alert(1)>'$(x)` \u202e.pcap"
+
+
+@pytest.fixture(scope="module")
+def usb(tmp_path_factory: pytest.TempPathFactory) -> wl.Analysis:
+    folder = tmp_path_factory.mktemp("layers")
+    run = wl.simulate("ack_holding_over_usb", out=folder, duration_s=6.0)
+    return wl.analyze(list(run.captures.values()), out=folder / "out")
+
+
+@pytest.fixture(scope="module")
+def thrashing(tmp_path_factory: pytest.TempPathFactory) -> wl.Analysis:
+    folder = tmp_path_factory.mktemp("layers")
+    run = wl.simulate("rate_thrashing", out=folder, duration_s=8.0)
+    return wl.analyze(list(run.captures.values()), out=folder / "out")
+
+
+def page_data(one: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(one.page.text_content("#page"))
+    return data
+
+
+def point_at(one: Any, begins: str) -> tuple[float, float, str]:
+    """A place in the figure whose words begin so, and these words."""
+    found = one.page.evaluate(
+        """(begins) => {
+          const box = document.getElementById("figure"), frame = box.getBoundingClientRect(), tip = document.getElementById("tip");
+          for (let y = 40; y < box.clientHeight - 40; y += 3) for (let x = 80; x < box.clientWidth - 12; x += 3) {
+            box.dispatchEvent(new PointerEvent("pointermove", { clientX: frame.left + x, clientY: frame.top + y, bubbles: true }));
+            if (!tip.hidden && tip.textContent.startsWith(begins)) return [frame.left + x, frame.top + y, tip.textContent];
+          }
+          return null;
+        }""",
+        begins,
+    )
+    assert found is not None, begins
+    return tuple(found)
+
+
+def near(one: Any, most_s: float) -> tuple[float, float]:
+    """The range that the figure shows, once it is no wider than this."""
+    one.page.wait_for_function(
+        "(most) => { const { x0, x1 } = document.getElementById('figure').dataset; return x1 - x0 <= most; }",
+        arg=most_s,
+    )
+    return one.settled()
+
+
+def shown(one: Any) -> str:
+    one.page.wait_for_selector("#journey:not([hidden])")
+    return str(one.page.inner_text("#journey"))
+
+
+def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: Any, usb: wl.Analysis) -> None:
+    one = opened().goto(usb.report)
+    assert one.page.evaluate("document.querySelectorAll('#figure image').length") == 6
+    assert "Host, bus and air on one axis" in one.page.inner_text(".stage")
+    assert "11\u202fMbit/s" in one.page.inner_text("#rates-legend")
+    one.page.click("#finding-1 .show")
+    assert "sent again" in shown(one) or "ack" in shown(one)
+    one.page.click("[data-journey='close']")
+    assert not one.page.locator("#journey").is_visible()
+    near(one, 2.0)
+    assert point_at(one, "URB to the adapter")
+    assert point_at(one, "from the air to the host")
+    x, y, words = point_at(one, "attempt 1 of 1")
+    frame = int(words.split("frame ")[1].split(" ")[0])
+    one.page.mouse.click(x, y)
+    text = shown(one)
+    rows = usb.trace.table("journeys").to_pandas()
+    row = rows[rows.attempts.map(lambda attempts: any(a["packet"] == frame for a in attempts))].iloc[0]
+    for point in row.points:
+        number = f"{int(row.usb_complete_packet)}" if point["capture"] == "usb.pcap" else f"{int(point['packet'])}"
+        line = next(line for line in text.splitlines() if point["capture"] in line and "\t" in line)
+        assert number in line
+        assert line.endswith("seen")
+    for stage in ("queue", "bus", "air wait", "air", "wire"):
+        assert (stage in one.page.locator(".stage-name").all_inner_texts()) == (
+            not np.isnan(row[f"{stage.replace(' ', '_')}_ns"])
+        )
+    command = one.page.text_content("#journey-command")
+    assert command.startswith("wlanlens show ")
+    assert command.endswith(f" {row.points[0]['capture']}:{int(row.points[0]['packet'])}")
+    one.page.click("[data-journey='zoom']")
+    start, end = near(one, 0.1)
+    assert start <= row.t_start_ns / 1e9 < row.t_end_ns / 1e9 <= end
+    before = one.page.locator("#journey").get_attribute("data-shown")
+    one.page.click("[data-journey='next']")
+    one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown !== was", arg=before)
+    one.page.click("[data-journey='back']")
+    one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown === was", arg=before)
+    one.page.locator("[data-journey='next']").press("Escape")
+    assert not one.page.locator("#journey").is_visible()
+
+
+def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> None:
+    one = opened().goto(usb.report)
+    number = next(f["n"] for f in page_data(one)["findings"] if "Spurious" in f["words"])
+    one.page.click(f"#finding-{number} .show")
+    text = shown(one)
+    assert "timeout (RTO), needless" in text
+    assert "sent 2 times" in text
+    before = one.page.locator("#journey").get_attribute("data-shown")
+    one.page.click("#journey-copies button:not([disabled])")
+    one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown !== was", arg=before)
+    assert "timeout (RTO)" not in shown(one)
+    # Whoever closed it is not shown it again by the next finding.
+    one.page.click("[data-journey='close']")
+    one.page.keyboard.press(".")
+    one.settled()
+    assert not one.page.locator("#journey").is_visible()
+
+
+def test_a_finding_of_the_air_opens_the_journey_of_its_first_frame(opened: Any, thrashing: wl.Analysis) -> None:
+    one = opened().goto(thrashing.report)
+    data = page_data(one)
+    number = next(f["n"] for f in data["findings"] if f["on"] == "air")
+    one.page.click(f"#finding-{number} .show")
+    text = shown(one)
+    finding = thrashing.findings[number - 1]
+    assert any(f"frame {packet}" in text for packet in finding.evidence[0][2])
+    assert "lost after this" in text
+    assert "none heard" in text
+    one.page.click("[data-journey='zoom']")
+    near(one, 1.0)
+    assert one.page.evaluate("document.getElementById('figure').getBoundingClientRect().top < innerHeight / 2")
+    legend = one.page.inner_text("#rates-legend")
+    assert [rate in legend for rate in ("1\u202fMbit/s", "5.5\u202fMbit/s", "11\u202fMbit/s", "did not arrive")] == [
+        True
+    ] * 4
+
+
+def test_the_table_of_clocks(opened: Any, usb: wl.Analysis) -> None:
+    one = opened(java_script_enabled=False)
+    one.page.goto(usb.report.as_uri())
+    table = one.page.locator("table.clocks")
+    heads = table.locator("thead th").all_inner_texts()
+    assert heads == ["sender.pcap (sender)", "usb.pcap (usb)", "air.pcap (air)", "receiver.pcap (receiver)"]
+    rows = {
+        row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()
+    }
+    assert rows["its clock is"][0] == "the axis"
+    assert all(cell.endswith(("µs", "ms")) for cell in rows["known within"][1:4])
+    assert rows["missed"][:4] == ["0"] * 4
+    assert not one.page.locator("#journey").is_visible()
+
+
+def test_a_narrow_screen_and_dark(opened: Any, usb: wl.Analysis) -> None:
+    one = opened(360, 780, color_scheme="dark").goto(usb.report)
+    one.page.click("#finding-1 .show")
+    shown(one)
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = one.page.locator("#journey").bounding_box()
+    assert box["y"] > 780 / 3
+    assert (
+        one.page.evaluate("getComputedStyle(document.getElementById('journey')).backgroundColor") == "rgb(20, 24, 29)"
+    )
+
+
+def test_hostile_names_of_captures_are_inert(opened: Any, usb: wl.Analysis, tmp_path: Path) -> None:
+    paths = [Path(capture.path) for capture in usb.trace.captures]
+    odd = tmp_path / BAIT
+    shutil.copy(paths[0], odd)
+    made = wl.analyze([odd, *paths[1:]], out=tmp_path / "out", only=["spurious_timeout"])
+    one = opened().goto(made.report)
+    one.page.click("#finding-1 .show")
+    text = shown(one)
+    assert "<img src=x onerror=alert(1)>'$(x)` \\u202e.pcap" in text
+    assert one.page.evaluate("document.querySelectorAll('body img, body a').length") == 0
+    assert "\u202e" not in made.report.read_text("utf-8")
+    assert "'\"'\"'$(x)`" in one.page.text_content("#journey-command")
+
+
+def test_one_capture_has_no_journeys(opened: Any, small: Path) -> None:
+    one = opened().goto(small)
+    assert page_data(one)["journeys"] is None
+    assert one.page.locator("#journey").count() == 0
+    assert one.page.locator(".clocks").count() == 0

@@ -1,0 +1,45 @@
+"""The verdict of several captures, and what it says the air did with copies that TCP sent again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import wlanlens as wl
+from wlanlens.scenario import simulate
+
+
+def analysed(folder: Path, name: str, **parameters: float) -> wl.Analysis:
+    run = simulate(name, folder / "in", seed=1, **parameters)
+    return wl.analyze(list(run.captures.values()), out=folder / "out", report=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "duration_s", "says"),
+    [
+        ("ack_holding_over_usb", 10.0, "all spurious because ACKs were held by the adapter"),
+        ("lost_acks", 8.0, "all because only ACKs were lost."),
+        ("obstructed_client", 20.0, "because only ACKs were lost on the air"),
+        ("access_point_overflow", 5.0, "the access point had no room for what came"),
+        ("slow_bus", 3.0, "went to the USB bus"),
+        ("weak_link", 10.0, "went to retries on the air"),
+    ],
+)
+def test_it_names_the_place(tmp_path: Path, name: str, duration_s: float, says: str) -> None:
+    sentence = analysed(tmp_path, name, duration_s=duration_s).verdict.sentence
+    assert says in sentence
+    assert "ACKs stopped the sender" not in sentence or "only ACKs" not in sentence
+
+
+def test_what_the_air_did_with_the_copy_before(tmp_path: Path) -> None:
+    """Numbers of the sender's capture are not those of the sniffer's."""
+    tcp = analysed(tmp_path, "access_point_overflow", duration_s=5.0).air.tcp
+    assert tcp["unseen"] > 10
+    assert tcp["unseen"] == sum(tcp.values())
+    tcp = analysed(tmp_path / "b", "ack_holding", duration_s=8.0).air.tcp
+    assert tcp["delivered"] > 0
+    assert tcp["delivered"] == sum(tcp.values())
+    tcp = analysed(tmp_path / "c", "no_mac_retransmission", duration_s=4.0).air.tcp
+    assert tcp["dropped"] > 20
+    assert tcp["dropped"] >= 0.95 * sum(tcp.values())

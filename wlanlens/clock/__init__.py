@@ -1,0 +1,16 @@
+"""ClockMap: from one capture's clock to the trace's, fitted to packets that both captures hold.
+
+A packet that passes the reference first shows the capture's clock ahead by at most the difference of its stamps: the
+offset plus its delay. One that passes the capture first shows it ahead by at least the difference. Between the two
+envelopes lies every line that the true offset can be; all of them are kept as a polygon of offset and drift, from which
+the bound follows. Steps are where no line is left, or where both envelopes shift at once. (Moon, Skelly and Towsley 1999;
+Zhang, Liu and Xia 2002.)
+"""
+
+from wlanlens.clock.fitting import Unfit, fit
+from wlanlens.clock.maps import ClockMap, Piece
+from wlanlens.clock.order import passed_first
+from wlanlens.clock.polygon import DRIFT_PPM_MOST
+from wlanlens.clock.ticks import tick_of, unwrap
+
+__all__ = ["DRIFT_PPM_MOST", "ClockMap", "Piece", "Unfit", "fit", "passed_first", "tick_of", "unwrap"]

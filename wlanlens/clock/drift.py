@@ -1,0 +1,140 @@
+"""Drift: a robust line through the lower envelope of each direction's delays.
+
+The quickest packets of a direction need the same time, so that their differences of stamps lie on a line of the clocks'
+drift, and all others on one side of it (Paxson 1998; Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002). Here a line
+goes under the quickest of each of many stretches; its scale is their mean height above it. Of one direction, the line of
+the least scale is Moon's. The drift is that of the least sum of logarithms of the scales of both: the likeliest, where the
+heights are exponential with a mean of its own in each direction, so that the direction whose quickest agree better weighs
+more.
+
+Stamps of a coarse clock make the envelope a staircase. But packets come at any phase of its ticks, which makes the mean of
+their stamps that of their times (dither; Schuchman 1964). The mean is taken of what a cap some ticks above the quickest
+leaves, for queues are above it. Where both clocks are coarse only the means tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from wlanlens.clock.points import COARSE_NS, Points
+from wlanlens.clock.polygon import DRIFT_PPM_MOST
+
+Array = np.ndarray[Any, Any]
+
+#: Stretches of a direction, and pairs that each must hold at least: enough that one of them is quick, or that a mean means.
+_STRETCHES, _QUICK_OF, _MEAN_OF = 32, 8, 16
+
+#: Fewer stretches prove no line.
+_FEWEST = 4
+
+#: What no clock is known better than, ns: it keeps scales from nothing.
+_LEAST_NS = 100.0
+
+#: Ticks above the quickest at which the mean is capped: the one whose means lie best on a line is taken.
+_CAPS = (2.0, 3.0, 5.0, 8.0, 13.0, 20.0, np.inf)
+
+#: Share of a stretch's pairs below the cap, of all pairs' share, from which on its mean tells: a quarter moves as a whole does.
+_LEFT = 0.25
+
+#: Times that the line is drawn again from what the last one straightened.
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """One mark a stretch, on a line of the drift: the quickest pair (`side` 1 or -1: above or below), or a mean (0)."""
+
+    x: Array
+    y: Array
+    side: int
+
+    def scales(self, slopes: Array) -> Array:
+        """How far the marks are from a line of each slope."""
+        off = self.y[None, :] - slopes[:, None] * self.x[None, :]
+        if not self.side:
+            return np.asarray(np.abs(off - np.median(off, axis=1, keepdims=True)).mean(axis=1))
+        above = self.side * off
+        return np.asarray(above.mean(axis=1) - above.min(axis=1))
+
+    def slopes(self) -> Array:
+        """Of the lines through two marks that are not too near."""
+        i, j = np.triu_indices(len(self.x), 1)
+        apart = self.x[j] - self.x[i]
+        far = np.abs(apart) > 0.2 * np.ptp(self.x)
+        return np.asarray((self.y[j] - self.y[i])[far] / apart[far])
+
+
+def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> float | None:
+    """Slope of the offset over time, ns a second, that all pieces share; None where too few pairs tell.
+
+    A step sets a clock and leaves its rate.
+    """
+    rows = [r for a, b in pieces for side in (1, -1) if len(r := points.rows(a, b, side, out))]
+    slope = points.rough_slope()
+    for _ in range(_ROUNDS):
+        means = [m for r in rows if points.coarse >= COARSE_NS and (m := _means(points, r, slope)) is not None]
+        quick = [m for r in rows if (points.fine < COARSE_NS or not means) and (m := _quickest(points, r, slope))]
+        marks = [*means, *quick]
+        tried = np.concatenate([m.slopes() for m in marks]) if marks else np.zeros(0)
+        tried = tried[np.abs(tried) < DRIFT_PPM_MOST * 1e3]
+        if not len(tried):
+            return None
+        floor = _LEAST_NS + (points.fine if points.fine < COARSE_NS else 0.0)
+        cost = np.sum([len(m.x) * np.log(m.scales(tried) + floor) for m in marks], axis=0)
+        was, slope = slope, float(tried[int(np.argmin(cost))])
+        if abs(slope - was) < 1:
+            break
+    return slope
+
+
+def _quickest(points: Points, rows: Array, slope: float) -> _Marks | None:
+    """The tightest limit of each stretch."""
+    count = min(_STRETCHES, len(rows) // _QUICK_OF)
+    if count < _FEWEST:
+        return None
+    side = int(points.side[rows[0]])
+    above = side * (points.limit[rows] - slope * points.x[rows])
+    best = rows[[a + int(above[a:b].argmin()) for a, b in pairwise(_edges(len(rows), count))]]
+    return _Marks(points.x[best], points.limit[best], side)
+
+
+def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
+    """The capped mean of each stretch, by the cap whose means lie best on a line."""
+    count = min(_STRETCHES, len(rows) // _MEAN_OF)
+    if count < _FEWEST:
+        return None
+    side = int(points.side[rows[0]])
+    x = points.x[rows]
+    above = side * (points.y[rows] - slope * x)
+    starts = _edges(len(rows), count)[:-1]
+    held = np.diff([*starts, len(rows)])
+    middle = np.add.reduceat(x, starts) / held
+    # The quickest but for a few that may be wrong pairs.
+    quick = float(np.quantile(above, 0.02))
+    best: tuple[float, _Marks] | None = None
+    for cap in _CAPS:
+        top = quick + cap * points.coarse
+        below = float((above < top).mean())
+        share = np.add.reduceat((above < top).astype(float), starts) / held
+        # A stretch that is nearly all above the cap tells nothing.
+        told = share > _LEFT * below
+        if 2 * told.sum() < max(count, 2 * _FEWEST):
+            continue
+        capped = np.add.reduceat(np.minimum(above, top), starts) / held
+        # A delay more moves the mean of those below the cap alone.
+        made = _Marks(middle[told], (slope * middle + side * capped / below)[told], 0)
+        slopes = made.slopes()
+        scale = float(made.scales(np.array([np.median(slopes)]))[0])
+        if best is None or scale < best[0]:
+            best = scale, made
+    return None if best is None else best[1]
+
+
+def _edges(rows: int, count: int) -> Array:
+    """Where stretches of as many rows each begin and end."""
+    return np.linspace(0, rows, count + 1).astype(np.intp)

@@ -1,0 +1,131 @@
+"""The fit of a clock to the pairs of two captures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from wlanlens.clock import drift, line, steps
+from wlanlens.clock.maps import ClockMap, Piece
+from wlanlens.clock.points import COARSE_NS, Points
+
+Array = np.ndarray[Any, Any]
+
+_WRAP_32_NS = (1 << 32) * 1000
+
+
+class Unfit(ValueError):
+    """Why no clock can be fitted, in words."""
+
+
+def fit(
+    capture: str,
+    reference: str,
+    t_ref_ns: Array,
+    t_cap_ns: Array,
+    before: Array,
+    packets: Array,
+    *,
+    tick_ns: int = 1,
+    reference_tick_ns: int | None = None,
+    sizes: Array | None = None,
+) -> ClockMap:
+    """The map from a capture's clock to the reference's.
+
+    Parameters
+    ----------
+    t_ref_ns, t_cap_ns : int64 arrays
+        Times of the same packets at both taps, each in its own clock, ns since 1970.
+    before : int8 array
+        1: the packet passed the reference first; -1: the capture first; 0: not known, which tells no bound.
+    packets : int64 array
+        Their numbers in the capture.
+    tick_ns, reference_tick_ns : int
+        Resolution of the capture's clock, and of the reference's where it is another. A stamp is the last tick before its
+        time; a clock that rounds is half a tick ahead.
+    sizes : int array
+        Bytes of the packets: a step smaller than their delays is looked for among packets of one size.
+    """
+    if not len(t_ref_ns):
+        raise Unfit("the captures have no packet in common")
+    # In the order of the capture, so that a packet under way when its clock is stepped is on the right side.
+    order = np.argsort(packets, kind="stable")
+    t_ref_ns, t_cap_ns, before, packets = (np.asarray(v)[order] for v in (t_ref_ns, t_cap_ns, before, packets))
+    x = (t_ref_ns - t_ref_ns[0]) / 1e9
+    d = t_cap_ns - t_ref_ns
+    base = int(np.median(d))
+    ticks = (tick_ns if reference_tick_ns is None else reference_tick_ns, tick_ns)
+    points = Points(
+        x,
+        (d - base).astype(float),
+        np.asarray(before, np.int8),
+        ticks,
+        None if sizes is None else np.asarray(sizes)[order],
+    )
+    if points.coarse >= COARSE_NS:
+        points.doubt_order()
+    cuts, out = steps.find(points)
+    spans = list(pairwise((0, *cuts, len(x))))
+    slope = drift.estimate(points, spans, out)
+    pieces: list[Piece] = []
+    lines: list[line.Line] = []
+    theta = np.zeros(len(x))
+    for start, end in spans:
+        best = line.of(points, start, end, out, slope)
+        lines.append(best)
+        theta[start:end] = best.at(x[start:end])
+        here = round(best.offset)
+        pieces.append(
+            Piece(
+                first_packet=int(packets[start]) if pieces else 0,
+                from_ns=int(t_cap_ns[start]),
+                at_ns=int(t_ref_ns[start]) + round((best.x - x[start]) * 1e9) + base + here,
+                offset_ns=-(base + here),
+                drift_ppm=best.slope / 1e3,
+                bound_ns=best.bound,
+                bound_most_ns=best.bound_most,
+                pairs=end - start - int(out[start:end].sum()),
+                two_way_ns=best.two_way,
+                drift_bound_ppm=best.drift_bound_ppm,
+            )
+        )
+    residual = np.abs(points.y - theta)[~out if not out.all() else slice(None)]
+    half, most_of, most = (round(float(v)) for v in np.percentile(residual, (50, 99, 100)))
+    main = max(pieces, key=lambda p: p.pairs)
+    return ClockMap(
+        capture,
+        offset_ns=main.offset_ns,
+        drift_ppm=main.drift_ppm,
+        bound_ns=main.bound_ns,
+        pairs=len(x),
+        residual_ns=half,
+        residual_p99_ns=most_of,
+        residual_most_ns=most,
+        two_way_ns=main.two_way_ns,
+        contradictions=int(out.sum()),
+        tick_ns=max(ticks),
+        reference_steps=int(sum(abs(t_ref_ns[k] - t_ref_ns[k - 1]) > abs(t_cap_ns[k] - t_cap_ns[k - 1]) for k in cuts)),
+        reference=reference,
+        pieces=tuple(pieces),
+        sentence=_sentence(
+            pieces, [float(b.at(x[k]) - a.at(x[k])) for k, (a, b) in zip(cuts, pairwise(lines), strict=True)], points
+        ),
+    )
+
+
+def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: Points) -> str:
+    said = []
+    if open_ended := [p for p in pieces if p.bound_ns is None]:
+        known = "in one direction only" if (points.side != 0).any() else "whose direction is not known"
+        said.append(
+            f"packets were seen {known}{'' if len(open_ended) == len(pieces) else ' for a part of the time'}: "
+            "the offset is known up to their delay"
+        )
+    for by, later in zip(jumps_ns, pieces[1:], strict=True):
+        wrapped = abs(abs(by) - _WRAP_32_NS) < 1e9
+        what = "a 32-bit counter of microseconds wrapped" if wrapped else f"the clock was set by {by / 1e9:+.6f} s"
+        said.append(f"{what} at packet {later.first_packet}")
+    return "; ".join(said)

@@ -1,0 +1,58 @@
+"""Polygon: every line, offset and drift, that no pair contradicts."""
+
+from __future__ import annotations
+
+#: Most that two clocks' rates are believed to differ: crystals keep 100 ppm, NTP slews by at most 500 (RFC 5905, MAXFREQ).
+DRIFT_PPM_MOST = 500.0
+
+#: How far an offset may lie from a pair, ns: no packet is under way longer.
+_FARTHEST_NS = 1e11
+
+
+class Polygon:
+    """Every line (offset at `origin`, slope) that no pair contradicts."""
+
+    def __init__(self, origin: float, middle: float) -> None:
+        self.origin = origin
+        wide, steep = _FARTHEST_NS, DRIFT_PPM_MOST * 1e3
+        self.corners = [
+            (middle - wide, -steep),
+            (middle + wide, -steep),
+            (middle + wide, steep),
+            (middle - wide, steep),
+        ]
+
+    def excess(self, x: float, limit: float, side: int) -> float:
+        """How far even the best line is on the wrong side of a limit; negative: some line is right."""
+        at = x - self.origin
+        return min(side * (a + b * at - limit) for a, b in self.corners)
+
+    def clip(self, x: float, limit: float, side: int) -> bool:
+        """Keep the lines on the right side of a limit; False, and no change, when there is none."""
+        at = x - self.origin
+        over = [side * (a + b * at - limit) for a, b in self.corners]
+        if max(over) <= 0:
+            return True
+        if min(over) > 0:
+            return False
+        kept: list[tuple[float, float]] = []
+        for i, (corner, value) in enumerate(zip(self.corners, over, strict=True)):
+            before, was = self.corners[i - 1], over[i - 1]
+            if (value > 0) != (was > 0):
+                share = was / (was - value)
+                kept.append((before[0] + share * (corner[0] - before[0]), before[1] + share * (corner[1] - before[1])))
+            if value <= 0:
+                kept.append(corner)
+        # A corner on the limit itself comes twice.
+        self.corners = [corner for i, corner in enumerate(kept) if corner != kept[i - 1]] or kept[:1]
+        return True
+
+    def between(self, x: float) -> tuple[float, float]:
+        """Least and greatest offset of its lines at x."""
+        offsets = [a + b * (x - self.origin) for a, b in self.corners]
+        return min(offsets), max(offsets)
+
+    def slopes(self) -> tuple[float, float]:
+        """Least and greatest slope of its lines."""
+        found = [b for _, b in self.corners]
+        return min(found), max(found)

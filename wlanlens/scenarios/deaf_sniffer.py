@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wlanlens.scenario import quantity, scenario
+from wlanlens.scenarios._download import DownloadWorld
+from wlanlens.world import TapClock, World
+
+
+@scenario("deaf_sniffer")
+@dataclass(frozen=True, kw_only=True)
+class DeafSniffer(DownloadWorld):
+    """A download whose packets are lost on the air, two attempts each, while the sniffer misses a frame in five.
+
+    What it did not hear was on the air all the same: the look-alike of an access point that has no room.
+    """
+
+    resembles = ("ap_buffer_loss",)
+
+    missed_share: float = quantity(0.2, "Frames that the sniffer misses.", least=0.0, most=1.0)
+    frame_error_rate: float = quantity(0.08, "Share of bad frames.", least=0.0, most=0.9)
+    retry_limit: int = quantity(2, "Attempts of a frame.", least=1, most=255)
+
+    def world(self) -> World:
+        cell = self.cell({"short_retry_limit": self.retry_limit}, frame_error_rate=self.frame_error_rate)
+        return replace(self.through(cell), clocks={"air": TapClock(missed_share=self.missed_share)})
