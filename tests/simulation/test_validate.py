@@ -77,6 +77,21 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
     assert result.unproved() == []
 
 
+@pytest.mark.parametrize(
+    ("scenario", "seed", "code"),
+    [
+        ("delayed_ack_deadlock", 1, "spurious_timeout"),  # what fills a hole is acknowledged at once
+        ("early_drop_at_buffer", 1, "spurious_timeout"),  # needless copies stand in a queue of seconds
+        ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission
+        ("rate_thrashing", 1, "acked_data_retransmission"),  # a SYN+ACK sent again makes a tap no sender's
+    ],
+)
+def test_other_taps_tell_only_what_is_true(scenario: str, seed: int, code: str) -> None:
+    views = [view for view in judge(Case(scenario, seed, (code,))).views if "sender" not in view.taps]
+    assert views
+    assert [view.wrong[code] for view in views] == [0] * len(views)
+
+
 def view(code: str, **fields: object) -> View:
     return replace(View((home(code),), {code: Score(code)}), **fields)  # type: ignore[arg-type]
 

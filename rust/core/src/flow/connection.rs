@@ -381,7 +381,7 @@ impl Connection {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
                     // Between two SYN+ACKs there is a timer, no path.
-                    let whole = halves(h).map(|(to_b, to_a)| to_b + to_a);
+                    let whole = halves(h).map(|(to_b, to_a)| to_b.saturating_add(to_a));
                     for half in &mut self.halves {
                         half.rtt_whole = whole;
                     }

@@ -246,6 +246,24 @@ fn a_syn_ack_sent_again_moves_no_tap() {
 }
 
 #[test]
+fn beside_the_receiver_a_timer_runs_for_two_round_trips_more() {
+    for (ms, trigger) in [(1200.0, "fast"), (2500.0, "rto")] {
+        let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+        s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        s.push(0.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.data(900.0, 0);
+        s.ack(900.1, 1);
+        for n in 2..6 {
+            s.data(901.0 + f64::from(n), n);
+            s.ack(901.1 + f64::from(n), 1);
+        }
+        s.data(901.0 + ms, 1);
+        s.ack(901.1 + ms, 6);
+        assert_eq!(s.run().resends(), [(trigger, Some(false))]);
+    }
+}
+
+#[test]
 fn beside_the_receiver_an_ack_at_once_proves_nothing() {
     let mut s = Script::between(true, 0.1);
     for n in 0..4 {

@@ -7,6 +7,8 @@ use super::send::{Sent, SentOutcome};
 const MS: i64 = 1_000_000;
 /// A sender answers an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
 const REACTION_SLACK_NS: i64 = 3 * MS;
+/// No path is longer: a timer may be bounded by so much (RFC 6298 section 2.5).
+const LONGEST_PATH_NS: i64 = 60_000 * MS;
 
 impl Half {
     /// Name the trigger of a retransmission; moves the phase (RFC 5681, 6298, 6582, 6675, 8985).
@@ -21,9 +23,11 @@ impl Half {
         // something sent later was delivered.
         let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
         let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole);
-        let model = self.rto().unwrap_or(1000 * MS);
+        // Beside the receiver an ACK takes a path to start the timer afresh, and the timer, which holds a round trip, another.
+        let away = self.rtt_whole.filter(|_| self.near_receiver).map_or(0, |whole| 2 * whole.clamp(0, LONGEST_PATH_NS));
+        let model = self.rto().unwrap_or(1000 * MS).saturating_add(away);
         // Models differ by their floors, so an expiry is anything that no ACK explains and that waited as the least of them.
-        let least = self.timer.least().unwrap_or(200 * MS);
+        let least = self.timer.least().unwrap_or(200 * MS).saturating_add(away);
         let late = waited >= model * 7 / 10 || (!clocked && waited >= least && !told);
 
         let resent = self.board.range(s.start, s.end).next().is_some_and(|r| r.copies > 1);
