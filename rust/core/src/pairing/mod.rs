@@ -139,8 +139,9 @@ impl Pairing {
 
     /// End of the first reading: what the captures have in common.
     pub fn compare(&mut self) -> &Outlook {
-        self.outlook = sample::compare(&self.samples[0], &self.samples[1]);
-        let [a, b] = [self.samples[0].rows, self.samples[1].rows];
+        let [a, b] = &mut self.samples;
+        self.outlook = sample::compare(a, b);
+        let [a, b] = [a.rows, b.rows];
         self.reach = Some(Reach::new(&self.outlook.common, a, b));
         self.samples = Default::default();
         &self.outlook

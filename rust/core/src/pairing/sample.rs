@@ -17,14 +17,15 @@ const SEGMENTS: usize = 3;
 /// The first packet with a key.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
+    key: u64,
     row: u64,
     t: i64,
-    id: u32,
-    tcp: bool,
-    seq: u32,
-    ack: u32,
     conn: u64,
     back: u64,
+    id: u32,
+    seq: u32,
+    ack: u32,
+    tcp: bool,
     /// Another packet has the same key: it proves nothing.
     ambiguous: bool,
 }
@@ -32,13 +33,14 @@ struct Seen {
 /// The sample of one capture by one kind of key.
 #[derive(Debug)]
 struct Keys {
-    kept: FxHashMap<u64, Seen>,
+    /// In the order of their keys, each key once; behind them what came since, in the order of rows.
+    kept: Vec<Seen>,
     most: u64,
 }
 
 impl Default for Keys {
     fn default() -> Self {
-        Keys { kept: FxHashMap::default(), most: u64::MAX }
+        Keys { kept: Vec::new(), most: u64::MAX }
     }
 }
 
@@ -48,28 +50,42 @@ impl Keys {
         if key == 0 || key > self.most {
             return;
         }
-        let new = Seen {
+        self.kept.push(Seen {
+            key,
             row: row.row,
             t: row.t,
-            id: row.id,
-            tcp: row.tcp,
-            seq: row.seq,
-            ack: row.ack,
             conn: row.conn,
             back: row.back,
+            id: row.id,
+            seq: row.seq,
+            ack: row.ack,
+            tcp: row.tcp,
             ambiguous: false,
-        };
-        let seen = self.kept.entry(key).or_insert(new);
-        // The same IP id again is the same packet, heard twice.
-        if seen.row != row.row && (seen.id != row.id || row.id == 0) {
-            seen.ambiguous = true;
-        }
+        });
         if self.kept.len() >= 2 * limits::PAIR_SAMPLES {
-            let mut keys: Vec<u64> = self.kept.keys().copied().collect();
-            let (_, middle, _) = keys.select_nth_unstable(limits::PAIR_SAMPLES);
-            self.most = *middle;
-            self.kept.retain(|key, _| *key <= self.most);
+            self.thin();
         }
+    }
+
+    /// Keep each key once, the lowest of them.
+    fn thin(&mut self) {
+        self.settle();
+        if self.kept.len() > limits::PAIR_SAMPLES {
+            self.kept.truncate(limits::PAIR_SAMPLES);
+            self.most = self.kept[limits::PAIR_SAMPLES - 1].key;
+        }
+    }
+
+    /// Each key once, in their order.
+    fn settle(&mut self) {
+        // Stable: the front is in order already, and rows of one key stay in theirs.
+        self.kept.sort_by_key(|seen| seen.key);
+        self.kept.dedup_by(|later, first| {
+            let again = later.key == first.key;
+            // The same IP id again is the same packet, heard twice.
+            first.ambiguous |= again && (later.ambiguous || first.id != later.id || later.id == 0);
+            again
+        });
     }
 }
 
@@ -96,6 +112,13 @@ impl Sample {
         self.loose.add(row.loose, row);
         if row.full != 0 && row.id != 0 {
             self.named.add(mix(row.full, u64::from(row.id)).max(1), row);
+        }
+    }
+
+    /// Make ready to be compared.
+    fn settle(&mut self) {
+        for keys in [&mut self.full, &mut self.lean, &mut self.named, &mut self.loose] {
+            keys.settle();
         }
     }
 }
@@ -127,7 +150,10 @@ pub struct Outlook {
 }
 
 /// Compare two samples.
-pub fn compare(a: &Sample, b: &Sample) -> Outlook {
+pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
+    a.settle();
+    b.settle();
+    let (a, b) = (&*a, &*b);
     let mut out = Outlook::default();
     let count = |a: &Keys, b: &Keys, tcp: bool| matches(a, b).filter(|m| m.0.tcp == tcp).count();
     let better = |tcp| count(&a.lean, &b.lean, tcp) > 2 * count(&a.full, &b.full, tcp);
@@ -190,8 +216,10 @@ fn common(x: &Seen, y: &Seen) -> Common {
 }
 
 fn matches<'a>(a: &'a Keys, b: &'a Keys) -> impl Iterator<Item = (&'a Seen, &'a Seen)> {
-    a.kept
-        .iter()
-        .filter(|(_, seen)| !seen.ambiguous)
-        .filter_map(|(key, x)| b.kept.get(key).filter(|y| !y.ambiguous && y.tcp == x.tcp).map(|y| (x, y)))
+    let mut rest = b.kept.iter().peekable();
+    a.kept.iter().filter_map(move |x| {
+        while rest.next_if(|y| y.key < x.key).is_some() {}
+        let y = rest.next_if(|y| y.key == x.key)?;
+        (!x.ambiguous && !y.ambiguous && y.tcp == x.tcp).then_some((x, y))
+    })
 }
