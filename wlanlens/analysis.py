@@ -273,9 +273,10 @@ class _Run:
         self.ledger_ns = [a + b for a, b in zip(self.ledger_ns, ledger.sums(entered), strict=True)]
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
-        # Detectors' traces hold themselves: left to the collector's own pace they pile up, 130 MB each.
         del held, trace, entered
-        gc.collect()
+        if not last:
+            # What a window was is freed by the collector only, and at its own pace windows pile up: 130 MB each.
+            gc.collect()
         give_back()
         self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
         for finding in self.found[FINDINGS_KEPT:]:
