@@ -308,18 +308,20 @@ class Meeting:
 
     def _thin(self) -> None:
         """Keep the pairs whose stamps differ least and most among their neighbours of one way, and some of the others."""
-        apart, src, dst = (
-            np.concatenate([values(part) for part in self._sample])
-            for values in (lambda p: p["time_ns_b"] - p["time_ns_a"], lambda p: p["src_a"], lambda p: p["dst_a"])
+        a_ns, b_ns, src, dst = (
+            np.concatenate([part[name] for part in self._sample])
+            for name in ("time_ns_a", "time_ns_b", "src_a", "dst_a")
         )
+        apart = b_ns - a_ns
         count = len(apart)
         # Neighbours of one way: block and, hashed, addresses. Two ways of one hash only keep fewer.
         way = np.zeros(-(-count // _NEIGHBOURS) * _NEIGHBOURS, np.int32)
         way[:count] = (src * 3 ^ dst) >> 7 & 0xFFFF
         # Each block in the order of its ways, and of places in each; the last one's missing rows behind all others.
         way[count:] = 1 << 16
-        ranked = np.sort((way * _NEIGHBOURS).reshape(-1, _NEIGHBOURS) + np.arange(_NEIGHBOURS, dtype=np.int32), axis=1)
-        blocks = np.arange(len(ranked))[:, None]
+        places = np.arange(_NEIGHBOURS, dtype=np.int32)
+        ranked: Array = np.sort((way * _NEIGHBOURS).reshape(-1, _NEIGHBOURS) + places, axis=1)
+        blocks: Array = np.arange(len(ranked))[:, None]
         order = (blocks * _NEIGHBOURS + ranked % _NEIGHBOURS).ravel()[:count]
         group = (blocks << 17 | ranked // _NEIGHBOURS).ravel()[:count]
         begins = np.flatnonzero(np.diff(group, prepend=-1))

@@ -19,8 +19,8 @@ _LOOK_AHEAD = 8
 #: So many contradictions among so many pairs are no chance: the clock's rate changed.
 _BENT, _BENT_OF = 3, 64
 
-#: Limits that are looked at together at first where none cuts anything off.
-_AT_ONCE = 16
+#: Limits that are looked at together at first, and at most, where none cuts anything off.
+_AT_ONCE, _AT_MOST = 16, 1024
 
 
 def contradicted(points: Points) -> tuple[list[int], Array]:
@@ -47,7 +47,7 @@ def contradicted(points: Points) -> tuple[list[int], Array]:
                 ahead = slice(i, i + at_once)
                 idle = polygon.idle(xs[ahead], limits[ahead], sides[ahead])
                 i += idle
-                at_once = 2 * at_once if idle == at_once else _AT_ONCE
+                at_once = min(2 * at_once, _AT_MOST) if idle == at_once else _AT_ONCE
             continue
         same = later[side[i]]
         place = int(np.searchsorted(same, i))
