@@ -113,7 +113,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
 def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> None:
     one = opened().goto(usb.report)
     number = next(f["n"] for f in page_data(one)["findings"] if "Spurious" in f["words"])
-    one.page.click(f"#finding-{number} .show")
+    one.choose(number)
     text = shown(one)
     assert "timeout (RTO), needless" in text
     assert "sent 2 times" in text
@@ -132,7 +132,7 @@ def test_a_finding_of_the_air_opens_the_journey_of_its_first_frame(opened: Any, 
     one = opened().goto(thrashing.report)
     data = page_data(one)
     number = next(f["n"] for f in data["findings"] if f["on"] == "air")
-    one.page.click(f"#finding-{number} .show")
+    one.choose(number)
     text = shown(one)
     finding = thrashing.findings[number - 1]
     assert any(f"frame {packet}" in text for packet in finding.evidence[0][2])
