@@ -128,7 +128,18 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     assert not one.page.locator("#journey").is_visible()
 
 
-def test_a_finding_of_the_air_opens_the_journey_of_its_first_frame(opened: Any, thrashing: wl.Analysis) -> None:
+def test_held_acks_open_the_journey_of_the_ack_that_was_held(opened: Any, usb: wl.Analysis) -> None:
+    one = opened().goto(usb.report)
+    number, finding = next((n, f) for n, f in enumerate(usb.findings, 1) if f.code == "ack_holding")
+    one.choose(number)
+    shown(one)
+    chosen = page_data(one)["journeys"]["findings"][str(number)]
+    rows = usb.trace.table("journeys").to_pandas().query("flow == 0").sort_values("t_start_ns", kind="stable")
+    row = rows.iloc[chosen[1]]
+    assert (row.t_end_ns - row.t_start_ns) / 1e9 > 0.9 * finding.values["held_s"]
+
+
+def test_a_finding_of_the_air_opens_a_journey_of_its_frames(opened: Any, thrashing: wl.Analysis) -> None:
     one = opened().goto(thrashing.report)
     data = page_data(one)
     number = next(f["n"] for f in data["findings"] if f["on"] == "air")
