@@ -158,10 +158,11 @@ def _others(group: Group, left_out: int) -> str:
     if not others:
         return f" {left_out} more not kept" if left_out else ""
     least, most = others[-1][1], others[0][1]
-    spread = f"{most:.2f} s" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f} s"
+    each = f"{most:.2f} s" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f} s"
+    spread = f" of {each}" if most >= 0.005 else ""
     numbers = ", ".join(str(number) for number, _ in others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
     kept = f"; {left_out} more not kept" if left_out else ""
-    return f"\nand {len(others)} more of {spread}: {numbers}{kept}"
+    return f"\nand {len(others)} more{spread}: {numbers}{kept}"
 
 
 def _checks(console: Console, analysis: wl.Analysis) -> None:
@@ -174,7 +175,12 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
         if state == "fine":
             text = ", ".join(s.code for s in these)
         else:
-            text = "; ".join(f"{s.code}: {s.reason}" if s.reason else s.code for s in these)
+            by_reason: dict[str, list[str]] = {}
+            for s in these:
+                by_reason.setdefault(s.reason or "", []).append(s.code)
+            text = "; ".join(
+                f"{', '.join(codes)}: {reason}" if reason else ", ".join(codes) for reason, codes in by_reason.items()
+            )
         _line(console, head, text, "bold red" if state == "failed" else "")
 
 
