@@ -163,9 +163,7 @@ def _fates(captures: Sequence[Capture], journeys: Journeys, links: pa.Table) -> 
         heard = np.asarray(pc.is_valid(links.column("air_packet")), bool)
         acked = np.asarray(links.column("acked").cast(pa.int8()).fill_null(_UNKNOWN).to_numpy(), np.int8)
         state[heard] = acked[heard]
-    out: Array = np.full(len(state), _UNKNOWN, np.int8)
-    out[journeys.order] = state
-    return out
+    return state
 
 
 class _Rows:
