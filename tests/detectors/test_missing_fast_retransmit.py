@@ -123,6 +123,15 @@ def test_away_from_the_sender_undecided() -> None:
     assert [u.count for u in undecided] == [1]
 
 
+@pytest.mark.parametrize("tap", ["near_receiver", "middle"])
+def test_away_from_the_sender_what_fills_the_hole_may_be_the_resend(tap: str) -> None:
+    found, undecided = run(
+        CODE, trace(flows(tap=tap), segments=[*dupacks(), data(60, 103, HOLE), ack(61, 104, HOLE + MSS)])
+    )
+    assert not found
+    assert [u.count for u in undecided] == [1]
+
+
 @kernel.needed
 def test_after_held_acks_it_is_right() -> None:
     (finding,) = kernel.of(kernel.found("ackhold1000_newreno"), CODE)

@@ -62,8 +62,9 @@ def missing_fast_retransmit(
     What fools it
     -------------
     A path that reorders lets data overtake a resend, which then counts as lost. Window updates and keep-alives repeat an
-    ACK number but are no duplicate ACKs; `segments` tells them apart. A tap that misses packets may miss the resend, and
-    away from the sender the resend comes a path's delay later: there what would be wrong is left undecided.
+    ACK number but are no duplicate ACKs; `segments` tells them apart. A tap that misses packets may miss the resend: what
+    would be wrong is left undecided. Away from the sender the resend comes a path's delay later or not at all, and its
+    reason may never have reached the sender: everything there is left undecided.
 
     References
     ----------
@@ -107,8 +108,15 @@ def missing_fast_retransmit(
     # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
     answered = acks.t_ns(filled)
     reason = _reasons(facts, third, resends, resent, answered, fast, int(cause_s * 1e9))
-    # Away from the sender a resend that does come may have been a fast one, late by the path between.
-    reason[_away(facts, third.key) & (resent != NULL) & ((answered == NULL) | (resent <= answered))] = ""
+    away = missing & facts.away(third.key)
+    if away.any():
+        yield facts.undecided(
+            "missing_fast_retransmit",
+            third.key[away],
+            "Away from the sender a resend comes later, or is lost before the tap, and the duplicate ACKs may not have "
+            "reached the sender: only a capture at the sender tells what it did not send.",
+        )
+    missing &= ~away
     yield from _wrong(
         facts, third, np.flatnonzero(missing & (reason == "")), resent, answered, wait, acks.packet(filled)
     )
@@ -141,7 +149,7 @@ def _outrun(facts: Facts, resends: Rows) -> Array:
         mine = (here >= back) & (sent.key[at_] == resends.key) & answered[at_]
         begin = sent["rel_seq"][at_]
         out |= mine & (begin <= stood) & (stood < begin + sent["len"][at_])
-    return out & (first != NULL)
+    return np.asarray(out & (first != NULL))
 
 
 def _next_resend(resends: Rows, outrun: Array, third: Rows, since: Array) -> tuple[Array, Array]:
@@ -202,21 +210,15 @@ def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
     return np.where(at_ >= 0, value[at_], NULL)
 
 
-def _away(facts: Facts, keys: Array) -> Array:
-    """Whether the tap of each key stands elsewhere than at the data's sender."""
-    return np.isin(facts.of_flow("tap", keys), ("near_receiver", "middle"))
-
-
 def _wrong(
     facts: Facts, third: Rows, which: Array, resent: Array, answered: Array, wait: Array, ack_packet: Array
 ) -> Iterator[Finding | Undecided]:
     lossy = facts.of_flow("lost_before_tap", third.key[which]) > 0
-    lossy |= _away(facts, third.key[which])
     if lossy.any():
         yield facts.undecided(
             "missing_fast_retransmit",
             third.key[which[lossy]],
-            "The tap is away from the sender or misses packets of it: a resend may come later there, or pass unseen.",
+            "The tap misses packets of the sender: a resend may have passed unseen.",
         )
     which = which[~lossy]
     life, end = facts.life_s(third.key), facts.end_ns(third.key)
