@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
 import os
@@ -274,9 +273,6 @@ class _Run:
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
         del held, trace, entered
-        if not last:
-            # What a window was is freed by the collector only, and at its own pace windows pile up: 130 MB each.
-            gc.collect()
         give_back()
         self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
         for finding in self.found[FINDINGS_KEPT:]:

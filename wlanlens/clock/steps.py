@@ -19,8 +19,8 @@ _LOOK_AHEAD = 8
 #: So many contradictions among so many pairs are no chance: the clock's rate changed.
 _BENT, _BENT_OF = 3, 64
 
-#: Limits that are looked at together where none cuts anything off.
-_AT_ONCE = 512
+#: Limits that are looked at together at first where none cuts anything off.
+_AT_ONCE = 16
 
 
 def contradicted(points: Points) -> tuple[list[int], Array]:
@@ -38,13 +38,16 @@ def contradicted(points: Points) -> tuple[list[int], Array]:
     polygon = Polygon(x[0], limit[0])
     odd: dict[int, list[int]] = {1: [], -1: []}
     i = began = 0
+    at_once = _AT_ONCE
     while i < len(rows):
         before = polygon.corners
         if polygon.clip(x[i], limit[i], side[i]):
             i += 1
             if polygon.corners is before:
-                ahead = slice(i, i + _AT_ONCE)
-                i += polygon.idle(xs[ahead], limits[ahead], sides[ahead])
+                ahead = slice(i, i + at_once)
+                idle = polygon.idle(xs[ahead], limits[ahead], sides[ahead])
+                i += idle
+                at_once = 2 * at_once if idle == at_once else _AT_ONCE
             continue
         same = later[side[i]]
         place = int(np.searchsorted(same, i))

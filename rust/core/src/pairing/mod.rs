@@ -4,6 +4,7 @@
 //! are joined by hashes of what no router changes (`row`, `window`): each copy of a retransmission with its own, by its
 //! IP id or by its order (`copies`), super-segments and fragments with their parts (`parts`). Never by time alone.
 
+mod buckets;
 mod copies;
 mod hash;
 pub mod order;

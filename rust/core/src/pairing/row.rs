@@ -86,7 +86,8 @@ pub struct BadColumn(pub &'static str);
 struct Column<'a, T>(&'a [T], Option<&'a NullBuffer>);
 
 impl<T: Copy> Column<'_, T> {
-    #[inline]
+    // Called for every field of every row, from too many places to be inlined unasked.
+    #[inline(always)]
     fn value(&self, i: usize) -> Option<T> {
         match self.1 {
             Some(nulls) if nulls.is_null(i) => None,
@@ -96,13 +97,13 @@ impl<T: Copy> Column<'_, T> {
 }
 
 impl<T: Copy + Into<u64>> Column<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn get(&self, i: usize) -> Option<u64> {
         self.value(i).map(Into::into)
     }
 
     /// The value in a hash.
-    #[inline]
+    #[inline(always)]
     fn word(&self, i: usize) -> u64 {
         self.get(i).unwrap_or(NOTHING)
     }
@@ -121,7 +122,7 @@ fn column<'a, T: ArrowPrimitiveType>(
 struct Flags<'a>(&'a BooleanBuffer, Option<&'a NullBuffer>);
 
 impl Flags<'_> {
-    #[inline]
+    #[inline(always)]
     fn get(&self, i: usize) -> Option<bool> {
         self.1.is_none_or(|nulls| nulls.is_valid(i)).then(|| self.0.value(i))
     }
@@ -140,7 +141,7 @@ struct Texts<'a, K> {
 
 impl<K: Copy + TryInto<usize>> Texts<'_, K> {
     /// Hash of a row's text; 0 for null.
-    #[inline]
+    #[inline(always)]
     fn get(&self, i: usize) -> u64 {
         let key = self.keys.value(i).and_then(|k| k.try_into().ok());
         key.and_then(|k: usize| self.hashes.get(k)).copied().unwrap_or(0)

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::buckets::ordered;
 use super::hash::mix;
 use super::row::{More, Row, Shifts};
 use crate::limits;
@@ -64,8 +65,7 @@ impl<T: Copy> Keys<T> {
 
     /// Each key once, in their order, at most as many as are wanted.
     fn settle(&mut self, wanted: usize) {
-        // The front is in order already: this sort finds it so.
-        self.order.sort();
+        self.order = ordered(&self.order, self.most);
         let seen = &mut self.seen;
         self.order.dedup_by(|later, first| {
             let again = later.0 == first.0;

@@ -1,5 +1,6 @@
 //! The packets of a window paired: by their bytes, each copy with its own.
 
+use super::buckets::{ordered, spread};
 use super::copies::{self, Neighbours};
 use super::parts;
 use super::row::Row;
@@ -126,7 +127,7 @@ impl Window<'_> {
             }
         };
         let keys: Vec<_> = rows.iter().zip(0..).map(|(r, i)| (key(r), i)).filter(|k| k.0 != 0).collect();
-        ordered(&keys)
+        ordered(&keys, u64::MAX)
     }
 
     /// Whether a row of a is to be paired now.
@@ -248,35 +249,4 @@ impl Window<'_> {
 fn run(keys: &[(u64, Place)], from: usize) -> usize {
     let key = keys[from].0;
     from + keys[from..].iter().take_while(|k| k.0 == key).count()
-}
-
-/// Keys with their places, in order. Keys are hashes: their upper bits spread them evenly.
-fn ordered(keys: &[(u64, Place)]) -> Vec<(u64, Place)> {
-    let bits = keys.len().max(2).ilog2();
-    let (mut out, ends) = spread(keys, 1 << bits, |k| (k.0 >> (64 - bits)) as usize);
-    let mut from = 0;
-    for to in ends {
-        if to > from + 1 {
-            out[from..to].sort_unstable();
-        }
-        from = to;
-    }
-    out
-}
-
-/// Values by their buckets, in the order in which they came in each; and where each bucket ends.
-fn spread<T: Copy + Default>(values: &[T], buckets: usize, of: impl Fn(&T) -> usize) -> (Vec<T>, Vec<usize>) {
-    let mut next = vec![0; buckets + 1];
-    values.iter().for_each(|v| next[of(v) + 1] += 1);
-    for bucket in 1..buckets {
-        next[bucket] += next[bucket - 1];
-    }
-    let mut out = vec![T::default(); values.len()];
-    for v in values {
-        let at = &mut next[of(v)];
-        out[*at] = *v;
-        *at += 1;
-    }
-    next.truncate(buckets);
-    (out, next)
 }
