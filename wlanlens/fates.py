@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.arrays import narrow
+from wlanlens.arrays import narrow, numbered
 from wlanlens.streams import Streams
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ Array = np.ndarray[Any, Any]
 FATES = ("seen", "lost_after", "lost_before", "not_captured", "outside", "unknown")
 SEEN, LOST_AFTER, LOST_BEFORE, NOT_CAPTURED, OUTSIDE, UNKNOWN = range(len(FATES))
 
+#: A tap captured what passed it when it has as many of the packets that are known to have passed just before and just after: a
+#: sniffer that is off its channel, or a tap that drops, misses neighbours too.
+NEIGHBOURS = 3
+
 #: Of what is called lost at most so many may be packets that the tap missed: as for other statements, one in twenty.
 DOUBTFUL_SHARE = 0.05
 
@@ -27,8 +31,9 @@ def fates(journeys: Journeys, ways: Ways) -> Array:
     """[journey, capture]: the code of what it says of the packet.
 
     Not captured is what a point farther on its way has, or what the receiver acknowledged though it was sent only once.
-    Lost before a point is what an earlier point has and no later one, unless the tap is known to have missed about as many
-    packets as that.
+    Lost before a point is what an earlier point has and no later one. At the last of its way that is sure where its bytes
+    were still asked for after packets sent behind it had passed; else it needs packets known to have passed behind it, none
+    of its neighbours missed, and a tap that is not known to have missed about as many as that. `lost` of `links` rests on it.
     """
     rows = journeys.rows >= 0
     earlier, later = (_beyond(rows, ways, turned=turned) for turned in (True, False))
@@ -39,9 +44,14 @@ def fates(journeys: Journeys, ways: Ways) -> Array:
     for c in range(rows.shape[1]):
         codes[~rows[:, c] & _away(journeys, c, ways.of), c] = OUTSIDE
     sure = _acknowledged(journeys, codes)
+    passed = (codes == SEEN) | (codes == NOT_CAPTURED)
     # Where behind a point there are others, it may have been lost there as well.
     followed = _beyond(np.ones(rows.shape, bool), ways)
-    _doubt(codes, later, ways.of, sure & ~followed)
+    sure &= ~followed
+    # Behind the last there are the ACKs of what was sent once.
+    proven = np.where(followed, _beyond(passed, ways), _sent_once(journeys)[:, None])
+    _unheard(codes, ways.of, sure)
+    _doubt(codes, proven, ways.of, sure)
     codes[rows & ~later & _beyond(codes == LOST_BEFORE, ways)] = LOST_AFTER
     return codes
 
@@ -101,18 +111,51 @@ def _delay(way: Array, here: Array, there: Array, both: Array) -> Array:
     return delay
 
 
-def _doubt(codes: Array, later: Array, way: Array, sure: Array) -> None:
-    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap
-    misses a share of those that are proven to have passed, and of those that no later point has it missed that share too."""
+def _unheard(codes: Array, way: Array, sure: Array) -> None:
+    """Take back `lost_before`, but where it is sure, where the tap missed a neighbour; and where nothing is known to have passed
+    behind it: it may be under way."""
     for c in range(codes.shape[1]):
-        missed = int((codes[:, c] == NOT_CAPTURED).sum())
+        told = np.flatnonzero((codes[:, c] == LOST_BEFORE) & ~sure[:, c])
+        if len(told):
+            near, there = neighbours(way, np.flatnonzero((codes[:, c] == SEEN) | (codes[:, c] == NOT_CAPTURED)), told)
+            missed = (there & (codes[near, c] == NOT_CAPTURED)).any(axis=1)
+            codes[told[missed | ~there[:, NEIGHBOURS]], c] = UNKNOWN
+
+
+def neighbours(way: Array, known: Array, wanted: Array) -> tuple[Array, Array]:
+    """[wanted, 2 * NEIGHBOURS]: of some journeys, the nearest of the known ones before and behind each on its way, in the order
+    of time, and whether there are so many."""
+    width = len(way) + 1
+    order = known[np.argsort(narrow(way[known]), kind="stable")]
+    place = np.searchsorted(way[order] * width + order, way[wanted] * width + wanted)
+    at = place[:, None] + np.arange(-NEIGHBOURS, NEIGHBOURS)
+    inside = (at >= 0) & (at < len(order))
+    near = order[np.where(inside, at, 0)] if len(order) else np.zeros(at.shape, np.int64)
+    return near, inside & (way[near] == way[wanted][:, None])
+
+
+def _doubt(codes: Array, proven: Array, way: Array, sure: Array) -> None:
+    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap
+    misses a share of those that are proven to have passed, and of those that nothing proves it missed that share too."""
+    for c in range(codes.shape[1]):
+        missed, seen = int((codes[:, c] == NOT_CAPTURED).sum()), codes[:, c] == SEEN
         if not missed:
             continue
-        odds = missed / max(1, int(((codes[:, c] == SEEN) & later[:, c]).sum()))
-        unproven = np.bincount(way[(codes[:, c] == SEEN) & ~later[:, c]], minlength=int(way.max()) + 1)
+        odds = missed / max(1, int((seen & proven[:, c]).sum()))
+        unproven = np.bincount(way[seen & ~proven[:, c]], minlength=int(way.max()) + 1)
         told = (codes[:, c] == LOST_BEFORE) & ~sure[:, c]
         doubtful = odds * unproven > DOUBTFUL_SHARE * np.bincount(way[told], minlength=len(unproven))
         codes[told & doubtful[way], c] = UNKNOWN
+
+
+def _sent_once(journeys: Journeys) -> Array:
+    """Data whose sequence number no other packet of its connection has: ACKs of it are its own."""
+    (seq, tcp), (payload, _) = journeys.number("tcp_seq"), journeys.number("payload_bytes")
+    data = np.flatnonzero(tcp & (payload > 0) & (journeys.way >= 0))
+    _, which = numbered(journeys.way[data] << 32 | seq[data])
+    out: Array = np.zeros(len(seq), bool)
+    out[data] = np.bincount(which)[which] == 1
+    return out
 
 
 def _acknowledged(journeys: Journeys, codes: Array) -> Array:

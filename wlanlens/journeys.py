@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.alignment import Joined
-from wlanlens.arrays import coded, filled, find, known
+from wlanlens.arrays import coded, filled, find, known, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -185,10 +185,10 @@ _Pairs = dict[tuple[int, int], tuple[Array, Array, Array, Array]]
 
 
 def _first_of(groups: Array) -> tuple[Array, Array]:
-    """The first member of each group, and the group of each member, in the order of their numbers."""
-    if len(groups) and (np.diff(groups) < 0).all():
-        return np.arange(len(groups))[::-1], np.arange(len(groups))[::-1]
-    _, first, of = np.unique(groups, return_index=True, return_inverse=True)
+    """The first member of each group, and the group of each member, groups in the order in which they come."""
+    distinct, of = numbered(groups)
+    first = np.zeros(len(distinct), np.int64)
+    first[of[::-1]] = np.arange(len(of))[::-1]
     return first, of
 
 

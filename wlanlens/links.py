@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from wlanlens.capture import Capture
     from wlanlens.journeys import Journeys
+    from wlanlens.ways import Ways
 
 Array = np.ndarray[Any, Any]
 
@@ -27,8 +28,10 @@ _FATES = ("arrived", "not_seen", "outside", "unknown")
 _NEVER = np.iinfo(np.int64).max
 
 
-def table(captures: Sequence[Capture], journeys: Journeys, exchanges: Sequence[pa.Table]) -> pa.Table:
-    """The table `links`, in the order of time; `exchanges` are on the common axis."""
+def table(
+    captures: Sequence[Capture], journeys: Journeys, ways: Ways, codes: Array, exchanges: Sequence[pa.Table]
+) -> pa.Table:
+    """The table `links`, in the order of time; `codes` are their fates, and `exchanges` are on the common axis."""
     import pyarrow as pa
 
     if not len(journeys.rows):
@@ -48,8 +51,8 @@ def table(captures: Sequence[Capture], journeys: Journeys, exchanges: Sequence[p
     columns["one_way_ns"] = _one_way(journeys)
     columns.update(_air(captures, journeys, exchanges))
     columns["fate"] = _fate(journeys)
-    at = np.ma.MaskedArray(journeys.t_ns, ~journeys.seen)
-    columns["lost"] = lost.places([c.vantage for c in captures], at, journeys.way, columns["fate"], columns["acked"])
+    vantages = [capture.vantage for capture in captures]
+    columns["lost"] = lost.places(vantages, journeys, ways, codes, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     return pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
 

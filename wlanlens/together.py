@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,14 @@ class Together(Mapping[str, "pa.Table"]):
             self._journeys = Journeys(packets, self.joined, exchanges)
         return self._journeys
 
+    @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self.captures, self.journeys)
+
+    @cached_property
+    def _fates(self) -> Array:
+        return fates(self.journeys, self._ways)
+
     @property
     def elsewhere(self) -> Elsewhere:
         """What the captures tell of one another's segments."""
@@ -96,13 +105,12 @@ class Together(Mapping[str, "pa.Table"]):
         everyone = range(len(self.captures))
         if name == "links":
             exchanges = [self.of(i, "exchanges") for i in everyone]
-            linked = links.table(self.captures, self.journeys, exchanges)
+            linked = links.table(self.captures, self.journeys, self._ways, self._fates, exchanges)
             return unhidden.attach(linked, self.captures, self.joined, exchanges)
         if name == "journeys":
             below = ([self.of(i, n) for i in everyone] for n in ("frames", "exchanges", "urbs"))
-            ways = Ways(self.captures, self.journeys)
-            codes = fates(self.journeys, ways)
-            return stages.table(self.captures, self.joined.clocks, self.journeys, ways, codes, *below)
+            clocks = self.joined.clocks
+            return stages.table(self.captures, clocks, self.journeys, self._ways, self._fates, *below)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
             parts = self.elsewhere.needless(parts)
