@@ -38,6 +38,8 @@ class Piece:
         Least sum of the delays of two pairs that follow each other in opposite directions.
     drift_bound_ppm : float or None
         The drift is right within this, though the clock be set once; None: only one direction was seen.
+    drift_error_ppm : float or None
+        Its standard error, by how far the quickest packets scatter; None: too few tell.
     """
 
     first_packet: int
@@ -50,6 +52,7 @@ class Piece:
     pairs: int
     two_way_ns: int | None
     drift_bound_ppm: float | None
+    drift_error_ppm: float | None = None
 
 
 @dataclass(frozen=True)
