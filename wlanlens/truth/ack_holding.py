@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.finding import Finding, Value
 from wlanlens.truth import Truth
-from wlanlens.truth._columns import Array, events
+from wlanlens.truth._columns import NEVER, Array, events, numbers
 from wlanlens.truth._findings import finding
 from wlanlens.truth._runs import Side, sides
 
@@ -28,20 +28,38 @@ def findings(facts: Truth) -> list[Finding]:
     """
     holds = [e for e in events(facts) if e["what"] == "hold_ended"]
     found: list[Finding] = []
-    for side in sides(facts, every=True):
-        tcp = facts.world.flows[side.flow].tcp
-        if tcp is None or not tcp.timestamps:
-            continue
+    for side in _stamped(facts):
         back = "b2a" if side.direction == "a2b" else "a2b"
         ends = [int(e["t_ns"]) for e in holds if (e["flow"], e["direction"]) == (side.flow, back)]
-        found += _of_side(facts, side, ends)
+        b = side.back
+        found += _of_side(facts, side, np.where(b["delivered"], b["t_end_ns"], NEVER), ends)
     return found
 
 
-def _of_side(facts: Truth, side: Side, hold_ends_ns: list[int]) -> Iterator[Finding]:
+def on_air(facts: Truth) -> list[Finding]:
+    """The same of ACKs as they first came to the air, where a sniffer sees them.
+
+    The ACK before may have been late on the air: against it those that stood behind it come to the host hardly later.
+    """
+    ids, packet, start = facts.packets["id"].to_numpy(), *(numbers(facts.frames[c]) for c in ("packet", "t_start_ns"))
+    heard = np.full(int(ids.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(heard, packet[packet >= 0], start[packet >= 0])
+    heard[heard == np.iinfo(np.int64).max] = NEVER
+    return [f for side in _stamped(facts) for f in _of_side(facts, side, heard[side.back["id"]], [])]
+
+
+def _stamped(facts: Truth) -> Iterator[Side]:
+    for side in sides(facts, every=True):
+        tcp = facts.world.flows[side.flow].tcp
+        if tcp is not None and tcp.timestamps:
+            yield side
+
+
+def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> Iterator[Finding]:
+    """`came`: when each of the other direction's packets did; `NEVER` for not."""
     b = side.back
-    pure = np.flatnonzero(b["delivered"] & (b["len_bytes"] == 0) & (b["rel_ack"] > 0))
-    made, came = b["t_made_ns"][pure], b["t_end_ns"][pure]
+    pure = np.flatnonzero((came != NEVER) & (b["len_bytes"] == 0) & (b["rel_ack"] > 0))
+    made, came = b["t_made_ns"][pure], came[pure]
     order = np.argsort(came, kind="stable")
     made, came = made[order], came[order]
     for first, count in _bursts(made, came):
