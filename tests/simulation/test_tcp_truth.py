@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_linux_of_the_time_grows_its_window_by_the_ack(scenario: str, more: dict
     acks = rows[(rows.direction == "b2a") & (rows.rel_ack > 1) & (rows.kind == "ack")]
     acked = acks.rel_ack.diff() / sent.len.max()
     edges = [*acks.t_ns, rows.t_ns.max() + 1]
-    let_out = [int(((sent.t_ns >= a) & (sent.t_ns < b)).sum()) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    let_out = [int(((sent.t_ns >= a) & (sent.t_ns < b)).sum()) for a, b in pairwise(edges)]
     grown = [n - k for n, k in zip(let_out, acked, strict=True) if k == 2]
     assert grown
     assert max(grown) == 1
