@@ -20,6 +20,9 @@ DIRECTIONS = ("a2b", "b2a")
 #: Packet numbers kept as evidence of one finding: enough for a figure, few enough for thousands of findings.
 EVIDENCE_ROWS = 1000
 
+#: The confidence of a planted fault that is true, but of which too little was to be seen for it to be proved in every case.
+NEED_NOT = 0.5
+
 
 @dataclass(frozen=True)
 class Finding:
