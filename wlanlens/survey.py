@@ -336,9 +336,7 @@ class Meeting:
             kept = np.zeros(count, bool)
             kept[:: -(-count // CLOCK_PAIRS)] = True
         ends = np.cumsum([len(part["row_a"]) for part in self._sample])
-        self._sample = [
-            _picked(part, mine) for part, mine in zip(self._sample, np.split(kept, ends[:-1]), strict=True)
-        ]
+        self._sample = [_picked(part, mine) for part, mine in zip(self._sample, np.split(kept, ends[:-1]), strict=True)]
         self._sampled = int(kept.sum())
 
     @property
