@@ -91,9 +91,19 @@ class Cost:
     peak_bytes: int
 
 
-def cost(command: list[str], runs: int, *, warm: bool = True) -> Cost:
-    """The median of `runs` runs, after one that is not counted."""
-    taken = [_once(command) for _ in range(runs + warm)][int(warm) :]
+def cost(command: list[str], runs: int, *, warm: bool = True, written: Path | None = None) -> Cost:
+    """The median of `runs` runs, after one that is not counted.
+
+    What a run wrote is removed behind it, uncounted: else the next would pay for taking it away.
+    """
+    taken = []
+    for _ in range(runs + warm):
+        taken.append(_once(command))
+        if written is not None and written.is_dir():
+            shutil.rmtree(written)
+        elif written is not None:
+            written.unlink(missing_ok=True)
+    taken = taken[int(warm) :]
     return Cost(median(c.cpu_s for c in taken), median(c.wall_s for c in taken), max(c.peak_bytes for c in taken))
 
 

@@ -222,6 +222,10 @@ class Facts:
         out[found] = values[where[found]]
         return out
 
+    def away(self, keys: Array) -> Array:
+        """Whether each key's tap is known to stand elsewhere on the path than at the data's sender."""
+        return np.isin(self.of_flow("tap", keys), ("near_receiver", "middle"))
+
     def _flow_column(self, column: str) -> Array:
         if column not in self._flow_columns:
             self._flow_columns[column] = vector(self.trace.table("flows").column(column))
