@@ -18,7 +18,7 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
-from wlanlens import alignment, digest, parts, slices, stored, survey, window
+from wlanlens import alignment, digest, parts, slices, spill, stored, survey, window
 from wlanlens.detectors._common import Facts
 from wlanlens.judge import Judge
 from wlanlens.scenario import simulate
@@ -74,6 +74,7 @@ def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypa
         (digest, "SEGMENT_ROWS", 4096),
         (digest, "OTHER_ROWS", 2048),
         (stored, "_BATCH", 1024),
+        (spill, "ROWS", 1024),
     ):
         monkeypatch.setattr(module, name, value)
     cut = slices.cut
