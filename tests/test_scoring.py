@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_finding import make
-from wlanlens.finding import Undecided
+from wlanlens.finding import NEED_NOT, Undecided
 from wlanlens.scoring import Score, decidable, score, true_findings
 
 CODE = "spurious_timeout"
@@ -99,6 +99,13 @@ def test_counts_stay_within_bounds(found: list[Any], truth: list[Any]) -> None:
         assert 0 <= result.right <= result.found == len(found)
         assert 0 <= result.recalled <= result.truth == len(truth)
         assert bool(result.recalled) <= bool(result.right)
+
+
+def test_an_event_that_need_not_be_found_counts_where_it_is() -> None:
+    event, other = make(1.0, 2.0, confidence=NEED_NOT), make(5.0, 6.0)
+    for found, numbers in (([other], (1, 1, 1)), ([make(1.0, 2.0), other], (2, 2, 2)), ([], (1, 0, 0))):
+        result = of(found, [event, other])
+        assert (result.truth, result.recalled, result.right) == numbers
 
 
 def test_what_is_left_open_is_neither_found_nor_missed() -> None:

@@ -338,8 +338,10 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
     meeting = found[min(reference, other), max(reference, other)]
     near, far = ("a", "b") if reference < other else ("b", "a")
     sample = meeting.sample
-    order = np.argsort(sample[f"row_{near}"], kind="stable")
-    sample = {name: values[order] for name, values in sample.items()}
+    rows = sample[f"row_{near}"]
+    if (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        sample = {name: values[order] for name, values in sample.items()}
     t_ref, t_cap = sample[f"time_ns_{near}"], sample[f"time_ns_{far}"]
     ttl_ref, ttl_cap = sample[f"ttl_{near}"], sample[f"ttl_{far}"]
     hops = np.where((ttl_ref >= 0) & (ttl_cap >= 0), ttl_ref - ttl_cap, 0)

@@ -167,7 +167,10 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
         truth = [f for f in run.truth if f.code == code]
         view.loud[code] = sum(f.severity != "info" for f in mine)
         # Where the truth says nothing of a code, none of its findings is confirmed.
-        seen = truth if home(code) in taps or not mine else _as_seen_elsewhere(run, truth)
+        seen = truth
+        if mine and home(code) not in taps:
+            heard = [f for f in run.facts.on_air() if f.code == code] if taps == ("air",) else []
+            seen = [*_as_seen_elsewhere(run, truth), *heard]
         right = sum(true_findings(mine, seen))
         view.right[code], view.wrong[code] = right, len(mine) - right
         if code in decided and _at_home(code, taps):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
-from tests.detectors.together import given, said
+from tests.detectors.together import aligned, given, said
+from wlanlens.finding import NEED_NOT
+from wlanlens.scenario import find, simulate
+from wlanlens.scoring import Score
 from wlanlens.world import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
 
 CODE = "ack_holding"
@@ -135,6 +140,30 @@ def test_who_kept_them_by_the_other_captures(
     assert found
     assert {f.values["kept_by"] for f in found} == {kept_by}
     assert all(says in f.sentence for f in found)
+
+
+@pytest.mark.parametrize(
+    ("taps", "found_count"), [(("sender",), 0), (("sender", "air"), 3), (("sender", "receiver"), 3), ((), 3)]
+)
+def test_without_timestamps_another_capture_tells(tmp_path: Path, taps: tuple[str, ...], found_count: int) -> None:
+    run = simulate("ack_holding", tmp_path, seed=1, timestamps=False)
+    found = wl.detect(aligned(run, *taps), only=[CODE])
+    assert (len(found), sum(u.count for u in found.undecided)) == (found_count, 3 - found_count)
+    truth = [f for f in run.truth if f.code == CODE]
+    assert all(f.confidence == NEED_NOT for f in truth)
+    result = wl.score(found, truth).get(CODE, Score(CODE))
+    assert (result.truth, result.found, result.right) == (found_count,) * 3
+    assert all(f.values["held_s"] == pytest.approx(0.4, abs=0.005) for f in found)
+
+
+def test_without_timestamps_a_silent_receiver_is_told_beside_it(tmp_path: Path) -> None:
+    world = find("silent_receiver").kind().world()
+    flows = tuple(replace(flow, tcp=replace(flow.tcp or Tcp(), timestamps=False)) for flow in world.flows)
+    run = simulate(given(replace(world, flows=flows), 30.0), tmp_path)
+    for taps, open_ in (("sender",), True), (("sender", "receiver"), False):
+        found = wl.detect(aligned(run, *taps), only=[CODE])
+        assert not len(found)
+        assert any("silence" in u.sentence for u in found.undecided) == open_
 
 
 @pytest.mark.parametrize(("seed", "kept_by"), [(11, {"air"}), (2, {"queue"})])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,10 +106,33 @@ def test_what_a_timeout_gave_up_is_not_outstanding() -> None:
 
 
 def test_at_the_receiver_the_answer_takes_a_round_trip() -> None:
-    far = flows(tap="near_receiver", tap_rtt_min_ns=0, handshake_rtt_ns=200 * MS, segment_max_bytes=MSS)
-    assert codes(lone(pause_ms=201.0), far) == [pytest.approx(0.315)]
+    assert codes(echoing(lone(pause_ms=201.0)), FAR) == [pytest.approx(0.315)]
     # What comes sooner was sent for an ACK before.
-    assert codes(lone(pause_ms=60.0), far) == []
+    assert codes(echoing(lone(pause_ms=60.0)), FAR) == []
+
+
+FAR = flows(tap="near_receiver", tap_rtt_min_ns=0, handshake_rtt_ns=200 * MS, segment_max_bytes=MSS)
+
+
+def echoing(rows: list[dict[str, Any]], back: int = 0) -> list[dict[str, Any]]:
+    """Data that echoes the timestamp of the latest ACK before it, or of one `back` more."""
+    stamps = [4000, 4000]
+    for row in rows:
+        if row["kind"] == "ack":
+            stamps.append(row["tsval"])
+        else:
+            row["tsecr"] = stamps[-1 - back]
+    return rows
+
+
+def test_away_from_the_sender_an_older_echo_shows_that_more_was_under_way() -> None:
+    assert codes(echoing(lone(pause_ms=201.0), back=1), FAR) == []
+
+
+def test_away_from_the_sender_without_timestamps_undecided() -> None:
+    found, undecided = run(CODE, trace(FAR, segments=lone(pause_ms=201.0)))
+    assert not found
+    assert [u.count for u in undecided] == [3]
 
 
 @kernel.needed

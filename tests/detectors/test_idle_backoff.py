@@ -22,6 +22,14 @@ def test_two_expiries_and_what_a_reset_would_have_saved() -> None:
     assert found[0].values["timer_kept_long_by"] == "nothing"
 
 
+def test_a_later_byte_shows_that_an_ack_came_between() -> None:
+    rows = [
+        timeout(10, 1200, progress_ns=1620 * MS),
+        timeout(11, 1600, rel_seq=2897, silent_from_ns=1200 * MS, progress_ns=1620 * MS, fresh_rto_ns=400 * MS),
+    ]
+    assert run(CODE, trace(timeouts=rows)) == ([], [])
+
+
 def test_a_kept_backoff() -> None:
     rows = [
         timeout(10, 1200),

@@ -42,7 +42,8 @@ def test_after_a_timeout() -> None:
 def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
     """A timer's copy and the hole's behind it, segments `between`, and duplicates of the hole."""
     first = again(40, 60, HOLE - MSS, needless=False, trigger="rto")
-    return [data(1, 0, HOLE), first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
+    stood = ack(39, 59, HOLE - MSS)
+    return [data(1, 0, HOLE), stood, first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
 
 
 def test_a_resend_is_lost_when_data_sent_after_it_is_answered() -> None:
@@ -57,10 +58,25 @@ def test_a_resend_behind_three_segments_is_under_way() -> None:
     assert run(CODE, trace(segments=resent_in_a_row(*between))) == ([], [])
 
 
+def test_duplicates_that_may_answer_what_went_before_the_resend() -> None:
+    """The ACK jumps from a hole over three segments that the receiver had: their copies make the duplicates."""
+    expiry = timeout(40, 60, rel_seq=HOLE - 4 * MSS, flight_bytes=6 * MSS)
+    copies = [again(40 + i, 60, HOLE - (4 - i) * MSS, needless=False) for i in range(5)]
+    rows = [data(1, 0, HOLE), ack(39, 59, HOLE - 4 * MSS), *copies, data(49, 63, HOLE + 5 * MSS), *dupacks()]
+    assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
+
+
 def test_a_resend_in_a_fast_recovery_is_sent_once() -> None:
     rows = resent_in_a_row()
     rows[-1]["phase"] = "recovery"
     assert run(CODE, trace(segments=rows)) == ([], [])
+
+
+def test_a_resend_long_ago_in_the_same_fast_recovery_is_the_answer() -> None:
+    episode = {"packet": 2, "t_start_ns": 10 * MS, "t_end_ns": 300 * MS, "recover_rel_seq": HOLE + 20 * MSS}
+    rows = [data(1, 0, HOLE), again(2, 10, HOLE, trigger="fast"), *dupacks(), again(60, 322, HOLE, trigger="rto")]
+    rows[-2]["phase"] = "recovery"
+    assert run(CODE, trace(segments=rows, recoveries=[episode])) == ([], [])
 
 
 def test_the_timer_answers_no_duplicates() -> None:
@@ -103,6 +119,15 @@ def test_window_updates_and_keepalives_are_silent() -> None:
 def test_away_from_the_sender_undecided() -> None:
     rows = [*dupacks(), again(60, 322, HOLE, trigger="rto")]
     found, undecided = run(CODE, trace(flows(tap="near_receiver"), segments=rows))
+    assert not found
+    assert [u.count for u in undecided] == [1]
+
+
+@pytest.mark.parametrize("tap", ["near_receiver", "middle"])
+def test_away_from_the_sender_what_fills_the_hole_may_be_the_resend(tap: str) -> None:
+    found, undecided = run(
+        CODE, trace(flows(tap=tap), segments=[*dupacks(), data(60, 103, HOLE), ack(61, 104, HOLE + MSS)])
+    )
     assert not found
     assert [u.count for u in undecided] == [1]
 

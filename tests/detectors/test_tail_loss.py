@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MSS, ack, again, data, run, timeout, trace
+from tests.detectors.made import MS, MSS, ack, again, data, flows, run, timeout, trace
 
 CODE = "tail_loss"
 END = 1 + 4 * MSS
@@ -42,6 +42,32 @@ def test_found_by_a_probe() -> None:
 def test_new_data_afterwards_means_it_was_no_end() -> None:
     rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), data(12, 1221, END)]
     assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
+
+
+def at_the_receiver(*after: dict[str, object], **more: object) -> tuple[int, int]:
+    """Findings and cases left open there, of a timer's resend, its ACK and what comes after."""
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), *after]
+    expiry = timeout(10, 1200, flight_bytes=3 * MSS)
+    found, undecided = run(CODE, trace(flows(tap="near_receiver", **more), timeouts=[expiry], segments=rows))
+    return len(found), sum(u.count for u in undecided)
+
+
+def test_at_the_receiver_an_end_with_nothing_after_it() -> None:
+    assert at_the_receiver() == (1, 0)
+
+
+def test_at_the_receiver_new_data_comes_a_round_trip_later() -> None:
+    assert at_the_receiver(data(12, 1620, END), handshake_rtt_ns=300 * MS) == (0, 0)
+
+
+def test_at_the_receiver_what_was_lost_behind_comes_first() -> None:
+    lost = [again(12 + i, 1230 + i, END + i * MSS, lost_before_tap=True) for i in range(2)]
+    rest = [ack(14, 1320, END + 2 * MSS), data(15, 1325, END + 2 * MSS)]
+    assert at_the_receiver(*lost, *rest) == (0, 0)
+
+
+def test_away_from_the_sender_a_pause_may_be_one_more_loss() -> None:
+    assert at_the_receiver(data(12, 5000, END)) == (0, 1)
 
 
 def test_three_duplicate_acks_would_have_told() -> None:

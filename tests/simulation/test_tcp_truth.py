@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,23 @@ def test_a_probe_finds_a_lost_tail_sooner(tmp_path: Path) -> None:
         waits[probe] = sum(f.cost_s for f in tails) / len(tails)
     # Two round trips against one and 200 ms; both have the last segments' way through the queue before.
     assert waits[True] < 0.75 * waits[False]
+
+
+@pytest.mark.parametrize(("scenario", "more"), [("slow_line", {"rate_bps": 1e5}), ("access_point_overflow", {})])
+def test_linux_of_the_time_grows_its_window_by_the_ack(scenario: str, more: dict[str, Any], tmp_path: Path) -> None:
+    """In slow start an ACK lets as many segments out as it acknowledges, and one more (RFC 2581)."""
+    rows = (
+        wl.open(wl.simulate(scenario, tmp_path, duration_s=20.0, **more).captures["sender"])
+        .table("segments")
+        .to_pandas()
+    )
+    first_loss = rows[rows.transmission == "retransmission"].t_ns.min()
+    rows = rows[(rows.t_ns < first_loss) if first_loss == first_loss else rows.t_ns >= 0]
+    sent = rows[(rows.direction == "a2b") & (rows.len > 0)]
+    acks = rows[(rows.direction == "b2a") & (rows.rel_ack > 1) & (rows.kind == "ack")]
+    acked = acks.rel_ack.diff() / sent.len.max()
+    edges = [*acks.t_ns, rows.t_ns.max() + 1]
+    let_out = [int(((sent.t_ns >= a) & (sent.t_ns < b)).sum()) for a, b in pairwise(edges)]
+    grown = [n - k for n, k in zip(let_out, acked, strict=True) if k == 2]
+    assert grown
+    assert max(grown) == 1

@@ -80,9 +80,22 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
 @pytest.mark.parametrize(
     ("scenario", "seed", "code"),
     [
+        (
+            "burst_loss",
+            1,
+            "ack_holding",
+        ),  # ACKs come to the air in a burst, and to the host hardly later than the one before
+        (
+            "deaf_sniffer",
+            5,
+            "acked_data_retransmission",
+        ),  # a sniffer that missed the handshake is still no sender's tap
         ("delayed_ack_deadlock", 1, "spurious_timeout"),  # what fills a hole is acknowledged at once
         ("early_drop_at_buffer", 1, "spurious_timeout"),  # needless copies stand in a queue of seconds
+        ("genuine_timeout", 1, "tail_loss"),  # what was lost behind the tail comes after it
+        ("held_acks_stamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
         ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission
+        ("rate_thrashing", 1, "delayed_ack_deadlock"),  # the ACK before never came
         ("rate_thrashing", 1, "acked_data_retransmission"),  # a SYN+ACK sent again makes a tap no sender's
     ],
 )
@@ -90,6 +103,14 @@ def test_other_taps_tell_only_what_is_true(scenario: str, seed: int, code: str) 
     views = [view for view in judge(Case(scenario, seed, (code,))).views if "sender" not in view.taps]
     assert views
     assert [view.wrong[code] for view in views] == [0] * len(views)
+
+
+def test_five_spells_that_prove_a_clock_are_true_and_need_not_be_found() -> None:
+    for seed, found in ((1, 1), (2, 0)):
+        *alone, together = judge(Case("interference", seed, ("periodic_loss",), together=True)).views
+        assert [sum(view.right.values()) for view in alone] == [0, 0, 0]
+        score = together.scores["periodic_loss"]
+        assert (score.truth, score.found, score.right) == (found, found, found)
 
 
 def view(code: str, **fields: object) -> View:

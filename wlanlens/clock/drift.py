@@ -109,7 +109,7 @@ def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> D
     A step sets a clock and leaves its rate.
     """
     rows = [r for a, b in pieces for side in (1, -1) if len(r := points.rows(a, b, side, out))]
-    slope = points.rough_slope()
+    slope = points.rough_slope
     for _ in range(_ROUNDS):
         means = [m for r in rows if points.coarse >= COARSE_NS and (m := _means(points, r, slope)) is not None]
         quick = [m for r in rows if (points.fine < COARSE_NS or not means) and (m := _quickest(points, r, slope))]

@@ -131,7 +131,8 @@ class Facts:
     def keep(self, kind: Callable[[Facts], T]) -> T:
         """What `kind` makes of these facts, made once."""
         if kind not in self._kept:
-            self._kept[kind] = kind(self)
+            # What is kept may hold the facts that keep it: a circle would stay until the collector comes by, 130 MB a window.
+            self._kept[kind] = kind(weakref.proxy(self))
         made: T = self._kept[kind]
         return made
 
@@ -220,6 +221,10 @@ class Facts:
         where, found = self._flow_positions(keys)
         out[found] = values[where[found]]
         return out
+
+    def away(self, keys: Array) -> Array:
+        """Whether each key's tap is known to stand elsewhere on the path than at the data's sender."""
+        return np.isin(self.of_flow("tap", keys), ("near_receiver", "middle"))
 
     def _flow_column(self, column: str) -> Array:
         if column not in self._flow_columns:

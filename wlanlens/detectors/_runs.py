@@ -43,8 +43,10 @@ class Runs:
         key, t, progress = self.rows.key, self.rows["t_ns"], self.rows["progress_ns"]
         n = len(key)
         begins = np.ones(n, bool)
-        # A run goes on while no ACK of new data has come since the expiry before.
-        begins[1:] = (key[1:] != key[:-1]) | ((progress[:-1] != NULL) & (progress[:-1] <= t[1:]))
+        # A run goes on while no ACK of new data has come since the expiry before. The timer sends the first byte that is not
+        # acknowledged (RFC 6298 section 5.4): a later one than before shows that ACK, whichever the tap saw when.
+        moved = self.rows["rel_seq"][1:] > self.rows["rel_seq"][:-1]
+        begins[1:] = (key[1:] != key[:-1]) | ((progress[:-1] != NULL) & (progress[:-1] <= t[1:])) | moved
         self.first = np.flatnonzero(begins)
         self.last = np.append(self.first[1:], n)[: len(self.first)] - 1
         self.key = key[self.first]

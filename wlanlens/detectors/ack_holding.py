@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, at, count, most, time
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
 from wlanlens.detectors._keepers import Keepers
+from wlanlens.detectors._passage import Passage
 from wlanlens.detectors._stamps import PURE_ACKS, SENT, Stamps, ticks_between
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
+
+#: ACKs of a burst that are looked at.
+_BURST_MOST = 4096
 
 
 @detector("ack_holding", needs=("segments", "flows"))
@@ -54,8 +59,9 @@ def ack_holding(
     -------------
     A receiver that was silent makes its ACKs after the silence: their TSvals are new. After lost ACKs the first to come
     is new, too. A delayed ACK is one ACK, made late. All three stay silent here. Without timestamps, or when their
-    ticks are coarser than the hold, a burst after a silence is left undecided; and a tap beside the receiver sees ACKs
-    before anything can hold them.
+    ticks are coarser than the hold, a burst after a silence is left undecided, unless the ACKs have no timestamps and
+    another capture saw them pass before: one at the receiver tells whether they were held, one between, such as a
+    sniffer's, that they were. A tap beside the receiver sees ACKs before anything can hold them.
 
     References
     ----------
@@ -85,24 +91,29 @@ def ack_holding(
         took = int(stamps.t[held[-1]] - stamps.t[held[0]])
         if len(held) >= min_burst_acks and wide >= max(spread, 2 * took):
             until = int(held[-1])
-            made.append((start, held, wide))
-    first = np.array([m[0] for m in made], np.int64)
-    hold = stamps.late_ns(first, first - 1)
+            hold = int(stamps.late_ns(np.array([start]), np.array([start - 1]))[0])
+            acks = stamps.packet[[start - 1, *held]], stamps.t[[start - 1, *held]]
+            made.append(_Burst(int(stamps.key[start]), *acks, hold, wide, tick_ns=int(stamps.tick[start])))
+    rows, unstamped = _unstamped(facts, min_hold, burst, min_burst_acks)
+    if len(unstamped) and trace.has("links"):
+        seen, unstamped = _seen_before(facts, rows, unstamped, min_hold, burst, min_burst_acks, spread)
+        made += seen
     keepers = facts.keep(Keepers) if made and trace.has("links") else None
-    listed, others = most(hold)
+    hold_ns = np.array([b.hold_ns for b in made], np.int64)
+    listed, others = most(hold_ns)
     for i in listed.tolist():
-        yield _finding(facts, stamps, made[i][0], made[i][1], made[i][2], keepers)
-    first = first[others]
+        yield _finding(facts, made[i], keepers)
+    rest = [made[i] for i in others.tolist()]
     yield from facts.rest(
         "ack_holding",
-        stamps.key[first] ^ 1,
-        stamps.t[first - 1],
-        stamps.t[first],
-        hold[others],
-        evidence=("segments", stamps.packet[first]),
+        np.array([b.key ^ 1 for b in rest], np.int64),
+        np.array([b.t_ns[0] for b in rest], np.int64),
+        np.array([b.t_ns[1] for b in rest], np.int64),
+        hold_ns[others],
+        evidence=("segments", np.array([b.packets[1] for b in rest], np.int64)),
         what="held ACKs",
     )
-    open_ = np.concatenate((coarse, _unstamped(facts, min_hold, burst, min_burst_acks)))
+    open_ = np.concatenate((coarse, rows.key[unstamped] ^ 1))
     open_ = open_[~np.isin(open_, blind)]
     if len(open_):
         yield facts.undecided(
@@ -111,6 +122,33 @@ def ack_holding(
             f"{count(len(open_), 'silence')} ended by a burst of ACKs, but without fine timestamps it cannot be told "
             "whether the ACKs were held or were made late; a sniffer or a capture at the receiver would tell.",
         )
+
+
+@dataclass(frozen=True)
+class _Burst:
+    """A burst of held ACKs.
+
+    Attributes
+    ----------
+    key : int
+        Of the direction in which they travel.
+    packets, t_ns : array
+        Of the ACK before, and of each that was held.
+    hold_ns, spread_ns : int
+        By how much the first was later than the ACK before, and over how long they had been made, or seen before.
+    tick_ns : int
+        Of the timestamps that tell it; 0 where another capture does.
+    seen_at : str
+        Where that one stands.
+    """
+
+    key: int
+    packets: Array
+    t_ns: Array
+    hold_ns: int
+    spread_ns: int
+    tick_ns: int = 0
+    seen_at: str = ""
 
 
 def _candidates(key: Array, t: Array, min_hold: int, burst: int, min_acks: int) -> Array:
@@ -141,7 +179,7 @@ def _coarse(stamps: Stamps, min_hold: int) -> Array:
 def _held(stamps: Stamps, start: int, burst: int) -> Array:
     """Positions of the burst's ACKs that were made before it began."""
     i, reach = start, stamps.t[start] + burst
-    end = min(len(stamps.t), start + 4096)
+    end = min(len(stamps.t), start + _BURST_MOST)
     stop = start + int(np.argmax(np.append((stamps.t[i:end] > reach) | (stamps.key[i:end] != stamps.key[i]), True)))
     part = np.arange(start, stop)
     late = stamps.late_ns(part, np.full(len(part), start - 1))
@@ -149,54 +187,89 @@ def _held(stamps: Stamps, start: int, burst: int) -> Array:
     return held if len(held) else part[:1]
 
 
-def _finding(facts: Facts, stamps: Stamps, start: int, held: Array, spread: int, keepers: Keepers | None) -> Finding:
-    key = int(stamps.key[start]) ^ 1
-    hold = int(stamps.late_ns(np.array([start]), np.array([start - 1]))[0])
-    released, gap = int(stamps.t[start]), int(stamps.t[start] - stamps.t[start - 1])
-    one = np.array([key])
-    keeper = (
-        keepers.of(key ^ 1, int(stamps.packet[start]), int(stamps.packet[start - 1]), hold)
-        if keepers is not None
-        else None
-    )
+def _finding(facts: Facts, b: _Burst, keepers: Keepers | None) -> Finding:
+    before, released = int(b.t_ns[0]), int(b.t_ns[1])
+    keeper = keepers.of(b.key, int(b.packets[1]), int(b.packets[0]), b.hold_ns) if keepers is not None else None
     by = keeper.says if keeper is not None else "by the adapter, its driver or a queue on the way back"
+    came = int(b.t_ns[-1]) - released
+    told = (
+        f"by their timestamps the receiver had made them over {time(b.spread_ns / 1e9)}"
+        if b.tick_ns
+        else f"at the {b.seen_at} they had passed over {time(b.spread_ns / 1e9)}"
+    )
     return facts.finding(
         "ack_holding",
-        key,
-        released - hold,
+        b.key ^ 1,
+        released - b.hold_ns,
         released,
-        cost_s=hold / 1e9,
-        life_s=facts.life_s(one)[0],
+        cost_s=b.hold_ns / 1e9,
+        life_s=facts.life_s(np.array([b.key ^ 1]))[0],
         confidence=0.95 if keeper is not None else 0.85,
         values={
-            "held_s": hold / 1e9,
-            "held_acks_count": len(held),
-            "silence_s": gap / 1e9,
-            "tsval_spread_s": spread / 1e9,
-            "burst_ms": int(stamps.t[held[-1]] - released) / 1e6,
-            "tick_ms": int(stamps.tick[start]) / 1e6,
+            "held_s": b.hold_ns / 1e9,
+            "held_acks_count": len(b.packets) - 1,
+            "silence_s": (released - before) / 1e9,
+            **({"tsval_spread_s": b.spread_ns / 1e9} if b.tick_ns else {"seen_spread_s": b.spread_ns / 1e9}),
+            "burst_ms": came / 1e6,
+            **({"tick_ms": b.tick_ns / 1e6} if b.tick_ns else {"seen_at": b.seen_at}),
             **({"kept_by": keeper.name} if keeper is not None else {}),
         },
-        evidence={"segments": [stamps.packet[start - 1], *stamps.packet[held]]},
+        evidence={"segments": b.packets},
         sentence=(
-            f"{facts.subject(key)}: {count(len(held), 'ACK')} came within "
-            f"{time((int(stamps.t[held[-1]]) - released) / 1e9)} at {at(released)} after {time(gap / 1e9)} without "
-            f"any, though by their timestamps the receiver had made them over {time(spread / 1e9)}; the first was held "
-            f"for {time(hold / 1e9)} {by}."
+            f"{facts.subject(b.key ^ 1)}: {count(len(b.packets) - 1, 'ACK')} came within {time(came / 1e9)} at "
+            f"{at(released)} after {time((released - before) / 1e9)} without any, though {told}; the first was held "
+            f"for {time(b.hold_ns / 1e9)} {by}."
         ),
     )
 
 
-def _unstamped(facts: Facts, min_hold: int, burst: int, min_acks: int) -> Array:
-    """Data keys, one a burst of ACKs without timestamps after a silence that the round trip does not explain."""
+def _seen_before(
+    facts: Facts, rows: Rows, starts: Array, min_hold: int, burst: int, min_acks: int, spread: int
+) -> tuple[list[_Burst], Array]:
+    """Bursts without timestamps that were held, by when another capture on the way saw their ACKs; and those of which
+    none can tell. A capture at the receiver tells of each whether it was; one between only that it was."""
+    passage = facts.keep(Passage)
+    made, open_ = [], []
+    until = -1
+    for start in starts.tolist():
+        if start <= until:
+            continue
+        key, t = int(rows.key[start]), rows["t_ns"]
+        stop = int(np.searchsorted(t[start : start + _BURST_MOST], t[start] + burst, side="right")) + start
+        part = np.arange(start - 1, stop)
+        part = part[rows.key[part] == key]
+        point, way = passage.point(key), passage.way(key)
+        at_ = passage.at(key, point, rows["packet"][part]) if point in way else np.full(len(part), -1)
+        decided = False
+        for stop_before in way[: way.index(point)] if (at_ >= 0).all() else []:
+            left = passage.t[stop_before][at_]
+            if NULL in left[:2]:
+                continue
+            late = np.where(left == NULL, 0, (t[part] - left) - (t[part[0]] - left[0]))
+            held = np.flatnonzero(late > 0)
+            took = int(t[part[held[-1]]] - t[start]) if len(held) else 0
+            wide = int(left[held[-1]] - left[1]) if len(held) else 0
+            if late[1] >= min_hold and len(held) >= min_acks and wide >= max(spread, 2 * took):
+                chosen = part[[0, *held]]
+                acks = rows["packet"][chosen], t[chosen]
+                made.append(_Burst(key, *acks, int(late[1]), wide, seen_at=stop_before))
+                until = int(part[held[-1]])
+                decided = True
+                break
+            decided |= stop_before == "receiver"
+        if not decided:
+            open_.append(start)
+    return made, np.array(open_, np.int64)
+
+
+def _unstamped(facts: Facts, min_hold: int, burst: int, min_acks: int) -> tuple[Rows, Array]:
+    """ACKs without timestamps, and the first of each burst of them after a silence that the round trip does not explain."""
     rows = facts.rows(
         "segments",
-        ["t_ns", "rel_ack", "flight_bytes", "srtt_ns", "tsval"],
+        ["packet", "t_ns", "rel_ack", "flight_bytes", "srtt_ns", "tsval"],
         where={"kind": PURE_ACKS, "transmission": SENT},
         valid=("t_ns", "rel_ack"),
     )
-    if len(rows) and (rows["tsval"] != NULL).all():
-        return np.zeros(0, np.int64)
     rows = rows.take(rows["tsval"] == NULL)
     i = _candidates(rows.key, rows["t_ns"], min_hold, burst, min_acks)
     silence = rows["t_ns"][i] - rows["t_ns"][i - 1]
@@ -206,4 +279,4 @@ def _unstamped(facts: Facts, min_hold: int, burst: int, min_acks: int) -> Array:
     step = (rows["rel_ack"][i + min_acks - 1] - rows["rel_ack"][i]) / max(1, min_acks - 1)
     jump = rows["rel_ack"][i] - rows["rel_ack"][i - 1]
     mine = (rows["flight_bytes"][i - 1] > 0) & (silence - srtt >= min_hold) & (jump <= 2 * step)
-    return np.asarray(rows.key[i[mine]] ^ 1)
+    return rows, i[mine]

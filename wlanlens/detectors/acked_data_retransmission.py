@@ -41,7 +41,7 @@ def acked_data_retransmission(
 
     What fools it
     -------------
-    At a tap beside the receiver or in the middle an ACK passes before the resend that it crosses on the way: ordinary,
+    At a tap beside the receiver, in the middle or on the air an ACK passes before the resend that it crosses on the way: ordinary,
     and told from this case only at the sender; left undecided. Go-back-N of data not yet acknowledged, and resends
     found needless later, come before their ACK and stay silent.
 
@@ -68,8 +68,7 @@ def acked_data_retransmission(
     if not len(resends):
         return
     since = resends["t_ns"] - acks.t_ns(acks.first_reaching(resends.key, end))
-    tap = facts.of_flow("tap", resends.key)
-    elsewhere = np.isin(tap, ("near_receiver", "middle"))
+    elsewhere = facts.away(resends.key)
     if elsewhere.any():
         yield facts.undecided(
             "acked_data_retransmission",

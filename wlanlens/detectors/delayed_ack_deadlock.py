@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, groups, most, time
+from wlanlens.detectors._stamps import ticks_between
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
 
@@ -54,7 +55,9 @@ def delayed_ack_deadlock(
     taken off; the shortest delayed-ACK timers in use are 40 ms, of which the stamps of a busy host take a part.
     `most_wait_ms`: RFC 1122 allows 500 ms; longer is another cause.
     `reaction_ms`: new data follows within this time, and where the tap is not at the sender no sooner than the way there
-    and back allows; hosts take less than 1 ms, a queue before the tap some more.
+    and back allows; hosts take less than 1 ms, a queue before the tap some more. Away from the sender that data must also
+    echo the ACK's timestamp (RFC 7323), and the segment that of the ACK before: what echoes an older one had been sent
+    before, and the segment was not alone; without timestamps it is left undecided there.
     `least_waits_count`: at least so many, but for a connection's first segment, before which nothing can have been late;
     one by itself may be a frame that the air carried late.
     `waited_share`: of the lone segments that the sender went on after, so many waited: a timer delays all but those that a
@@ -75,7 +78,14 @@ def delayed_ack_deadlock(
     Mogul and Minshall, "Rethinking the TCP Nagle algorithm", 2001.
     """
     facts = Facts.of(trace)
-    waits, lone, late = _waits(facts, int(least_wait_ms * 1e6), int(most_wait_ms * 1e6), int(reaction_ms * 1e6))
+    waits, lone, late, untold = _waits(facts, int(least_wait_ms * 1e6), int(most_wait_ms * 1e6), int(reaction_ms * 1e6))
+    if len(untold):
+        yield facts.undecided(
+            "delayed_ack_deadlock",
+            untold,
+            "Segments that the tap saw alone waited for their ACK, but away from the sender and without fine timestamps "
+            "it cannot be told whether more was under way; a capture at the sender would tell.",
+        )
     first, length = groups(waits.key)
     keys = waits.key[first]
     tried = np.searchsorted(lone, keys, side="right") - np.searchsorted(lone, keys)
@@ -101,9 +111,9 @@ def delayed_ack_deadlock(
     yield from facts.one_sided("delayed_ack_deadlock")
 
 
-def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows, Array, Array]:
-    """Waits for the timer, by key and time; the keys of all lone segments whose ACK their sender had waited for; and of all
-    whose ACK was late, whether it had or not."""
+def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows, Array, Array, Array]:
+    """Waits for the timer, by key and time; the keys of all lone segments whose ACK their sender had waited for; of all
+    whose ACK was late, whether it had or not; and of those of which the tap cannot tell whether they were alone."""
     keys = facts.senders()
     columns = [
         "packet",
@@ -115,7 +125,9 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
         "kind",
         "transmission",
         "trigger",
-        "phase",
+        "tsval",
+        "tsecr",
+        "lost_before_tap",
     ]
     rows = facts.rows("segments", columns, valid=("t_ns",))
     sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
@@ -125,13 +137,15 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
     acks = acks.take(acks["transmission"] != "mac_copy").ordered("packet")
     if not len(sends) or not len(acks):
-        return _rows(acks, np.zeros(0, np.int64), {}), np.zeros(0, np.int64), np.zeros(0, np.int64)
+        none = np.zeros(0, np.int64)
+        return _rows(acks, none, {}), none, none, none
     key = acks.key ^ 1
     order = np.lexsort((acks["packet"], key))
     acks, key = acks.take(order), key[order]
     before = np.concatenate(([NULL], acks["rel_ack"][:-1]))
     # Before the first such ACK the SYN was acknowledged.
-    before[np.concatenate(([True], key[1:] != key[:-1]))] = 1
+    first = np.concatenate(([True], key[1:] != key[:-1]))
+    before[first] = 1
     # The last data before each ACK, and the first behind it.
     last = sends.latest("packet", key, acks["packet"])
     new = sends["rel_seq"] + sends["len"]
@@ -156,6 +170,17 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     after = sends["t_ns"][following] - acks["t_ns"]
     blocked = goes_on & (sends["rel_seq"][following] == acks["rel_ack"]) & (back >= 0)
     blocked &= (after >= 0) & (after >= _NEARLY * back - reaction) & (after <= reaction + back / _NEARLY)
+    # Away from the sender more may be under way unseen. That nothing was shows by what the data echoes: the segment the ACK
+    # before, so that all before had been acknowledged when it was sent, and what follows the ACK itself.
+    away = facts.away(key)
+    stamp = acks["tsval"]
+    stamp_before = np.where(first, NULL, np.concatenate(([NULL], stamp[:-1])))
+    echo_before, echo = sends["tsecr"][at_], sends["tsecr"][following]
+    told = (echo != NULL) & (echo_before != NULL) & (stamp != NULL) & (stamp != stamp_before)
+    proved = told & (ticks_between(stamp, echo) >= 0) & (sends["lost_before_tap"][following] == 0)
+    proved &= first | (ticks_between(stamp_before, echo_before) >= 0)
+    untold = away & ~told & blocked
+    blocked &= ~away | proved
     # A window without room for a second segment is the receiver's own doing.
     window = sends["peer_window_bytes"][at_]
     room = (window == NULL) | (window >= 2 * sends["len"][at_])
@@ -193,7 +218,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
             "next_len": sends["len"][following][hit],
         },
     )
-    return found, key[lone], key[late & goes_on]
+    return found, key[lone], key[late & goes_on], key[late & untold]
 
 
 def _queued(acks: Rows, key: Array, sent: Array, since: Array, calm: Array, segment: Array) -> tuple[Array, Array]:

@@ -49,9 +49,10 @@ def missing_fast_retransmit(
     For the third duplicate ACK of each run: a resend of the byte that it asks for, sent before and still under way or
     within `wait_rtts` round trips and at least `min_wait_ms` after it, is the fast retransmission; one round trip
     covers the reordering window of RACK (RFC 8985) and 20 ms the scheduling of a busy host. A resend before is no longer
-    under way, outside a fast recovery, where fewer than three segments went between the last below it and it: each
-    duplicate answers one that arrived, and the third is of data sent after the resend. What the timer sent after the
-    duplicates answers none of them. Otherwise, in this order:
+    under way, outside a fast recovery, where fewer than three segments went from the one at which the ACK before stood to
+    it: the first ACK of the byte answers that one at the earliest, each duplicate a later one that arrived, and the third
+    is of data sent after the resend. A fast recovery sends a byte once: a resend since its start is the answer. What the
+    timer sent after the duplicates answers none of them. Otherwise, in this order:
     `after_timeout` when the ACK does not go beyond what had been sent at an expiry before; `recovery_point` when it
     does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of
     bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
@@ -61,8 +62,9 @@ def missing_fast_retransmit(
     What fools it
     -------------
     A path that reorders lets data overtake a resend, which then counts as lost. Window updates and keep-alives repeat an
-    ACK number but are no duplicate ACKs; `segments` tells them apart. A tap that misses packets may miss the resend, and
-    away from the sender the resend comes a path's delay later: there what would be wrong is left undecided.
+    ACK number but are no duplicate ACKs; `segments` tells them apart. A tap that misses packets may miss the resend: what
+    would be wrong is left undecided. Away from the sender the resend comes a path's delay later or not at all, and its
+    reason may never have reached the sender: everything there is left undecided.
 
     References
     ----------
@@ -95,14 +97,26 @@ def missing_fast_retransmit(
     began = acks.t_ns(acks.first_reaching(third.key, third["rel_ack"]))
     began = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"]))
     filled = acks.first_reaching(third.key, third["rel_ack"] + 1)
-    resent, timer = _next_resend(resends, _outrun(facts, resends), third, began - 2 * wait)
+    fast = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).ordered("t_start_ns")
+    since = began - 2 * wait
+    # A fast recovery sends it once, however long ago it began.
+    entered = _latest(fast, "t_start_ns", fast["t_start_ns"], third)
+    since = np.where((third["phase"] == "recovery") & (entered != NULL), np.minimum(since, entered), since)
+    resent, timer = _next_resend(resends, _outrun(facts, resends), third, since)
     # What the timer sent after the duplicates answers none of them.
     missing = (resent == NULL) | (resent > third["t_ns"] + wait) | (timer & (resent > third["t_ns"]))
     # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
     answered = acks.t_ns(filled)
-    reason = _reasons(facts, third, resends, resent, answered, int(cause_s * 1e9))
-    # Away from the sender a resend that does come may have been a fast one, late by the path between.
-    reason[_away(facts, third.key) & (resent != NULL) & ((answered == NULL) | (resent <= answered))] = ""
+    reason = _reasons(facts, third, resends, resent, answered, fast, int(cause_s * 1e9))
+    away = missing & facts.away(third.key)
+    if away.any():
+        yield facts.undecided(
+            "missing_fast_retransmit",
+            third.key[away],
+            "Away from the sender a resend comes later, or is lost before the tap, and the duplicate ACKs may not have "
+            "reached the sender: only a capture at the sender tells what it did not send.",
+        )
+    missing &= ~away
     yield from _wrong(
         facts, third, np.flatnonzero(missing & (reason == "")), resent, answered, wait, acks.packet(filled)
     )
@@ -112,16 +126,20 @@ def missing_fast_retransmit(
 def _outrun(facts: Facts, resends: Rows) -> Array:
     """Resends that a third duplicate ACK of their byte proves lost.
 
-    The first ACK of that byte answers the last segment sent below it, or a later one, and each duplicate one sent after
-    that. Where fewer than three went from there to the resend, the third duplicate answers data sent after it.
+    The first ACK of that byte answers the segment at which the ACK before it stood, or a later one, and each duplicate
+    one sent after that. Where fewer than three went from there to the resend, the third duplicate answers data sent
+    after it.
     """
     sent = facts.rows(
         "segments",
-        ["packet", "rel_seq", "transmission", "needless"],
+        ["packet", "rel_seq", "len", "transmission", "needless"],
         where={"kind": ("data",)},
         valid=("rel_seq",),
         keys=np.unique(resends.key),
     ).ordered("packet")
+    acks = facts.keep(Acks)
+    first = acks.packet(acks.first_reaching(resends.key, resends["rel_seq"]))
+    stood = np.maximum(acks.before(resends.key, first), 1)
     # A needless copy is answered by a duplicate, and one of unknown need may be.
     answered = (sent["transmission"] == "first") | (sent["needless"] == 0)
     here = sent.latest("packet", resends.key, resends["packet"])
@@ -129,8 +147,9 @@ def _outrun(facts: Facts, resends: Rows) -> Array:
     for back in range(1, DUPLICATES + 1):
         at_ = np.maximum(here - back, 0)
         mine = (here >= back) & (sent.key[at_] == resends.key) & answered[at_]
-        out |= mine & (sent["rel_seq"][at_] < resends["rel_seq"])
-    return out
+        begin = sent["rel_seq"][at_]
+        out |= mine & (begin <= stood) & (stood < begin + sent["len"][at_])
+    return np.asarray(out & (first != NULL))
 
 
 def _next_resend(resends: Rows, outrun: Array, third: Rows, since: Array) -> tuple[Array, Array]:
@@ -157,7 +176,9 @@ def _next_resend(resends: Rows, outrun: Array, third: Rows, since: Array) -> tup
     return out, timer
 
 
-def _reasons(facts: Facts, third: Rows, resends: Rows, resent: Array, answered: Array, cause_ns: int) -> Array:
+def _reasons(
+    facts: Facts, third: Rows, resends: Rows, resent: Array, answered: Array, fast: Rows, cause_ns: int
+) -> Array:
     """Why nothing had to be sent; "" where it should have been."""
     out = np.full(len(third), "", object)
     late = (answered != NULL) & ((resent == NULL) | (answered < resent))
@@ -174,7 +195,6 @@ def _reasons(facts: Facts, third: Rows, resends: Rows, resent: Array, answered: 
             three &= (needless.key[at_] == third.key) & (needless["rel_seq"][at_] < third["rel_ack"])
             three &= needless["t_ns"][at_] >= third["t_ns"] - cause_ns
         out[three] = "needless_resends"
-    fast = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).ordered("t_start_ns")
     out[_latest(fast, "t_start_ns", fast["recover_rel_seq"], third) >= third["rel_ack"]] = "recovery_point"
     expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).ordered("t_ns")
     sent = expiries["rel_seq"] + expiries["flight_bytes"]
@@ -190,21 +210,15 @@ def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
     return np.where(at_ >= 0, value[at_], NULL)
 
 
-def _away(facts: Facts, keys: Array) -> Array:
-    """Whether the tap of each key stands elsewhere than at the data's sender."""
-    return np.isin(facts.of_flow("tap", keys), ("near_receiver", "middle"))
-
-
 def _wrong(
     facts: Facts, third: Rows, which: Array, resent: Array, answered: Array, wait: Array, ack_packet: Array
 ) -> Iterator[Finding | Undecided]:
     lossy = facts.of_flow("lost_before_tap", third.key[which]) > 0
-    lossy |= _away(facts, third.key[which])
     if lossy.any():
         yield facts.undecided(
             "missing_fast_retransmit",
             third.key[which[lossy]],
-            "The tap is away from the sender or misses packets of it: a resend may come later there, or pass unseen.",
+            "The tap misses packets of the sender: a resend may have passed unseen.",
         )
     which = which[~lossy]
     life, end = facts.life_s(third.key), facts.end_ns(third.key)

@@ -55,7 +55,8 @@ def periodic_loss(
     events, thrown at random into the time, fall so near its ticks (binomial). The smallest chance times the number of
     clocks and widths tried bounds the p-value: it holds for any number of events and needs no approximation.
     `chance_share`: the largest p-value; of 1000 connections with random losses one.
-    `least_events_count`: four events lie on some clock too often.
+    `least_events_count`: four events lie on some clock too often. Where the ticks are spells of an eighth of the period
+    and the losses come anywhere in them, it takes eight or so to exclude chance; fewer do where they come at its start.
     `on_tick_share`: at least this part of the events is on the ticks; others may have causes of their own.
     `ticks_hit_share`: at least this part of the ticks strikes data.
     `steadier_share`: what follows from the traffic itself (the congestion window's cycle of growth and loss, a rate

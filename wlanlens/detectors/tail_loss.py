@@ -14,6 +14,13 @@ from wlanlens.registry import detector
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
+_UNSEEN = (
+    "but more data came later, and away from the sender it cannot be told whether an earlier copy of that was lost before "
+    "the tap: a capture at the sender would tell."
+)
+#: A later round trip may take so many times as long as the handshake's, of short packets.
+_SPREAD = 2.0
+
 
 @detector("tail_loss", needs=("timeouts", "segments", "flows"))
 def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Undecided]:
@@ -40,7 +47,10 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
     What fools it
     -------------
     An application that pauses ends a transfer, too: a loss before its pause counts. A pause without a loss has no timer
-    and stays silent, and so do lost SYNs. Where the kind of the expiry cannot be told, the case is left undecided.
+    and stays silent, and so do lost SYNs. Where the kind of the expiry cannot be told, the case is left undecided. Away
+    from the sender what was lost behind the tail is seen when it is sent again, and new data comes a round trip after the
+    ACK: both are allowed for; where the connection sends more later on, it is left undecided there, for what seems a pause
+    may be one more loss.
 
     References
     ----------
@@ -55,16 +65,21 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
     if len(mine):
         end = (last["rel_seq"] + last["flight_bytes"])[mine]
         tail, _, _ = _ends(facts, last.key[mine], runs.t_start_ns[mine], last["t_ns"][mine], end, quiet_ns)
-        yield from _by_timer(facts, runs, mine[tail & (kinds[mine] == "genuine")])
-        open_ = mine[tail & (kinds[mine] == "undecided")]
-        if len(open_):
-            yield facts.undecided(
-                "tail_loss",
-                last.key[open_],
-                "The timer repeated the end of a transfer; whether it had been lost cannot be told from this capture.",
-                t_start_ns=runs.t_start_ns[mine][tail & (kinds[mine] == "undecided")],
-                t_end_ns=runs.t_end_ns[mine][tail & (kinds[mine] == "undecided")],
-            )
+        unseen = _may_be_unseen(facts, last.key[mine], last["t_ns"][mine])
+        yield from _by_timer(facts, runs, mine[tail & (kinds[mine] == "genuine") & ~unseen])
+        for which, why in (
+            (tail & (kinds[mine] == "undecided"), "whether it had been lost cannot be told from this capture."),
+            (tail & (kinds[mine] == "genuine") & unseen, _UNSEEN),
+        ):
+            open_ = mine[which]
+            if len(open_):
+                yield facts.undecided(
+                    "tail_loss",
+                    last.key[open_],
+                    f"The timer repeated the end of a transfer; {why}",
+                    t_start_ns=runs.t_start_ns[open_],
+                    t_end_ns=runs.t_end_ns[open_],
+                )
     yield from _by_probe(facts, runs, quiet_ns)
 
 
@@ -72,16 +87,49 @@ def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_n
     """Whether nothing newer was sent from `t` until byte `end` was acknowledged and `quiet_ns` beyond, nor three
     duplicate ACKs came from `since` on; when that ACK came (NULL: never); its packet."""
     acks = facts.keep(Acks)
-    reached = acks.first_reaching(keys, end)
+    reached = acks.first_reaching(keys, _sent_to(facts, keys, end))
     answered = acks.t_ns(reached)
     sends = facts.rows(
         "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
     )
     threes = facts.rows("segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1)
     threes = threes.take(threes["dupacks"] >= 3)
-    newer = sends.any_between("t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet_ns))
+    # Away from the sender what it sends for that ACK comes as late as the ACK goes there and it back.
+    whole = facts.of_flow("handshake_rtt_ns", keys)
+    quiet = quiet_ns + np.where(facts.away(keys) & (whole != NULL), (_SPREAD * whole).astype(np.int64), 0)
+    newer = sends.any_between("t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet))
     told = threes.any_between("t_ns", keys ^ 1, since, t)
     return ~newer & ~told, answered, acks.packet(reached)
+
+
+def _may_be_unseen(facts: Facts, keys: Array, t: Array) -> Array:
+    """Whether more may have been sent than the tap saw: away from the sender, where the connection sends new data later on,
+    that or a copy of it may have been lost before the tap."""
+    sends = facts.rows(
+        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
+    )
+    return facts.away(keys) & sends.any_between("t_ns", keys, t + 1, np.full(len(keys), 2**62))
+
+
+def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:
+    """Up to which byte a sender had sent of which the tap saw all to `end`: what was lost behind that and before the tap
+    shows when it is sent again, in order."""
+    lost = facts.rows(
+        "segments",
+        ["rel_seq", "len", "lost_before_tap"],
+        where={"kind": ("data",), "transmission": ("retransmission",)},
+        valid=("rel_seq",),
+        keys=keys,
+    )
+    lost = lost.take(lost["lost_before_tap"] == 1).ordered("rel_seq", "len")
+    at_ = lost.latest("rel_seq", keys, end)
+    begins = (at_ >= 0) & (lost["rel_seq"][at_] == end) if len(lost) else np.zeros(len(keys), bool)
+    if not begins.any():
+        return end
+    after = lost["rel_seq"] + lost["len"]
+    breaks = np.append((lost.key[1:] != lost.key[:-1]) | (lost["rel_seq"][1:] > after[:-1]), True)
+    last = np.flatnonzero(breaks)[np.searchsorted(np.flatnonzero(breaks), np.maximum(at_, 0))]
+    return np.where(begins, np.maximum(end, after[last]), end)
 
 
 def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
@@ -123,7 +171,7 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
     )
 
 
-def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding]:
+def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "needless", "flight_bytes"],
@@ -136,6 +184,16 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding]:
     t, waited = probes["t_ns"], np.maximum(probes["since_previous_ns"], 0)
     end = probes["rel_seq"] + np.maximum(probes["len"], 1)
     tail, answered, packet = _ends(facts, probes.key, t - waited, t, end, quiet_ns)
+    unseen = tail & _may_be_unseen(facts, probes.key, t)
+    if unseen.any():
+        yield facts.undecided(
+            "tail_loss",
+            probes.key[unseen],
+            f"A probe repeated the end of a transfer; {_UNSEEN}",
+            t_start_ns=(t - waited)[unseen],
+            t_end_ns=t[unseen],
+        )
+    tail &= ~unseen
     later = np.where(answered == NULL, 2**62, answered - 1)
     tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
     life = facts.life_s(probes.key)

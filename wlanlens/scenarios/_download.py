@@ -29,6 +29,7 @@ class DownloadWorld(Scenario):
             receive_window_bytes=self.window_segments * MSS,
             sack=self.sack,
             timestamps=False,
+            counts_segments=False,
             limited_transmit=False,
             eifel=False,
             frto=False,

@@ -55,6 +55,7 @@ class SlowLineWorld(Scenario):
             sack=self.sack,
             recovery=self.recovery,
             timestamps=False,
+            counts_segments=False,
             prr=False,
             limited_transmit=False,
             eifel=False,

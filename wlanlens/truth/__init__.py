@@ -67,6 +67,10 @@ class Truth:
             found += module.findings(self)
         return sorted(found, key=lambda f: (f.t_start_ns, f.code))
 
+    def on_air(self) -> list[Finding]:
+        """What is true besides of packets as a sniffer sees them, before they are where the findings are judged."""
+        return [f for module in _modules() if hasattr(module, "on_air") for f in module.on_air(self)]
+
 
 def codes() -> set[str]:
     """Codes that the truth decides: where it has no finding of one of them, there was none."""

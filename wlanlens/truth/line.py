@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.finding import Finding, Value
+from wlanlens.finding import NEED_NOT, Finding, Value
 from wlanlens.truth._columns import NEVER, Array, Rows, events, packets
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
 #: Fates of a packet that found no room.
 _FULL = ("device_queue", "mac_queue", "wire_queue")
-#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period, nor fewer in spells that
-#: have a length, in which a loss may come at any time.
-_RUN, _TICKS, _SPELLS = 3, 5, 8
+#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
+_RUN, _TICKS = 3, 5
+#: A loss may come at any time of a spell. Of fewer spells an eighth of the period long (9 pairs of events, four widths, twice as
+#: many periods as events are tried) chance explains the clock, unless the losses came closer: they need not be found.
+_SPELLS = 8
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -133,9 +136,9 @@ class _Way:
         )
 
     def periodic_loss(self) -> Iterator[Finding]:
-        """Five ticks or more of one clock of the world at which a loss event began, eight where its spells have a length,
-        which strike at least every second time and begin at least half of all loss events. A loss that is not made good
-        by the end of the run is not known.
+        """Five ticks or more of one clock of the world at which a loss event began, which strike at least every second time
+        and begin at least half of all loss events; where its spells have a length, fewer than eight need not be found. A
+        loss that is not made good by the end of the run is not known.
         """
         d = self.data
         lost = self.lost()
@@ -144,7 +147,7 @@ class _Way:
             return
         event = self._events(lost)
         starts = lost[np.flatnonzero(np.concatenate(([True], event[1:] != event[:-1])))]
-        best: tuple[int, int, Array] | None = None
+        best: tuple[int, int, Array, bool] | None = None
         for begin, every, lasts, fates in _clocks(self.facts):
             since = d["t_end_ns"][starts] - begin
             struck = (since >= 0) & np.isin(d["fate"][starts], fates)
@@ -152,14 +155,14 @@ class _Way:
             struck &= (since % every <= lasts) if lasts else True
             # What is lost again within one tick belongs to its first loss.
             ticks, first = np.unique(since[struck] // every, return_index=True)
-            often = len(ticks) >= (_SPELLS if lasts else _TICKS) and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
+            often = len(ticks) >= _TICKS and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
             if often and 2 * len(ticks) >= len(starts) and (best is None or len(ticks) > best[0]):
-                best = len(ticks), every, np.flatnonzero(struck)[first]
+                best = len(ticks), every, np.flatnonzero(struck)[first], not lasts or len(ticks) >= _SPELLS
         if best is None:
             return
-        number, every, which = best
+        number, every, which, shows = best
         mine = starts[which]
-        yield self.finding(
+        found = self.finding(
             "periodic_loss",
             int(d["t_tap_ns"][mine[0]]),
             int(d["t_tap_ns"][mine[-1]]),
@@ -167,6 +170,7 @@ class _Way:
             {"period_s": every / 1e9, "events_count": number},
             "A clock of the network makes losses.",
         )
+        yield found if shows else replace(found, confidence=NEED_NOT)
 
     def _events(self, lost: Array) -> Array:
         """Numbers of loss events: losses that were sent before the event's first one was sent again belong to it."""

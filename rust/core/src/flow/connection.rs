@@ -40,6 +40,8 @@ pub struct Connection {
     pub reset: bool,
     /// The tap's own word on who is local: packets of a that it says went out, and came in.
     pub local_votes: [u32; 2],
+    /// Heard by a sniffer.
+    pub on_air: bool,
 }
 
 impl Connection {
@@ -366,6 +368,7 @@ impl Connection {
             self.handshake_done = false;
         }
         me.timestamps |= tcp.timestamps.is_some();
+        self.on_air |= p.mpdu.is_some();
         if let Some(outgoing) = p.outgoing {
             // Votes are for a being local.
             self.local_votes[usize::from(outgoing != reverse)] += 1;

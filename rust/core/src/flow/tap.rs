@@ -42,7 +42,8 @@ pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
 /// Place of the tap for the data of one direction.
 ///
 /// First the capture's own word (cooked packet type, pcapng flags), then the two halves of the handshake
-/// (SYN to SYN+ACK, SYN+ACK to ACK), then how quickly this sender answers ACKs beside the tap's round trip.
+/// (SYN to SYN+ACK, SYN+ACK to ACK), then, of what no radio heard, how quickly this sender answers ACKs beside the tap's
+/// round trip.
 pub fn tap(c: &Connection, reverse: bool) -> Tap {
     let [not_a, a] = c.local_votes;
     if a != not_a {
@@ -50,6 +51,10 @@ pub fn tap(c: &Connection, reverse: bool) -> Tap {
     }
     if let Some(tap) = by_handshake(&c.handshake, reverse) {
         return tap;
+    }
+    // A radio stands at neither end, and of what it missed no reaction tells.
+    if c.on_air {
+        return Tap::Middle;
     }
     let half = &c.halves[usize::from(reverse)];
     match (half.reaction, half.rtt_least) {

@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch};
 use proptest::prelude::*;
 
 use super::Tracker;
-use crate::packet::{flags, Addr, Packet, Tcp};
+use crate::packet::{flags, Addr, Mpdu, Packet, Tcp};
 use crate::table::flow_facts::TAPS;
 use crate::table::tcp::{STATES, TIMEOUT_KINDS, TRANSMISSIONS, TRIGGERS};
 
@@ -275,6 +275,37 @@ fn beside_the_receiver_an_ack_at_once_proves_nothing() {
     s.data(500.0, 4);
     s.ack(500.01, 6);
     assert_eq!(s.run().resends(), [("rto", Some(false))]);
+}
+
+#[test]
+fn beside_the_receiver_a_resend_of_a_later_byte_answers_a_late_ack() {
+    for (n, trigger) in [(3, "go_back_n"), (1, "rto")] {
+        let mut s = Script::between(true, 0.1);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+            s.ack(30.1 + f64::from(n), n + 1);
+        }
+        s.data(300.0, 1);
+        s.ack(300.1, 6);
+        s.data(800.0, n);
+        s.ack(800.1, 6);
+        assert_eq!(s.run().resends(), [("rto", Some(true)), (trigger, Some(true))]);
+    }
+}
+
+#[test]
+fn a_radio_without_the_handshake_stands_between_the_ends() {
+    let mut s = Script::new(true);
+    s.packets.clear();
+    for n in 0..6 {
+        s.data(30.0 * f64::from(n), n);
+        s.ack(30.0 * f64::from(n) + 29.9, n + 1);
+    }
+    assert_eq!(s.run().names("flows", "tap", TAPS)[0], "near_sender");
+    for (n, p) in s.packets.iter_mut().enumerate() {
+        p.mpdu = Some(Mpdu { ta: [2; 6], ra: [4; 6], seq_ctl: n as u16 * 16, tid: 0, retry: false });
+    }
+    assert_eq!(s.run().names("flows", "tap", TAPS), ["middle", "middle"]);
 }
 
 #[test]

@@ -42,6 +42,11 @@ impl Half {
                 _ if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
                 _ => (Trigger::PartialAck, Evidence::PartialAck),
             },
+            // Away from the sender: of what the timer sent last and of this all had arrived, so a late ACK between the two moved
+            // the sender on, which answers it at once (RFC 5681 section 3.1).
+            Phase::Loss if o.acked_before && (0..s.start).contains(&self.expired_at) => {
+                (Trigger::GoBackN, Evidence::AfterTimeout)
+            }
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
