@@ -210,8 +210,6 @@ def _clocks(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> lis
         if steps == 0:
             break
     assert best is not None
-    if len(sides) < 3:
-        return [reached.map for reached in best[1]]
     return _agreed(best[1], {pair: made for pair, made in fits.items() if isinstance(made, _Fitted)})
 
 
@@ -279,10 +277,9 @@ def _agreed(chain: Sequence[_Reached], fits: dict[tuple[int, int], _Fitted]) -> 
         for (i, j), made in fits.items()
         if (j, i) not in fits or (made.fit.reference_steps, i) < (fits[j, i].fit.reference_steps, j)
     }
-    drifts = clock.agreed(
-        {pair: made.fit.drift for pair, made in once.items() if made.fit.drift is not None},
-        {pair: made.fit.steps for pair, made in once.items()},
-    )
+    own = {pair: made.fit.drift for pair, made in once.items() if made.fit.drift is not None}
+    # Two clocks have no other to agree with.
+    drifts = clock.agreed(own, {pair: made.fit.steps for pair, made in once.items()}) if len(chain) > 2 else {}
     maps: dict[int, ClockMap] = {}
     for reached in chain:
         if reached.through is None:

@@ -80,7 +80,8 @@ class ClockScore:
         Least true sum of delays of two neighbouring packets in opposite directions; None: there is one direction.
     bound_ratio : float
         The greatest of the bounds over that delay of its own piece, a tick of each clock allowed.
-    drift_error_ppm, drift_bound_ppm : float or None
+    drift_error_ppm, drift_bound_ppm, drift_stated_ppm : float or None
+        How far the drift is off, its bound, and the standard error that the map states.
     """
 
     capture: str
@@ -98,6 +99,7 @@ class ClockScore:
     bound_ratio: float
     drift_error_ppm: float
     drift_bound_ppm: float | None
+    drift_stated_ppm: float | None
 
     @property
     def inside(self) -> bool:
@@ -261,6 +263,7 @@ def _clock(
         ),
         drift_error_ppm=abs(main.drift_ppm - true_drift),
         drift_bound_ppm=main.drift_bound_ppm,
+        drift_stated_ppm=main.drift_error_ppm,
     )
 
 

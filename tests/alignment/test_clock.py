@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wlanlens import clock
-from wlanlens.clock import ClockMap, Unfit
+from wlanlens.clock import ClockMap, Drift, Unfit
 from wlanlens.clock.polygon import Polygon
 
 MS = 1_000_000
@@ -181,6 +181,22 @@ def test_a_packet_quicker_than_all_others_does_not_tilt_the_line() -> None:
     assert made.drift_ppm == pytest.approx(-55.0, abs=0.5)
 
 
+def test_packets_far_quicker_than_all_others_do_not_tilt_the_line() -> None:
+    """A slow bus: all need as long to some us, but the first finds it empty, and a few ACKs do not wait for its next frame."""
+    rng = np.random.default_rng(4)
+    count = 2000
+    first = EPOCH + np.sort(rng.integers(0, 70 * 10**9, count))
+    before = np.where(rng.random(count) < 0.6, 1, -1).astype(np.int8)
+    delay = np.where(before == 1, 30 * MS, MS // 2) + rng.integers(0, 2000, count)
+    delay[np.flatnonzero(before == 1)[0]] = 5 * MS
+    acks = np.flatnonzero(before == -1)
+    early = rng.choice(acks, 12, replace=False)
+    delay[early] -= rng.integers(MS // 10, MS // 3, len(early))
+    ref, cap = np.where(before == 1, first, first + delay), np.where(before == 1, first + delay, first)
+    made = fitted(ref, cap + np.rint((cap - EPOCH) * 120e-6).astype(np.int64), before)
+    assert made.drift_ppm == pytest.approx(120.0, abs=0.1)
+
+
 @pytest.mark.parametrize("drift_ppm", [-200.0, 200.0])
 def test_neighbours_over_a_silence_are_no_round_trip(drift_ppm: float) -> None:
     """In the silence the clocks drift by more than the packets need."""
@@ -323,3 +339,81 @@ def test_any_pairs_make_a_map(seed: int) -> None:
         assert made.pairs == count
         assert len(made.to_axis(cap, np.arange(count))) == count
         assert all(p.bound_ns is None or 0 <= p.bound_ns <= (p.bound_most_ns or 0) for p in made.pieces)
+
+
+def _coarse(time_ns: Any, drift_ppm: float, tick_ns: int) -> Any:
+    return (time_ns + np.rint((time_ns - EPOCH) * drift_ppm * 1e-6).astype(np.int64)) // tick_ns * tick_ns
+
+
+def test_a_third_tap_tells_the_drift_of_two() -> None:
+    """A queue between two coarse clocks; a fine one lies on its near side, and knows the far one by the quick way back."""
+    rng = np.random.default_rng(3)
+    count = 3000
+    first = EPOCH + np.sort(rng.integers(0, 70 * 10**9, count))
+    before = np.where(rng.random(count) < 0.5, 1, -1).astype(np.int8)
+    hop, queue = MS // 5, (MS * (2 + 30 * rng.random(count) ** 0.3)).astype(np.int64)
+    # a, then b, then the queue, then c.
+    a = np.where(before == 1, first, first + queue + hop)
+    b = np.where(before == 1, first + hop, first + queue)
+    c = np.where(before == 1, first + hop + MS // 10, first)
+    c, b, a = (np.where(before == 1, v, v + MS // 3) for v in (c, b, a))
+    rates = {0: 35.0, 1: 0.0, 2: -80.0}
+    shown = [_coarse(a, rates[0], MS), _coarse(b, rates[1], 1), _coarse(c, rates[2], MS)]
+    ticks = (MS, 1, MS)
+    fits = {}
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        order = np.argsort(shown[j], kind="stable")
+        fits[i, j] = clock.Fit(
+            "b", "a", shown[i][order], shown[j][order], before[order], np.arange(count),
+            tick_ns=ticks[j], reference_tick_ns=ticks[i],
+        )  # fmt: skip
+    drifts = {pair: made.drift for pair, made in fits.items() if made.drift is not None}
+    known = clock.agreed(drifts, dict.fromkeys(drifts, 0))
+    for (i, j), drift in known.items():
+        truly = ((1 + rates[j] * 1e-6) / (1 + rates[i] * 1e-6) - 1) * 1e6
+        assert abs(drift.slope / 1e3 - truly) <= 3 * drift.error / 1e3
+        assert drift.error <= drifts[i, j].error
+        made = fits[i, j].map(drift).pieces[0]
+        assert made.drift_ppm == drift.slope / 1e3
+        assert made.drift_error_ppm == drift.error / 1e3
+        assert made.drift_bound_ppm is not None
+        assert abs(made.drift_ppm - truly) <= made.drift_bound_ppm
+    assert known[0, 2].error < drifts[0, 2].error / 2
+
+
+def test_drifts_that_all_clocks_agree_on() -> None:
+    # 0.04 ppm are the product of 200 and 200 ppm.
+    rates = (0.0, 200.0, -150.0)
+    truly = {(i, j): ((1 + rates[j] * 1e-6) / (1 + rates[i] * 1e-6) - 1) * 1e9 for i, j in ((0, 1), (2, 1), (0, 2))}
+    told = {pair: Drift(slope, 10.0) for pair, slope in truly.items()}
+    off = {**told, (0, 2): Drift(truly[0, 2] + 5000.0, 5000.0)}
+    none = dict.fromkeys(told, 0)
+    known = clock.agreed(off, none)
+    for pair, slope in truly.items():
+        assert known[pair].slope == pytest.approx(slope, abs=0.1)
+        assert known[pair].error < 20.0
+    # Between 0 and 1 a step shows, between 1 and 2 none: either 0 was set, and 0 to 2 hides it, or 1, and 2 to 1 does.
+    hidden = clock.agreed(off, {**none, (0, 1): 1})
+    assert [d.slope for d in hidden.values()] == pytest.approx([d.slope for d in off.values()])
+    # That between 0 and 2 shows too: 0 was set, and nothing is hidden.
+    assert clock.agreed(off, {**none, (0, 1): 1, (0, 2): 1}) == known
+    assert clock.agreed({}, {}) == {}
+    turned = told[0, 1].turned()
+    assert turned.slope == pytest.approx((1 / (1 + 200e-6) - 1) * 1e9)
+    assert turned.turned().slope == pytest.approx(truly[0, 1])
+
+
+@pytest.mark.parametrize("drift_ppm", [4.0, 90.0])
+def test_packets_in_step_with_a_coarse_clock_leave_the_drift_open(drift_ppm: float) -> None:
+    """One each 10 ms: at 4 ppm the coarse stamps stay 10 ms apart for a minute, as if there were no drift."""
+    count = 6000
+    first = EPOCH + MS // 3 + np.arange(count) * 10 * MS
+    before = np.where(np.arange(count) % 2, 1, -1).astype(np.int8)
+    ref, cap = np.where(before == 1, first, first + MS // 10), np.where(before == 1, first + MS // 10, first)
+    made = clock.Fit(
+        "b", "a", ref, _coarse(cap, drift_ppm, MS), before, np.arange(count), tick_ns=MS, reference_tick_ns=1
+    )
+    assert made.drift is not None
+    off = abs(made.drift.slope / 1e3 - drift_ppm)
+    assert off <= 2 * made.drift.error / 1e3
+    assert (off > 1) == (drift_ppm < 10)

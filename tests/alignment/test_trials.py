@@ -45,6 +45,17 @@ def test_every_offset_is_inside_its_bound(scores: list[TrialScore]) -> None:
         assert c.drift_error_ppm <= c.drift_bound_ppm
 
 
+def test_a_third_tap_tells_the_drift_of_two_coarse_clocks() -> None:
+    """Two clocks in whole ms and 600 packets each way know it to 2.5 ppm, the sniffer between them in whole us better."""
+    (score,) = (c for c in clock_trial.tried(Trial("delayed_ack_stall", 11)).clocks if c.capture == "receiver")
+    assert score.ticks_ns == (1_000_000, 1_000_000)
+    assert score.drift_error_ppm <= 1
+    assert score.drift_stated_ppm is not None
+    assert score.drift_error_ppm <= 2 * score.drift_stated_ppm
+    assert score.drift_bound_ppm is not None
+    assert score.drift_error_ppm <= score.drift_bound_ppm
+
+
 def test_every_packet_in_two_captures_is_linked(scores: list[TrialScore]) -> None:
     shared, linked, wrong = clock_page.links(scores)
     assert shared > 10_000
@@ -55,12 +66,31 @@ def test_what_is_wrong_is_said(scores: list[TrialScore]) -> None:
     """A clock outside its bound, a link astray, and a refusal are faults."""
     good = next(s for s in scores if s.clocks)
     off = tuple(dataclasses.replace(c, errors_ns=(10**9,) * len(c.bounds_ns)) for c in good.clocks)
+    off = tuple(dataclasses.replace(c, drift_error_ppm=9.0, drift_stated_ppm=0.01) for c in off)
     bad = [dataclasses.replace(good, clocks=off, wrong=1), dataclasses.replace(good, clocks=(), refused="no packet")]
     said = "\n".join([*clock_page.faults(bad), *clock_page.outside(bad)])
-    for word in ("no packet", "0.0000 inside", "1 join different packets", "1000000000 ns off"):
+    for word in (
+        "0.0000 of those told to 1 ppm",
+        "no packet",
+        "0.0000 inside",
+        "1 join different packets",
+        "1000000000 ns off",
+    ):
         assert word in said
     page = clock_page.markdown(bad)
     assert all(line in page for line in clock_page.faults(bad))
+
+
+def test_what_is_not_told_is_counted_apart(scores: list[TrialScore]) -> None:
+    clocks = [c for score in scores for c in score.clocks if c.span_s >= clock_trial.JUDGED_S]
+    made = [dataclasses.replace(c, step_ns=0, drift_error_ppm=9.0, drift_stated_ppm=None) for c in clocks]
+    made[0] = dataclasses.replace(made[0], drift_error_ppm=0.5, drift_stated_ppm=0.5)
+    made[1] = dataclasses.replace(made[1], drift_error_ppm=9.0, drift_stated_ppm=5.0)
+    total = clock_page.summaries([dataclasses.replace(scores[0], clocks=tuple(made))])[-1]
+    assert len(total.drift_errors_ppm) == len(made)
+    assert total.drift_told_ppm == (0.5,)
+    # One without an error states nothing.
+    assert total.drift_stated == 2
 
 
 def test_clocks_are_drawn_as_promised() -> None:

@@ -47,6 +47,10 @@ _CAPS = (2.0, 3.0, 5.0, 8.0, 13.0, 20.0, np.inf)
 #: Share of a stretch's pairs below the cap, of all pairs' share, from which on its mean tells: a quarter moves as a whole does.
 _LEFT = 0.25
 
+#: Medians of the distance from which on a mark of fine clocks counts as if it were no farther: of exponential distances one in
+#: 10^9 is, but a first packet that met no queue, or a wrong pair, may be. Stamps of coarse clocks that agree are no measure.
+_FAR = 30.0
+
 #: A line of the least mean distance is this much less sure than the mean distance says: between marks of equal chances either
 #: way (1.0) and of a bell curve (1.57, as the mean distance is 0.8 of the standard deviation).
 _SURE = 1.3
@@ -69,11 +73,15 @@ class Drift:
 
 @dataclass(frozen=True)
 class _Marks:
-    """One mark a stretch, on a line of the drift: the quickest pair (`side` 1 or -1: above or below), or a mean (0)."""
+    """One mark a stretch, on a line of the drift: the quickest pair (`side` 1 or -1: above or below), or a mean (0).
+
+    `least`: what a distance is not known better than, where far ones are to count less.
+    """
 
     x: Array
     y: Array
     side: int
+    least: float | None = None
 
     def scales(self, slopes: Array) -> Array:
         """How far the marks are from a line of each slope."""
@@ -82,7 +90,10 @@ class _Marks:
             return np.asarray(np.abs(off - np.median(off, axis=1, keepdims=True)).mean(axis=1))
         above = self.side * off
         above -= np.quantile(above, _BELOW, axis=1, keepdims=True, method="lower")
-        return np.asarray(np.where(above > 0, above, above * (1 - 1 / _BELOW)).mean(axis=1))
+        apart = np.where(above > 0, above, above * (1 - 1 / _BELOW))
+        if self.least is not None:
+            apart = np.minimum(apart, _FAR * np.median(apart, axis=1, keepdims=True) + self.least)
+        return np.asarray(apart.mean(axis=1))
 
     def slopes(self) -> Array:
         """Of the lines through two marks that are not too near."""
@@ -148,7 +159,7 @@ def _quickest(points: Points, rows: Array, slope: float) -> _Marks | None:
     side = int(points.side[rows[0]])
     above = side * (points.limit[rows] - slope * points.x[rows])
     best = rows[[a + int(above[a:b].argmin()) for a, b in pairwise(_edges(len(rows), count))]]
-    return _Marks(points.x[best], points.limit[best], side)
+    return _Marks(points.x[best], points.limit[best], side, points.fine if points.coarse < COARSE_NS else None)
 
 
 def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
