@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,25 +91,43 @@ class Cost:
     peak_bytes: int
 
 
-def cost(command: list[str], runs: int, *, warm: bool = True) -> Cost:
-    """The median of `runs` runs, after one that is not counted."""
-    taken = [_once(command) for _ in range(runs + warm)][int(warm) :]
+def cost(command: list[str], runs: int, *, warm: bool = True, written: Path | None = None) -> Cost:
+    """The median of `runs` runs, after one that is not counted.
+
+    What a run wrote is removed behind it, uncounted: else the next would pay for taking it away.
+    """
+    taken = []
+    for _ in range(runs + warm):
+        taken.append(_once(command))
+        if written is not None and written.is_dir():
+            shutil.rmtree(written)
+        elif written is not None:
+            written.unlink(missing_ok=True)
+    taken = taken[int(warm) :]
     return Cost(median(c.cpu_s for c in taken), median(c.wall_s for c in taken), max(c.peak_bytes for c in taken))
 
 
+#: Runs a command from a small process: a child's peak counts what its parent held when it was started, and here those are
+#: millions of made packets.
+LAUNCH = """
+import json, os, sys, time
+quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+begun = time.perf_counter()
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+wall_s = time.perf_counter() - begun
+print(json.dumps([status, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024]))
+"""
+
+
 def _once(command: list[str]) -> Cost:
-    """One run, measured by the system's own account of the child."""
-    begun = time.perf_counter()
-    child = os.posix_spawnp(command[0], command, os.environ, file_actions=_quiet())
-    _, status, usage = os.wait4(child, 0)
-    wall_s = time.perf_counter() - begun
+    """One run, measured by the system's own account of that child alone."""
+    launcher = [sys.executable, "-I", "-S", "-c", LAUNCH]
+    done = subprocess.run([*launcher, *command], check=True, capture_output=True, text=True)
+    status, cpu_s, wall_s, peak_bytes = json.loads(done.stdout)
     if status:
         raise SystemExit(f"failed with {status}: {' '.join(command)}")
-    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
-
-
-def _quiet() -> list[tuple[int, int, str, int, int]]:
-    return [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+    return Cost(cpu_s, wall_s, peak_bytes)
 
 
 def peers(path: Path) -> dict[str, list[str]]:
@@ -193,8 +210,9 @@ def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str,
 
 #: Million packets of both captures that are aligned in a CPU second: pairs found, clocks fitted, connections joined.
 ALIGN_TARGET = 1.0
-#: How much memory three times as many packets may take: what is sampled of a longer capture varies a little.
-ALIGN_GROWTH = 1.1
+#: How much memory three times as many packets may take, times that of one: the process is flat but for a window's size,
+#: which varies by a slice.
+ALIGN_GROWTH = 1.05
 
 ALIGN_CODE = """
 import json, sys, time

@@ -29,6 +29,9 @@ from run import cost  # noqa: E402 - beside this file
 #: Issue 4: CPU ms a simulated second of one flow at 5 Mb/s with all four captures written.
 TARGET_MS = 1.9
 
+#: What we and ns-2 write.
+OUT, TRACE = "out", "ns2.tr"
+
 #: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), which captures.
 INSIDE = """
 import sys
@@ -70,24 +73,24 @@ CASES = (
 )
 
 
-def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int) -> float:
-    """CPU ms a simulated second: the long run less the short one."""
+def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int, written: Path | None = None) -> float:
+    """CPU ms a simulated second: the long run less the short one; each writes anew where nothing is."""
     short = seconds / 6
-    long_s = cost(command(seconds), runs).cpu_s
-    return 1e3 * (long_s - cost(command(short), runs).cpu_s) / (seconds - short)
+    long_s = cost(command(seconds), runs, written=written).cpu_s
+    return 1e3 * (long_s - cost(command(short), runs, written=written).cpu_s) / (seconds - short)
 
 
 def ours(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
     """Our command for so many simulated seconds."""
-    out, taps = (str(folder / "out"), "all") if write else ("", "all")
-    base = [sys.executable, "-c", INSIDE, case.scenario, out, taps, *case.settings]
+    out = str(folder / OUT) if write else ""
+    base = [sys.executable, "-c", INSIDE, case.scenario, out, "all", *case.settings]
     return lambda seconds: [*base, f"duration_s={seconds}"]
 
 
 def ns2(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
     """ns-2's."""
     stations, flows, kind = case.ns2
-    trace = str(folder / "ns2.tr") if write else "none"
+    trace = str(folder / TRACE) if write else "none"
     return lambda seconds: ["ns", str(HERE / "dcf.tcl"), stations, flows, str(seconds), kind, trace]
 
 
@@ -100,7 +103,7 @@ def table(folder: Path, seconds: float, runs: int) -> None:
     """One line a case and simulator."""
     print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'written':>10}")
     for case in CASES:
-        mine = [slope_ms(ours(case, folder, write=write), seconds, runs) for write in (False, True)]
+        mine = [slope_ms(ours(case, folder, write=write), seconds, runs, folder / OUT) for write in (False, True)]
         met = (
             ""
             if not case.target_ms
@@ -108,7 +111,9 @@ def table(folder: Path, seconds: float, runs: int) -> None:
         )
         print(f"{case.what:58}{mine[0]:17.2f}{mine[1]:10.2f}{met}")
         if shutil.which("ns"):
-            theirs = [slope_ms(ns2(case, folder, write=write), seconds, runs) for write in (False, True)]
+            theirs = [
+                slope_ms(ns2(case, folder, write=write), seconds, runs, folder / TRACE) for write in (False, True)
+            ]
             ratios = " and ".join(f"{a / b:.1f}" for a, b in zip(theirs, mine, strict=True))
             print(f"{'  ns-2':58}{theirs[0]:17.2f}{theirs[1]:10.2f}   {ratios} times ours")
         if case is CASES[1] and (command := ns3()) is not None:

@@ -10,13 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from wlanlens.air import words
+from wlanlens.finding import Group, grouped
 from wlanlens.ledger import HEALTHY, PLAIN
 from wlanlens.text import count, printable, share
 
 if TYPE_CHECKING:
     import wlanlens as wl
 
-#: Findings printed; the report has more.
+#: Findings of one code named by number; the report and findings.json have all.
 SHOWN = 12
 
 _COLOURS = {
@@ -44,11 +45,11 @@ _SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
 
 
 def _clocks(console: Console, analysis: wl.Analysis) -> None:
-    """How well several captures' clocks agree."""
+    """How well several captures' clocks agree, that of the axis first."""
     if len(analysis.trace.clocks) < 2:
         return
     console.print()
-    for clock_map in analysis.trace.clocks:
+    for clock_map in sorted(analysis.trace.clocks, key=lambda made: bool(made.pieces)):
         _line(console, "Clock", clock_map.words())
 
 
@@ -56,11 +57,11 @@ def show(analysis: wl.Analysis) -> None:
     """Print the verdict of an analysis."""
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.print(Text(printable(analysis.verdict.sentence), style="bold"))
-    _clocks(console, analysis)
     _air(console, analysis)
     _ledger(console, analysis)
     _findings(console, analysis)
     _checks(console, analysis)
+    _clocks(console, analysis)
     _notes(console, analysis)
     console.print()
     if analysis.report:
@@ -125,8 +126,9 @@ def _cells(owners: dict[str, int], width: int) -> dict[str, int]:
 
 
 def _findings(console: Console, analysis: wl.Analysis) -> None:
-    left_out = sum(analysis.description["findings"]["left_out"].values())
-    total = len(analysis.findings) + left_out
+    """A block a code: what it cost in all, the costliest finding in words, the numbers of the others."""
+    left_out = analysis.description["findings"]["left_out"]
+    total = len(analysis.findings) + sum(left_out.values())
     if not total:
         return
     console.print()
@@ -137,16 +139,30 @@ def _findings(console: Console, analysis: wl.Analysis) -> None:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column()
-    for i, finding in enumerate(analysis.findings[:SHOWN], 1):
-        words = Text(finding.code, style=_SEVERITY[finding.severity])
+    for group in grouped(analysis.findings):
+        number, worst = group.members[0]
+        words = Text(group.code, style=_SEVERITY[group.severity])
         # The subject is in the verdict already; elsewhere the sentence says it.
-        sentence = finding.sentence.removeprefix(f"{analysis.verdict.subject}: ")
+        sentence = worst.sentence.removeprefix(f"{analysis.verdict.subject}: ")
         words.append(f" {printable(sentence)}", style="default")
-        words.append(f" [{i}]", style="dim")
-        grid.add_row(f"{finding.cost_s:.2f} s", f"{100 * finding.confidence:.0f} %", words)
+        words.append(f" [{number}]", style="dim")
+        words.append(_others(group, left_out.get(group.code, 0)), style="dim")
+        times = len(group.members) + left_out.get(group.code, 0)
+        grid.add_row(f"{group.cost_s:.2f} s", f"{times} x" if times > 1 else "", words)
     console.print(Padding(grid, (0, 0, 0, 2)))
-    if total > SHOWN:
-        console.print(Text(f"  and {total - SHOWN} more, in findings.json", style="dim"))
+
+
+def _others(group: Group, left_out: int) -> str:
+    """The other findings of a group, by number; those that are not kept are counted."""
+    others = [(number, f.cost_s) for number, f in group.members[1:]]
+    if not others:
+        return f" {left_out} more not kept" if left_out else ""
+    least, most = others[-1][1], others[0][1]
+    each = f"{most:.2f} s" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f} s"
+    spread = f" of {each}" if most >= 0.005 else ""
+    numbers = ", ".join(str(number) for number, _ in others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
+    kept = f"; {left_out} more not kept" if left_out else ""
+    return f"\nand {len(others)} more{spread}: {numbers}{kept}"
 
 
 def _checks(console: Console, analysis: wl.Analysis) -> None:
@@ -159,7 +175,12 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
         if state == "fine":
             text = ", ".join(s.code for s in these)
         else:
-            text = "; ".join(f"{s.code}: {s.reason}" if s.reason else s.code for s in these)
+            by_reason: dict[str, list[str]] = {}
+            for s in these:
+                by_reason.setdefault(s.reason or "", []).append(s.code)
+            text = "; ".join(
+                f"{', '.join(codes)}: {reason}" if reason else ", ".join(codes) for reason, codes in by_reason.items()
+            )
         _line(console, head, text, "bold red" if state == "failed" else "")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wlanlens import finding as fd
 from wlanlens import tables
-from wlanlens.finding import Finding, frame_filter
+from wlanlens.finding import Finding, frame_filter, grouped
 
 S = 1_000_000_000
 
@@ -91,3 +91,15 @@ def test_windows_join_only_what_the_border_cut() -> None:
     assert joined[1].evidence == (("segments", "a.pcap", (3, 4)),)
     other = fd.join_windows([early], [make(2.0, 4.0, flow=1), make(2.0, 4.0, code="ack_holding")])
     assert len(other) == 3
+
+
+def test_findings_of_one_code_are_one_group_the_costliest_first() -> None:
+    def found(code: str, cost_s: float, severity: str = "info") -> Finding:
+        return Finding(code, 0, 1, "a.pcap", "s", severity, 0.9, cost_s)
+
+    groups = grouped([found("a", 3.0), found("b", 2.0), found("b", 2.5, "serious"), found("c", 0.0)])
+    assert [(g.code, g.cost_s, g.severity, [n for n, _ in g.members]) for g in groups] == [
+        ("b", 4.5, "serious", [3, 2]),
+        ("a", 3.0, "info", [1]),
+        ("c", 0.0, "info", [4]),
+    ]

@@ -191,9 +191,9 @@ def _doubt(inferred: Sequence[Capture]) -> None:
 def _clocks(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> list[ClockMap]:
     """The clock of every capture on the axis: that of a capture whose own clock was not set."""
     order = sorted(range(len(sides)), key=lambda i: _AXIS_ORDER.index(sides[i].capture.vantage))
-    fits: dict[tuple[int, int], ClockMap | Unfit] = {}
+    fits: dict[tuple[int, int], _Fitted | Unfit] = {}
 
-    def fitted(reference: int, other: int) -> ClockMap | Unfit:
+    def fitted(reference: int, other: int) -> _Fitted | Unfit:
         if (reference, other) not in fits:
             try:
                 fits[reference, other] = _fit(sides, found, reference, other)
@@ -201,35 +201,66 @@ def _clocks(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> lis
                 fits[reference, other] = reason
         return fits[reference, other]
 
-    best: tuple[int, list[ClockMap]] | None = None
+    best: tuple[int, list[_Reached]] | None = None
     for axis in order:
-        maps = _chain(axis, [side.capture.name for side in sides], fitted)
-        steps = int(sum(m.reference_steps for m in maps))
+        chain = _chain(axis, [side.capture.name for side in sides], fitted)
+        steps = int(sum(reached.map.reference_steps for reached in chain))
         if best is None or steps < best[0]:
-            best = (steps, maps)
+            best = (steps, chain)
         if steps == 0:
             break
     assert best is not None
-    return best[1]
+    if len(sides) < 3:
+        return [reached.map for reached in best[1]]
+    return _agreed(best[1], {pair: made for pair, made in fits.items() if isinstance(made, _Fitted)})
 
 
-def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[ClockMap]:
-    """The map of every capture to the axis, through others where the two have nothing in common."""
-    reached: dict[int, ClockMap] = {}
+@dataclass(frozen=True)
+class _Fitted:
+    """Two captures' clocks compared, and the map by their own drift. `inferred`: which packets are pairs was inferred."""
+
+    fit: clock.Fit
+    map: ClockMap
+    inferred: bool
+
+    @classmethod
+    def of(cls, fit: clock.Fit, *, inferred: bool) -> _Fitted:
+        made = cls(fit, fit.map(), inferred)
+        return replace(made, map=made._said(made.map))
+
+    def turned(self, drift: clock.Drift) -> ClockMap:
+        """The map by another drift."""
+        return self._said(self.fit.map(drift))
+
+    def _said(self, made: ClockMap) -> ClockMap:
+        if not self.inferred:
+            return made
+        return replace(made, sentence="; ".join(s for s in (_INFERRED, made.sentence) if s))
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """The map of a capture to the axis, by way of which capture: None for the axis itself."""
+
+    number: int
+    map: ClockMap
+    through: int | None = None
+
+
+def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[_Reached]:
+    """The map of every capture to the axis, through others where the two have nothing in common; nearest first."""
+    reached = {axis: _Reached(axis, ClockMap.identity(names[axis]))}
     refused: list[str] = []
     while len(reached) < len(names):
-        if not reached:
-            reached[axis] = ClockMap.identity(names[axis])
-            continue
         for other in (i for i in range(len(names)) if i not in reached):
             tried = {known: fitted(known, other) for known in reached}
             good = [
-                made if known == axis else _composed(reached[known], made)
+                _Reached(other, _composed(reached[known].map, made.map), known)
                 for known, made in tried.items()
-                if isinstance(made, ClockMap) and (known == axis or not (reached[known].steps or made.steps))
+                if isinstance(made, _Fitted) and (known == axis or not (reached[known].map.steps or made.map.steps))
             ]
             if good:
-                reached[other] = min(good, key=lambda m: (m.bound_ns is None, m.bound_ns or 0))
+                reached[other] = min(good, key=lambda r: (r.map.bound_ns is None, r.map.bound_ns or 0))
                 break
             refused += [str(made) for made in tried.values() if isinstance(made, Unfit)]
         else:
@@ -237,7 +268,34 @@ def _chain(axis: int, names: Sequence[str], fitted: Any) -> list[ClockMap]:
                 "the captures cannot be put on one clock: " + "; ".join(dict.fromkeys(refused)),
                 next="analyse each on its own, or give captures of the same traffic at the same time",
             )
-    return [reached[i] for i in range(len(names))]
+    return list(reached.values())
+
+
+def _agreed(chain: Sequence[_Reached], fits: dict[tuple[int, int], _Fitted]) -> list[ClockMap]:
+    """The maps by the drifts that all captures agree on, in the captures' order."""
+    # Compared both ways round, two clocks are best compared beside the one that was not set.
+    once = {
+        (i, j): made
+        for (i, j), made in fits.items()
+        if (j, i) not in fits or (made.fit.reference_steps, i) < (fits[j, i].fit.reference_steps, j)
+    }
+    drifts = clock.agreed(
+        {pair: made.fit.drift for pair, made in once.items() if made.fit.drift is not None},
+        {pair: made.fit.steps for pair, made in once.items()},
+    )
+    maps: dict[int, ClockMap] = {}
+    for reached in chain:
+        if reached.through is None:
+            maps[reached.number] = reached.map
+            continue
+        pair = reached.through, reached.number
+        made = fits[pair].map
+        if pair in drifts:
+            made = fits[pair].turned(drifts[pair])
+        elif pair[::-1] in drifts:
+            made = fits[pair].turned(drifts[pair[::-1]].turned())
+        maps[reached.number] = _composed(maps[reached.through], made)
+    return [maps[number] for number in sorted(maps)]
 
 
 def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
@@ -255,10 +313,13 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     piece = replace(
         last,
         offset_ns=last.offset_ns + onwards,
-        drift_ppm=last.drift_ppm + first.drift_ppm,
+        drift_ppm=last.drift_ppm + first.drift_ppm + last.drift_ppm * first.drift_ppm * 1e-6,
         drift_bound_ppm=None
         if first.drift_bound_ppm is None or last.drift_bound_ppm is None
         else first.drift_bound_ppm + last.drift_bound_ppm,
+        drift_error_ppm=None
+        if first.drift_error_ppm is None or last.drift_error_ppm is None
+        else float(np.hypot(first.drift_error_ppm, last.drift_error_ppm)),
         bound_ns=bound,
         bound_most_ns=most,
     )
@@ -274,14 +335,16 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     )
 
 
-def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference: int, other: int) -> ClockMap:
-    """The map of one capture to another's clock."""
+def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference: int, other: int) -> _Fitted:
+    """One capture's clock beside another's."""
     ref, cap = sides[reference], sides[other]
     meeting = found[min(reference, other), max(reference, other)]
     near, far = ("a", "b") if reference < other else ("b", "a")
     sample = meeting.sample
-    order = np.argsort(sample[f"row_{near}"], kind="stable")
-    sample = {name: values[order] for name, values in sample.items()}
+    rows = sample[f"row_{near}"]
+    if (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        sample = {name: values[order] for name, values in sample.items()}
     t_ref, t_cap = sample[f"time_ns_{near}"], sample[f"time_ns_{far}"]
     ttl_ref, ttl_cap = sample[f"ttl_{near}"], sample[f"ttl_{far}"]
     hops = np.where((ttl_ref >= 0) & (ttl_cap >= 0), ttl_ref - ttl_cap, 0)
@@ -292,7 +355,7 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
     if not meeting.inferred and not meeting.echo:
         _enough(ref, cap, meeting.exact, reference < other)
     exact = sample["exact"]
-    made = clock.fit(
+    made = clock.Fit(
         cap.capture.name,
         ref.capture.name,
         t_ref[exact],
@@ -303,14 +366,12 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
         reference_tick_ns=ref.tick_ns,
         sizes=sample["payload"][exact],
     )
-    if made.contradictions > MAX_CONTRADICTIONS * made.pairs or made.steps > max(2, made.pairs // MIN_PAIRS):
+    pairs = int(exact.sum())
+    if made.contradictions > MAX_CONTRADICTIONS * pairs or made.steps > max(2, pairs // MIN_PAIRS):
         raise Unfit(
-            f"{_name(ref.capture)} and {_name(cap.capture)}: {count(made.pairs, 'pair')} of packets that look alike "
-            "fit no clock"
+            f"{_name(ref.capture)} and {_name(cap.capture)}: {count(pairs, 'pair')} of packets that look alike fit no clock"
         )
-    if meeting.inferred:
-        made = replace(made, sentence="; ".join(s for s in (_INFERRED, made.sentence) if s))
-    return made
+    return _Fitted.of(made, inferred=meeting.inferred)
 
 
 def _by_vantage(reference: str, other: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
 import os
@@ -23,6 +22,7 @@ from wlanlens.judge import Findings, Judge
 from wlanlens.memory import give_back
 from wlanlens.output import ANALYSIS, FINDINGS, REPORT, Output, Scratch
 from wlanlens.parts import Pen, TableWriter
+from wlanlens.spill import Spilled, SpillWriter
 from wlanlens.stored import Stored, StoredTables
 from wlanlens.text import printable
 from wlanlens.together import FACTS, HEARD, leaders
@@ -274,9 +274,6 @@ class _Run:
         self.found = join_windows(self.found, self.judge.run(trace))
         self.window.forget()
         del held, trace, entered
-        if not last:
-            # What a window was is freed by the collector only, and at its own pace windows pile up: 130 MB each.
-            gc.collect()
         give_back()
         self.found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
         for finding in self.found[FINDINGS_KEPT:]:
@@ -388,7 +385,7 @@ class _RunTogether(_Run):
     def _stage(self, capture: Capture, folder: str) -> None:
         """Read a capture once, its tables to the disk."""
         feed, size = capture.feed(), capture.size_bytes()
-        writers = {name: TableWriter(self.scratch, self.pen, name, folder) for name in tables.core_schemas()}
+        writers = {name: SpillWriter(self.scratch, self.pen, name, folder) for name in tables.core_schemas()}
         try:
             for batches in feed:
                 for name, batch in batches:
@@ -404,7 +401,7 @@ class _RunTogether(_Run):
             # The pen has stopped, or has nothing to do, or its next job is dropped with the scratch folder.
             for writer in writers.values():
                 writer.drop()
-        capture.keep(StoredTables({name: writer.paths for name, writer in writers.items()}), feed)
+        capture.keep(Spilled(writers), feed)
         give_back()
 
     def _take_slice(self, piece: slices.Slice, best: Any) -> None:

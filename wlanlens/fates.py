@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from wlanlens.arrays import narrow, numbered
+from wlanlens.streams import Streams
 
-    from wlanlens.capture import Capture
+if TYPE_CHECKING:
     from wlanlens.journeys import Journeys
+    from wlanlens.ways import Ways
 
 Array = np.ndarray[Any, Any]
 
@@ -19,131 +19,79 @@ Array = np.ndarray[Any, Any]
 FATES = ("seen", "lost_after", "lost_before", "not_captured", "outside", "unknown")
 SEEN, LOST_AFTER, LOST_BEFORE, NOT_CAPTURED, OUTSIDE, UNKNOWN = range(len(FATES))
 
+#: A tap captured what passed it when it has as many of the packets that are known to have passed just before and just after: a
+#: sniffer that is off its channel, or a tap that drops, misses neighbours too.
+NEIGHBOURS = 3
+
 #: Of what is called lost at most so many may be packets that the tap missed: as for other statements, one in twenty.
 DOUBTFUL_SHARE = 0.05
 
-#: Packets behind one that are looked at.
-_BEHIND = 64
 
-#: In which order data can pass the points: from a station, and to one.
-_ORDERS = (("sender", "usb", "air", "ap", "receiver"), ("sender", "ap", "air", "usb", "receiver"))
-
-#: Longest segment: a super-segment of BIG TCP.
-_LONGEST = 1 << 20
-
-
-class Ways:
-    """The ways that packets take, by source and destination, and in which order the captures lie on each.
-
-    Attributes
-    ----------
-    of : int64 array
-        The way of each journey.
-    before : bool array
-        [way, i, j]: packets pass capture i before capture j. Two sniffers hear the same frame: neither is before.
-    """
-
-    def __init__(
-        self, captures: Sequence[Capture], packets: Sequence[pa.Table], journeys: Journeys, times: Any
-    ) -> None:
-        source, destination = _hosts(packets, journeys)
-        pairs = np.stack((source, destination), axis=1)
-        ways, self.of = np.unique(pairs, axis=0, return_inverse=True)
-        self.of = self.of.reshape(-1)
-        number = {(int(a), int(b)): k for k, (a, b) in enumerate(ways)}
-        back = np.array([number.get((int(b), int(a)), -1) for a, b in ways], np.int64)
-        count = len(captures)
-        apart = np.zeros((len(ways), count, count))
-        seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0)
-        for i in range(count):
-            for j in range(count):
-                both = seen[:, i] & seen[:, j]
-                np.add.at(apart[:, i, j], self.of[both], (t_ns[both, j] - t_ns[both, i]).astype(float))
-        # The way back passes the captures in the other order.
-        apart -= np.where((back >= 0)[:, None, None], apart[back], 0.0)
-        self.before: Array = _before([capture.vantage for capture in captures], apart)
-
-    def rank(self) -> Array:
-        """[way, capture]: how many captures lie before it."""
-        place: Array = self.before.sum(axis=1)
-        return place
-
-
-def _before(vantages: Sequence[str], apart: Array) -> Array:
-    """[way, i, j]: packets pass i before j. Of the orders in which points can lie that which agrees best with the time
-    between them: two points so near to each other that their clocks leave open which is first do not decide it. `apart` is
-    that time, summed over the packets of each way."""
-    places = []
-    for order in _ORDERS:
-        place = np.array([order.index(v) if v in order else -1 for v in vantages])
-        known = (place >= 0)[:, None] & (place >= 0)
-        places += [known & (place[:, None] < place), known & (place[:, None] > place)]
-    candidates = np.array(places)
-    best = candidates[np.einsum("wij,oij->wo", apart, candidates).argmax(axis=1)]
-    unplaced = ~np.isin(vantages, _ORDERS[0])
-    odd = unplaced[:, None] | unplaced
-    told = (apart != 0).any(axis=(1, 2))
-    before: Array = np.where(odd, apart > 0, best & told[:, None, None])
-    return before
-
-
-def _hosts(packets: Sequence[pa.Table], journeys: Journeys) -> tuple[Array, Array]:
-    """Source and destination of each journey as numbers, from the first capture that has it."""
-    import pyarrow as pa
-
-    first = (journeys.rows >= 0).argmax(axis=1)
-    both = []
-    for name in ("ip_src", "ip_dst"):
-        parts = [table.column(name).cast(pa.string()) for table in packets]
-        both.append(pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=pa.string()))
-    base = np.concatenate(([0], np.cumsum([table.num_rows for table in packets])))
-    where = base[first] + journeys.rows[np.arange(len(first)), first]
-    keys = pa.chunked_array([c for column in both for c in column.chunks], type=pa.string()).dictionary_encode()
-    codes = keys.unify_dictionaries().combine_chunks().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    codes = np.asarray(codes, np.int64)
-    return codes[where], codes[base[-1] + where]
-
-
-def fates(packets: Sequence[pa.Table], journeys: Journeys, times: Any, ways: Ways) -> Array:
+def fates(journeys: Journeys, ways: Ways) -> Array:
     """[journey, capture]: the code of what it says of the packet.
 
-    `times` are those of the journeys at each capture, masked where it was not seen. Not captured is what a point
-    farther on its way has, or what the receiver acknowledged though it was sent only once. Lost before a point is what
-    an earlier point has and no later one, unless the tap is known to have missed about as many packets as that.
+    Not captured is what a point farther on its way has, or what the receiver acknowledged though it was sent only once.
+    Lost before a point is what an earlier point has and no later one. At the last of its way that is sure where its bytes
+    were still asked for after packets sent behind it had passed; else it needs packets known to have passed behind it, none
+    of its neighbours missed, and a tap that is not known to have missed about as many as that. `lost` of `links` rests on it.
     """
     rows = journeys.rows >= 0
-    before = ways.before[ways.of]
-    later = (before & rows[:, None, :]).any(axis=2)
-    earlier = (before & rows[:, :, None]).any(axis=1)
-    codes = np.full(rows.shape, UNKNOWN, np.int8)
+    earlier, later = (_beyond(rows, ways, turned=turned) for turned in (True, False))
+    codes = np.full(rows.shape, UNKNOWN, np.int8, order="F")
     codes[rows] = SEEN
     codes[~rows & later] = NOT_CAPTURED
     codes[~rows & ~later & earlier] = LOST_BEFORE
-    for c, table in enumerate(packets):
-        codes[~rows[:, c] & _away(table, c, times, ways.of), c] = OUTSIDE
-    sure = _acknowledged(packets, journeys, times, codes)
+    for c in range(rows.shape[1]):
+        codes[~rows[:, c] & _away(journeys, c, ways.of), c] = OUTSIDE
+    sure = _acknowledged(journeys, codes)
+    passed = (codes == SEEN) | (codes == NOT_CAPTURED)
     # Where behind a point there are others, it may have been lost there as well.
-    _doubt(codes, np.asarray(later), ways.of, sure & ~before.any(axis=2))
-    lost = codes == LOST_BEFORE
-    codes[rows & ~later & (before & lost[:, None, :]).any(axis=2)] = LOST_AFTER
+    followed = _beyond(np.ones(rows.shape, bool), ways)
+    sure &= ~followed
+    # Behind the last there are the ACKs of what was sent once.
+    proven = np.where(followed, _beyond(passed, ways), _sent_once(journeys)[:, None])
+    _unheard(codes, ways.of, sure)
+    _doubt(codes, proven, ways.of, sure)
+    codes[rows & ~later & _beyond(codes == LOST_BEFORE, ways)] = LOST_AFTER
     return codes
 
 
-def _away(packets: pa.Table, capture: int, times: Any, way: Array) -> Array:
-    """Which journeys passed a capture before it began or after it ended, as far as their neighbours tell: packets are under
-    way as long as the next of their way that both captures have."""
-    import pyarrow.compute as pc
+def _beyond(truths: Array, ways: Ways, *, turned: bool = False) -> Array:
+    """[journey, capture]: whether something is true of a journey at any capture behind one on its way; `turned`: before it."""
+    out: Array = np.zeros(truths.shape, bool, order="F")
+    for i in range(truths.shape[1]):
+        for j in range(truths.shape[1]):
+            before = ways.before[:, j, i] if turned else ways.before[:, i, j]
+            if before.any():
+                out[:, i] |= before[ways.of] & truths[:, j]
+    return out
 
-    span = pc.min_max(packets.column("t_ns")).as_py()
-    seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0).astype(np.int64)
-    if span["min"] is None:
-        return np.ones(len(t_ns), bool)
-    away = np.zeros(len(t_ns), bool)
-    for other in range(t_ns.shape[1]):
-        rows = np.flatnonzero(seen[:, other]) if other != capture else np.zeros(0, np.int64)
-        order = rows[np.lexsort((t_ns[rows, other], way[rows]))]
-        there = t_ns[order, other] + _delay(way[order], t_ns[order, other], t_ns[order, capture], seen[order, capture])
-        away[order] |= (there < span["min"]) | (there > span["max"])
+
+def _away(journeys: Journeys, capture: int, way: Array) -> Array:
+    """Which journeys that a capture does not have passed it before it began or after it ended, as far as their neighbours
+    tell: packets are under way as long as the next of their way that both captures have."""
+    least, most = journeys.span(capture)
+    if least is None or most is None:
+        return np.ones(len(way), bool)
+    away = np.zeros(len(way), bool)
+    there, passed = journeys.t_ns[:, capture], journeys.seen[:, capture]
+    missing = journeys.rows[:, capture] < 0
+    for other in range(journeys.rows.shape[1]):
+        here, seen = journeys.t_ns[:, other], journeys.seen[:, other]
+        both = np.flatnonzero(seen & passed)
+        late = there[both] - here[both]
+        # Only of packets that passed near enough to its begin or end need be asked how long they were under way.
+        near = here + min(int(late.min(initial=0)), 0) < least
+        near |= here + max(int(late.max(initial=0)), 0) > most
+        near &= seen & missing
+        if not near.any():
+            continue
+        asked = np.zeros(int(way.max()) + 1, bool)
+        asked[way[near]] = True
+        rows = np.flatnonzero(seen & asked[way])
+        order = rows[np.lexsort((here[rows], narrow(way[rows])))]
+        then = here[order] + _delay(way[order], here[order], there[order], passed[order])
+        away[order] |= (then < least) | (then > most)
     return away
 
 
@@ -163,142 +111,70 @@ def _delay(way: Array, here: Array, there: Array, both: Array) -> Array:
     return delay
 
 
-def _doubt(codes: Array, later: Array, way: Array, sure: Array) -> None:
-    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap misses a share of those
-    that are proven to have passed, and of those that no later point has it missed that share too."""
+def _unheard(codes: Array, way: Array, sure: Array) -> None:
+    """Take back `lost_before`, but where it is sure, where the tap missed a neighbour; and where nothing is known to have passed
+    behind it: it may be under way."""
     for c in range(codes.shape[1]):
-        missed = int((codes[:, c] == NOT_CAPTURED).sum())
+        told = np.flatnonzero((codes[:, c] == LOST_BEFORE) & ~sure[:, c])
+        if len(told):
+            near, there = neighbours(way, np.flatnonzero((codes[:, c] == SEEN) | (codes[:, c] == NOT_CAPTURED)), told)
+            missed = (there & (codes[near, c] == NOT_CAPTURED)).any(axis=1)
+            codes[told[missed | ~there[:, NEIGHBOURS]], c] = UNKNOWN
+
+
+def neighbours(way: Array, known: Array, wanted: Array) -> tuple[Array, Array]:
+    """[wanted, 2 * NEIGHBOURS]: of some journeys, the nearest of the known ones before and behind each on its way, in the order
+    of time, and whether there are so many."""
+    width = len(way) + 1
+    order = known[np.argsort(narrow(way[known]), kind="stable")]
+    place = np.searchsorted(way[order] * width + order, way[wanted] * width + wanted)
+    at = place[:, None] + np.arange(-NEIGHBOURS, NEIGHBOURS)
+    inside = (at >= 0) & (at < len(order))
+    near = order[np.where(inside, at, 0)] if len(order) else np.zeros(at.shape, np.int64)
+    return near, inside & (way[near] == way[wanted][:, None])
+
+
+def _doubt(codes: Array, proven: Array, way: Array, sure: Array) -> None:
+    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap
+    misses a share of those that are proven to have passed, and of those that nothing proves it missed that share too."""
+    for c in range(codes.shape[1]):
+        missed, seen = int((codes[:, c] == NOT_CAPTURED).sum()), codes[:, c] == SEEN
         if not missed:
             continue
-        odds = missed / max(1, int(((codes[:, c] == SEEN) & later[:, c]).sum()))
-        unproven = np.bincount(way[(codes[:, c] == SEEN) & ~later[:, c]], minlength=int(way.max()) + 1)
+        odds = missed / max(1, int((seen & proven[:, c]).sum()))
+        unproven = np.bincount(way[seen & ~proven[:, c]], minlength=int(way.max()) + 1)
         told = (codes[:, c] == LOST_BEFORE) & ~sure[:, c]
         doubtful = odds * unproven > DOUBTFUL_SHARE * np.bincount(way[told], minlength=len(unproven))
         codes[told & doubtful[way], c] = UNKNOWN
 
 
-def _acknowledged(packets: Sequence[pa.Table], journeys: Journeys, times: Any, codes: Array) -> Array:
+def _sent_once(journeys: Journeys) -> Array:
+    """Data whose sequence number no other packet of its connection has: ACKs of it are its own."""
+    (seq, tcp), (payload, _) = journeys.number("tcp_seq"), journeys.number("payload_bytes")
+    data = np.flatnonzero(tcp & (payload > 0) & (journeys.way >= 0))
+    _, which = numbered(journeys.way[data] << 32 | seq[data])
+    out: Array = np.zeros(len(seq), bool)
+    out[data] = np.bincount(which)[which] == 1
+    return out
+
+
+def _acknowledged(journeys: Journeys, codes: Array) -> Array:
     """Data that no capture saw arrive, by its receiver's ACKs. It was acknowledged: of bytes that were sent once, the tap
     missed them. It was still asked for after packets sent behind it had come: it was lost, which the result tells."""
-    sent = _Stream(packets, journeys, np.ma.filled(times.min(axis=1), 0).astype(np.int64))
-    lost = (codes == LOST_BEFORE).any(axis=1)
-    for row in np.flatnonzero(lost & sent.acked).tolist():
-        copies = sent.overlapping(row)
-        # Seen wherever this one is missing: that copy is what was acknowledged.
-        missing = codes[row] == LOST_BEFORE
-        others = copies[copies != row]
-        if (codes[others][:, missing] == SEEN).any():
-            continue
-        codes[row, missing] = NOT_CAPTURED if not len(others) else UNKNOWN
-    sure = np.zeros(codes.shape, bool)
-    for row, capture in np.argwhere((codes == LOST_BEFORE) & (sent.length > 0)[:, None]).tolist():
-        sure[row, capture] = sent.asked_for(row, capture, times)
+    sure = np.zeros(codes.shape, bool, order="F")
+    lost = np.flatnonzero((codes == LOST_BEFORE).any(axis=1))
+    if not len(lost):
+        return sure
+    streams = Streams(journeys, lost)
+    told = codes[streams.rows]
+    chosen = np.flatnonzero(streams.acked & (told == LOST_BEFORE).any(axis=1))
+    missing = told[chosen] == LOST_BEFORE
+    others, seen = streams.copies(chosen, told == SEEN)
+    # Seen wherever this one is missing: that copy is what was acknowledged.
+    taken_back = missing & ~(missing & seen).any(axis=1)[:, None]
+    told[chosen] = np.where(taken_back, np.where(others, UNKNOWN, NOT_CAPTURED)[:, None], told[chosen])
+    for c in range(codes.shape[1]):
+        codes[streams.rows, c] = told[:, c]
+        asked = np.flatnonzero((told[:, c] == LOST_BEFORE) & streams.data)
+        sure[streams.rows[asked], c] = streams.asked_for(asked, c)
     return sure
-
-
-class _Stream:
-    """The place of each journey's data in its stream of bytes, unwrapped, and whether it was acknowledged."""
-
-    def __init__(self, packets: Sequence[pa.Table], journeys: Journeys, t_ns: Array) -> None:
-        self.key, number, ack, has_ack, length = _numbers(packets, journeys)
-        self.begin: Array = np.zeros(len(self.key), np.int64)
-        reached = np.full(int(self.key.max(initial=-1)) + 2, np.iinfo(np.int64).min)
-        whose: list[Array] = []
-        values: list[Array] = []
-        asks: list[Array] = []
-        for back in (0, 1):
-            # Each connection's data one way with the ACKs that come the other way, in the order of time: numbers of both
-            # move together, so that differences of 32 bits can be added up.
-            data = (self.key >= 0) & (self.key % 2 == back)
-            acks = (self.key >= 0) & (self.key % 2 != back) & has_ack
-            taken = np.flatnonzero(data | acks)
-            if not len(taken):
-                continue
-            order = taken[np.lexsort((t_ns[taken], self.key[taken] // 2))]
-            value = np.where(data[order], number[order], ack[order]).astype(np.uint32)
-            step = np.diff(value, prepend=value[:1]).astype(np.int32).astype(np.int64)
-            fresh = np.diff(self.key[order] // 2, prepend=-1) != 0
-            step[fresh] = 0
-            total = np.cumsum(step)
-            total -= np.repeat(total[fresh], np.diff(np.append(np.flatnonzero(fresh), len(order))))
-            here = data[order]
-            self.begin[order[here]] = total[here]
-            np.maximum.at(reached, self.key[order[~here]] // 2 * 2 + back, total[~here])
-            asked = order[~here]
-            whose.append(self.key[asked] // 2 * 2 + back)
-            values.append(total[~here])
-            asks.append(asked)
-        self.length, self.end = length, self.begin + length
-        self._acks = tuple(np.concatenate([np.zeros(0, np.int64), *part]) for part in (whose, values, asks))
-        self._asks: dict[int, tuple[Array, Array, Array]] = {}
-        streams = np.flatnonzero(self.key >= 0)
-        self._sent: Array = streams[np.lexsort((t_ns[streams], self.key[streams]))]
-        self._place: Array = np.zeros(len(self.key), np.int64)
-        self._place[self._sent] = np.arange(len(self._sent))
-        of_data = (self.key >= 0) & (length > 0)
-        self.acked: Array = of_data & (reached[np.where(self.key >= 0, self.key, -1)] >= self.end)
-        data_rows = np.flatnonzero(of_data)
-        self._order: Array = data_rows[np.lexsort((self.begin[data_rows], self.key[data_rows]))]
-        self._keys, self._begins = self.key[self._order], self.begin[self._order]
-
-    def _asked_at(self, capture: int, times: Any) -> tuple[Array, Array, Array]:
-        """Stream, byte and when it was last asked for, by the ACKs of what lies before it that a capture has."""
-        if capture not in self._asks:
-            key, value, rows = self._acks
-            here = ~np.ma.getmaskarray(times)[rows, capture]
-            key, value, t_ns = key[here], value[here], times.data[rows[here], capture]
-            order = np.lexsort((t_ns, value, key))
-            key, value, t_ns = key[order], value[order], t_ns[order]
-            last = np.ones(len(key), bool)
-            last[:-1] = (key[1:] != key[:-1]) | (value[1:] != value[:-1])
-            self._asks[capture] = key[last], value[last], t_ns[last]
-        return self._asks[capture]
-
-    def asked_for(self, row: int, capture: int, times: Any) -> bool:
-        """Whether its first byte was asked for after a packet sent behind it had passed a capture, by that capture's ACKs."""
-        keys, values, t_ns = self._asked_at(capture, times)
-        low, high = np.searchsorted(keys, [self.key[row], self.key[row] + 1])
-        at = low + int(np.searchsorted(values[low:high], self.begin[row]))
-        if at >= high or values[at] != self.begin[row]:
-            return False
-        behind = self._sent[self._place[row] + 1 : self._place[row] + 1 + _BEHIND]
-        behind = behind[(self.key[behind] == self.key[row]) & (self.begin[behind] > self.begin[row])]
-        came = times[behind, capture].compressed()
-        return bool(len(came)) and int(came.min()) < int(t_ns[at])
-
-    def overlapping(self, row: int) -> Array:
-        """The journeys with some of its bytes, itself among them."""
-        low, high = np.searchsorted(self._keys, [self.key[row], self.key[row] + 1])
-        begins = self._begins[low:high]
-        first = low + int(np.searchsorted(begins, self.begin[row] - _LONGEST))
-        last = low + int(np.searchsorted(begins, self.end[row]))
-        near: Array = self._order[first:last]
-        shared: Array = near[self.end[near] > self.begin[row]]
-        return shared
-
-
-def _numbers(packets: Sequence[pa.Table], journeys: Journeys) -> tuple[Array, Array, Array, Array, Array]:
-    """Of each journey: twice its connection and 1 for the way back (-1: none), sequence number, ACK number, whether it
-    has one, and the length that it occupies in sequence space."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    count = len(journeys.rows)
-    key = np.full(count, -1, np.int64)
-    seq, ack, length = (np.zeros(count, np.int64) for _ in range(3))
-    has_ack, done = np.zeros(count, bool), np.zeros(count, bool)
-    for c, table in enumerate(packets):
-        here = np.flatnonzero((journeys.rows[:, c] >= 0) & ~done)
-        done[here] = True
-        columns = ["flow", "direction", "tcp_seq", "tcp_ack", "tcp_flags", "payload_bytes"]
-        rows = table.select(columns).take(pa.array(journeys.rows[here, c]))
-        flow = rows.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
-        back = np.asarray(pc.equal(rows.column("direction").cast(pa.string()), "b2a").fill_null(False), bool)
-        known = (flow >= 0) & np.asarray(rows.column("tcp_seq").is_valid(), bool)
-        key[here] = np.where(known, 2 * flow + back, -1)
-        seq[here] = rows.column("tcp_seq").fill_null(0).to_numpy()
-        ack[here] = rows.column("tcp_ack").fill_null(0).to_numpy()
-        has_ack[here] = np.asarray(rows.column("tcp_ack").is_valid(), bool)
-        flags = rows.column("tcp_flags").fill_null(0).to_numpy()
-        length[here] = rows.column("payload_bytes").fill_null(0).to_numpy() + ((flags & 0x03) > 0)
-    return key, seq, ack, has_ack, length

@@ -1,4 +1,4 @@
-"""Where packets were lost, by the last capture that saw them and the next on their way that did not."""
+"""Where packets were lost: the column `lost` of `links`, from their fates at the captures (fates.py)."""
 
 from __future__ import annotations
 
@@ -7,88 +7,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.arrays import coded, filled, known, spread
+from wlanlens.fates import LOST_BEFORE, neighbours
 from wlanlens.tables import LOST
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, Any]
+    from wlanlens.journeys import Journeys
+    from wlanlens.ways import Ways
 
-#: A capture heard what passed it when it has as many of the packets that arrived just before and just after: a sniffer
-#: that is off its channel, or a tap that drops, misses neighbours too.
-NEIGHBOURS = 3
+Array = np.ndarray[Any, Any]
 
 _BEFORE = {"usb": "before_usb", "air": "before_air"}
 
+_FAR = np.iinfo(np.int64).max
 
-def places(vantages: Sequence[str], times: Any, ways: Array, fate: pa.Array, acked: pa.Array) -> pa.Array:
-    """The column `lost` of `links`.
 
-    `times` is a masked array, one row a packet and one column a capture; `ways` numbers the directions of connections,
-    -1 for none; `acked` says whether its MAC acknowledgment was heard, null for not known.
+def places(
+    vantages: Sequence[str], journeys: Journeys, ways: Ways, codes: Array, fate: pa.Array, acked: pa.Array
+) -> pa.Array:
+    """The column `lost`: of a packet that the last capture on its way has not, though it was capturing, the place between the
+    last that has it and the next on its way, if it was lost before that.
+
+    `codes` are its fates at each capture; `fate` is the column of `links`, `acked` says whether its MAC acknowledgment was
+    heard, null for not known.
     """
     import pyarrow as pa
 
-    words = np.asarray(fate.cast(pa.string()).to_numpy(zero_copy_only=False), object)
-    codes = np.full(len(ways), -1, np.int8)
-    gone = (words == "not_seen") & (ways >= 0)
-    codes[(words == "not_seen")] = LOST.index("unknown")
-    if gone.any():
-        answered = np.asarray(acked.cast(pa.int8()).fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
-        seen, t_ns = ~np.ma.getmaskarray(times), np.ma.filled(times, 0)
-        order = np.argsort(ways, kind="stable")
-        wanted = np.unique(ways[gone])
-        low, high = (np.searchsorted(ways[order], wanted, side=side) for side in ("left", "right"))
-        for a, b in zip(low.tolist(), high.tolist(), strict=True):
-            rows = order[a:b]
-            codes[rows] = _of_way(vantages, seen[rows], t_ns[rows], words[rows], answered[rows])
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(LOST))
+    out = np.full(len(codes), -1, np.int8)
+    words = coded(pa.chunked_array([fate]), ("not_seen", "arrived"))
+    rows, arrived = (np.flatnonzero(words == k) for k in (0, 1))
+    out[rows] = LOST.index("unknown")
+    rank, way = ways.rank(), ways.of[rows]
+    along = np.where(journeys.rows[rows] >= 0, rank[way], -1)
+    last = along.argmax(axis=1)
+    behind = np.where(ways.before[way, last], rank[way], _FAR)
+    then = behind.argmin(axis=1)
+    at = np.arange(len(rows))
+    lost = np.flatnonzero((behind[at, then] < _FAR) & (codes[rows, then] == LOST_BEFORE))
+    rows, last, then = rows[lost], last[lost], then[lost]
+    place = np.array([LOST.index(_BEFORE.get(vantage, "on_way")) for vantage in vantages], np.int8)[then]
+    heard = np.array([vantage == "air" for vantage in vantages])[last]
+    answered = np.where(known(pa.chunked_array([acked])), filled(pa.chunked_array([acked]), False), -1)
+    told = np.where(answered[rows] == 1, LOST.index("after_air"), LOST.index("on_air"))
+    told[~_answers_heard(ways, rows, arrived, answered)] = LOST.index("unknown")
+    out[rows] = np.where(heard, told, place)
+    return spread(out, LOST, out < 0)
 
 
-def _of_way(vantages: Sequence[str], seen: Array, t_ns: Array, fate: Array, answered: Array) -> Array:
-    """Codes of the packets of one direction."""
-    codes = np.full(len(fate), -1, np.int8)
-    lost = np.flatnonzero(fate == "not_seen")
-    codes[lost] = LOST.index("unknown")
-    first = np.where(seen, t_ns, np.iinfo(np.int64).max).min(axis=1)
-    arrived = np.flatnonzero(fate == "arrived")
-    arrived = arrived[np.argsort(first[arrived], kind="stable")]
-    if not len(arrived):
-        return codes
-    way = _order(vantages, seen[arrived], t_ns[arrived])
-    heard = [np.concatenate(([0], np.cumsum(seen[arrived, j]))) for j in range(len(vantages))]
-    for i in lost.tolist():
-        passed = [k for k, j in enumerate(way) if seen[i, j]]
-        if not passed or passed[-1] + 1 == len(way):
-            continue
-        last, then = way[passed[-1]], way[passed[-1] + 1]
-        at = int(np.searchsorted(first[arrived], first[i]))
-        a, b = max(0, at - NEIGHBOURS), min(len(arrived), at + NEIGHBOURS)
-        # With none behind it, it may be under way; with none before it, the capture ran all the same (`fate`).
-        if at == b or heard[then][b] - heard[then][a] < b - a:
-            continue
-        place = _BEFORE.get(vantages[then], "on_way")
-        if vantages[last] == "air":
-            # No acknowledgment heard is none sent where those of the neighbours were heard.
-            told = answered[i] >= 0 or (answered[arrived[a:b]] == 1).all()
-            place = ("after_air" if answered[i] == 1 else "on_air") if told else "unknown"
-        codes[i] = LOST.index(place)
-    return codes
-
-
-def _order(vantages: Sequence[str], seen: Array, t_ns: Array) -> list[int]:
-    """The captures that saw packets of a direction, in the order in which these pass them: two by two, by what both saw.
-
-    Hosts are the ends whatever the clocks say, which are only right within their bounds.
-    """
-    have = np.flatnonzero(seen.any(axis=0)).tolist()
-
-    def earlier(j: int) -> int:
-        both = ((seen[:, i] & seen[:, j], i) for i in have if i != j)
-        return sum(float(np.median(t_ns[rows, j] - t_ns[rows, i])) > 0 for rows, i in both if rows.any())
-
-    way = sorted(have, key=earlier)
-    hosts = [j for j in way if vantages[j] in ("sender", "receiver")]
-    if len(hosts) < 2:
-        return way
-    return [hosts[0], *(j for j in way if j not in (hosts[0], hosts[-1])), hosts[-1]]
+def _answers_heard(ways: Ways, rows: Array, arrived: Array, answered: Array) -> Array:
+    """Whether it is known that a packet was acknowledged on the air, or not: no acknowledgment heard is none sent where those
+    of its neighbours that arrived were heard."""
+    near, there = neighbours(ways.of, arrived, rows)
+    unheard = (there & (answered[near] != 1)).any(axis=1)
+    out: Array = (answered[rows] >= 0) | (there.any(axis=1) & ~unheard)
+    return out

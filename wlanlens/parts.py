@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.output import TABLES, Output, Scratch
+from wlanlens.output import TABLES, Output
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,9 +51,8 @@ class Pen:
 class TableWriter:
     """Writes one table."""
 
-    def __init__(self, output: Output | Scratch, pen: Pen, name: str, *folder: str) -> None:
+    def __init__(self, output: Output, pen: Pen, name: str) -> None:
         self._output, self._pen, self.name = output, pen, name
-        self._folder = (*folder, TABLES, name)
         self.schema = tables.schema(name)
         self.rows = self.parts = 0
         self.paths: list[Path] = []
@@ -101,7 +100,7 @@ class TableWriter:
         import pyarrow.parquet as pq
 
         if self._writer is None:
-            path = self._output.file(*self._folder, f"part-{self.parts:05}.parquet")
+            path = self._output.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
             self.parts += 1
             self.paths.append(path)
             # Exclusive creation: a link planted under the temporary name is refused, not followed.

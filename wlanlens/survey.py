@@ -7,6 +7,7 @@ their pairs. What is kept is bounded, but for a few bytes a connection.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,10 +78,14 @@ class Side:
         """First pass: one batch."""
         stamped, time_ns = times_of(batch)
         if stamped.any():
-            own = time_ns[stamped]
-            self.first_ns = int(own.min()) if self.first_ns is None else min(self.first_ns, int(own.min()))
-            self.last_ns = int(own.max()) if self.last_ns is None else max(self.last_ns, int(own.max()))
-            self._tick = int(np.gcd(self._tick, np.gcd.reduce(own - self.first_ns)))
+            own = time_ns if stamped.all() else time_ns[stamped]
+            least, most = int(own.min()), int(own.max())
+            self.first_ns = least if self.first_ns is None else min(self.first_ns, least)
+            self.last_ns = most if self.last_ns is None else max(self.last_ns, most)
+            since = own - self.first_ns
+            # Most batches only bear out what those before told.
+            if not self._tick or (self._tick > 1 and (since % self._tick).any()):
+                self._tick = int(np.gcd(self._tick, np.gcd.reduce(since)))
             if self._stamped < _STAMPS:
                 self._stamps.append(own)
                 self._stamped += len(own)
@@ -118,9 +123,9 @@ class Side:
             self.marks.append((self.rows + at, int(number[at]), int(highest[at])))
         self._time = int(highest[-1]) if len(highest) else self._time
 
-    @property
+    @cached_property
     def tick_ns(self) -> int:
-        """Resolution of its clock."""
+        """Resolution of its clock, once the first pass is over."""
         told = clock.tick_of(np.concatenate(self._stamps)) if self._stamps else 1
         # Later stamps may be finer than the first.
         return int(np.gcd(told, self._tick)) if self._stamped >= _STAMPS else told
@@ -149,6 +154,8 @@ class _Retries:
             found.append(packets[again])
             self._last = int(packets[-1]) if len(packets) else self._last
         retried = np.concatenate(found)
+        if not len(retried):
+            return np.zeros(len(numbers), bool)
         self._numbers = retried[retried >= numbers[-1]]
         return np.isin(numbers, retried)
 
@@ -162,6 +169,7 @@ class _Rows:
         self._first = self._next = 0
         self._time = 0
         self._whole: dict[str, Array] | None = None
+        self._words: dict[str, tuple[pa.Array, Array]] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
         """The next batch."""
@@ -174,18 +182,28 @@ class _Rows:
                 "number": number,
                 "time_ns": time_ns,
                 "stamped": stamped,
-                "ttl": batch.column("ip_ttl").cast(pa.int16()).fill_null(-1).to_numpy(),
-                "src": word_of(batch.column("ip_src")),
-                "dst": word_of(batch.column("ip_dst")),
+                "ttl": _known(batch.column("ip_ttl").cast(pa.int16()), -1),
+                "src": self._word(batch, "ip_src"),
+                "dst": self._word(batch, "ip_dst"),
                 "flow": _flow(batch),
                 "back": is_value(batch.column("direction"), "b2a"),
-                "payload": batch.column("payload_bytes").fill_null(0).to_numpy(),
+                "payload": _known(batch.column("payload_bytes"), 0),
                 # On the air, attempts before which others may have been: whoever received one had it earlier.
                 "repeated": self._retries.of(number),
             }
         )
         self._next += batch.num_rows
         self._whole = None
+
+    def _word(self, batch: pa.RecordBatch, name: str) -> Array:
+        """`word_of` a column; batches that follow one another mostly have one dictionary."""
+        column = batch.column(name)
+        if hasattr(column, "dictionary"):
+            before = self._words.get(name)
+            if before is None or not before[0].equals(column.dictionary):
+                before = self._words[name] = column.dictionary, _hashed(column.dictionary)
+            return _words(column, before[1])
+        return word_of(column)
 
     def forget(self, before: int) -> None:
         """Drop batches that end before a row."""
@@ -247,7 +265,7 @@ class Meeting:
         self._keep(columns, usable)
 
     def _keep(self, columns: dict[str, Array], usable: Array) -> None:
-        self._sample.append({name: values[usable] for name, values in columns.items()})
+        self._sample.append(columns if usable.all() else _picked(columns, usable))
         self._sampled += int(usable.sum())
         if self._sampled > 2 * CLOCK_PAIRS:
             self._thin()
@@ -276,26 +294,35 @@ class Meeting:
         """Count the pairs of each two connections, and those that go opposite ways."""
         both = same & (x["flow"] >= 0) & (y["flow"] >= 0)
         key = x["flow"][both] << 32 | y["flow"][both]
-        opposite = x["back"][both] ^ y["back"][both]
-        keys, weight, against = self._links
-        links, at = np.unique(np.concatenate((keys, key)), return_inverse=True)
-        self._links = (
-            links,
-            np.bincount(at, np.concatenate((weight, np.ones(len(key), np.int64))), len(links)).astype(np.int64),
-            np.bincount(at, np.concatenate((against, opposite.astype(np.int64))), len(links)).astype(np.int64),
+        found, weight = np.unique(key, return_counts=True)
+        turned, against = np.unique(key[x["back"][both] ^ y["back"][both]], return_counts=True)
+        opposite = np.zeros(len(found), np.int64)
+        opposite[np.searchsorted(found, turned)] = against
+        keys, *sums = self._links
+        links, at = np.unique(np.concatenate((keys, found)), return_inverse=True)
+        weights, opposites = (
+            np.bincount(at, np.concatenate((was, more)), len(links)).astype(np.int64)
+            for was, more in zip(sums, (weight, opposite), strict=True)
         )
+        self._links = (links, weights, opposites)
 
     def _thin(self) -> None:
         """Keep the pairs whose stamps differ least and most among their neighbours of one way, and some of the others."""
-        whole = self.sample
-        count = len(whole["row_a"])
-        block = np.arange(count) // _NEIGHBOURS
-        apart = whole["time_ns_b"] - whole["time_ns_a"]
+        apart, src, dst = (
+            np.concatenate([values(part) for part in self._sample])
+            for values in (lambda p: p["time_ns_b"] - p["time_ns_a"], lambda p: p["src_a"], lambda p: p["dst_a"])
+        )
+        count = len(apart)
         # Neighbours of one way: block and, hashed, addresses. Two ways of one hash only keep fewer.
-        way = whole["src_a"] * 3 ^ whole["dst_a"]
-        group = block << 16 | way >> 7 & 0xFFFF
-        order = np.argsort(group, kind="stable")
-        begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+        way = np.zeros(-(-count // _NEIGHBOURS) * _NEIGHBOURS, np.int32)
+        way[:count] = (src * 3 ^ dst) >> 7 & 0xFFFF
+        # Each block in the order of its ways, and of places in each; the last one's missing rows behind all others.
+        way[count:] = 1 << 16
+        ranked = np.sort((way * _NEIGHBOURS).reshape(-1, _NEIGHBOURS) + np.arange(_NEIGHBOURS, dtype=np.int32), axis=1)
+        blocks = np.arange(len(ranked))[:, None]
+        order = (blocks * _NEIGHBOURS + ranked % _NEIGHBOURS).ravel()[:count]
+        group = (blocks << 17 | ranked // _NEIGHBOURS).ravel()[:count]
+        begins = np.flatnonzero(np.diff(group, prepend=-1))
         sizes = np.diff(begins, append=count)
         ordered = apart[order]
         edge = np.zeros(count, bool)
@@ -308,7 +335,8 @@ class Meeting:
             # So many hosts that no two neighbours go one way.
             kept = np.zeros(count, bool)
             kept[:: -(-count // CLOCK_PAIRS)] = True
-        self._sample = [{name: values[kept] for name, values in whole.items()}]
+        ends = np.cumsum([len(part["row_a"]) for part in self._sample])
+        self._sample = [_picked(part, mine) for part, mine in zip(self._sample, np.split(kept, ends[:-1]), strict=True)]
         self._sampled = int(kept.sum())
 
     @property
@@ -328,10 +356,16 @@ class Meeting:
     def of_one_tap(self, a: Side, b: Side) -> bool:
         """Whether two captures are copies: every packet of the smaller is in the other at the same time."""
         smaller = min(a.rows, b.rows)
-        if smaller == 0 or self._same < max(2, 0.9 * smaller):
+        if smaller == 0 or self._times_differ or self._same < max(2, 0.9 * smaller):
             return False
         # Two taps never agree to the microsecond on every packet; clocks of milliseconds may.
-        return max(a.tick_ns, b.tick_ns) <= 1000 and not self._times_differ
+        return max(a.tick_ns, b.tick_ns) <= 1000
+
+
+def _picked(columns: dict[str, Array], kept: Array) -> dict[str, Array]:
+    """Some rows of all columns."""
+    rows = np.flatnonzero(kept)
+    return {name: values[rows] for name, values in columns.items()}
 
 
 _NO_PAIRS: dict[str, Array] = {
@@ -400,14 +434,19 @@ def times_of(batch: pa.RecordBatch) -> tuple[Array, Array]:
     import pyarrow as pa
 
     column = batch.column("time")
-    return np.asarray(column.is_valid(), bool), column.cast(pa.int64()).fill_null(0).to_numpy()
+    return np.asarray(column.is_valid(), bool), _known(column.cast(pa.int64()), 0)
 
 
 def _flow(batch: pa.RecordBatch) -> Array:
     import pyarrow as pa
 
-    flow: Array = batch.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
-    return flow
+    return _known(batch.column("flow").cast(pa.int64()), -1)
+
+
+def _known(column: Any, otherwise: int) -> Array:
+    """The numbers of a column, another one for null."""
+    values: Array = (column.fill_null(otherwise) if column.null_count else column).to_numpy()
+    return values
 
 
 def is_value(column: Any, name: str) -> Array:
@@ -419,11 +458,19 @@ def is_value(column: Any, name: str) -> Array:
 
 def word_of(column: Any) -> Array:
     """A number for each text of a dictionary column, the same in every batch; -1 for null."""
+    coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    return _words(coded, _hashed(coded.dictionary))
+
+
+def _hashed(texts: Any) -> Array:
+    """A number for each of some texts, and -1 for null behind them."""
     import pandas as pd
 
-    coded = column if hasattr(column, "dictionary") else column.dictionary_encode()
-    names = np.array(coded.dictionary.to_pylist(), object)
+    names = np.array(texts.to_pylist(), object)
     hashed = pd.util.hash_array(names, categorize=False).astype(np.int64) if len(names) else np.zeros(0, np.int64)
-    keys = coded.indices.cast("int64").fill_null(len(names)).to_numpy(zero_copy_only=False)
-    numbers: Array = np.append(hashed, -1)[keys]
-    return numbers
+    return np.append(hashed, -1)
+
+
+def _words(coded: Any, numbers: Array) -> Array:
+    found: Array = numbers[_known(coded.indices.cast("int64"), len(numbers) - 1)]
+    return found

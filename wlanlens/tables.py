@@ -306,10 +306,10 @@ def _links() -> pa.Schema:
             _field(
                 "lost",
                 _enum(),
-                "Of a packet with fate not_seen, where it was lost, by the last capture that saw it and the next that heard "
-                "its neighbours and not it; before_air: in the host or the access point before it, or on the wire to that; "
+                "Of a packet with fate not_seen, where it was lost: between the last capture that has it and the next on its way, "
+                "by the fate there in `journeys`; before_air: in the host or the access point before it, or on the wire to that; "
                 "on_air: never acknowledged there; after_air: it was; on_way: no capture of the air tells; unknown: that "
-                "capture may have missed it.",
+                "capture may have missed it, or it may be under way.",
                 null=True,
                 values=" ".join(LOST),
             ),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens import alignment, echoes, journeys, stages, tables, unhidden
+from wlanlens import alignment, echoes, links, stages, tables, unhidden
 from wlanlens.alignment import Joined
 from wlanlens.elsewhere import Elsewhere
+from wlanlens.fates import fates
 from wlanlens.journeys import Journeys
+from wlanlens.ways import Ways
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,6 +74,14 @@ class Together(Mapping[str, "pa.Table"]):
             self._journeys = Journeys(packets, self.joined, exchanges)
         return self._journeys
 
+    @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self.captures, self.journeys)
+
+    @cached_property
+    def _fates(self) -> Array:
+        return fates(self.journeys, self._ways)
+
     @property
     def elsewhere(self) -> Elsewhere:
         """What the captures tell of one another's segments."""
@@ -93,13 +104,13 @@ class Together(Mapping[str, "pa.Table"]):
 
         everyone = range(len(self.captures))
         if name == "links":
-            packets, exchanges = ([self.of(i, n) for i in everyone] for n in ("packets", "exchanges"))
-            links = journeys.table(self.captures, packets, self.journeys, exchanges)
-            return unhidden.attach(links, self.captures, self.joined, exchanges)
+            exchanges = [self.of(i, "exchanges") for i in everyone]
+            linked = links.table(self.captures, self.journeys, self._ways, self._fates, exchanges)
+            return unhidden.attach(linked, self.captures, self.joined, exchanges)
         if name == "journeys":
-            names = ("packets", "frames", "exchanges", "urbs")
-            packets, frames, exchanges, urbs = ([self.of(i, n) for i in everyone] for n in names)
-            return stages.table(self.captures, self.joined.clocks, packets, self.journeys, frames, exchanges, urbs)
+            below = ([self.of(i, n) for i in everyone] for n in ("frames", "exchanges", "urbs"))
+            clocks = self.joined.clocks
+            return stages.table(self.captures, clocks, self.journeys, self._ways, self._fates, *below)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
             parts = self.elsewhere.needless(parts)

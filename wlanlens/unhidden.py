@@ -9,7 +9,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.alignment import Joined
-from wlanlens.journeys import find
+from wlanlens.arrays import find, latest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,11 +65,10 @@ def _attempts(exchanges: pa.Table, rows: Array) -> dict[str, Any]:
     import pyarrow as pa
 
     told = exchanges.take(pa.array(rows))
-    lists = told.column("rates_mbps").to_pylist()
-    rates = [next((rate for rate in reversed(known or []) if rate is not None), None) for known in lists]
+    rates = latest(told.column("rates_mbps").combine_chunks())
     return {
         "attempts": told.column("attempts").combine_chunks(),
-        "rate_mbps": pa.array(rates, pa.float64()),
+        "rate_mbps": pa.array(rates, mask=np.isnan(rates)),
         "acked": told.column("acked").combine_chunks(),
     }
 

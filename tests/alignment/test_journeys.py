@@ -144,3 +144,11 @@ def test_journeys_do_not_depend_on_slices(tmp_path: Path, monkeypatch: pytest.Mo
     assert [t.column("journey").to_pylist() for t in tables_] == [list(range(tables_[0].num_rows))] * 2
     one, other = (sorted(t.drop_columns("journey").to_pylist(), key=repr) for t in tables_)
     assert one == other
+
+
+def test_packets_of_one_instant_stay_in_the_order_of_their_capture(tmp_path: Path) -> None:
+    run = simulate("clean_link", tmp_path, seed=1, duration_s=2.0)
+    links = wl.align([run.captures["sender"], run.captures["receiver"]]).table("links").to_pandas()
+    sent = links[(links.direction == "a2b") & links.sender_packet.notna()]
+    assert sent.sender_t_ns.duplicated().sum() > 10
+    assert (sent.groupby("sender_t_ns").sender_packet.diff().dropna() > 0).all()

@@ -80,3 +80,31 @@ def test_hosts_are_the_ends_whatever_the_clocks_say(tmp_path: Path) -> None:
     lost = links[links.fate == "not_seen"].lost.astype(object)
     assert len(lost) > 300
     assert (lost == "on_air").all()
+
+
+def test_what_a_tap_missed_is_not_lost(tmp_path: Path) -> None:
+    """Data that was acknowledged and sent once has arrived, though the receiver's tap lacks it and has its neighbours."""
+    from wlanlens.world import TapClock
+
+    run = simulate("lost_acks", tmp_path, seed=1, duration_s=8.0, clocks={"receiver": TapClock(missed_share=0.02)})
+    links = by_data(aligned(run, "sender", "receiver")).sort_values("sender_packet")
+    truth = run.facts.packets.to_pandas()
+    truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0)].sort_values(["t_tap_ns", "id"])
+    assert len(links) == len(truth)
+    missed = (links.fate == "not_seen").to_numpy() & (truth.fate == "delivered").to_numpy()
+    assert missed.sum() > 20
+    assert (links.lost[missed] == "unknown").all()
+
+
+@pytest.mark.parametrize("name", ["access_point_overflow", "no_mac_retransmission"])
+def test_it_says_what_the_fates_say(tmp_path: Path, name: str) -> None:
+    from wlanlens.world import TapClock
+
+    clocks = {tap: TapClock(missed_share=0.02) for tap in ("air", "receiver")}
+    trace = aligned(simulate(name, tmp_path, seed=3, duration_s=6.0, clocks=clocks), "sender", "air", "receiver")
+    links, journeys = (trace.table(table).to_pandas() for table in ("links", "journeys"))
+    lost = links.lost.astype(object)
+    assert (lost.notna() == (links.fate == "not_seen")).all()
+    assert (journeys.air_fate[lost == "before_air"] == "lost_before").all()
+    assert (journeys.receiver_fate[lost.isin(["on_air", "after_air"])] == "lost_before").all()
+    assert lost.isin(["before_air", "on_air"]).sum() > 5

@@ -60,6 +60,12 @@ class Opened:
             self.page.wait_for_timeout(150)
         return self.range()
 
+    def choose(self, number: int) -> None:
+        """Press "show" of a finding, unfolding its kind if need be."""
+        item = f"#finding-{number}"
+        self.page.eval_on_selector(item, "(e) => { const d = e.closest('details'); if (d) d.open = true; }")
+        self.page.click(f"{item} .show")
+
     @property
     def foreign(self) -> list[str]:
         """Requests that are neither a file nor inside the page."""

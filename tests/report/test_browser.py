@@ -10,7 +10,8 @@ import pytest
 from tests.report import synthetic
 from tests.report.conftest import written
 from wlanlens import report
-from wlanlens.report import context, page, views
+from wlanlens.finding import grouped
+from wlanlens.report import page, views
 
 
 def test_opens_from_a_file_with_no_network(opened, small):
@@ -35,7 +36,7 @@ def test_a_finding_of_another_flow_changes_the_flow(opened, small):
     number = one.page.evaluate(
         "JSON.parse(document.getElementById('page').textContent).findings.find(f => f.view === 1).n"
     )
-    one.page.click(f"#finding-{number} .show")
+    one.choose(number)
     one.page.wait_for_selector("#figure[data-flow='1']")
     assert one.page.locator("#flow").input_value() == "1"
     assert one.page.locator("[data-legend='1']").is_visible()
@@ -242,15 +243,20 @@ def test_a_reduced_flow_keeps_every_retransmission(opened, tmp_path, monkeypatch
     assert "runs of ordinary segments are drawn as one stroke" in one.page.inner_text(".stage")
 
 
-def test_what_folds_away_opens_when_chosen(opened, tmp_path):
+def test_findings_of_one_code_fold_into_one_and_open_when_chosen(opened, tmp_path):
     made = synthetic.make(30_000, 2)
-    assert len(made.findings) > context.OPEN_FINDINGS + 1
+    kinds = [group for group in grouped(made.findings) if len(group.members) > 1]
+    assert kinds
     one = opened().goto(written(tmp_path, made))
-    last = one.page.evaluate("JSON.parse(document.getElementById('page').textContent).findings.at(-1).n")
-    assert not one.page.locator(f"#finding-{last} .show").is_visible()
-    one.page.keyboard.press(",")
-    one.settled()
-    assert one.page.locator(f"#finding-{last} .show").is_visible()
+    order = one.page.evaluate("JSON.parse(document.getElementById('page').textContent).findings.map((f) => f.n)")
+    for group in kinds:
+        worst, *others = (number for number, _ in group.members)
+        assert one.page.locator(f"#finding-{worst} .show").is_visible()
+        assert not any(one.page.locator(f"#finding-{number} .show").is_visible() for number in others)
+    for _ in range(order.index(others[0]) + 1):
+        one.page.keyboard.press(".")
+        one.settled()
+    assert one.page.locator(f"#finding-{others[0]} .show").is_visible()
 
 
 def test_no_flow_at_all(opened, tmp_path):

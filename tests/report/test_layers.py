@@ -113,7 +113,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
 def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> None:
     one = opened().goto(usb.report)
     number = next(f["n"] for f in page_data(one)["findings"] if "Spurious" in f["words"])
-    one.page.click(f"#finding-{number} .show")
+    one.choose(number)
     text = shown(one)
     assert "timeout (RTO), needless" in text
     assert "sent 2 times" in text
@@ -128,11 +128,22 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     assert not one.page.locator("#journey").is_visible()
 
 
-def test_a_finding_of_the_air_opens_the_journey_of_its_first_frame(opened: Any, thrashing: wl.Analysis) -> None:
+def test_held_acks_open_the_journey_of_the_ack_that_was_held(opened: Any, usb: wl.Analysis) -> None:
+    one = opened().goto(usb.report)
+    number, finding = next((n, f) for n, f in enumerate(usb.findings, 1) if f.code == "ack_holding")
+    one.choose(number)
+    shown(one)
+    chosen = page_data(one)["journeys"]["findings"][str(number)]
+    rows = usb.trace.table("journeys").to_pandas().query("flow == 0").sort_values("t_start_ns", kind="stable")
+    row = rows.iloc[chosen[1]]
+    assert (row.t_end_ns - row.t_start_ns) / 1e9 > 0.9 * finding.values["held_s"]
+
+
+def test_a_finding_of_the_air_opens_a_journey_of_its_frames(opened: Any, thrashing: wl.Analysis) -> None:
     one = opened().goto(thrashing.report)
     data = page_data(one)
     number = next(f["n"] for f in data["findings"] if f["on"] == "air")
-    one.page.click(f"#finding-{number} .show")
+    one.choose(number)
     text = shown(one)
     finding = thrashing.findings[number - 1]
     assert any(f"frame {packet}" in text for packet in finding.evidence[0][2])

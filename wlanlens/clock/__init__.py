@@ -7,10 +7,24 @@ the bound follows. Steps are where no line is left, or where both envelopes shif
 Zhang, Liu and Xia 2002.)
 """
 
-from wlanlens.clock.fitting import Unfit, fit
+from wlanlens.clock.drift import Drift
+from wlanlens.clock.fitting import Fit, Unfit, fit
 from wlanlens.clock.maps import ClockMap, Piece
 from wlanlens.clock.order import passed_first
 from wlanlens.clock.polygon import DRIFT_PPM_MOST
+from wlanlens.clock.rates import agreed
 from wlanlens.clock.ticks import tick_of, unwrap
 
-__all__ = ["DRIFT_PPM_MOST", "ClockMap", "Piece", "Unfit", "fit", "passed_first", "tick_of", "unwrap"]
+__all__ = [
+    "DRIFT_PPM_MOST",
+    "ClockMap",
+    "Drift",
+    "Fit",
+    "Piece",
+    "Unfit",
+    "agreed",
+    "fit",
+    "passed_first",
+    "tick_of",
+    "unwrap",
+]

@@ -10,6 +10,9 @@ distances are exponential with a mean of its own in each, so that the direction 
 Stamps of a coarse clock make the envelope a staircase. But packets come at any phase of its ticks, which makes the mean of
 their stamps that of their times (dither; Schuchman 1964). The mean is taken of what a cap some ticks above the quickest
 leaves, for queues are above it. Where both clocks are coarse only the means tell.
+
+How far the marks scatter about the line tells the drift's standard error, by which drifts between several clocks are weighed
+(rates.py).
 """
 
 from __future__ import annotations
@@ -44,8 +47,24 @@ _CAPS = (2.0, 3.0, 5.0, 8.0, 13.0, 20.0, np.inf)
 #: Share of a stretch's pairs below the cap, of all pairs' share, from which on its mean tells: a quarter moves as a whole does.
 _LEFT = 0.25
 
+#: A line of the least mean distance is this much less sure than the mean distance says: between marks of equal chances either
+#: way (1.0) and of a bell curve (1.57, as the mean distance is 0.8 of the standard deviation).
+_SURE = 1.3
+
 #: Times that the line is drawn again from what the last one straightened.
 _ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Slope of the offset over time and its standard error, ns a second."""
+
+    slope: float
+    error: float
+
+    def turned(self) -> Drift:
+        """What the other clock gains."""
+        return Drift(-self.slope / (1 + self.slope * 1e-9), self.error)
 
 
 @dataclass(frozen=True)
@@ -73,13 +92,13 @@ class _Marks:
         return np.asarray((self.y[j] - self.y[i])[far] / apart[far])
 
 
-def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> float | None:
-    """Slope of the offset over time, ns a second, that all pieces share; None where too few pairs tell.
+def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> Drift | None:
+    """The drift that all pieces share; None where too few pairs tell.
 
     A step sets a clock and leaves its rate.
     """
     rows = [r for a, b in pieces for side in (1, -1) if len(r := points.rows(a, b, side, out))]
-    slope = points.rough_slope()
+    slope = points.rough_slope
     for _ in range(_ROUNDS):
         means = [m for r in rows if points.coarse >= COARSE_NS and (m := _means(points, r, slope)) is not None]
         quick = [m for r in rows if (points.fine < COARSE_NS or not means) and (m := _quickest(points, r, slope))]
@@ -93,7 +112,32 @@ def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> f
         was, slope = slope, float(tried[int(np.argmin(cost))])
         if abs(slope - was) < 1:
             break
-    return slope
+    told = sum(float(np.square(m.x - m.x.mean()).sum()) / _square(_SURE * (_scale(m, slope) + floor)) for m in marks)
+    return Drift(slope, float(np.sqrt(1 / told + _square(_locked(points, rows, slope)))))
+
+
+def _scale(marks: _Marks, slope: float) -> float:
+    return float(marks.scales(np.array([slope]))[0])
+
+
+def _square(value: float) -> float:
+    return value * value
+
+
+def _locked(points: Points, rows: Sequence[Array], slope: float) -> float:
+    """How far the drift may be off as packets come in step with the ticks of a coarse clock, ns a second.
+
+    The phase of a fine clock's stamps in those ticks shows it: any delay leaves all phases alike, for a stamp is as likely any
+    time of its tick. Where they are not, the stamps agree better than they know the time, which is to a tick.
+    """
+    if not points.fine < COARSE_NS <= points.coarse:
+        return 0.0
+    share = 0.0
+    for r in rows:
+        phases = np.exp(2j * np.pi * (points.y[r] - slope * points.x[r]) / points.coarse)
+        # So much is chance (Rayleigh's test, 5 %).
+        share += len(r) * max(0.0, abs(phases.mean()) ** 2 - 3 / len(r))
+    return share / sum(len(r) for r in rows) * points.coarse / max(float(np.ptp(points.x)), 1e-9)
 
 
 def _quickest(points: Points, rows: Array, slope: float) -> _Marks | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wlanlens.clock import drift, line, steps
+from wlanlens.clock.drift import Drift
 from wlanlens.clock.maps import ClockMap, Piece
 from wlanlens.clock.points import COARSE_NS, Points
 
@@ -21,19 +22,13 @@ class Unfit(ValueError):
     """Why no clock can be fitted, in words."""
 
 
-def fit(
-    capture: str,
-    reference: str,
-    t_ref_ns: Array,
-    t_cap_ns: Array,
-    before: Array,
-    packets: Array,
-    *,
-    tick_ns: int = 1,
-    reference_tick_ns: int | None = None,
-    sizes: Array | None = None,
-) -> ClockMap:
-    """The map from a capture's clock to the reference's.
+def fit(capture: str, reference: str, *pairs: Array, **ticks: Any) -> ClockMap:
+    """The map from a capture's clock to the reference's, as their own pairs have it; the arguments are those of `Fit`."""
+    return Fit(capture, reference, *pairs, **ticks).map()
+
+
+class Fit:
+    """What the pairs of two captures tell: steps, drift, and the map that follows.
 
     Parameters
     ----------
@@ -48,72 +43,111 @@ def fit(
         time; a clock that rounds is half a tick ahead.
     sizes : int array
         Bytes of the packets: a step smaller than their delays is looked for among packets of one size.
+
+    Attributes
+    ----------
+    steps, reference_steps, contradictions : int
+        As the ClockMap has them.
+    drift : Drift or None
+        What the capture's clock gains; None where too few pairs tell.
     """
-    if not len(t_ref_ns):
-        raise Unfit("the captures have no packet in common")
-    # In the order of the capture, so that a packet under way when its clock is stepped is on the right side.
-    order = np.argsort(packets, kind="stable")
-    t_ref_ns, t_cap_ns, before, packets = (np.asarray(v)[order] for v in (t_ref_ns, t_cap_ns, before, packets))
-    x = (t_ref_ns - t_ref_ns[0]) / 1e9
-    d = t_cap_ns - t_ref_ns
-    base = int(np.median(d))
-    ticks = (tick_ns if reference_tick_ns is None else reference_tick_ns, tick_ns)
-    points = Points(
-        x,
-        (d - base).astype(float),
-        np.asarray(before, np.int8),
-        ticks,
-        None if sizes is None else np.asarray(sizes)[order],
-    )
-    if points.coarse >= COARSE_NS:
-        points.doubt_order()
-    cuts, out = steps.find(points)
-    spans = list(pairwise((0, *cuts, len(x))))
-    slope = drift.estimate(points, spans, out)
-    pieces: list[Piece] = []
-    lines: list[line.Line] = []
-    theta = np.zeros(len(x))
-    for start, end in spans:
-        best = line.of(points, start, end, out, slope)
-        lines.append(best)
-        theta[start:end] = best.at(x[start:end])
-        here = round(best.offset)
-        pieces.append(
-            Piece(
-                first_packet=int(packets[start]) if pieces else 0,
-                from_ns=int(t_cap_ns[start]),
-                at_ns=int(t_ref_ns[start]) + round((best.x - x[start]) * 1e9) + base + here,
-                offset_ns=-(base + here),
-                drift_ppm=best.slope / 1e3,
-                bound_ns=best.bound,
-                bound_most_ns=best.bound_most,
-                pairs=end - start - int(out[start:end].sum()),
-                two_way_ns=best.two_way,
-                drift_bound_ppm=best.drift_bound_ppm,
-            )
+
+    def __init__(
+        self,
+        capture: str,
+        reference: str,
+        t_ref_ns: Array,
+        t_cap_ns: Array,
+        before: Array,
+        packets: Array,
+        *,
+        tick_ns: int = 1,
+        reference_tick_ns: int | None = None,
+        sizes: Array | None = None,
+    ) -> None:
+        if not len(t_ref_ns):
+            raise Unfit("the captures have no packet in common")
+        self._names = capture, reference
+        # In the order of the capture, so that a packet under way when its clock is stepped is on the right side.
+        order = np.argsort(packets, kind="stable")
+        t_ref_ns, t_cap_ns, before, packets = (np.asarray(v)[order] for v in (t_ref_ns, t_cap_ns, before, packets))
+        d = t_cap_ns - t_ref_ns
+        self._base = int(np.median(d))
+        self._ticks = (tick_ns if reference_tick_ns is None else reference_tick_ns, tick_ns)
+        self._points = Points(
+            (t_ref_ns - t_ref_ns[0]) / 1e9,
+            (d - self._base).astype(float),
+            np.asarray(before, np.int8),
+            self._ticks,
+            None if sizes is None else np.asarray(sizes)[order],
         )
-    residual = np.abs(points.y - theta)[~out if not out.all() else slice(None)]
-    half, most_of, most = (round(float(v)) for v in np.percentile(residual, (50, 99, 100)))
-    main = max(pieces, key=lambda p: p.pairs)
-    return ClockMap(
-        capture,
-        offset_ns=main.offset_ns,
-        drift_ppm=main.drift_ppm,
-        bound_ns=main.bound_ns,
-        pairs=len(x),
-        residual_ns=half,
-        residual_p99_ns=most_of,
-        residual_most_ns=most,
-        two_way_ns=main.two_way_ns,
-        contradictions=int(out.sum()),
-        tick_ns=max(ticks),
-        reference_steps=int(sum(abs(t_ref_ns[k] - t_ref_ns[k - 1]) > abs(t_cap_ns[k] - t_cap_ns[k - 1]) for k in cuts)),
-        reference=reference,
-        pieces=tuple(pieces),
-        sentence=_sentence(
-            pieces, [float(b.at(x[k]) - a.at(x[k])) for k, (a, b) in zip(cuts, pairwise(lines), strict=True)], points
-        ),
-    )
+        if self._points.coarse >= COARSE_NS:
+            self._points.doubt_order()
+        cuts, self._out = steps.find(self._points)
+        self._spans = list(pairwise((0, *cuts, len(d))))
+        # Of the first pair of each piece: its number, and its times.
+        first = [start for start, _ in self._spans]
+        self._first = [tuple(v) for v in np.stack((packets[first], t_ref_ns[first], t_cap_ns[first]), axis=1).tolist()]
+        self.steps = len(cuts)
+        self.reference_steps = int(
+            sum(abs(t_ref_ns[k] - t_ref_ns[k - 1]) > abs(t_cap_ns[k] - t_cap_ns[k - 1]) for k in cuts)
+        )
+        self.contradictions = int(self._out.sum())
+        self.drift = drift.estimate(self._points, self._spans, self._out)
+
+    def map(self, known: Drift | None = None) -> ClockMap:
+        """The map by this drift, as far as the pairs allow it, or by their own."""
+        points, out = self._points, self._out
+        gains = known or self.drift
+        pieces: list[Piece] = []
+        lines: list[line.Line] = []
+        theta = np.zeros(len(points.x))
+        for (start, end), (number, t_ref_ns, t_cap_ns) in zip(self._spans, self._first, strict=True):
+            best = line.of(points, start, end, out, None if gains is None else gains.slope)
+            lines.append(best)
+            theta[start:end] = best.at(points.x[start:end])
+            here = self._base + round(best.offset)
+            pieces.append(
+                Piece(
+                    first_packet=number if pieces else 0,
+                    from_ns=t_cap_ns,
+                    at_ns=t_ref_ns + round((best.x - points.x[start]) * 1e9) + here,
+                    offset_ns=-here,
+                    drift_ppm=best.slope / 1e3,
+                    bound_ns=best.bound,
+                    bound_most_ns=best.bound_most,
+                    pairs=end - start - int(out[start:end].sum()),
+                    two_way_ns=best.two_way,
+                    drift_bound_ppm=best.drift_bound_ppm,
+                    drift_error_ppm=None if gains is None else gains.error / 1e3,
+                )
+            )
+        residual = np.abs(points.y - theta)[~out if not out.all() else slice(None)]
+        half, most_of, most = (round(float(v)) for v in np.percentile(residual, (50, 99, 100)))
+        main = max(pieces, key=lambda p: p.pairs)
+        capture, reference = self._names
+        cuts = [start for start, _ in self._spans[1:]]
+        return ClockMap(
+            capture,
+            offset_ns=main.offset_ns,
+            drift_ppm=main.drift_ppm,
+            bound_ns=main.bound_ns,
+            pairs=len(points.x),
+            residual_ns=half,
+            residual_p99_ns=most_of,
+            residual_most_ns=most,
+            two_way_ns=main.two_way_ns,
+            contradictions=self.contradictions,
+            tick_ns=max(self._ticks),
+            reference_steps=self.reference_steps,
+            reference=reference,
+            pieces=tuple(pieces),
+            sentence=_sentence(
+                pieces,
+                [float(b.at(points.x[k]) - a.at(points.x[k])) for k, (a, b) in zip(cuts, pairwise(lines), strict=True)],
+                points,
+            ),
+        )
 
 
 def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: Points) -> str:

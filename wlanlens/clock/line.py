@@ -53,7 +53,7 @@ def of(points: Points, start: int, end: int, out: Array, drift: float | None) ->
     kept = out.copy()
     if kept[start:end].all():
         kept[start:end] = False
-    hulls = Hulls(points, start, end, kept, points.rough_slope())
+    hulls = Hulls(points, start, end, kept, points.rough_slope)
     polygon, _ = hulls.polygon()
     least, most = polygon.slopes()
     # Nothing told of the drift: as little as can be.

@@ -38,6 +38,8 @@ class Piece:
         Least sum of the delays of two pairs that follow each other in opposite directions.
     drift_bound_ppm : float or None
         The drift is right within this, though the clock be set once; None: only one direction was seen.
+    drift_error_ppm : float or None
+        Its standard error, by how far the quickest packets scatter; None: too few tell.
     """
 
     first_packet: int
@@ -50,6 +52,7 @@ class Piece:
     pairs: int
     two_way_ns: int | None
     drift_bound_ppm: float | None
+    drift_error_ppm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class ClockMap:
         main = max(self.pieces, key=lambda p: p.pairs)
         sure = "" if main.drift_bound_ppm is None else f" (within {main.drift_bound_ppm:.3g})"
         parts = [
-            f"{self.capture} is {abs(self.offset_ns) / 1e9:.6f} s {ahead} {self.reference} ({within})",
+            f"{self.capture} is {_offset(abs(self.offset_ns))} {ahead} {self.reference} ({within})",
             f"gains {self.drift_ppm:+.2f} ppm{sure}",
             f"{self.pairs} packets in both, half of them within {_short(self.residual_ns)} of the fit, "
             f"99 % within {_short(self.residual_p99_ns)}",
@@ -177,6 +180,11 @@ class ClockMap:
         for number, back in enumerate(self._jumped_back()):
             which[np.ones(time_ns.shape, bool) if back else time_ns >= self.pieces[number].from_ns] = number
         return which
+
+
+def _offset(ns: int) -> str:
+    """An offset: hours are known to the us, and one below a second reads better in its own unit."""
+    return f"{ns / 1e9:.6f} s" if ns >= 10**9 else _short(ns)
 
 
 def _short(ns: int) -> str:

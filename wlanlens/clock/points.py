@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -83,6 +84,7 @@ class Points:
         chosen: Array = rows[np.concatenate((best, np.array(tail, np.intp)))]
         return chosen
 
+    @cached_property
     def rough_slope(self) -> float:
         """Drift to within what detrending needs, ns a second: over the medians of many short stretches, steps left out."""
         stretches = min(64, len(self.x) // 8)
@@ -156,6 +158,5 @@ class Hulls:
         against = 0
         for side in (1, -1):
             rows = self.corners(side, start, end)
-            for x, limit in zip(self.points.x[rows].tolist(), self.points.limit[rows].tolist(), strict=True):
-                against += not made.clip(x, limit, side)
+            against += made.clip_all(self.points.x[rows], self.points.limit[rows], side)
         return made, against

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
 #: Most that two clocks' rates are believed to differ: crystals keep 100 ppm, NTP slews by at most 500 (RFC 5905, MAXFREQ).
 DRIFT_PPM_MOST = 500.0
 
@@ -46,6 +52,23 @@ class Polygon:
         # A corner on the limit itself comes twice.
         self.corners = [corner for i, corner in enumerate(kept) if corner != kept[i - 1]] or kept[:1]
         return True
+
+    def idle(self, x: Array, limit: Array, side: Array | int) -> int:
+        """How many of the first of some limits cut nothing off: most do not, and at once they are told quickly."""
+        offset, slope = np.array(self.corners).T[:, :, None]
+        cut = (side * (offset + slope * (x - self.origin) - limit) > 0).any(axis=0)
+        return int(cut.argmax()) if cut.any() else len(cut)
+
+    def clip_all(self, x: Array, limit: Array, side: int) -> int:
+        """Clip by limits of one side one after the other; how many of them no line was right of."""
+        against = k = 0
+        while k < len(x):
+            before = self.corners
+            against += not self.clip(float(x[k]), float(limit[k]), side)
+            k += 1
+            if self.corners is before:
+                k += self.idle(x[k:], limit[k:], side)
+        return against
 
     def between(self, x: float) -> tuple[float, float]:
         """Least and greatest offset of its lines at x."""

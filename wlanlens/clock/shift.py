@@ -93,7 +93,7 @@ def _halves(place: int) -> tuple[slice, slice]:
 
 
 def _groups(points: Points, edges: Array, out: Array) -> Iterator[_Group]:
-    slope = points.rough_slope()
+    slope = points.rough_slope
     for side in (1, -1):
         rows = points.rows(int(edges[0]), int(edges[-1]), side, out)
         sizes, counts = np.unique(points.size[rows], return_counts=True)

@@ -19,14 +19,18 @@ _LOOK_AHEAD = 8
 #: So many contradictions among so many pairs are no chance: the clock's rate changed.
 _BENT, _BENT_OF = 3, 64
 
+#: Limits that are looked at together at first where none cuts anything off.
+_AT_ONCE = 16
+
 
 def contradicted(points: Points) -> tuple[list[int], Array]:
     """Where no line is left (rows at which a piece begins), and rows that contradict all their neighbours."""
     n = len(points.x)
     out = np.zeros(n, bool)
-    slope = points.rough_slope()
+    slope = points.rough_slope
     rows = np.sort(np.concatenate([points.tightest(0, n, side, out, slope) for side in (1, -1)]))
-    x, limit, side = points.x[rows].tolist(), points.limit[rows].tolist(), points.side[rows].tolist()
+    xs, limits, sides = points.x[rows], points.limit[rows], points.side[rows]
+    x, limit, side = xs.tolist(), limits.tolist(), sides.tolist()
     later = {s: np.flatnonzero(points.side[rows] == s) for s in (1, -1)}
     cuts: list[int] = []
     if not len(rows):
@@ -34,9 +38,16 @@ def contradicted(points: Points) -> tuple[list[int], Array]:
     polygon = Polygon(x[0], limit[0])
     odd: dict[int, list[int]] = {1: [], -1: []}
     i = began = 0
+    at_once = _AT_ONCE
     while i < len(rows):
+        before = polygon.corners
         if polygon.clip(x[i], limit[i], side[i]):
             i += 1
+            if polygon.corners is before:
+                ahead = slice(i, i + at_once)
+                idle = polygon.idle(xs[ahead], limits[ahead], sides[ahead])
+                i += idle
+                at_once = 2 * at_once if idle == at_once else _AT_ONCE
             continue
         same = later[side[i]]
         place = int(np.searchsorted(same, i))
@@ -122,7 +133,7 @@ def _needless(points: Points, cut: int, edges: list[int], out: Array) -> bool:
     """Whether a contradiction only came of a step that shows elsewhere: both pieces fit one line."""
     at = edges.index(cut)
     start, end = edges[at - 1], edges[at + 1]
-    _, against = Hulls(points, start, end, out, points.rough_slope()).polygon()
+    _, against = Hulls(points, start, end, out, points.rough_slope).polygon()
     return not against and shift.hidden(points, start, end, out) is None
 
 
@@ -130,7 +141,7 @@ def _leave_out(points: Points, cut: int, edges: list[int], out: Array) -> None:
     """Pairs beside a step that both sides of it allow prove nothing of either."""
     at = edges.index(cut)
     start, end = edges[at - 1], edges[at + 1]
-    slope = points.rough_slope()
+    slope = points.rough_slope
     later, _ = Hulls(points, cut, end, out, slope).polygon()
     last = next((k for k in range(cut - 1, start - 1, -1) if _against(points, later, k, out)), None)
     if last is None or cut - last > (cut - start) / 2:

@@ -14,12 +14,13 @@ _ENOUGH = 8
 
 def tick_of(time_ns: Array) -> int:
     """Resolution of a clock by its stamps, ns: what all their differences are multiples of."""
-    stamps = np.unique(np.asarray(time_ns, np.int64))
-    steps = np.unique(np.diff(stamps))
-    if len(steps) >= _ENOUGH:
+    stamps = np.asarray(time_ns, np.int64)
+    steps = np.diff(np.sort(stamps))
+    steps = np.sort(steps[steps > 0])
+    if np.count_nonzero(np.diff(steps)) + 1 >= _ENOUGH:
         return int(np.gcd.reduce(steps))
     # Few packets, or regular ones, can be any multiple apart: the clocks that there are tick in powers of ten.
-    largest = 1000 if len(stamps) < _ENOUGH else 10**9
+    largest = 1000 if len(steps) + 1 < _ENOUGH else 10**9
     ticks = [tick for tick in (10**k for k in range(10)) if tick <= largest and not (stamps % tick).any()]
     return max(ticks, default=1)
 

@@ -131,7 +131,8 @@ class Facts:
     def keep(self, kind: Callable[[Facts], T]) -> T:
         """What `kind` makes of these facts, made once."""
         if kind not in self._kept:
-            self._kept[kind] = kind(self)
+            # What is kept may hold the facts that keep it: a circle would stay until the collector comes by, 130 MB a window.
+            self._kept[kind] = kind(weakref.proxy(self))
         made: T = self._kept[kind]
         return made
 

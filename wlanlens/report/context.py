@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wlanlens.finding import grouped
 from wlanlens.judge import STATES
 from wlanlens.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     from wlanlens.report.views import View
 
 MOST_FINDINGS = 50
-"""Findings on the page; the rest is counted there and stands in findings.json."""
-
-OPEN_FINDINGS = 10
-"""Of these, how many lie open; the others fold away, so that what was checked is not a long way down."""
+"""Findings on the page beside the costliest of each code; the rest is counted there and stands in findings.json."""
 
 MOST_BARS = 20
 """Flows with a ledger bar."""
@@ -80,6 +78,35 @@ class FindingRow:
         return text[len(start) :][:1].upper() + text[len(start) + 1 :] if text.startswith(start) else text
 
 
+@dataclass(frozen=True)
+class Kind:
+    """The findings of one code: the costliest lies open, the others fold away."""
+
+    code: str
+    severity: str
+    count: int
+    cost_s: float
+    rows: tuple[FindingRow, ...]
+
+    @property
+    def title(self) -> str:
+        """The code as words."""
+        return self.rows[0].title
+
+    @property
+    def others(self) -> str:
+        """What lies folded: how many, and what each cost."""
+        costs = [row.finding.cost_s for row in self.rows[1:]]
+        most, least = units.seconds(max(costs)), units.seconds(min(costs))
+        return f"{units.count(len(costs))} more, {most if most == least else f'{least} to {most}'}"
+
+    @property
+    def left(self) -> str:
+        """What the page leaves out; empty when nothing."""
+        left = self.count - len(self.rows)
+        return f"{units.count(left)} more in findings.json." if left else ""
+
+
 def sentence_case(text: str) -> str:
     """First letter large, and the abbreviations that codes hold."""
     words = [w.upper() if w in ("ack", "rto", "usb", "ap", "tcp") else w for w in text.split(" ")]
@@ -87,22 +114,34 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def finding_rows(
+def finding_kinds(
     findings: Sequence[Finding], views: Sequence[View], directory: str, *, on: Sequence[str] = ()
-) -> list[FindingRow]:
-    """The costliest findings; `on` names the figures that there are beside those of flows."""
+) -> list[Kind]:
+    """The findings by code, costliest code first; `on` names the figures that there are beside those of flows."""
     at = {view.key: i for i, view in enumerate(views)}
-    rows = []
-    for number, f in enumerate(findings, 1):
-        key = FlowKey(f.capture, f.flow, f.direction) if f.flow is not None and f.direction is not None else None
-        view = at.get(key) if key else None
-        command = f"wlanlens evidence {shlex.quote(directory)} {number}"
-        tables = {table for table, _, _ in f.evidence}
-        place = next((name for name in on if view is None and tables & _SHOWS[name]), "flow")
-        shown = place != "flow" or (bool(views) and (key is None or view is not None))
-        rows.append(FindingRow(number, f, view, shown, place, command))
-    rows.sort(key=lambda row: -row.finding.cost_s)
-    return rows[:MOST_FINDINGS]
+    groups = grouped(findings)
+    others = sorted((m for group in groups for m in group.members[1:]), key=lambda member: -member[1].cost_s)
+    shown = {number for number, _ in others[:MOST_FINDINGS]} | {group.members[0][0] for group in groups}
+    return [
+        Kind(
+            group.code,
+            group.severity,
+            len(group.members),
+            group.cost_s,
+            tuple(_row(number, f, at, directory, on) for number, f in group.members if number in shown),
+        )
+        for group in groups
+    ]
+
+
+def _row(number: int, f: Finding, at: Mapping[FlowKey, int], directory: str, on: Sequence[str]) -> FindingRow:
+    key = FlowKey(f.capture, f.flow, f.direction) if f.flow is not None and f.direction is not None else None
+    view = at.get(key) if key else None
+    command = f"wlanlens evidence {shlex.quote(directory)} {number}"
+    tables = {table for table, _, _ in f.evidence}
+    place = next((name for name in on if view is None and tables & _SHOWS[name]), "flow")
+    shown = place != "flow" or (bool(at) and (key is None or view is not None))
+    return FindingRow(number, f, view, shown, place, command)
 
 
 def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[dict[str, Any]]:

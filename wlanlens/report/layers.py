@@ -51,13 +51,15 @@ class Layers:
     records: NDArray[np.int64]
     """(capture, packet, journey) of every record of every journey, captures by their place in the trace."""
 
+    worth: NDArray[np.int64]
+    """What makes a journey worth opening: one that was lost before all others, then what lasted longest."""
+
     def holding(self, capture: int, packets: Sequence[int]) -> int | None:
-        """The journey of the first of some packets that has one."""
-        ours = self.records[(self.records[:, 0] == capture) & np.isin(self.records[:, 1], packets)]
+        """Of the journeys of some packets the one most worth seeing; None where none has any."""
+        ours = self.records[(self.records[:, 0] == capture) & np.isin(self.records[:, 1], packets), 2]
         if not len(ours):
             return None
-        place = {packet: i for i, packet in reversed(list(enumerate(packets)))}
-        return int(min(ours.tolist(), key=lambda row: place[row[1]])[2])
+        return int(ours[np.lexsort((ours, -self.worth[ours]))[0]])
 
 
 def layers(trace: Trace, key: FlowKey) -> Layers | None:
@@ -76,7 +78,7 @@ def layers(trace: Trace, key: FlowKey) -> Layers | None:
     every = step * _thinned(trace, key, rows.num_rows)
     rows = rows.take(pa.array(np.arange(0, rows.num_rows, step)))
     columns = _columns(trace, key, rows)
-    return Layers(rows.num_rows, every, encode.columns(columns), _records(trace, columns))
+    return Layers(rows.num_rows, every, encode.columns(columns), _records(trace, columns), _worth(rows, columns))
 
 
 def _thinned(trace: Trace, key: FlowKey, held: int) -> int:
@@ -106,8 +108,18 @@ def _records(trace: Trace, columns: dict[str, NDArray[Any]]) -> NDArray[np.int64
     return np.concatenate([np.stack([np.asarray(v, np.int64) for v in part], axis=1) for part in parts])
 
 
+def _worth(rows: pa.Table, columns: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    """ns that each journey lasted; those that ended in a loss above all."""
+    import pyarrow.compute as pc
+
+    lasted = pc.subtract(rows.column("t_end_ns"), rows.column("t_start_ns")).fill_null(0).to_numpy()
+    lost = columns["point_fate"] == list(FATES).index("lost_after")
+    above = np.where(lost.reshape(len(lasted), -1).any(axis=1), np.iinfo(np.int64).max // 2, 0)
+    return np.asarray(lasted + above, np.int64)
+
+
 def opened_by(trace: Trace, made: Sequence[Layers | None], finding: Finding, view: int | None) -> list[int] | None:
-    """(view, journey) of the first packet of a finding's evidence that has a journey; in its own view, if it has one."""
+    """(view, journey) of that packet of a finding's evidence which shows most; in its own view, if it has one."""
     place = {capture.name: i for i, capture in enumerate(trace.captures)}
     for _, capture, packets in finding.evidence:
         for number, one in enumerate(made):

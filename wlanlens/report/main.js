@@ -84,7 +84,7 @@ function closeJourney() {
   flowStage.figure?.pick(null);
 }
 
-// The first packet of a finding's evidence that has a journey; not against a reader who closed it.
+// The packet of a finding's evidence that was lost or took longest; not against a reader who closed it.
 async function openEvidence(finding) {
   const found = PAGE.journeys?.findings[finding.n];
   if (found && !waterfall.closed) await openJourney(...found);

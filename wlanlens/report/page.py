@@ -88,9 +88,10 @@ def write(
 
     shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
-    rows = context.finding_rows(
+    kinds = context.finding_kinds(
         findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
     )
+    rows = [row for kind in kinds for row in kind.rows]
     if drawn:
         drawn["findings"] = {
             row.number: layers.opened_by(trace, journeys, row.finding, row.view) for row in rows if row.has_figure
@@ -126,10 +127,8 @@ def write(
         losses=[n for n in notes if n.severity != "info"][:5],
         bars=context.bar_rows([books[key] for key in shown], subjects),
         bars_left=_others(connections, len({key.flow for key in shown}), "the table ledger"),
-        rows=rows,
+        kinds=kinds,
         finding_count=len(findings),
-        open_findings=context.OPEN_FINDINGS,
-        findings_left=_left(len(findings) - len(rows), "finding", "in findings.json"),
         groups=context.state_groups(states),
         views=views,
         layers=drawn,

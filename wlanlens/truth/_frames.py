@@ -46,16 +46,14 @@ class Attempts:
     tcp_ack: Array
     ways: dict[tuple[int, int], Array]
 
-    @property
-    def airtime_us(self) -> Array:
-        """How long each was."""
-        return np.asarray((self.end_ns - self.start_ns) / 1e3)
+    def airtime_us(self, at: Array) -> Array:
+        """How long those at these positions were."""
+        return np.asarray((self.end_ns[at] - self.start_ns[at]) / 1e3)
 
-    @property
-    def took_us(self) -> Array:
+    def took_us(self, at: Array) -> Array:
         """With spaces, ACK, and the mean backoff before it, whose window doubles."""
-        window = np.minimum(_CW * 2.0 ** np.minimum(self.nth, 10), _CW_MOST)
-        return np.asarray(self.airtime_us + _OVERHEAD_US + _SLOT_US * (window - 1) / 2)
+        window = np.minimum(_CW * 2.0 ** np.minimum(self.nth[at], 10), _CW_MOST)
+        return np.asarray(self.airtime_us(at) + _OVERHEAD_US + _SLOT_US * (window - 1) / 2)
 
     def of(self, station: int, to: int) -> Array:
         """Positions of one pair's attempts."""
@@ -79,7 +77,12 @@ def attempts(facts: Truth) -> Attempts:
     arrived = whole[rows]
     received = arrived & answered & whole[behind]
     spell = in_spell[rows] | (answered & in_spell[behind])
-    start, station, to, packet = f["t_start_ns"].to_numpy()[rows], numbers(f["station"])[rows], to[rows], packet[rows]
+    start, station, to, packet = (
+        f["t_start_ns"].to_numpy()[rows],
+        f["station"].to_numpy()[rows].astype(np.int64),
+        to[rows],
+        packet[rows],
+    )
     collided = among(f["fate"], "collision")[rows]
     begins = collided & ~np.concatenate(([False], collided[:-1] & collided[1:] & (np.diff(start) < 2_000)))
     # A packet's attempts are those of its station: at a router it starts anew.
@@ -101,7 +104,7 @@ def attempts(facts: Truth) -> Attempts:
         station=station,
         to=to,
         packet=packet,
-        nth=numbers(f["attempt"])[rows],
+        nth=f["attempt"].to_numpy()[rows].astype(np.int64),
         rate_mbps=f["rate_mbps"].to_numpy()[rows],
         bad=~received,
         spell=~received & spell,

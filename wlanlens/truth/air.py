@@ -85,7 +85,7 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
         failed = max(int(a.bad[data].sum()), int(a.bad[acks].sum()))
         if len(met) < _LEAST_TIES or len(met) < _PAIRED * failed:
             continue
-        wasted = np.maximum(a.airtime_us[tied_data[of_data]], a.airtime_us[tied_acks[of_ack]])
+        wasted = np.maximum(a.airtime_us(tied_data[of_data]), a.airtime_us(tied_acks[of_ack]))
         names = Counter(zip(a.station[tied_data[of_data]].tolist(), a.to[tied_data[of_data]].tolist(), strict=True))
         both = np.concatenate((data, acks))
         normal = _ROUNDS / _SLOTS * len(acks) * len(members)
@@ -113,6 +113,8 @@ def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """
     for pair in a.pairs():
         mine = a.of(*pair)
+        if np.ptp(a.rate_mbps[mine]) == 0:
+            continue
         size = a.bytes[mine]
         mine = mine[size >= 0.5 * np.quantile(size, 0.9)]
         if np.ptp(a.rate_mbps[mine]) == 0:
@@ -127,7 +129,7 @@ def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
         bad, above = a.bad[mine], a.rate_mbps[mine] > rate
         failures = np.bincount(owner, bad & above, len(first))
         failed = np.bincount(owner, bad, len(first))
-        took_us = np.bincount(owner, a.took_us[mine], len(first))
+        took_us = np.bincount(owner, a.took_us(mine), len(first))
         begin = np.searchsorted(owner, np.arange(len(first)))
         end = np.searchsorted(owner, np.arange(len(first)), side="right") - 1
         begin, end = mine[begin], mine[end]
@@ -140,7 +142,7 @@ def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
         gain = 1 - steady_us * done.sum() / took_us.sum()
         if min(wasted, gain) < _WASTE:
             continue
-        spent = (a.end_ns[end] - a.end_ns[begin])[climb] / 1e3 + a.took_us[end][climb]
+        spent = (a.end_ns[end] - a.end_ns[begin])[climb] / 1e3 + a.took_us(end[climb])
         cost_s = float(np.maximum(spent - np.where(done[climb], steady_us, 0.0), 0.0).sum()) / 1e6
         yield made(
             facts,
@@ -165,7 +167,7 @@ def _best(a: Attempts, mine: Array) -> tuple[float, float] | None:
             continue
         n = np.arange(limit)
         window = np.minimum(32 * 2.0 ** np.minimum(n, 10), 1024)
-        each = a.airtime_us[at].mean() + 308.0 + 20.0 * (window - 1) / 2
+        each = a.airtime_us(at).mean() + 308.0 + 20.0 * (window - 1) / 2
         took = float(((1 - success) ** n * each).sum() / (1 - (1 - success) ** limit))
         out.append((took, float(rate)))
     if not out:
@@ -181,6 +183,8 @@ def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
     """
     for s, r in a.pairs():
         mine, back = a.of(s, r), a.of(r, s)
+        if a.rate_mbps[back].max(initial=0.0) < _FACTOR * a.rate_mbps[mine].min():
+            continue
         lasted_s = (a.end_ns[mine[-1]] - a.end_ns[mine[0]]) / 1e9
         rates, tried = np.unique(a.rate_mbps[mine], return_counts=True)
         rate = float(rates[tried.argmax()])
@@ -198,7 +202,7 @@ def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
         ):
             continue
         better = max(works)
-        spared_us = (a.airtime_us[mine] - 192.0) * (1 - rate / better)
+        spared_us = (a.airtime_us(mine) - 192.0) * (1 - rate / better)
         yield made(
             facts,
             "stuck_rate",

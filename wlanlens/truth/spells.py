@@ -59,9 +59,9 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
         dead = length.max(initial=0) >= _LOST
         if not in_runs and not dead:
             continue
-        wasted_us = max(0.0, total - number * by_chance) * float(a.took_us[mine][bad].mean()) if in_runs else 0.0
+        wasted_us = max(0.0, total - number * by_chance) * float(a.took_us(mine[bad]).mean()) if in_runs else 0.0
         behind = [p for b, n in zip(first, length, strict=True) for p in a.packet[ends[b + 1 : b + n]]]
-        lost_us = float(a.took_us[mine][np.isin(a.packet[mine], behind)].sum())
+        lost_us = float(a.took_us(mine[np.isin(a.packet[mine], behind)]).sum())
         yield made(
             facts,
             "burst_loss",

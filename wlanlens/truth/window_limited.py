@@ -53,10 +53,12 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
             resting = np.searchsorted(rests[0], cuts[:-1], "right") > np.searchsorted(rests[1], cuts[:-1], "right")
             wide = (rtt[at] <= _FULL * rtt.min()) | closed | resting
             kept += zip(cuts[:-1][wide].tolist(), cuts[1:][wide].tolist(), strict=True)
+    least = max(_LEAST_NS, _SHARE * (heard - int(side.data["t_made_ns"][0])))
+    if sum(b - a for a, b in kept) < least:
+        return []
     kept = _lasting(kept, int(np.median(rtt)))
     spent = sum(b - a for a, b in kept)
-    life = heard - int(side.data["t_made_ns"][0])
-    if spent < max(_LEAST_NS, _SHARE * life):
+    if spent < least:
         return []
     return [
         finding(

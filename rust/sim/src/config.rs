@@ -18,8 +18,11 @@ use crate::usb_host::UsbConfig;
 /// What makes a description impossible, in words.
 pub type Fault = String;
 
+/// Rounded to the nearest; none before the start, and none after `NEVER`.
 fn ns(seconds: f64) -> Ns {
-    ((seconds * 1e9).round().max(0.0) as Ns).min(NEVER)
+    let exact = seconds * 1e9;
+    let whole = (exact as Ns).min(NEVER);
+    (whole + Ns::from(exact - whole as f64 >= 0.5)).min(NEVER)
 }
 
 #[derive(Debug, Clone, Deserialize)]

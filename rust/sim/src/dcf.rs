@@ -194,6 +194,8 @@ pub struct Dcf {
     idle_at: Ns,
     /// Something has changed since `replanned` was last asked.
     changed: bool,
+    /// Who started to send last, and when: kept for its memory.
+    senders: Vec<(StationId, Ns)>,
 }
 
 /// Two starts closer than this overlap: neither station could hear the other yet (propagation over 300 m).
@@ -201,7 +203,7 @@ const PROPAGATION: Ns = US;
 
 impl Dcf {
     pub fn new(spaces: Spaces) -> Self {
-        Dcf { stations: Vec::new(), spaces, idle_at: 0, changed: true }
+        Dcf { stations: Vec::new(), spaces, idle_at: 0, changed: true, senders: Vec::new() }
     }
 
     /// Add a station.
@@ -278,16 +280,12 @@ impl Dcf {
     pub fn advance(&mut self, now: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
         self.changed = true;
         let slot = self.spaces.slot;
-        let senders: Vec<(StationId, Ns)> = self
-            .stations
-            .iter()
-            .enumerate()
-            .filter_map(|(i, s)| s.starts(slot).map(|t| (i, t)))
-            .filter(|(_, t)| *t < now + PROPAGATION)
-            .collect();
+        let mut senders = std::mem::take(&mut self.senders);
+        senders.clear();
         for (i, s) in self.stations.iter_mut().enumerate() {
-            if !senders.iter().any(|(sender, _)| *sender == i) {
-                s.freeze(now, slot);
+            match s.starts(slot).filter(|t| *t < now + PROPAGATION) {
+                Some(t) => senders.push((i, t)),
+                None => s.freeze(now, slot),
             }
         }
         match senders[..] {
@@ -295,6 +293,7 @@ impl Dcf {
             [(one, start)] => self.exchange(one, start.max(now), channel, out),
             _ => self.collide(&senders, now, out),
         }
+        self.senders = senders;
     }
 
     /// One station alone.

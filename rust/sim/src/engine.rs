@@ -14,20 +14,29 @@ pub const S: Ns = 1_000_000_000;
 #[derive(Debug)]
 pub struct Queue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
-    now: Ns,
+    now: Place,
     next: u64,
+}
+
+/// A place in the order of events: time above, order below, so that one comparison will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Place(u128);
+
+impl Place {
+    fn at(self) -> Ns {
+        (self.0 >> 64) as Ns
+    }
 }
 
 #[derive(Debug)]
 struct Entry<E> {
-    /// Time above, order below: one comparison.
-    key: u128,
+    place: Place,
     event: E,
 }
 
 impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+        self.place == other.place
     }
 }
 
@@ -39,60 +48,128 @@ impl<E> PartialOrd for Entry<E> {
     }
 
     fn lt(&self, other: &Self) -> bool {
-        self.key < other.key
+        self.place < other.place
     }
 
     fn le(&self, other: &Self) -> bool {
-        self.key <= other.key
+        self.place <= other.place
     }
 }
 
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
-impl<E> Entry<E> {
-    fn at(&self) -> Ns {
-        (self.key >> 64) as Ns
+        self.place.cmp(&other.place)
     }
 }
 
 impl<E> Default for Queue<E> {
     fn default() -> Self {
-        Queue { heap: BinaryHeap::new(), now: 0, next: 0 }
+        Queue { heap: BinaryHeap::new(), now: Place::default(), next: 0 }
     }
 }
 
 impl<E> Queue<E> {
     pub fn now(&self) -> Ns {
-        self.now
+        self.now.at()
     }
 
     /// Schedule an event; a time that has passed means now.
     pub fn at(&mut self, at: Ns, event: E) {
-        let key = u128::from(at.max(self.now)) << 64 | u128::from(self.next);
+        let place = self.place(at);
+        self.put(place, event);
+    }
+
+    /// The next place at a time.
+    fn place(&mut self, at: Ns) -> Place {
+        let place = Place(u128::from(at.max(self.now())) << 64 | u128::from(self.next));
         self.next += 1;
-        self.heap.push(Reverse(Entry { key, event }));
+        place
+    }
+
+    fn put(&mut self, place: Place, event: E) {
+        self.heap.push(Reverse(Entry { place, event }));
     }
 
     /// The next event, whose time becomes now.
     pub fn pop(&mut self) -> Option<(Ns, E)> {
         let Reverse(entry) = self.heap.pop()?;
-        self.now = entry.at();
-        Some((self.now, entry.event))
+        self.now = entry.place;
+        Some((self.now(), entry.event))
     }
 
     /// The time of the next event.
     pub fn peek(&self) -> Option<Ns> {
-        self.heap.peek().map(|Reverse(entry)| entry.at())
+        self.heap.peek().map(|Reverse(entry)| entry.place.at())
+    }
+}
+
+/// A time that is set anew again and again. Of all that it was set to the queue holds the soonest: when that comes too
+/// early, the event goes back to the place that it took when it was set last.
+#[derive(Debug, Default)]
+pub struct Alarm {
+    due: Option<(Ns, Place)>,
+    queued: Option<Place>,
+}
+
+impl Alarm {
+    /// Set it to a time or to none. Set to the time at which it is, it keeps its place.
+    pub fn set<E>(&mut self, at: Option<Ns>, queue: &mut Queue<E>, event: E) {
+        if at == self.due.map(|d| d.0) {
+            return;
+        }
+        self.due = at.map(|t| (t, queue.place(t)));
+        if let Some((_, place)) = self.due {
+            if self.queued.is_none_or(|queued| place < queued) {
+                self.queued = Some(place);
+                queue.put(place, event);
+            }
+        }
+    }
+
+    /// Its event has come: whether its time has, too. It is then set to none.
+    pub fn rings<E>(&mut self, queue: &mut Queue<E>, event: E) -> bool {
+        if self.queued != Some(queue.now) {
+            return false;
+        }
+        self.queued = self.due.map(|d| d.1).filter(|place| *place > queue.now);
+        match self.queued {
+            Some(place) => queue.put(place, event),
+            None => return self.due.take().is_some(),
+        }
+        false
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alarms_come_once_and_in_the_order_in_which_they_were_set() {
+        let (mut q, mut alarm) = (Queue::default(), Alarm::default());
+        for at in [Some(5), Some(9), None, Some(7)] {
+            alarm.set(at, &mut q, "alarm");
+        }
+        q.at(7, "after");
+        alarm.set(Some(7), &mut q, "alarm");
+        let mut rung = Vec::new();
+        while let Some((now, event)) = q.pop() {
+            if event == "alarm" && !alarm.rings(&mut q, event) {
+                continue;
+            }
+            rung.push((now, event));
+            if event == "after" {
+                alarm.set(Some(20), &mut q, "alarm");
+                // Sooner than what the queue holds, and then off.
+                alarm.set(Some(10), &mut q, "alarm");
+            }
+            if now == 10 {
+                alarm.set(Some(15), &mut q, "alarm");
+                alarm.set(None, &mut q, "alarm");
+            }
+        }
+        assert_eq!(rung, [(7, "alarm"), (7, "after"), (10, "alarm")]);
+    }
 
     #[test]
     fn by_time_then_by_order() {

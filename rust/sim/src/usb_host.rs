@@ -255,7 +255,7 @@ impl UsbHost {
     // ---- time
 
     fn since_frame(&self, t: Ns) -> Ns {
-        (t % FRAME + FRAME - self.config.phase) % FRAME
+        (t + FRAME - self.config.phase) % FRAME
     }
 
     /// The first frame's start after t.

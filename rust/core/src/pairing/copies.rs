@@ -57,6 +57,9 @@ type Cost = (u32, u64, u64);
 
 /// Match copies in order: as many as can be, those that fit best.
 pub fn choose(a: &[Place], b: &[Place], distance: impl Fn(Place, Place) -> Option<(u64, u64)>) -> Vec<(Place, Place)> {
+    if let ([a], [b]) = (a, b) {
+        return distance(*a, *b).map(|_| (*a, *b)).into_iter().collect();
+    }
     // Least cost of the first i of a and j of b, and whether it ends with their pair, or drops one of a or of b.
     let width = b.len() + 1;
     let mut table: Vec<(Cost, u8)> = vec![((0, 0, 0), 0); (a.len() + 1) * width];

@@ -4,6 +4,7 @@
 //! are joined by hashes of what no router changes (`row`, `window`): each copy of a retransmission with its own, by its
 //! IP id or by its order (`copies`), super-segments and fragments with their parts (`parts`). Never by time alone.
 
+mod buckets;
 mod copies;
 mod hash;
 pub mod order;
@@ -131,10 +132,7 @@ impl Pairing {
     /// First reading: a batch of `packets`.
     pub fn sample(&mut self, side: Side, batch: &RecordBatch) -> Result<(), BadColumn> {
         let sample = &mut self.samples[side as usize];
-        let mut rows = Vec::new();
-        row::read(batch, sample.rows, self.of, &row::Shifts::default(), &mut rows)?;
-        rows.iter().for_each(|row| sample.add(row));
-        Ok(())
+        row::read(batch, sample.rows, 0, self.of, &row::Shifts::default(), |row, more| sample.add(&row, &more))
     }
 
     /// End of the first reading: what the captures have in common.
@@ -186,7 +184,9 @@ impl Pairing {
         // Rewritten numbers are brought back to those of the first capture.
         let none = row::Shifts::default();
         let shifts = if side == Side::B { &self.outlook.shifts } else { &none };
-        row::read(batch, held.next, self.of, shifts, &mut held.rows)?;
+        let t = held.rows.last().map_or(0, |row| row.t);
+        held.rows.reserve(batch.num_rows());
+        row::read(batch, held.next, t, self.of, shifts, |row, _| held.rows.push(row))?;
         held.next += batch.num_rows() as u64;
         if side == Side::B {
             self.taken.resize(held.rows.len(), false);
@@ -222,9 +222,7 @@ impl Pairing {
             outlook: &self.outlook,
             frames: self.of == Of::Frames,
         };
-        let begin = out.len();
         window.pair(out);
-        out[begin..].sort_unstable_by_key(|p| (p.a, p.b));
         self.at = end;
         self.forget();
         self.at < self.held[0].next || !self.held[0].ended

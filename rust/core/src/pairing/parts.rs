@@ -9,7 +9,7 @@ use crate::limits;
 
 /// Pair what has no equal on the other side with what it was cut into or put together of.
 pub fn pair(w: &mut Window<'_>, done_a: &mut [bool], out: &mut Vec<Pair>) {
-    let left_a: Vec<Place> = (0..w.a.len()).filter(|a| !done_a[*a] && *a >= w.start).map(|a| a as Place).collect();
+    let left_a: Vec<Place> = (w.start..w.end).filter(|a| !done_a[*a]).map(|a| a as Place).collect();
     let left_b: Vec<Place> = (0..w.b.len()).filter(|b| !w.taken[*b]).map(|b| b as Place).collect();
     if left_a.is_empty() || left_b.is_empty() {
         return;
@@ -25,10 +25,11 @@ fn train(row: &Row) -> Option<u64> {
 
 /// Super-segments hold the bytes of the segments that they were cut into (TSO) or put together of (GRO).
 fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<Pair>) {
-    let mut by_train: FxHashMap<u64, Vec<(u32, Place)>> = FxHashMap::default();
+    let wanted = left_a.iter().filter_map(|a| train(&w.a[*a as usize]));
+    let mut by_train: FxHashMap<u64, Vec<(u32, Place)>> = wanted.map(|train| (train, Vec::new())).collect();
     for b in left_b {
-        if let Some(train) = train(&w.b[*b as usize]) {
-            by_train.entry(train).or_default().push((w.b[*b as usize].seq, *b));
+        if let Some(list) = train(&w.b[*b as usize]).and_then(|t| by_train.get_mut(&t)) {
+            list.push((w.b[*b as usize].seq, *b));
         }
     }
     for list in by_train.values_mut() {
@@ -41,9 +42,6 @@ fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<
         let Some(list) = train(&x).and_then(|t| by_train.get(&t)) else {
             continue;
         };
-        if *a as usize >= w.end {
-            continue;
-        }
         // Rows of b that begin up to the longest super-segment before it, or inside it; sequence numbers wrap.
         const LONGEST: u32 = 1 << 20;
         let from = x.seq.wrapping_sub(LONGEST);
@@ -102,17 +100,16 @@ fn numbered(x: &Row, y: &Row) -> bool {
 
 /// Fragments share addresses, protocol and id with their datagram.
 fn fragments(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<Pair>) {
-    let mut whole: FxHashMap<u64, Vec<Place>> = FxHashMap::default();
+    let wanted = left_a.iter().map(|a| w.a[*a as usize].datagram).filter(|datagram| *datagram != 0);
+    let mut whole: FxHashMap<u64, Vec<Place>> = wanted.map(|datagram| (datagram, Vec::new())).collect();
     for b in left_b {
-        let y = &w.b[*b as usize];
-        if y.datagram != 0 {
-            whole.entry(y.datagram).or_default().push(*b);
+        if let Some(list) = whole.get_mut(&w.b[*b as usize].datagram) {
+            list.push(*b);
         }
     }
-    let end = w.end;
-    for a in left_a.iter().filter(|a| (**a as usize) < end) {
+    for a in left_a {
         let x = w.a[*a as usize];
-        let Some(found) = whole.get(&x.datagram).filter(|_| x.datagram != 0) else {
+        let Some(found) = whole.get(&x.datagram) else {
             continue;
         };
         for b in found.iter().take(limits::PAIR_PARTS) {

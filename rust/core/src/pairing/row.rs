@@ -2,9 +2,11 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowDictionaryKeyType, Int32Type, Int8Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt8Type,
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Int32Type, Int8Type, TimestampNanosecondType, UInt16Type, UInt32Type,
+    UInt8Type,
 };
-use arrow_array::{Array, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 
 use rustc_hash::FxHashMap;
 
@@ -41,12 +43,27 @@ pub struct Row {
     pub fragment: bool,
     /// A frame sent again: others of the same bytes may be there.
     pub again: bool,
+}
+
+/// What only sampling asks of a packet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct More {
     /// Of TCP with payload: hash of all but its sequence and acknowledgment numbers, which some firewalls rewrite; 0 else.
     pub loose: u64,
     pub ack: u32,
+    from: (u64, u64),
+    to: (u64, u64),
+}
+
+impl More {
     /// Hashes of its connection, of this direction and of the other.
-    pub conn: u64,
-    pub back: u64,
+    pub fn connection(&self) -> (u64, u64) {
+        (connection(self.from, self.to), connection(self.to, self.from))
+    }
+}
+
+fn connection(from: (u64, u64), to: (u64, u64)) -> u64 {
+    mix(mix(from.0, from.1), mix(to.0, to.1))
 }
 
 /// What is read of a table.
@@ -65,108 +82,143 @@ pub type Shifts = FxHashMap<u64, (u32, u32)>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadColumn(pub &'static str);
 
-struct Column<'a, T: arrow_array::types::ArrowPrimitiveType>(&'a PrimitiveArray<T>);
+/// A column's values and where they are null.
+struct Column<'a, T>(&'a [T], Option<&'a NullBuffer>);
 
-impl<T: arrow_array::types::ArrowPrimitiveType> Column<'_, T>
-where
-    T::Native: Into<u64>,
-{
-    #[inline]
+impl<T: Copy> Column<'_, T> {
+    // Called for every field of every row, from too many places to be inlined unasked.
+    #[inline(always)]
+    fn value(&self, i: usize) -> Option<T> {
+        match self.1 {
+            Some(nulls) if nulls.is_null(i) => None,
+            _ => Some(self.0[i]),
+        }
+    }
+}
+
+impl<T: Copy + Into<u64>> Column<'_, T> {
+    #[inline(always)]
     fn get(&self, i: usize) -> Option<u64> {
-        self.0.is_valid(i).then(|| self.0.value(i).into())
+        self.value(i).map(Into::into)
     }
 
     /// The value in a hash.
-    #[inline]
+    #[inline(always)]
     fn word(&self, i: usize) -> u64 {
         self.get(i).unwrap_or(NOTHING)
     }
 }
 
-fn column<'a, T: arrow_array::types::ArrowPrimitiveType>(
+fn column<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &'static str,
-) -> Result<Column<'a, T>, BadColumn> {
+) -> Result<Column<'a, T::Native>, BadColumn> {
     let found = batch.column_by_name(name).ok_or(BadColumn(name))?;
-    found.as_primitive_opt::<T>().map(Column).ok_or(BadColumn(name))
+    let found = found.as_primitive_opt::<T>().ok_or(BadColumn(name))?;
+    Ok(Column(found.values(), found.nulls()))
 }
 
-/// Hash of each row's text in a dictionary column; 0 for null.
-fn texts<K: ArrowDictionaryKeyType>(batch: &RecordBatch, name: &'static str) -> Result<Vec<u64>, BadColumn>
-where
-    K::Native: TryInto<usize>,
-{
-    let found = batch.column_by_name(name).ok_or(BadColumn(name))?;
-    let dictionary = found.as_dictionary_opt::<K>().ok_or(BadColumn(name))?;
-    let values = dictionary.values().as_string_opt::<i32>().ok_or(BadColumn(name))?;
-    let hashes: Vec<u64> = (0..values.len()).map(|i| text(values.value(i).as_bytes())).collect();
-    let keys = dictionary.keys();
-    Ok((0..keys.len())
-        .map(|i| {
-            let key = keys.is_valid(i).then(|| keys.value(i).try_into().ok()).flatten();
-            key.and_then(|k: usize| hashes.get(k)).copied().unwrap_or(0)
-        })
-        .collect())
-}
+/// A column of truth values.
+struct Flags<'a>(&'a BooleanBuffer, Option<&'a NullBuffer>);
 
-/// Read a batch of a table, its first row being number `first`.
-pub fn read(batch: &RecordBatch, first: u64, of: Of, shifts: &Shifts, out: &mut Vec<Row>) -> Result<(), BadColumn> {
-    match of {
-        Of::Packets { nat } => packets(batch, first, nat, shifts, out),
-        Of::Frames => frames(batch, first, out),
+impl Flags<'_> {
+    #[inline(always)]
+    fn get(&self, i: usize) -> Option<bool> {
+        self.1.is_none_or(|nulls| nulls.is_valid(i)).then(|| self.0.value(i))
     }
 }
 
-/// A time column's value, or that of the row before.
-fn stamp(time: &PrimitiveArray<TimestampNanosecondType>, i: usize, out: &[Row]) -> i64 {
-    if time.is_valid(i) {
-        time.value(i)
-    } else {
-        out.last().map_or(0, |row| row.t)
+fn flags<'a>(batch: &'a RecordBatch, name: &'static str) -> Result<Flags<'a>, BadColumn> {
+    let found = batch.column_by_name(name).and_then(|c| c.as_boolean_opt()).ok_or(BadColumn(name))?;
+    Ok(Flags(found.values(), found.nulls()))
+}
+
+/// A dictionary column as hashes of its texts.
+struct Texts<'a, K> {
+    keys: Column<'a, K>,
+    hashes: Vec<u64>,
+}
+
+impl<K: Copy + TryInto<usize>> Texts<'_, K> {
+    /// Hash of a row's text; 0 for null.
+    #[inline(always)]
+    fn get(&self, i: usize) -> u64 {
+        let key = self.keys.value(i).and_then(|k| k.try_into().ok());
+        key.and_then(|k: usize| self.hashes.get(k)).copied().unwrap_or(0)
+    }
+}
+
+fn texts<'a, K: ArrowDictionaryKeyType>(
+    batch: &'a RecordBatch,
+    name: &'static str,
+) -> Result<Texts<'a, K::Native>, BadColumn> {
+    let found = batch.column_by_name(name).ok_or(BadColumn(name))?;
+    let dictionary = found.as_dictionary_opt::<K>().ok_or(BadColumn(name))?;
+    let values = dictionary.values().as_string_opt::<i32>().ok_or(BadColumn(name))?;
+    let hashes = (0..values.len()).map(|i| text(values.value(i).as_bytes())).collect();
+    let keys = dictionary.keys();
+    Ok(Texts { keys: Column(keys.values(), keys.nulls()), hashes })
+}
+
+/// Read a batch of a table row by row, its first row being number `first` and the row before it of time `t`.
+pub fn read(
+    batch: &RecordBatch,
+    first: u64,
+    t: i64,
+    of: Of,
+    shifts: &Shifts,
+    each: impl FnMut(Row, More),
+) -> Result<(), BadColumn> {
+    match of {
+        Of::Packets { nat } => packets(batch, first, t, nat, shifts, each),
+        Of::Frames => frames(batch, first, t, each),
     }
 }
 
 /// 802.11 frames: who sends what kind to whom, under which number, with which first bytes. Damaged ones are nobody's.
-fn frames(batch: &RecordBatch, first: u64, out: &mut Vec<Row>) -> Result<(), BadColumn> {
-    let time = batch.column_by_name("time").ok_or(BadColumn("time"))?;
-    let time = time.as_primitive_opt::<TimestampNanosecondType>().ok_or(BadColumn("time"))?;
+fn frames(batch: &RecordBatch, first: u64, mut t: i64, mut each: impl FnMut(Row, More)) -> Result<(), BadColumn> {
+    let time = column::<TimestampNanosecondType>(batch, "time")?;
     let subtype = texts::<Int8Type>(batch, "subtype")?;
     let (ta, ra) = (texts::<Int32Type>(batch, "ta")?, texts::<Int32Type>(batch, "ra")?);
     let length = column::<UInt32Type>(batch, "mpdu_bytes")?;
     let (seq, fragment) = (column::<UInt16Type>(batch, "seq")?, column::<UInt8Type>(batch, "fragment")?);
     let (tid, duration) = (column::<UInt8Type>(batch, "tid")?, column::<UInt16Type>(batch, "duration_us")?);
     let digest = column::<UInt32Type>(batch, "body_digest")?;
-    let flag = |name| batch.column_by_name(name).and_then(|c| c.as_boolean_opt()).ok_or(BadColumn(name));
-    let (retry, fcs) = (flag("retry")?, flag("fcs_ok")?);
+    let (retry, fcs) = (flags(batch, "retry")?, flags(batch, "fcs_ok")?);
 
-    out.reserve(batch.num_rows());
     for i in 0..batch.num_rows() {
-        let t = stamp(time, i, out);
+        t = time.value(i).unwrap_or(t);
         let mut row = Row { row: first + i as u64, t, way: 1, ..Row::default() };
-        let damaged = fcs.is_valid(i) && !fcs.value(i);
-        if subtype[i] != 0 && !damaged {
-            row.again = retry.is_valid(i) && retry.value(i);
+        let damaged = fcs.get(i) == Some(false);
+        if subtype.get(i) != 0 && !damaged {
+            row.again = retry.get(i) == Some(true);
             let number = mix(seq.word(i), fragment.word(i) << 8 | tid.word(i));
-            let sent = mix(mix(subtype[i], ta[i]), mix(ra[i], length.word(i) << 1 | u64::from(row.again)));
+            let addresses = mix(ra.get(i), length.word(i) << 1 | u64::from(row.again));
+            let sent = mix(mix(subtype.get(i), ta.get(i)), addresses);
             row.len = length.get(i).unwrap_or(0) as u32;
             row.digest = digest.get(i).map_or(0, |d| d.max(1) as u32);
             row.lean = mix(mix(sent, number), duration.word(i)).max(1);
             row.full = mix(row.lean, digest.word(i)).max(1);
         }
-        out.push(row);
+        each(row, More::default());
     }
     Ok(())
 }
 
 /// IP packets; `nat`: addresses and ports may change on the way.
-fn packets(batch: &RecordBatch, first: u64, nat: bool, shifts: &Shifts, out: &mut Vec<Row>) -> Result<(), BadColumn> {
-    let time = batch.column_by_name("time").ok_or(BadColumn("time"))?;
-    let time = time.as_primitive_opt::<TimestampNanosecondType>().ok_or(BadColumn("time"))?;
+fn packets(
+    batch: &RecordBatch,
+    first: u64,
+    mut t: i64,
+    nat: bool,
+    shifts: &Shifts,
+    mut each: impl FnMut(Row, More),
+) -> Result<(), BadColumn> {
+    let time = column::<TimestampNanosecondType>(batch, "time")?;
     let (src, dst) = (texts::<Int32Type>(batch, "ip_src")?, texts::<Int32Type>(batch, "ip_dst")?);
     let id = column::<UInt32Type>(batch, "ip_id")?;
     let protocol = column::<UInt8Type>(batch, "protocol")?;
-    let fragment = batch.column_by_name("ip_fragment").and_then(|c| c.as_boolean_opt());
-    let fragment = fragment.ok_or(BadColumn("ip_fragment"))?;
+    let fragment = flags(batch, "ip_fragment")?;
     let src_port = column::<UInt16Type>(batch, "src_port")?;
     let dst_port = column::<UInt16Type>(batch, "dst_port")?;
     let payload = column::<UInt32Type>(batch, "payload_bytes")?;
@@ -177,20 +229,21 @@ fn packets(batch: &RecordBatch, first: u64, nat: bool, shifts: &Shifts, out: &mu
     let tsval = column::<UInt32Type>(batch, "tcp_tsval")?;
     let tsecr = column::<UInt32Type>(batch, "tcp_tsecr")?;
 
-    out.reserve(batch.num_rows());
     for i in 0..batch.num_rows() {
-        let t = stamp(time, i, out);
+        t = time.value(i).unwrap_or(t);
         let mut row = Row { row: first + i as u64, t, ..Row::default() };
+        let mut more = More::default();
         let (Some(proto), Some(len)) = (protocol.get(i), payload.get(i)) else {
-            out.push(row);
+            each(row, more);
             continue;
         };
-        let (from, to) = ((src[i], src_port.word(i)), (dst[i], dst_port.word(i)));
+        (more.from, more.to) = ((src.get(i), src_port.word(i)), (dst.get(i), dst_port.word(i)));
+        let (from, to) = (more.from, more.to);
         row.id = id.get(i).unwrap_or(0) as u32;
         row.len = len as u32;
         row.digest = digest.get(i).map_or(0, |d| d.max(1) as u32);
-        row.fragment = fragment.is_valid(i) && fragment.value(i);
-        let hosts = if nat { proto } else { mix(mix(src[i], dst[i]), proto) };
+        row.fragment = fragment.get(i) == Some(true);
+        let hosts = if nat { proto } else { mix(mix(from.0, to.0), proto) };
         row.way = if nat { proto } else { mix(hosts, mix(from.1, to.1)) };
         if row.id != 0 {
             row.datagram = mix(hosts, u64::from(row.id)).max(1);
@@ -199,15 +252,15 @@ fn packets(batch: &RecordBatch, first: u64, nat: bool, shifts: &Shifts, out: &mu
         match (proto == u64::from(TCP), seq.get(i), flags.get(i)) {
             (true, Some(s), Some(f)) if !row.fragment => {
                 row.tcp = true;
-                row.conn = mix(mix(src[i], from.1), mix(dst[i], to.1));
-                row.back = mix(mix(dst[i], to.1), mix(src[i], from.1));
-                let (by_seq, by_ack) = shifts.get(&row.conn).copied().unwrap_or_default();
+                let shift = if shifts.is_empty() { None } else { shifts.get(&connection(from, to)) };
+                let (by_seq, by_ack) = shift.copied().unwrap_or_default();
                 row.seq = (s as u32).wrapping_add(by_seq);
-                row.ack = ack.get(i).map_or(0, |a| (a as u32).wrapping_add(by_ack));
-                let acked = if ack.get(i).is_some() { u64::from(row.ack) } else { NOTHING };
+                let acked = ack.get(i).map(|a| (a as u32).wrapping_add(by_ack));
+                more.ack = acked.unwrap_or(0);
+                let acked = acked.map_or(NOTHING, u64::from);
                 let stamps = mix(tsval.word(i), tsecr.word(i));
                 if row.digest != 0 {
-                    row.loose = mix(mix(base, f), mix(u64::from(row.digest), stamps)).max(1);
+                    more.loose = mix(mix(base, f), mix(u64::from(row.digest), stamps)).max(1);
                 }
                 row.train = mix(row.way, acked).max(1);
                 row.lean = mix(base, mix(u64::from(row.seq) << 16 | f, acked)).max(1);
@@ -221,7 +274,7 @@ fn packets(batch: &RecordBatch, first: u64, nat: bool, shifts: &Shifts, out: &mu
                 row.lean = if row.id != 0 { mix(base, of_id).max(1) } else { 0 };
             }
         }
-        out.push(row);
+        each(row, more);
     }
     Ok(())
 }

@@ -5,8 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::buckets::ordered;
 use super::hash::mix;
-use super::row::{Row, Shifts};
+use super::row::{More, Row, Shifts};
 use crate::limits;
 
 /// Numbers are taken to be rewritten when so many times more segments are alike without them than with them.
@@ -16,110 +17,114 @@ const SEGMENTS: usize = 3;
 
 /// The first packet with a key.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
-    key: u64,
+struct Seen<T> {
     row: u64,
     t: i64,
-    conn: u64,
-    back: u64,
     id: u32,
-    seq: u32,
-    ack: u32,
     tcp: bool,
     /// Another packet has the same key: it proves nothing.
     ambiguous: bool,
+    more: T,
+}
+
+/// A segment's numbers and the hashes of its connection, of this direction and of the other.
+#[derive(Debug, Clone, Copy)]
+struct Numbered {
+    seq: u32,
+    ack: u32,
+    connection: (u64, u64),
 }
 
 /// The sample of one capture by one kind of key.
 #[derive(Debug)]
-struct Keys {
-    /// In the order of their keys, each key once; behind them what came since, in the order of rows.
-    kept: Vec<Seen>,
+struct Keys<T> {
+    /// Keys and the places of their packets in `seen`: first each key once in their order, behind them what came since.
+    order: Vec<(u64, u32)>,
+    seen: Vec<Seen<T>>,
     most: u64,
 }
 
-impl Default for Keys {
+impl<T> Default for Keys<T> {
     fn default() -> Self {
-        Keys { kept: Vec::new(), most: u64::MAX }
+        Keys { order: Vec::new(), seen: Vec::new(), most: u64::MAX }
     }
 }
 
-impl Keys {
+impl<T: Copy> Keys<T> {
     #[inline]
-    fn add(&mut self, key: u64, row: &Row) {
+    fn add(&mut self, key: u64, row: &Row, more: impl FnOnce() -> T) {
         if key == 0 || key > self.most {
             return;
         }
-        self.kept.push(Seen {
-            key,
-            row: row.row,
-            t: row.t,
-            conn: row.conn,
-            back: row.back,
-            id: row.id,
-            seq: row.seq,
-            ack: row.ack,
-            tcp: row.tcp,
-            ambiguous: false,
-        });
-        if self.kept.len() >= 2 * limits::PAIR_SAMPLES {
-            self.thin();
+        self.order.push((key, self.seen.len() as u32));
+        self.seen.push(Seen { row: row.row, t: row.t, id: row.id, tcp: row.tcp, ambiguous: false, more: more() });
+        if self.order.len() >= 2 * limits::PAIR_SAMPLES {
+            self.settle(limits::PAIR_SAMPLES);
         }
     }
 
-    /// Keep each key once, the lowest of them.
-    fn thin(&mut self) {
-        self.settle();
-        if self.kept.len() > limits::PAIR_SAMPLES {
-            self.kept.truncate(limits::PAIR_SAMPLES);
-            self.most = self.kept[limits::PAIR_SAMPLES - 1].key;
-        }
-    }
-
-    /// Each key once, in their order.
-    fn settle(&mut self) {
-        // Stable: the front is in order already, and rows of one key stay in theirs.
-        self.kept.sort_by_key(|seen| seen.key);
-        self.kept.dedup_by(|later, first| {
-            let again = later.key == first.key;
-            // The same IP id again is the same packet, heard twice.
-            first.ambiguous |= again && (later.ambiguous || first.id != later.id || later.id == 0);
+    /// Each key once, in their order, at most as many as are wanted.
+    fn settle(&mut self, wanted: usize) {
+        self.order = ordered(&self.order, self.most);
+        let seen = &mut self.seen;
+        self.order.dedup_by(|later, first| {
+            let again = later.0 == first.0;
+            if again {
+                // The same IP id again is the same packet, heard twice.
+                let y = seen[later.1 as usize];
+                let x = &mut seen[first.1 as usize];
+                x.ambiguous |= y.ambiguous || x.id != y.id || y.id == 0;
+            }
             again
         });
+        if self.order.len() > wanted {
+            self.order.truncate(wanted);
+            self.most = self.order[wanted - 1].0;
+        }
+        let mut kept = Vec::with_capacity(self.seen.capacity());
+        kept.extend(self.order.iter().map(|(_, at)| self.seen[*at as usize]));
+        self.seen = kept;
+        self.order.iter_mut().zip(0..).for_each(|(kept, at)| kept.1 = at);
+    }
+
+    /// Keys and their packets, once settled.
+    fn kept(&self) -> impl Iterator<Item = (u64, &Seen<T>)> {
+        self.order.iter().map(|k| k.0).zip(&self.seen)
     }
 }
 
 /// The sample of one capture.
 #[derive(Debug, Default)]
 pub struct Sample {
-    full: Keys,
-    lean: Keys,
+    full: Keys<()>,
+    lean: Keys<()>,
     /// By full key and IP id together.
-    named: Keys,
+    named: Keys<()>,
     /// By what stays of a TCP segment whose numbers are rewritten.
-    loose: Keys,
+    loose: Keys<Numbered>,
     /// Packets that can be paired at all.
     pub packets: u64,
     pub rows: u64,
 }
 
 impl Sample {
-    pub fn add(&mut self, row: &Row) {
+    pub fn add(&mut self, row: &Row, more: &More) {
         self.rows += 1;
         self.packets += u64::from(row.full != 0);
-        self.full.add(row.full, row);
-        self.lean.add(row.lean, row);
-        self.loose.add(row.loose, row);
+        self.full.add(row.full, row, || ());
+        self.lean.add(row.lean, row, || ());
+        self.loose.add(more.loose, row, || Numbered { seq: row.seq, ack: more.ack, connection: more.connection() });
         if row.full != 0 && row.id != 0 {
-            self.named.add(mix(row.full, u64::from(row.id)).max(1), row);
+            self.named.add(mix(row.full, u64::from(row.id)).max(1), row, || ());
         }
     }
 
     /// Make ready to be compared.
     fn settle(&mut self) {
-        for keys in [&mut self.full, &mut self.lean, &mut self.named, &mut self.loose] {
-            keys.settle();
+        for keys in [&mut self.full, &mut self.lean, &mut self.named] {
+            keys.settle(usize::MAX);
         }
+        self.loose.settle(usize::MAX);
     }
 }
 
@@ -155,11 +160,11 @@ pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
     b.settle();
     let (a, b) = (&*a, &*b);
     let mut out = Outlook::default();
-    let count = |a: &Keys, b: &Keys, tcp: bool| matches(a, b).filter(|m| m.0.tcp == tcp).count();
+    let count = |a: &Keys<()>, b: &Keys<()>, tcp: bool| matches(a, b).filter(|m| m.0.tcp == tcp).count();
     let better = |tcp| count(&a.lean, &b.lean, tcp) > 2 * count(&a.full, &b.full, tcp);
     (out.lean_tcp, out.lean_other) = (better(true), better(false));
     let plain = count(&a.full, &b.full, true).max(count(&a.lean, &b.lean, true));
-    if REWRITTEN * plain < count(&a.loose, &b.loose, true) {
+    if REWRITTEN * plain < matches(&a.loose, &b.loose).count() {
         out.shifts = shifts(&a.loose, &b.loose);
         out.common.extend(matches(&a.loose, &b.loose).map(|(x, y)| common(x, y)));
     }
@@ -179,23 +184,24 @@ pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
     let named: Vec<Common> = matches(&a.named, &b.named).map(|(x, y)| common(x, y)).collect();
     // Where ids are rewritten hardly any survives; a resent segment that one tap missed makes few differ. Where nothing
     // else tells packets apart, chance makes one id in many agree.
-    let smaller = a.named.kept.len().min(b.named.kept.len());
+    let smaller = a.named.order.len().min(b.named.order.len());
     out.ids_kept = if told > 0 { 2 * same >= told } else { 10 * named.len() > smaller };
     if out.ids_kept && named.len() > out.common.len() {
         out.common = named;
     }
     out.common.sort_unstable_by_key(|c| c.a);
-    let sampled = |s: &Keys| s.most as f64 / u64::MAX as f64;
+    let sampled = |s: &Keys<()>| s.most as f64 / u64::MAX as f64;
     out.share = sampled(&a.full).min(sampled(&b.full));
     out
 }
 
 /// By how much the numbers of each connection of b were changed: what the greater half of its segments say.
-fn shifts(a: &Keys, b: &Keys) -> Shifts {
+fn shifts(a: &Keys<Numbered>, b: &Keys<Numbered>) -> Shifts {
     let mut of: FxHashMap<(u64, u64), Vec<(u32, u32)>> = FxHashMap::default();
     for (x, y) in matches(a, b) {
+        let (x, y) = (x.more, y.more);
         let by = (x.seq.wrapping_sub(y.seq), x.ack.wrapping_sub(y.ack));
-        of.entry((y.conn, y.back)).or_default().push(by);
+        of.entry(y.connection).or_default().push(by);
     }
     let mut out = Shifts::default();
     for ((conn, back), mut all) in of {
@@ -211,15 +217,15 @@ fn shifts(a: &Keys, b: &Keys) -> Shifts {
     out
 }
 
-fn common(x: &Seen, y: &Seen) -> Common {
+fn common<T>(x: &Seen<T>, y: &Seen<T>) -> Common {
     Common { a: x.row, b: y.row, t_a: x.t, t_b: y.t }
 }
 
-fn matches<'a>(a: &'a Keys, b: &'a Keys) -> impl Iterator<Item = (&'a Seen, &'a Seen)> {
-    let mut rest = b.kept.iter().peekable();
-    a.kept.iter().filter_map(move |x| {
-        while rest.next_if(|y| y.key < x.key).is_some() {}
-        let y = rest.next_if(|y| y.key == x.key)?;
+fn matches<'a, T: Copy>(a: &'a Keys<T>, b: &'a Keys<T>) -> impl Iterator<Item = (&'a Seen<T>, &'a Seen<T>)> {
+    let mut rest = b.kept().peekable();
+    a.kept().filter_map(move |(key, x)| {
+        while rest.next_if(|y| y.0 < key).is_some() {}
+        let (_, y) = rest.next_if(|y| y.0 == key)?;
         (!x.ambiguous && !y.ambiguous && y.tcp == x.tcp).then_some((x, y))
     })
 }

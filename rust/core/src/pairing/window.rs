@@ -1,7 +1,6 @@
 //! The packets of a window paired: by their bytes, each copy with its own.
 
-use rustc_hash::FxHashMap;
-
+use super::buckets::{ordered, spread};
 use super::copies::{self, Neighbours};
 use super::parts;
 use super::row::Row;
@@ -39,12 +38,20 @@ struct Unclear {
     b: Vec<Place>,
 }
 
+/// Rows of one key by their IP ids: room that is used again.
+#[derive(Default)]
+struct Ids {
+    a: Vec<(u32, Place)>,
+    b: Vec<(u32, Place)>,
+}
+
 impl Window<'_> {
-    /// All pairs, in no order.
+    /// All pairs, in the order of both rows.
     pub fn pair(&mut self, out: &mut Vec<Pair>) {
         let begin = out.len();
         let mut done_a = vec![false; self.a.len()];
-        let mut unclear = Vec::new();
+        let (mut single, mut unclear) = (Vec::new(), Vec::new());
+        let mut ids = Ids::default();
         let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
         let (mut i, mut j) = (0, 0);
         while i < keys_a.len() && j < keys_b.len() {
@@ -55,11 +62,15 @@ impl Window<'_> {
                 std::cmp::Ordering::Equal => {
                     let to_a = run(&keys_a, i);
                     let to_b = run(&keys_b, j);
-                    self.same_key(&keys_a[i..to_a], &keys_b[j..to_b], &mut done_a, &mut unclear, out);
+                    match (&keys_a[i..to_a], &keys_b[j..to_b]) {
+                        ([a], [b]) if !(self.frames && self.a[a.1 as usize].again) => single.push((a.1, b.1)),
+                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut unclear, &mut ids, out),
+                    }
                     (i, j) = (to_a, to_b);
                 }
             }
         }
+        self.singles(single, &mut done_a, out);
         if !unclear.is_empty() {
             self.by_order(&unclear, &mut done_a, begin, out);
         }
@@ -67,6 +78,20 @@ impl Window<'_> {
             self.beside(&mut done_a, begin, out);
         } else {
             parts::pair(self, &mut done_a, out);
+        }
+        // Nearly in order: this sort finds the runs.
+        out[begin..].sort_by_key(|p| (p.a, p.b));
+    }
+
+    /// Pair what is the only one of its key in both.
+    fn singles(&mut self, mut found: Vec<(Place, Place)>, done_a: &mut [bool], out: &mut Vec<Pair>) {
+        found.retain(|(a, b)| self.wanted(*a) && !self.taken[*b as usize]);
+        // Rows come in nearly the same order in both: in that order they are looked up quickly.
+        for (a, b) in spread(&found, self.a.len(), |(a, _)| *a as usize).0 {
+            if self.alike(a, b) {
+                done_a[a as usize] = true;
+                self.emit(a, b, Kind::Same, true, out);
+            }
         }
     }
 
@@ -101,10 +126,8 @@ impl Window<'_> {
                 row.full
             }
         };
-        let mut keys: Vec<_> =
-            rows.iter().enumerate().map(|(i, r)| (key(r), i as Place)).filter(|k| k.0 != 0).collect();
-        keys.sort_unstable();
-        keys
+        let keys: Vec<_> = rows.iter().zip(0..).map(|(r, i)| (key(r), i)).filter(|k| k.0 != 0).collect();
+        ordered(&keys, u64::MAX)
     }
 
     /// Whether a row of a is to be paired now.
@@ -132,18 +155,11 @@ impl Window<'_> {
         of_b: &[(u64, Place)],
         done_a: &mut [bool],
         unclear: &mut Vec<Unclear>,
+        ids: &mut Ids,
         out: &mut Vec<Pair>,
     ) {
-        let attempts = of_a.iter().any(|a| self.a[a.1 as usize].again);
-        if let ([(_, a)], [(_, b)], false) = (of_a, of_b, attempts) {
-            if self.wanted(*a) && !self.taken[*b as usize] && self.alike(*a, *b) {
-                done_a[*a as usize] = true;
-                self.emit(*a, *b, Kind::Same, true, out);
-            }
-            return;
-        }
         if self.outlook.ids_kept {
-            self.by_id(of_a, of_b, done_a, out);
+            self.by_id(of_a, of_b, done_a, ids, out);
         }
         let idless = |id: u32| id == 0 || !self.outlook.ids_kept;
         let a: Vec<Place> = of_a.iter().map(|k| k.1).filter(|a| !done_a[*a as usize]).collect();
@@ -157,36 +173,50 @@ impl Window<'_> {
 
     /// Rows of one key and one IP id are one packet, seen several times: by a tap that hears every attempt or every hop,
     /// or doubled on the way.
-    fn by_id(&mut self, of_a: &[(u64, Place)], of_b: &[(u64, Place)], done_a: &mut [bool], out: &mut Vec<Pair>) {
-        let mut ids: FxHashMap<u32, (Vec<Place>, Vec<Place>)> = FxHashMap::default();
-        for (_, a) in of_a {
-            ids.entry(self.a[*a as usize].id).or_default().0.push(*a);
+    fn by_id(
+        &mut self,
+        of_a: &[(u64, Place)],
+        of_b: &[(u64, Place)],
+        done_a: &mut [bool],
+        ids: &mut Ids,
+        out: &mut Vec<Pair>,
+    ) {
+        ids.a.clear();
+        ids.a.extend(of_a.iter().map(|(_, a)| (self.a[*a as usize].id, *a)).filter(|(id, _)| *id != 0));
+        ids.a.sort_unstable();
+        ids.b.clear();
+        ids.b.extend(of_b.iter().map(|(_, b)| (self.b[*b as usize].id, *b)).filter(|(id, _)| *id != 0));
+        ids.b.sort_unstable();
+        let mut rest = &ids.b[..];
+        for a in ids.a.chunk_by(|x, y| x.0 == y.0) {
+            let id = a[0].0;
+            rest = &rest[rest.partition_point(|b| b.0 < id)..];
+            let (b, behind) = rest.split_at(rest.partition_point(|b| b.0 == id));
+            rest = behind;
+            self.same_id(a, b, done_a, out);
         }
-        for (_, b) in of_b {
-            ids.entry(self.b[*b as usize].id).or_default().1.push(*b);
-        }
-        ids.remove(&0);
-        let mut ids: Vec<_> = ids.into_values().filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
-        ids.sort_unstable();
-        for (a, b) in ids {
-            let both = a.len().min(b.len());
-            let sure = both == 1;
-            for (n, x) in a.iter().enumerate() {
-                if !self.wanted(*x) {
-                    continue;
-                }
-                done_a[*x as usize] = true;
-                let y = b[n.min(b.len() - 1)];
-                let kind = if n < b.len() { Kind::Same } else { Kind::Again };
-                if n >= b.len() || !self.taken[y as usize] {
-                    self.emit(*x, y, kind, sure, out);
-                }
+    }
+
+    /// Rows of one key and one IP id: the first with the first, and so on; what is left over is the last one again.
+    fn same_id(&mut self, a: &[(u32, Place)], b: &[(u32, Place)], done_a: &mut [bool], out: &mut Vec<Pair>) {
+        let (Some((_, last_a)), Some((_, last_b))) = (a.last(), b.last()) else {
+            return;
+        };
+        let sure = a.len().min(b.len()) == 1;
+        for (n, (_, x)) in a.iter().enumerate() {
+            if !self.wanted(*x) {
+                continue;
             }
-            for y in b.iter().skip(a.len()) {
-                let last = a[a.len() - 1];
-                if self.wanted(last) && !self.taken[*y as usize] {
-                    self.emit(last, *y, Kind::Again, sure, out);
-                }
+            done_a[*x as usize] = true;
+            match b.get(n) {
+                Some((_, y)) if self.taken[*y as usize] => {}
+                Some((_, y)) => self.emit(*x, *y, Kind::Same, sure, out),
+                None => self.emit(*x, *last_b, Kind::Again, sure, out),
+            }
+        }
+        for (_, y) in b.iter().skip(a.len()) {
+            if self.wanted(*last_a) && !self.taken[*y as usize] {
+                self.emit(*last_a, *y, Kind::Again, sure, out);
             }
         }
     }

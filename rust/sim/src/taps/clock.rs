@@ -56,7 +56,7 @@ impl TapClock {
     pub fn stamp(&self, now: Ns) -> i64 {
         let c = &self.config;
         let gained = if c.drift_ppm == 0.0 { 0 } else { (now as f64 * c.drift_ppm * 1e-6).round() as i64 };
-        let set = if now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
+        let set = if c.step_ns != 0 && now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
         let shown = self.epoch_ns + c.offset_ns + now as i64 + gained + set;
         // By a constant, as it mostly is, division takes a tenth of the time.
         let past = match c.tick_ns {

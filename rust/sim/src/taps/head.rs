@@ -14,14 +14,21 @@ impl<const N: usize> Head<N> {
     /// Append a field.
     #[inline]
     pub fn put<const M: usize>(&mut self, field: [u8; M]) {
-        self.bytes[self.len..self.len + M].copy_from_slice(&field);
+        self.set(self.len, field);
         self.len += M;
+    }
+
+    /// Append zeros.
+    #[inline]
+    pub fn skip(&mut self, bytes: usize) {
+        self.len += bytes;
     }
 
     /// Overwrite a field.
     #[inline]
-    pub fn set<const M: usize>(&mut self, at: usize, field: [u8; M]) {
-        self.bytes[at..at + M].copy_from_slice(&field);
+    fn set<const M: usize>(&mut self, at: usize, field: [u8; M]) {
+        // An array's assignment is a move; `copy_from_slice` is a call.
+        *self.bytes[at..].first_chunk_mut().expect("headers have room for their fields") = field;
     }
 
     pub fn bytes(&self) -> &[u8] {

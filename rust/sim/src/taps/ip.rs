@@ -1,6 +1,5 @@
 //! IPv4 packets with TCP or UDP inside, checksums right.
 
-use super::head::Head;
 use super::Gather;
 use crate::packet::{Body, Packet};
 use crate::tcp::Segment;
@@ -42,90 +41,111 @@ fn options_length(s: &Segment) -> usize {
 
 /// Append the packet to `out`.
 pub fn write_ip(p: &Packet, n: &Names, out: &mut Gather) {
-    let protocol = if matches!(p.body, Body::Tcp(_)) { 6 } else { 17 };
-    let mut ip = Head::<IP_HEADER>::new();
-    ip.put([0x45, 0]);
-    ip.put((p.ip_bytes as u16).to_be_bytes());
-    ip.put(p.ip_id.to_be_bytes());
+    let protocol: u16 = if matches!(p.body, Body::Tcp(_)) { 6 } else { 17 };
+    let (src, dst) = (u32::from_be_bytes(n.src), u32::from_be_bytes(n.dst));
+    let life = u16::from(p.ttl) << 8 | protocol;
+    let mut header = Words::default();
+    header.put(pair(0x4500, p.ip_bytes as u16));
     // Don't fragment.
-    ip.put([0x40, 0, p.ttl, protocol, 0, 0]);
-    ip.put(n.src);
-    ip.put(n.dst);
-    ip.set(10, (!fold(words(ip.bytes()))).to_be_bytes());
-    out.put(ip.bytes());
+    header.put(pair(p.ip_id, 0x4000));
+    header.put(pair(life, 0));
+    header.put(src);
+    header.put(dst);
+    header.bytes[2] = pair(life, !fold(header.sum)).to_be_bytes();
 
-    let (mut header, from, len, at) = match &p.body {
-        Body::Tcp(s) => (tcp_header(s, n), s.seq, s.len, 16),
-        Body::Udp { len, number } => (udp_header(*len, n), *number, *len, 6),
+    // On with the pseudo-header's part of the checksum that follows.
+    header.sum = u64::from(src) + u64::from(dst) + u64::from(protocol);
+    let (from, len) = match &p.body {
+        Body::Tcp(s) => {
+            tcp_header(s, n, &mut header);
+            (s.seq, s.len)
+        }
+        Body::Udp { len, number } => {
+            header.put(pair(n.src_port, n.dst_port));
+            header.put(pair(8 + *len as u16, 0));
+            (*number, *len)
+        }
     };
     let payload = Payload { from: (from % PERIOD as u64) as usize, len: len as usize };
-    let length = (header.bytes().len() + payload.len) as u64;
-    let pseudo = words(&n.src) + words(&n.dst) + protocol as u64 + length;
-    let sum = !fold(words(header.bytes()) + payload.words() + pseudo);
-    // A UDP checksum of 0 means none (RFC 768).
-    let sum = if protocol == 17 && sum == 0 { 0xffff } else { sum };
-    header.set(at, sum.to_be_bytes());
-    out.put(header.bytes());
+    let length = (4 * header.len - IP_HEADER + payload.len) as u64;
+    let sum = !fold(header.sum + length + payload.words());
+    match p.body {
+        Body::Tcp(_) => header.bytes[9] = pair(sum, 0).to_be_bytes(),
+        // A UDP checksum of 0 means none (RFC 768).
+        Body::Udp { len, .. } => {
+            header.bytes[6] = pair(8 + len as u16, if sum == 0 { 0xffff } else { sum }).to_be_bytes()
+        }
+    }
+    out.put(header.bytes[..header.len].as_flattened());
     out.lend(payload.bytes());
 }
 
-fn udp_header(len: u32, n: &Names) -> Head<60> {
-    let mut out = Head::new();
-    out.put(n.src_port.to_be_bytes());
-    out.put(n.dst_port.to_be_bytes());
-    out.put((8 + len as u16).to_be_bytes());
-    out.put([0, 0]);
-    out
-}
-
-/// The header with its options, 60 bytes at most.
-fn tcp_header(s: &Segment, n: &Names) -> Head<60> {
-    let mut out = Head::new();
-    let options = options_length(s);
-    out.put(n.src_port.to_be_bytes());
-    out.put(n.dst_port.to_be_bytes());
-    out.put(n.isn.wrapping_add(s.seq as u32).to_be_bytes());
-    out.put(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)).to_be_bytes());
-    let flags = u8::from(s.fin) | u8::from(s.syn) << 1 | u8::from(s.rst) << 2 | u8::from(s.psh) << 3;
-    out.put([(((20 + options) / 4) << 4) as u8, flags | u8::from(s.ack.is_some()) << 4]);
+/// Append the header with its options, 60 bytes at most.
+fn tcp_header(s: &Segment, n: &Names, out: &mut Words) {
+    let offset = ((20 + options_length(s)) / 4) as u16;
+    let flags = u16::from(s.fin) | u16::from(s.syn) << 1 | u16::from(s.rst) << 2 | u16::from(s.psh) << 3;
     let shift = if s.syn { 0 } else { n.wscale };
     let window = (s.window >> shift).min(0xffff) as u16;
-    out.put(window.to_be_bytes());
-    out.put([0, 0, 0, 0]);
+    out.put(pair(n.src_port, n.dst_port));
+    out.put(n.isn.wrapping_add(s.seq as u32));
+    out.put(s.ack.map_or(0, |a| n.peer_isn.wrapping_add(a as u32)));
+    out.put(pair(offset << 12 | flags | u16::from(s.ack.is_some()) << 4, window));
+    out.put(0);
     if s.syn {
-        out.put([2, 4]);
-        out.put(n.mss.to_be_bytes());
+        out.put(pair(0x0204, n.mss));
         if let Some((tsval, tsecr)) = s.timestamps {
-            out.put(if n.sack_permitted { [4, 2] } else { [1, 1] });
-            out.put([8, 10]);
-            out.put(tsval.to_be_bytes());
-            out.put(tsecr.to_be_bytes());
+            out.put(pair(if n.sack_permitted { 0x0402 } else { 0x0101 }, 0x080a));
+            out.put(tsval);
+            out.put(tsecr);
         } else {
-            out.put(if n.sack_permitted { [1, 1, 4, 2] } else { [1, 1, 1, 1] });
+            out.put(pair(0x0101, if n.sack_permitted { 0x0402 } else { 0x0101 }));
         }
-        out.put([1, 3, 3, n.wscale]);
-        return out;
+        out.put(pair(0x0103, 0x0300 | u16::from(n.wscale)));
+        return;
     }
     if let Some((tsval, tsecr)) = s.timestamps {
-        out.put([1, 1, 8, 10]);
-        out.put(tsval.to_be_bytes());
-        out.put(tsecr.to_be_bytes());
+        out.put(0x0101_080a);
+        out.put(tsval);
+        out.put(tsecr);
     }
     if s.sack_blocks > 0 {
-        out.put([1, 1, 5, 2 + 8 * s.sack_blocks]);
+        out.put(pair(0x0101, 0x0500 | u16::from(2 + 8 * s.sack_blocks)));
         for (left, right) in &s.sack[..usize::from(s.sack_blocks)] {
-            out.put(n.peer_isn.wrapping_add(*left as u32).to_be_bytes());
-            out.put(n.peer_isn.wrapping_add(*right as u32).to_be_bytes());
+            out.put(n.peer_isn.wrapping_add(*left as u32));
+            out.put(n.peer_isn.wrapping_add(*right as u32));
         }
     }
-    out
+}
+
+/// Headers of IP and of what it carries, in words of 32 bits.
+#[derive(Default)]
+struct Words {
+    bytes: [[u8; 4]; 20],
+    len: usize,
+    /// Of the words: in one's complement it is as good as that of 16-bit words (RFC 1071, section 2).
+    sum: u64,
+}
+
+impl Words {
+    #[inline]
+    fn put(&mut self, word: u32) {
+        self.bytes[self.len] = word.to_be_bytes();
+        self.len += 1;
+        self.sum += u64::from(word);
+    }
+}
+
+/// Two fields of 16 bits.
+fn pair(first: u16, second: u16) -> u32 {
+    u32::from(first) << 16 | u32::from(second)
 }
 
 const PERIOD: usize = 64;
 /// 64 printable characters, again and again: any packet's payload is one piece of it.
 static PATTERN: [u8; PERIOD + 0xffff] = pattern();
-/// Sums of the pattern's bytes before each of its first places: of those in even places, and in odd ones.
-static SUMS: [[u64; 2]; PERIOD + 1] = sums();
+/// Sums of the pattern's bytes before each of its first places: above of those in even places, below in odd ones. No
+/// packet is so long that the lower sum would reach the upper.
+static SUMS: [u64; PERIOD + 1] = sums();
 
 /// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
 struct Payload {
@@ -141,10 +161,14 @@ impl Payload {
 
     /// The sum of its 16-bit words, an odd byte padded, without a look at the bytes.
     fn words(&self) -> u64 {
-        let before = |place: usize, odd: usize| (place / PERIOD) as u64 * SUMS[PERIOD][odd] + SUMS[place % PERIOD][odd];
-        let sum = |odd: usize| before(self.from + self.len, odd) - before(self.from, odd);
-        let first = self.from % 2;
-        (sum(first) << 8) + sum(1 - first)
+        let before = |place: usize| (place / PERIOD) as u64 * SUMS[PERIOD] + SUMS[place % PERIOD];
+        let sums = before(self.from + self.len) - before(self.from);
+        let (even, odd) = (sums >> 32, sums & 0xffff_ffff);
+        if self.from % 2 == 0 {
+            (even << 8) + odd
+        } else {
+            (odd << 8) + even
+        }
     }
 }
 
@@ -159,21 +183,15 @@ const fn pattern<const N: usize>() -> [u8; N] {
     out
 }
 
-const fn sums() -> [[u64; 2]; PERIOD + 1] {
+const fn sums() -> [u64; PERIOD + 1] {
     let letters: [u8; PERIOD] = pattern();
-    let mut out = [[0; 2]; PERIOD + 1];
+    let mut out = [0; PERIOD + 1];
     let mut i = 0;
     while i < PERIOD {
-        out[i + 1] = out[i];
-        out[i + 1][i % 2] += letters[i] as u64;
+        out[i + 1] = out[i] + ((letters[i] as u64) << if i % 2 == 0 { 32 } else { 0 });
         i += 1;
     }
     out
-}
-
-/// Sum of a header's 16-bit words: in one's complement sums of 32-bit words are as good (RFC 1071, section 2).
-fn words(header: &[u8]) -> u64 {
-    header.chunks_exact(4).map(|w| u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]]))).sum()
 }
 
 fn fold(mut sum: u64) -> u16 {

@@ -39,11 +39,7 @@ impl PcapFile {
         self.buffer.cut(start, kept);
         let (seconds, rest) = (stamp_ns.div_euclid(1_000_000_000), stamp_ns.rem_euclid(1_000_000_000));
         let words = [seconds as u32, rest as u32, kept as u32, whole as u32];
-        let mut bytes = [0; 16];
-        for (slot, word) in bytes.chunks_exact_mut(4).zip(words) {
-            slot.copy_from_slice(&word.to_le_bytes());
-        }
-        self.buffer.patch(head, &bytes);
+        self.buffer.patch(head, words.map(u32::to_le_bytes).as_flattened());
         if self.buffer.full() {
             self.buffer.flush(&mut self.file)?;
         }

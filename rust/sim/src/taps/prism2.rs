@@ -3,6 +3,7 @@
 //! Layout: Linux, drivers/staging/wlan-ng/hfa384x.h. 14 bytes of the adapter's own, the 802.11 header of four addresses,
 //! the body's length, an 802.3 header; then LLC, SNAP and the packet.
 
+use super::head::Head;
 use super::{write_ip, Gather, Names};
 use crate::packet::{Mac, Packet};
 
@@ -38,33 +39,38 @@ pub struct Prism2 {
 pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Gather) {
     let start = out.mark();
     let body = (LLC_SNAP.len() as u32 + p.ip_bytes) as u16;
-    // What is not set here is 0: of the adapter's own words most, duration, sequence control, the fourth address.
-    let mut head = [0; DESCRIPTOR_BYTES as usize + LLC_SNAP.len()];
-    if !f.out {
-        head[6] = (i16::from(f.noise_dbm) + 100) as u8;
-        head[7] = (i16::from(f.signal_dbm) + 100) as u8;
-        head[8] = (f.rate_kbps / 100) as u8;
+    let mut head = Head::<{ DESCRIPTOR_BYTES as usize + LLC_SNAP.len() }>::new();
+    // What is skipped is 0: of the adapter's own words most, duration, sequence control, the fourth address.
+    head.skip(6);
+    if f.out {
+        head.skip(3);
+    } else {
+        let above_dbm = |level: i8| (i16::from(level) + 100) as u8;
+        head.put([above_dbm(f.noise_dbm), above_dbm(f.signal_dbm), (f.rate_kbps / 100) as u8]);
     }
+    head.skip(5);
     let ds: u16 = match (f.ad_hoc, f.out) {
         (true, _) => 0,
         (false, true) => 0x0100,
         (false, false) => 0x0200,
     };
-    head[14..16].copy_from_slice(&(0x0008 | ds).to_le_bytes());
+    head.put((0x0008 | ds).to_le_bytes());
+    head.skip(2);
     let addresses = match (f.ad_hoc, f.out) {
         (true, _) => [f.dst, f.src, f.bssid],
         (false, true) => [f.bssid, f.src, f.dst],
         (false, false) => [f.dst, f.bssid, f.src],
     };
-    for (slot, address) in head[18..36].chunks_exact_mut(6).zip(addresses) {
-        slot.copy_from_slice(&address);
+    for address in addresses {
+        head.put(address);
     }
-    head[44..46].copy_from_slice(&body.to_le_bytes());
-    head[46..52].copy_from_slice(&f.dst);
-    head[52..58].copy_from_slice(&f.src);
-    head[58..60].copy_from_slice(&body.to_be_bytes());
-    head[60..68].copy_from_slice(&LLC_SNAP);
-    out.put(&head);
+    head.skip(8);
+    head.put(body.to_le_bytes());
+    head.put(f.dst);
+    head.put(f.src);
+    head.put(body.to_be_bytes());
+    head.put(LLC_SNAP);
+    out.put(head.bytes());
     write_ip(p, n, out);
     if f.out {
         let filled = out_bytes(p.ip_bytes) as usize - out.since(start);

@@ -1,5 +1,6 @@
 //! usbmon records of 64 bytes (Documentation/usb/usbmon.rst, LINKTYPE_USB_LINUX_MMAPPED).
 
+use super::head::Head;
 use super::Gather;
 
 /// LINKTYPE_USB_LINUX_MMAPPED.
@@ -32,22 +33,20 @@ pub struct UrbRecord {
 /// Append a record whose data `data` appends; `stamp_ns` since 1970.
 pub fn urb_record(u: &UrbRecord, stamp_ns: i64, data: impl FnOnce(&mut Gather), out: &mut Gather) {
     let control = u.endpoint & !IN == 0;
-    // What is not set here is 0: interval, start frame, transfer flags, number of isochronous descriptors.
-    let mut head = [0; 64];
-    head[0..8].copy_from_slice(&u.id.to_le_bytes());
-    head[8] = if u.submit { b'S' } else { b'C' };
-    head[9] = if control { CONTROL } else { BULK };
-    head[10..12].copy_from_slice(&[u.endpoint, u.device]);
-    head[12..14].copy_from_slice(&u.bus.to_le_bytes());
+    let mut head = Head::<64>::new();
+    head.put(u.id.to_le_bytes());
+    head.put([if u.submit { b'S' } else { b'C' }, if control { CONTROL } else { BULK }, u.endpoint, u.device]);
+    head.put(u.bus.to_le_bytes());
     let absent = if u.endpoint & IN != 0 { b'<' } else { b'>' };
-    head[14] = if u.setup.is_some() { 0 } else { b'-' };
-    head[15] = if u.data_bytes > 0 { 0 } else { absent };
-    head[16..24].copy_from_slice(&stamp_ns.div_euclid(1_000_000_000).to_le_bytes());
-    head[24..28].copy_from_slice(&((stamp_ns.rem_euclid(1_000_000_000) / 1000) as i32).to_le_bytes());
-    head[28..32].copy_from_slice(&if u.submit { EINPROGRESS } else { u.status }.to_le_bytes());
-    head[32..36].copy_from_slice(&u.length.to_le_bytes());
-    head[36..40].copy_from_slice(&u.data_bytes.to_le_bytes());
-    head[40..48].copy_from_slice(&u.setup.unwrap_or_default());
-    out.put(&head);
+    head.put([if u.setup.is_some() { 0 } else { b'-' }, if u.data_bytes > 0 { 0 } else { absent }]);
+    head.put(stamp_ns.div_euclid(1_000_000_000).to_le_bytes());
+    head.put(((stamp_ns.rem_euclid(1_000_000_000) / 1000) as i32).to_le_bytes());
+    head.put(if u.submit { EINPROGRESS } else { u.status }.to_le_bytes());
+    head.put(u.length.to_le_bytes());
+    head.put(u.data_bytes.to_le_bytes());
+    head.put(u.setup.unwrap_or_default());
+    // Interval, start frame, transfer flags, number of isochronous descriptors: 0.
+    head.skip(16);
+    out.put(head.bytes());
     data(out);
 }

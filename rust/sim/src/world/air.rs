@@ -29,17 +29,12 @@ impl World {
 
     /// Note when the next station will send.
     pub(super) fn plan_air(&mut self) {
-        let Some(next) = self.dcf.replanned() else { return };
-        if next != self.air_plan.1 {
-            self.air_plan = (self.air_plan.0 + 1, next);
-            if let Some(t) = next {
-                self.queue.at(t, Event::Air(self.air_plan.0));
-            }
+        if let Some(next) = self.dcf.replanned() {
+            self.air_plan.set(next, &mut self.queue, Event::Air);
         }
     }
 
     pub(super) fn on_air(&mut self, now: Ns) {
-        self.air_plan.1 = None;
         let mut outs = std::mem::take(&mut self.outs);
         self.dcf.advance(now, &mut self.air, &mut outs);
         for out in outs.drain(..) {
@@ -97,7 +92,7 @@ impl World {
         let body = |out: &mut Gather| {
             if let Some(p) = &packet {
                 out.put(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
-                taps::write_ip(p, &names(flows, p), out);
+                taps::write_ip(p, names(flows, p), out);
             } else if beacon {
                 beacon_body(frame.start, out);
             }

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::taps::mac;
+use super::taps::{flow_names, mac};
 use super::usb::Adapter;
 use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
 use crate::application::{Application, Strata};
 use crate::channel::Air;
 use crate::config::{self, Fault, Holds};
 use crate::dcf::Dcf;
-use crate::engine::Queue;
+use crate::engine::{Alarm, Queue};
 use crate::limits;
 use crate::phy::Spaces;
 use crate::rng::Rng;
@@ -111,9 +111,8 @@ impl World {
             flows.push(Flow {
                 config: f.clone(),
                 ends,
-                plans: [0; 2],
-                armed: [None; 2],
-                isn,
+                timers: Default::default(),
+                names: flow_names(i, f, isn),
                 datagrams: 0,
                 bytes: f.application.size().map_or(0, |s| s.bytes(seed, i as u64, &mut strata)),
                 answered: false,
@@ -160,7 +159,7 @@ impl World {
             stations,
             dcf,
             air,
-            air_plan: (0, None),
+            air_plan: Alarm::default(),
             ad_hoc,
             channel_mhz,
             wires,

@@ -39,13 +39,7 @@ impl World {
             });
         }
         let timer = ends[end].timer();
-        if timer != f.armed[end] {
-            f.armed[end] = timer;
-            f.plans[end] += 1;
-            if let Some(t) = timer {
-                self.queue.at(t, Event::Timer { flow, end, plan: f.plans[end] });
-            }
-        }
+        f.timers[end].set(timer, &mut self.queue, Event::Timer { flow, end });
     }
 
     /// A stack hands a packet down.

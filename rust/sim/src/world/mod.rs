@@ -14,12 +14,12 @@ use std::io;
 use crate::channel::Air;
 use crate::config;
 use crate::dcf::{Dcf, Msdu, Out, StationId};
-use crate::engine::{Ns, Queue};
+use crate::engine::{Alarm, Ns, Queue};
 use crate::limits;
 use crate::packet::Packet;
 use crate::rng::Rng;
 use crate::router::Buffer;
-use crate::taps::{PcapFile, TapClock};
+use crate::taps::{Names, PcapFile, TapClock};
 use crate::tcp::{Endpoint, Segment};
 use crate::truth::Truth;
 use crate::usb_host;
@@ -35,7 +35,7 @@ const BEACON: u64 = u64::MAX;
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A station's time to send has come, if the plan has not changed since.
-    Air(u64),
+    Air,
     FromAir {
         station: StationId,
         handle: u64,
@@ -89,7 +89,6 @@ enum Event {
     /// The bus will have done something, if the plan has not changed since.
     Usb {
         adapter: usize,
-        plan: u64,
     },
     Start {
         flow: usize,
@@ -103,7 +102,6 @@ enum Event {
     Timer {
         flow: usize,
         end: usize,
-        plan: u64,
     },
 }
 
@@ -162,9 +160,9 @@ struct Flow {
     config: config::Flow,
     /// Client and server; none for UDP.
     ends: Option<[Endpoint; 2]>,
-    plans: [u64; 2],
-    armed: [Option<Ns>; 2],
-    isn: [u32; 2],
+    timers: [Alarm; 2],
+    /// What the taps write of its packets, by direction.
+    names: [Names; 2],
     datagrams: u64,
     /// What its transfer carries.
     bytes: u64,
@@ -191,7 +189,7 @@ pub struct World {
     stations: Vec<Station>,
     dcf: Dcf,
     air: Air,
-    air_plan: (u64, Option<Ns>),
+    air_plan: Alarm,
     ad_hoc: bool,
     channel_mhz: u16,
     wires: Vec<Wire>,
@@ -294,8 +292,11 @@ impl World {
 
     fn dispatch(&mut self, now: Ns, event: Event) {
         match event {
-            Event::Air(plan) if plan == self.air_plan.0 => self.on_air(now),
-            Event::Air(_) => {}
+            Event::Air => {
+                if self.air_plan.rings(&mut self.queue, event) {
+                    self.on_air(now);
+                }
+            }
             Event::FromAir { station, handle } => {
                 if let Some(packet) = self.slab.get(handle as usize).copied().flatten() {
                     match self.stations[station].adapter {
@@ -336,13 +337,12 @@ impl World {
             Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
             Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
             Event::UsbUp { adapter } => self.usb_up(now, adapter),
-            Event::Usb { adapter, plan } => self.on_usb(now, adapter, plan),
+            Event::Usb { adapter } => self.on_usb(now, adapter, event),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),
             Event::Read { flow } => self.read(now, flow),
-            Event::Timer { flow, end, plan } => {
-                if self.flows[flow].plans[end] == plan {
-                    self.flows[flow].armed[end] = None;
+            Event::Timer { flow, end } => {
+                if self.flows[flow].timers[end].rings(&mut self.queue, event) {
                     self.with_end(now, flow, end, |e, out| e.on_timer(now, out));
                 }
             }

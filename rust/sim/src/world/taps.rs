@@ -1,6 +1,7 @@
 //! Hosts' taps, and the addresses and names that taps write.
 
 use super::{Flow, Station, World, BEACON_BYTES};
+use crate::config;
 use crate::dcf::{AirFrame, StationId};
 use crate::engine::Ns;
 use crate::limits::FIRST_PORT;
@@ -21,7 +22,7 @@ impl World {
             let flows = &self.flows;
             let written = tap.file.record(tap.clock.stamp(now), |out| {
                 taps::ethernet(mac(p.dst), mac(p.src), out);
-                taps::write_ip(p, &names(flows, p), out);
+                taps::write_ip(p, names(flows, p), out);
             });
             if let Err(e) = written {
                 self.failed.get_or_insert(e);
@@ -41,24 +42,28 @@ pub(super) fn address(node: usize) -> [u8; 4] {
     [10, 0, n[0], n[1]]
 }
 
-pub(super) fn names(flows: &[Flow], p: &Packet) -> Names {
-    let f = &flows[p.flow];
-    let (me, peer) = (usize::from(p.reverse), usize::from(!p.reverse));
-    let tcp = f.config.tcp.as_ref();
+pub(super) fn names<'a>(flows: &'a [Flow], p: &Packet) -> &'a Names {
+    &flows[p.flow].names[usize::from(p.reverse)]
+}
+
+/// Those of a flow's packets: its client's, then its server's.
+pub(super) fn flow_names(number: usize, f: &config::Flow, isn: [u32; 2]) -> [Names; 2] {
+    let tcp = f.tcp.as_ref();
+    let nodes = [f.client, f.server];
     // Datagrams go to the discard service: decoders take those to other ports for protocols.
-    let ports = [FIRST_PORT + p.flow as u16, if tcp.is_some() { 5_001 } else { 9 }];
+    let ports = [FIRST_PORT + number as u16, if tcp.is_some() { 5_001 } else { 9 }];
     let window = tcp.map_or(0, |t| t.receive_window_bytes);
-    Names {
-        src: address(p.src),
-        dst: address(p.dst),
+    [(0, 1), (1, 0)].map(|(me, peer)| Names {
+        src: address(nodes[me]),
+        dst: address(nodes[peer]),
         src_port: ports[me],
         dst_port: ports[peer],
-        isn: f.isn[me],
-        peer_isn: f.isn[peer],
+        isn: isn[me],
+        peer_isn: isn[peer],
         mss: tcp.map_or(0, |t| t.mss_bytes.min(0xffff) as u16),
         wscale: (0..=14).find(|s| window >> s <= 0xffff).unwrap_or(14),
         sack_permitted: tcp.is_some_and(|t| t.sack),
-    }
+    })
 }
 
 pub(super) fn roles(stations: &[Station], ad_hoc: bool, f: &AirFrame, p: Option<&Packet>) -> Roles {

@@ -6,7 +6,7 @@ use super::taps::{mac, names};
 use super::{Event, Hop, World, MPDU_OVERHEAD};
 use crate::config;
 use crate::dcf::{Msdu, StationId};
-use crate::engine::Ns;
+use crate::engine::{Alarm, Ns};
 use crate::packet::{Mac, Packet};
 use crate::taps::{self, Gather, Prism2, UrbRecord, IN};
 use crate::truth::{PacketFate, UrbRow};
@@ -86,7 +86,7 @@ pub(super) struct Adapter {
     driver: Ns,
     /// The driver does one thing after another.
     busy_until: Ns,
-    plan: (u64, Option<Ns>),
+    plan: Alarm,
     urbs: u64,
 }
 
@@ -105,7 +105,7 @@ impl Adapter {
             received: VecDeque::new(),
             rising: VecDeque::new(),
             busy_until: 0,
-            plan: (0, None),
+            plan: Alarm::default(),
             urbs: 0,
         }
     }
@@ -223,9 +223,8 @@ impl World {
     }
 
     /// The bus's time has come.
-    pub(super) fn on_usb(&mut self, now: Ns, adapter: usize, plan: u64) {
-        if self.adapters[adapter].plan.0 == plan {
-            self.adapters[adapter].plan.1 = None;
+    pub(super) fn on_usb(&mut self, now: Ns, adapter: usize, event: Event) {
+        if self.adapters[adapter].plan.rings(&mut self.queue, event) {
             self.usb_catch_up(now, adapter);
             self.plan_usb(adapter);
         }
@@ -234,12 +233,7 @@ impl World {
     fn plan_usb(&mut self, adapter: usize) {
         let a = &mut self.adapters[adapter];
         let next = a.host.due();
-        if next != a.plan.1 {
-            a.plan = (a.plan.0 + 1, next);
-            if let Some(t) = next {
-                self.queue.at(t, Event::Usb { adapter, plan: a.plan.0 });
-            }
-        }
+        a.plan.set(next, &mut self.queue, Event::Usb { adapter });
     }
 
     /// What the bus has done until now takes effect.
@@ -328,13 +322,13 @@ impl World {
 
     fn tap_urb(&mut self, now: Ns, adapter: usize, list: List, submit: bool, urb: &Urb) {
         let a = &self.adapters[adapter];
-        let signal_dbm = self.stations[a.station].config.signal_dbm.round() as i8;
-        let noise_dbm = self.air.noise_dbm().round() as i8;
-        let (bssid, out) = (a.bssid, list == List::Out);
         let Some(tap) = self.usb_tap.as_mut().filter(|t| t.node == a.node) else { return };
         if tap.clock.misses() {
             return;
         }
+        let signal_dbm = self.stations[a.station].config.signal_dbm.round() as i8;
+        let noise_dbm = self.air.noise_dbm().round() as i8;
+        let (bssid, out) = (a.bssid, list == List::Out);
         let carried = urb.packet.filter(|_| submit == out);
         let record = UrbRecord {
             id: urb.id,
@@ -352,7 +346,7 @@ impl World {
             if let Some(p) = &carried {
                 let (src, dst) = (mac(p.src), mac(p.dst));
                 let frame = Prism2 { out, bssid, ad_hoc, src, dst, signal_dbm, noise_dbm, rate_kbps: 11_000 };
-                taps::prism2_frame(&frame, p, &names(flows, p), buffer);
+                taps::prism2_frame(&frame, p, names(flows, p), buffer);
             }
         };
         let stamp = tap.clock.stamp(now);
