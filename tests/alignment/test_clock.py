@@ -323,3 +323,11 @@ def test_any_pairs_make_a_map(seed: int) -> None:
         assert made.pairs == count
         assert len(made.to_axis(cap, np.arange(count))) == count
         assert all(p.bound_ns is None or 0 <= p.bound_ns <= (p.bound_most_ns or 0) for p in made.pieces)
+
+
+def test_times_are_whole_whatever_the_numbers_are() -> None:
+    ref = EPOCH + np.arange(64) * MS + 123
+    sides = np.where(np.arange(64) % 2, 1, -1).astype(np.int8)
+    made = clock.fit("b", "a", ref, ref + sides.astype(np.int64) * 1000 + 7, sides, np.arange(64, dtype=np.uint64))
+    assert made.pieces[0].from_ns == int(ref[0]) - 993
+    assert isinstance(made.pieces[0].from_ns, int)
