@@ -417,3 +417,11 @@ def test_packets_in_step_with_a_coarse_clock_leave_the_drift_open(drift_ppm: flo
     off = abs(made.drift.slope / 1e3 - drift_ppm)
     assert off <= 2 * made.drift.error / 1e3
     assert (off > 1) == (drift_ppm < 10)
+
+
+def test_times_are_whole_whatever_the_numbers_are() -> None:
+    ref = EPOCH + np.arange(64) * MS + 123
+    sides = np.where(np.arange(64) % 2, 1, -1).astype(np.int8)
+    made = clock.fit("b", "a", ref, ref + sides.astype(np.int64) * 1000 + 7, sides, np.arange(64, dtype=np.uint64))
+    assert made.pieces[0].from_ns == int(ref[0]) - 993
+    assert isinstance(made.pieces[0].from_ns, int)

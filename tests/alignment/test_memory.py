@@ -26,8 +26,8 @@ from wlanlens.world import TapClock
 
 CLOCKS = {"sender": TapClock(offset_ns=1_000), "receiver": TapClock(offset_ns=5_000_000_000, drift_ppm=-60.0)}
 
-#: What three times the packets may take more: windows differ by a batch, and the writing thread is a row group behind or not.
-GROWTH = 1.25
+#: What three times the packets may take more: windows differ by a batch, and the writing thread may be behind. Were all kept: 3.
+GROWTH = 1.4
 
 #: Pools that were counted: buffers that are still held name theirs when they go.
 POOLS: list[pa.MemoryPool] = []

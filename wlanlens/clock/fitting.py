@@ -87,6 +87,8 @@ class Fit:
         self._spans = list(pairwise((0, *cuts, len(d))))
         # Of the first pair of each piece: its number, and its times.
         first = [start for start, _ in self._spans]
+        # Unsigned numbers beside signed times would make floats of both, which do not hold nanoseconds since 1970.
+        packets = packets.astype(np.int64)
         self._first = [tuple(v) for v in np.stack((packets[first], t_ref_ns[first], t_cap_ns[first]), axis=1).tolist()]
         self.steps = len(cuts)
         self.reference_steps = int(
