@@ -3,10 +3,11 @@
     python benches/simulator.py [--runs 3] [--seconds 60]
 
 Figures are CPU milliseconds, user and system of all threads, for a simulated second: the cost of a long run less that of
-a short one, so that starting up does not count. ns-2 runs dcf.tcl, which is beside this file; `ns` is its command in
+a short one, so that starting up does not count. Of ours: with nothing written, with the captures, with the truth's tables and
+findings beside them. ns-2 runs dcf.tcl, which is beside this file; `ns` is its command in
 Debian's package ns2. ns-3 runs its own example of a TCP download over one 802.11 station (`ns3-wifi-tcp` or the path in
-NS3_WIFI_TCP), in 802.11n, which costs it less than 802.11b would. With traces each writes what it can: we captures at the
-hosts, on the bus and on the air and the truth beside them, ns-2 its text trace of agents and the MAC.
+NS3_WIFI_TCP), in 802.11n, which costs it less than 802.11b would. ns-2 writes its text trace of agents
+and the MAC in the last column.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ TARGET_MS = 1.9
 #: What we and ns-2 write.
 OUT, TRACE = "out", "ns2.tr"
 
-#: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), which captures.
+#: How much of ours is written.
+WRITES = ("nothing", "captures", "all")
+
+#: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), captures or all.
 INSIDE = """
 import sys
 import wlanlens as wl
-name, out, taps, settings = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
-taps = tuple(tap for tap in taps.split(",") if tap) if taps != "all" else None
-wl.simulate(name, out or None, taps=taps, **dict(s.split("=") for s in settings))
+name, out, what, settings = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+wl.simulate(name, out or None, truth=what == "all", **dict(s.split("=") for s in settings))
 """
 
 
@@ -80,10 +83,10 @@ def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int, w
     return 1e3 * (long_s - cost(command(short), runs, written=written).cpu_s) / (seconds - short)
 
 
-def ours(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
-    """Our command for so many simulated seconds."""
-    out = str(folder / OUT) if write else ""
-    base = [sys.executable, "-c", INSIDE, case.scenario, out, "all", *case.settings]
+def ours(case: Case, folder: Path, what: str) -> Callable[[float], list[str]]:
+    """Our command for so many simulated seconds; `what` is one of WRITES."""
+    out = str(folder / OUT) if what != WRITES[0] else ""
+    base = [sys.executable, "-c", INSIDE, case.scenario, out, what, *case.settings]
     return lambda seconds: [*base, f"duration_s={seconds}"]
 
 
@@ -101,21 +104,17 @@ def ns3() -> str | None:
 
 def table(folder: Path, seconds: float, runs: int) -> None:
     """One line a case and simulator."""
-    print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'written':>10}")
+    print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'captures':>10}{'and truth':>11}")
     for case in CASES:
-        mine = [slope_ms(ours(case, folder, write=write), seconds, runs, folder / OUT) for write in (False, True)]
-        met = (
-            ""
-            if not case.target_ms
-            else f"   target {case.target_ms:g}" + (" missed" if mine[1] > case.target_ms else "")
-        )
-        print(f"{case.what:58}{mine[0]:17.2f}{mine[1]:10.2f}{met}")
+        mine = [slope_ms(ours(case, folder, what), seconds, runs, folder / OUT) for what in WRITES]
+        met = f"   target {case.target_ms:g}{' missed' if mine[1] > case.target_ms else ''}" if case.target_ms else ""
+        print(f"{case.what:58}{mine[0]:17.2f}{mine[1]:10.2f}{mine[2]:11.2f}{met}")
         if shutil.which("ns"):
-            theirs = [
+            bare, traced = (
                 slope_ms(ns2(case, folder, write=write), seconds, runs, folder / TRACE) for write in (False, True)
-            ]
-            ratios = " and ".join(f"{a / b:.1f}" for a, b in zip(theirs, mine, strict=True))
-            print(f"{'  ns-2':58}{theirs[0]:17.2f}{theirs[1]:10.2f}   {ratios} times ours")
+            )
+            ratios = f"without its trace {bare / mine[0]:.2f}, {bare / mine[1]:.2f} and {bare / mine[2]:.2f} times ours"
+            print(f"{'  ns-2':58}{bare:17.2f}{'':10}{traced:11.2f}   {ratios}")
         if case is CASES[1] and (command := ns3()) is not None:
             base = [command, "--pcap=0"]
             theirs_ms = slope_ms(lambda s: [*base, f"--simulationTime={s}"], seconds, runs)  # noqa: B023 - called here

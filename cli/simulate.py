@@ -32,6 +32,7 @@ TOML_BYTES = 1 << 20
 @click.option(
     "--tap", "taps", metavar="POINT", multiple=True, help="Write only this capture, or none; may be given again."
 )
+@click.option("--no-truth", is_flag=True, help="Write the captures only, without truth.json and the truth's tables.")
 @click.option(
     "--sweep",
     "swept",
@@ -50,6 +51,7 @@ def command(
     seed: int | None,
     settings: tuple[str, ...],
     taps: tuple[str, ...],
+    no_truth: bool,
     swept: tuple[str, ...],
     seeds: str | None,
     jobs: int | None,
@@ -80,6 +82,8 @@ def command(
     if swept or seeds is not None:
         if seed is not None and seeds is not None:
             raise click.UsageError("--seed or --seeds, not both")
+        if no_truth:
+            raise click.UsageError("--no-truth is for one run: the table of many is made of their truth")
         lists = {key: runs.values(text) for key, text in _pairs("--sweep", swept).items()}
         of_seeds = runs.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
         return _sweep(runs.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
@@ -93,6 +97,7 @@ def command(
         folder,
         seed=file_seed if seed is None else seed,
         taps=chosen,
+        truth=not no_truth,
         progress=progress if bar else None,
         **given,
     )
@@ -101,7 +106,8 @@ def command(
     if not quiet:
         for point, capture in run.captures.items():
             click.echo(f"{point:8}  {capture}")
-        click.echo(f"truth     {folder / 'truth.json'}: {len(run.truth)} to be found")
+        if not no_truth:
+            click.echo(f"truth     {folder / 'truth.json'}: {len(run.truth)} to be found")
     return 0
 
 

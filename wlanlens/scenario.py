@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -251,8 +252,6 @@ class Run:
     seed : int
     captures : dict
         Path of the capture at each point: sender, usb, air, receiver.
-    truth : list of Finding
-        What must be found.
     facts : Truth
         What really happened, packet by packet.
     """
@@ -260,8 +259,12 @@ class Run:
     scenario: Scenario
     seed: int
     captures: dict[str, Path]
-    truth: list[Finding]
     facts: Truth
+
+    @cached_property
+    def truth(self) -> list[Finding]:
+        """What must be found; worked out when first asked for."""
+        return self.scenario.truth(self.facts)
 
 
 def simulate(
@@ -271,12 +274,14 @@ def simulate(
     seed: int = 1,
     taps: tuple[str, ...] | None = None,
     clocks: Mapping[str, TapClock] | None = None,
+    truth: bool = True,
     progress: Callable[[float], None] | None = None,
     **parameters: Any,
 ) -> Run:
     """Simulate a scenario and write its captures, the truth and scenario.json into the directory `out`.
 
-    `taps` leaves out capture points, `clocks` says by tap how its clock is off; without `out` nothing is written. `progress` is told the share that is done.
+    `taps` leaves out capture points, `clocks` says by tap how its clock is off, `truth=False` leaves out truth.json and the
+    truth's tables; without `out` nothing is written. `progress` is told the share that is done.
     Parameters are the scenario's. The same scenario and seed give the same bytes. ScenarioError says what cannot be.
     """
     made = _made(scenario, parameters)
@@ -288,12 +293,16 @@ def simulate(
     if unknown := [tap for tap in wanted if tap not in world.taps]:
         raise ScenarioError(f"{made.name} has no tap {unknown[0]!r}", next="it has " + ", ".join(world.taps))
     if out is None:
-        return _run(made, seed, world, {}, progress)[0]
+        return Run(made, seed, {}, _facts(_run(made, seed, world, {}, progress), world))
     folder = Path(out)
     with _staged(folder) as staging:
-        run, tables = _run(made, seed, world, {tap: staging / f"{tap}.pcap" for tap in wanted}, progress)
-        _write(staging, run, tables)
-    return dataclasses.replace(run, captures={tap: folder / f"{tap}.pcap" for tap in wanted})
+        tables = _run(made, seed, world, {tap: staging / f"{tap}.pcap" for tap in wanted}, progress)
+        run = Run(made, seed, {tap: folder / f"{tap}.pcap" for tap in wanted}, _facts(tables, world))
+        if truth:
+            _write_truth(staging, run, tables)
+        described = {"scenario": made.name, "seed": seed, "parameters": dataclasses.asdict(made)}
+        (staging / MARK).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    return run
 
 
 def _made(scenario: str | Scenario, parameters: Mapping[str, Any]) -> Scenario:
@@ -318,7 +327,8 @@ def _run(
     world: World,
     captures: dict[str, Path],
     progress: Callable[[float], None] | None,
-) -> tuple[Run, dict[str, pa.Table]]:
+) -> dict[str, pa.Table]:
+    """Run it, writing the captures; the truth's tables."""
     from wlanlens import _core
 
     description = world.description(seed=seed, duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
@@ -338,9 +348,11 @@ def _run(
             f"{made.name}: {what} within {reached_ns / 1e9:.6g} s of simulated time",
             next=f"the nearest duration_s is {math.floor(reached_ns / 1e6) / 1e3:g}",
         ) from None
-    tables = _tables(run)
-    facts = Truth(**{name.removeprefix("truth_"): table for name, table in tables.items()}, world=world)
-    return Run(made, seed, captures, made.truth(facts), facts), tables
+    return _tables(run)
+
+
+def _facts(tables: Mapping[str, pa.Table], world: World) -> Truth:
+    return Truth(**{name.removeprefix("truth_"): table for name, table in tables.items()}, world=world)
 
 
 @contextmanager
@@ -382,16 +394,14 @@ def _ordered(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields, dict(sorted((table.schema.metadata or {}).items()))))
 
 
-def _write(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
+def _write_truth(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None:
     import pyarrow.parquet as pq
 
     from wlanlens import finding
 
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", **_encodings(table.schema))
-    described = {"scenario": run.scenario.name, "seed": run.seed, "parameters": dataclasses.asdict(run.scenario)}
     (folder / "truth.json").write_text(finding.to_json(run.truth), encoding="utf-8")
-    (folder / MARK).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:

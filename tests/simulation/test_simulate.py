@@ -115,3 +115,13 @@ def test_every_scenario_is_documented() -> None:
         assert isinstance(kind, ScenarioKind), name
         assert kind.summary, name
         assert all(f.metadata.get("doc", "").endswith(".") for f in kind.parameters.values()), name
+
+
+def test_captures_without_the_truth_leave_none_behind(tmp_path: Path) -> None:
+    whole = wl.simulate("clean_link", out=tmp_path / "run", duration_s=1.0)
+    bytes_ = {point: path.read_bytes() for point, path in whole.captures.items()}
+    assert list((tmp_path / "run").glob("truth*"))
+    bare = wl.simulate("clean_link", out=tmp_path / "run", duration_s=1.0, truth=False)
+    assert {point: path.read_bytes() for point, path in bare.captures.items()} == bytes_
+    assert not list((tmp_path / "run").glob("truth*"))
+    assert bare.truth == whole.truth
