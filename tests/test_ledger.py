@@ -49,6 +49,16 @@ def test_a_window_that_fills_the_path_is_no_limit() -> None:
     assert ledger.totals(entered) == {"receiver_window": 10**9, "transfer": 2 * 10**9}
 
 
+def test_a_path_that_slows_and_never_rests_is_no_window() -> None:
+    # Ten times slower than at its best, with an ACK every 10 ms of a round trip of 50: a larger window would only queue.
+    fast, slow = [("transfer", 10**6)] * 300, [("window_limited", 10**7)] * 100
+    rows = intervals([*fast, *slow, ("window_limited", 3 * 10**7)])
+    for row in rows:
+        row |= {"rtt_ns": 50 * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": 1000}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"transfer": 13 * 10**8, "receiver_window": 3 * 10**7}
+
+
 def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
     rows = intervals([("transfer", 5), ("transfer", 6), ("slow_start", 7)])
     for row, rtt in zip(rows, (219, 221, 900), strict=True):

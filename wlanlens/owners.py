@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.pace import best, paces
+from wlanlens.pace import best, paces, unresting
 from wlanlens.tables import OWNERS
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ QUEUE_NS = 200_000_000
 #: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
 #: so that the queue holds as much as the path does ...
 FULL_PATH = 2
-#: ... and data arrives at this share of the flow's best pace (of a tenth of its data, `pace.best`), so that the path does not rest in between. A larger window
-#: would only lengthen the queue, so the time is not the window's. The detector `window_limited` has the same figures.
+#: ... and the path does not rest in between: data arrives at this share of the flow's best pace (of a tenth of its data,
+#: `pace.best`), or ACKs come without a gap (`pace.unresting`). A larger window would only lengthen the queue, so the time
+#: is not the window's. The detector `window_limited` has the same figures.
 FULL_PACE = 0.8
 
 
@@ -67,7 +68,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
     directions, rtt = _Directions(intervals), _known(intervals.column("rtt_ns"))
     least = _least(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
-    full = (least > 0) & (rtt // FULL_PATH > least) & _at_pace(intervals, directions, rtt)
+    full = (least > 0) & (rtt // FULL_PATH > least) & _unresting(intervals, directions, rtt)
     _give(owners, limited & full, "receiver_window", "transfer")
     _give(owners, (least > 0) & (rtt - QUEUE_NS >= least), "transfer", "queue")
     return owners
@@ -125,13 +126,14 @@ def _least(intervals: pa.Table, directions: _Directions) -> Array:
     return np.where(of_flow == most, -1, of_flow)
 
 
-def _at_pace(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
-    """Intervals in which data arrived at nearly the flow's best pace."""
+def _unresting(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
+    """Intervals in which the path did not rest, as far as they are under the receiver's limit."""
     order = directions.order
     start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
     pace = paces(directions.rank, start, end, acked, rtt[order])
+    most = best(directions.rank, pace, acked)[directions.rank]
     out = np.empty(len(order), bool)
-    out[order] = (pace > 0) & (pace >= FULL_PACE * best(directions.rank, pace, acked)[directions.rank])
+    out[order] = unresting(pace, most, end - start, rtt[order], FULL_PACE)
     return out
 
 

@@ -54,3 +54,12 @@ def best(rank: Array, pace: Array, acked_bytes: Array) -> Array:
     total = bytes_[np.append(first[1:], len(order)) - 1] - before
     place = np.searchsorted(bytes_, before + BRISK_SHARE * total)
     return np.asarray(pace[order][np.maximum(place, first)])
+
+
+def unresting(pace: Array, most: Array, duration_ns: Array, rtt_ns: Array, share: float) -> Array:
+    """Whether the path did not rest in each interval under the receiver's limit.
+
+    Data arrived at `share` of the flow's best pace `most`; or, however slow the path had become, no gap of half a round
+    trip was among the ACKs: an interval of that state lasts from one to the next, and a rest of the path makes a gap.
+    """
+    return np.asarray(((pace > 0) & (pace >= share * most)) | (duration_ns < (rtt_ns + 1) // 2))

@@ -9,7 +9,7 @@ from wlanlens.detectors._acks import Acks
 from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.detectors._round_trips import least_of_data
 from wlanlens.finding import Finding, Undecided
-from wlanlens.pace import best, paces
+from wlanlens.pace import best, paces, unresting
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def _findings(
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
-    # After a rest of the path there is a gap among the ACKs; an interval of this state lasts from one to the next.
-    busy = ((pace > 0) & (pace >= pace_share * most_pace)) | (2 * duration < spans["rtt_ns"])
+    busy = unresting(pace, most_pace, duration, spans["rtt_ns"], pace_share)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & busy
     full |= _after_loss(facts, spans)
     full |= _brief(spans, full, stretch, min_time)
