@@ -172,15 +172,10 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
         these = [s for s in states if s.state == state]
         if not these:
             continue
-        if state == "fine":
-            text = ", ".join(s.code for s in these)
-        else:
-            by_reason: dict[str, list[str]] = {}
-            for s in these:
-                by_reason.setdefault(s.reason or "", []).append(s.code)
-            text = "; ".join(
-                f"{', '.join(codes)}: {reason}" if reason else ", ".join(codes) for reason, codes in by_reason.items()
-            )
+        by_reason: dict[str, list[str]] = {}
+        for s in these:
+            by_reason.setdefault(s.reason, []).append(s.code)
+        text = "; ".join(", ".join(codes) + (f": {reason}" if reason else "") for reason, codes in by_reason.items())
         _line(console, head, text, "bold red" if state == "failed" else "")
 
 

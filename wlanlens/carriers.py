@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.arrays import filled, find
 from wlanlens.tables import OWNERS, POINTS
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _whole(table: pa.Table, name: str) -> Array:
     """A column as whole numbers; `_NONE` for null."""
     import pyarrow as pa
 
-    return np.asarray(table.column(name).cast(pa.int64()).fill_null(_NONE).to_numpy())
+    return filled(table.column(name).cast(pa.int64()), _NONE)
 
 
 def _valid(table: pa.Table, name: str) -> Any:
@@ -237,6 +238,5 @@ def _part(columns: dict[str, Array], flow: int) -> dict[str, Array]:
 
 def _at(keys: Array, values: Array, wanted: Array) -> Array:
     """The value of each key; 0 for one that is not there."""
-    order = np.argsort(keys, kind="stable")
-    at = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(keys) - 1))
-    return np.where(keys[order][at] == wanted, values[order][at], 0) if len(keys) else wanted * 0
+    at = find(keys, wanted)
+    return np.where(at >= 0, values[at], 0) if len(keys) else wanted * 0

@@ -13,7 +13,7 @@ from wlanlens.arrays import known as valid
 from wlanlens.copies import Copies
 from wlanlens.journeys import Journeys
 from wlanlens.receiver import Receiver
-from wlanlens.tables import LOST
+from wlanlens.tables import ARRIVALS, LOST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wlanlens.capture import Capture
 
 Array = np.ndarray[Any, Any]
-
-_FATES = ("arrived", "not_seen", "outside", "unknown")
 
 #: What became of a packet behind the capture in which it is looked at.
 _ARRIVED, _LOST, _UNKNOWN, _OUTSIDE = 1, 0, -1, -2
@@ -139,10 +137,10 @@ class Elsewhere:
 
 def _fates(captures: Sequence[Capture], journeys: Journeys, links: pa.Table) -> Array:
     """What became of each journey."""
-    fate, lost = coded(links.column("fate"), _FATES), coded(links.column("lost"), LOST)
+    fate, lost = coded(links.column("fate"), ARRIVALS), coded(links.column("lost"), LOST)
     state = np.full(len(fate), _UNKNOWN, np.int8)
-    state[fate == _FATES.index("arrived")], state[fate == _FATES.index("outside")] = _ARRIVED, _OUTSIDE
-    state[(fate == _FATES.index("not_seen")) & (lost >= 0) & (lost != LOST.index("unknown"))] = _LOST
+    state[fate == ARRIVALS.index("arrived")], state[fate == ARRIVALS.index("outside")] = _ARRIVED, _OUTSIDE
+    state[(fate == ARRIVALS.index("not_seen")) & (lost >= 0) & (lost != LOST.index("unknown"))] = _LOST
     last = {captures[j].vantage for j in journeys.ends or ()} - {"sender", "usb"}
     if last == {"air"}:
         # The air is the end: what was on it has arrived when that was acknowledged.

@@ -9,6 +9,7 @@ import numpy as np
 
 from wlanlens import lost, tables
 from wlanlens.arrays import filled, known, latest, spread
+from wlanlens.tables import ARRIVALS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,6 @@ Array = np.ndarray[Any, Any]
 _ABOUT = ("flow", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags")
 
 _DIRECTIONS = ("a2b", "b2a")
-_FATES = ("arrived", "not_seen", "outside", "unknown")
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -172,12 +172,12 @@ def _air(captures: Sequence[Capture], journeys: Journeys, exchanges: Sequence[pa
 def _fate(journeys: Journeys) -> pa.Array:
     """Whether the last capture on a packet's way has it. Which of the two captures farthest apart is first is told, of each
     connection's direction, by its packets that both have."""
-    codes = np.full(len(journeys.rows), _FATES.index("unknown"), np.int8)
+    codes = np.full(len(journeys.rows), ARRIVALS.index("unknown"), np.int8)
     if journeys.ends is not None:
         one, other = journeys.ends
         seen, t_ns, way = journeys.seen, journeys.t_ns, journeys.way
         both = seen[:, one] & seen[:, other]
-        codes[both] = _FATES.index("arrived")
+        codes[both] = ARRIVALS.index("arrived")
         told = np.flatnonzero(both & (way >= 0))
         sign = np.sign(t_ns[told, other] - t_ns[told, one])
         forward = np.bincount(way[told], sign, minlength=int(way.max(initial=-1)) + 2)
@@ -188,4 +188,4 @@ def _fate(journeys: Journeys) -> pa.Array:
             away = (t_ns[alone, here] < (least or 0)) | (t_ns[alone, here] > (most or 0))
             left = np.sign(onward[alone]) == towards
             codes[alone] = np.where(left, np.where(away, 2, 1), 0)
-    return spread(codes, _FATES)
+    return spread(codes, ARRIVALS)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.arrays import filled
 from wlanlens.pace import best, paces, unresting
 from wlanlens.tables import OWNERS
 
@@ -65,7 +66,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
         return owners
     if timeouts is not None and timeouts.num_rows:
         _give(owners, _after_needless(intervals, timeouts), "loss_recovery", "spurious_recovery")
-    directions, rtt = _Directions(intervals), _known(intervals.column("rtt_ns"))
+    directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
     least = _least(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
     full = (least > 0) & (rtt // FULL_PATH > least) & _unresting(intervals, directions, rtt)
@@ -121,7 +122,7 @@ class _Directions:
 
 def _least(intervals: pa.Table, directions: _Directions) -> Array:
     """The least round trip of each interval's direction; -1 for unknown."""
-    least, most = _known(intervals.column("rtt_min_ns")), np.iinfo(np.int64).max
+    least, most = filled(intervals.column("rtt_min_ns"), -1), np.iinfo(np.int64).max
     of_flow = directions.fold(np.where(least < 0, most, least), np.minimum)
     return np.where(of_flow == most, -1, of_flow)
 
@@ -135,8 +136,3 @@ def _unresting(intervals: pa.Table, directions: _Directions, rtt: Array) -> Arra
     out = np.empty(len(order), bool)
     out[order] = unresting(pace, most, end - start, rtt[order], FULL_PACE)
     return out
-
-
-def _known(column: pa.ChunkedArray) -> Array:
-    """Whole numbers; -1 for null."""
-    return np.asarray(column.fill_null(-1).to_numpy(), np.int64)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.output import TABLES, Output
+from wlanlens.output import TABLES, Output, Scratch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,18 +48,23 @@ class Pen:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class TableWriter:
-    """Writes one table."""
+class Writer:
+    """Holds the rows of one table and has the pen write them, a group at a time.
 
-    def __init__(self, output: Output, pen: Pen, name: str) -> None:
-        self._output, self._pen, self.name = output, pen, name
+    Attributes
+    ----------
+    rows : int
+        How many rows were added.
+    """
+
+    def __init__(self, place: Output | Scratch, pen: Pen, name: str) -> None:
+        self._place, self._pen = place, pen
         self.schema = tables.schema(name)
-        self.rows = self.parts = 0
-        self.paths: list[Path] = []
+        self.rows = 0
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
         self._file: pa.NativeFile | None = None
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: pq.ParquetWriter | pa.ipc.RecordBatchStreamWriter | None = None
 
     def append(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Add rows that have the table's schema."""
@@ -67,11 +72,11 @@ class TableWriter:
             self._held += rows.to_batches() if hasattr(rows, "to_batches") else [rows]
             self._held_rows += rows.num_rows
             self.rows += rows.num_rows
-            if self._held_rows >= GROUP_ROWS:
+            if self._held_rows >= self._group_rows:
                 self._flush()
 
     def finish(self) -> None:
-        """Write what is held; a table without rows gets an empty part, so that it can be asked."""
+        """Write what is held; a table without rows is written empty, so that it can be asked."""
         if self._held or not self.rows:
             self._flush()
         self._pen.do(self._close)
@@ -82,6 +87,15 @@ class TableWriter:
         with contextlib.suppress(OSError, ValueError):
             self._close()
 
+    @property
+    def _group_rows(self) -> int:
+        """Rows of a group."""
+        raise NotImplementedError
+
+    def _write(self, group: pa.Table) -> None:
+        """Write a group; by the pen."""
+        raise NotImplementedError
+
     def _flush(self) -> None:
         import pyarrow as pa
 
@@ -89,8 +103,37 @@ class TableWriter:
         self._held, self._held_rows = [], 0
         self._pen.do(lambda: self._write(group))
 
+    def _create(self, path: Path) -> pa.NativeFile:
+        import pyarrow as pa
+
+        # Exclusive creation: a link planted under the name is refused, not followed.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+        self._file = pa.OSFile(str(path), "wb")
+        return self._file
+
+    def _close(self) -> None:
+        with self._place.writing():
+            if self._writer is not None and self._file is not None:
+                self._writer.close()
+                self._file.close()
+            self._writer = self._file = None
+
+
+class TableWriter(Writer):
+    """Writes one table of the output as Parquet parts."""
+
+    def __init__(self, output: Output, pen: Pen, name: str) -> None:
+        super().__init__(output, pen, name)
+        self.name = name
+        self.parts = 0
+        self.paths: list[Path] = []
+
+    @property
+    def _group_rows(self) -> int:
+        return GROUP_ROWS
+
     def _write(self, group: pa.Table) -> None:
-        with self._output.writing():
+        with self._place.writing():
             self._open().write_table(group.unify_dictionaries(), row_group_size=GROUP_ROWS)
             if self._file is not None and self._file.tell() >= PART_BYTES:
                 self._close()
@@ -100,25 +143,15 @@ class TableWriter:
         import pyarrow.parquet as pq
 
         if self._writer is None:
-            path = self._output.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
+            path = self._place.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
             self.parts += 1
             self.paths.append(path)
-            # Exclusive creation: a link planted under the temporary name is refused, not followed.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
-            self._file = pa.OSFile(str(path), "wb")
             # LZ4 costs a tenth of what decoding does, and every reader has it.
             self._writer = pq.ParquetWriter(
-                self._file,
+                self._create(path),
                 self.schema,
                 compression="lz4",
                 use_dictionary=[f.name for f in self.schema if pa.types.is_dictionary(f.type)],
                 write_statistics=[name for name in _STATISTICS if name in self.schema.names],
             )
         return self._writer
-
-    def _close(self) -> None:
-        with self._output.writing():
-            if self._writer is not None and self._file is not None:
-                self._writer.close()
-                self._file.close()
-            self._writer = self._file = None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import clock, pairs
+from wlanlens.arrays import filled
 from wlanlens.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -182,12 +183,12 @@ class _Rows:
                 "number": number,
                 "time_ns": time_ns,
                 "stamped": stamped,
-                "ttl": _known(batch.column("ip_ttl").cast(pa.int16()), -1),
+                "ttl": filled(batch.column("ip_ttl").cast(pa.int16()), -1),
                 "src": self._word(batch, "ip_src"),
                 "dst": self._word(batch, "ip_dst"),
                 "flow": _flow(batch),
                 "back": is_value(batch.column("direction"), "b2a"),
-                "payload": _known(batch.column("payload_bytes"), 0),
+                "payload": filled(batch.column("payload_bytes"), 0),
                 # On the air, attempts before which others may have been: whoever received one had it earlier.
                 "repeated": self._retries.of(number),
             }
@@ -436,19 +437,13 @@ def times_of(batch: pa.RecordBatch) -> tuple[Array, Array]:
     import pyarrow as pa
 
     column = batch.column("time")
-    return np.asarray(column.is_valid(), bool), _known(column.cast(pa.int64()), 0)
+    return np.asarray(column.is_valid(), bool), filled(column.cast(pa.int64()), 0)
 
 
 def _flow(batch: pa.RecordBatch) -> Array:
     import pyarrow as pa
 
-    return _known(batch.column("flow").cast(pa.int64()), -1)
-
-
-def _known(column: Any, otherwise: int) -> Array:
-    """The numbers of a column, another one for null."""
-    values: Array = (column.fill_null(otherwise) if column.null_count else column).to_numpy()
-    return values
+    return filled(batch.column("flow").cast(pa.int64()), -1)
 
 
 def is_value(column: Any, name: str) -> Array:
@@ -474,5 +469,5 @@ def _hashed(texts: Any) -> Array:
 
 
 def _words(coded: Any, numbers: Array) -> Array:
-    found: Array = numbers[_known(coded.indices.cast("int64"), len(numbers) - 1)]
+    found: Array = numbers[filled(coded.indices.cast("int64"), len(numbers) - 1)]
     return found

@@ -121,6 +121,9 @@ _STAGES = {
 _CAPTURE = "Name of the capture that the row was read from; with `packet` it identifies a row for ever."
 
 
+#: Whether the last capture on a packet's way has it.
+ARRIVALS = ("arrived", "not_seen", "outside", "unknown")
+
 #: Where a packet was lost.
 LOST = ("before_usb", "before_air", "on_air", "after_air", "on_way", "unknown")
 
@@ -301,7 +304,7 @@ def _links() -> pa.Schema:
                 _enum(),
                 "arrived: the last capture on its way has it; not_seen: that has not, though it was capturing; outside: "
                 "it was not capturing then; unknown: which is the last is not known.",
-                values="arrived not_seen outside unknown",
+                values=" ".join(ARRIVALS),
             ),
             _field(
                 "lost",

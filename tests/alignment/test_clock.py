@@ -25,9 +25,14 @@ def pairs(count: int = 4000, *, span_s: float = 60.0, seed: int = 1, slowest_ms:
     return np.where(before == 1, first, first + delay), np.where(before == 1, first + delay, first), before
 
 
+def fit(capture: str, reference: str, *pairs: Any, **options: Any) -> ClockMap:
+    """The map as two captures' own pairs have it."""
+    return clock.Fit(capture, reference, *pairs, **options).map()
+
+
 def fitted(ref: Any, cap: Any, before: Any, **options: Any) -> ClockMap:
     order = np.argsort(cap, kind="stable")
-    return clock.fit("b", "a", ref[order], cap[order], before[order], np.arange(1, len(ref) + 1), **options)
+    return fit("b", "a", ref[order], cap[order], before[order], np.arange(1, len(ref) + 1), **options)
 
 
 def _set_by(made: ClockMap) -> list[float]:
@@ -58,7 +63,7 @@ def test_wrong_pairs_do_not_move_it() -> None:
     ref = ref.copy()
     ref[wrong] += np.where(np.arange(12) % 2, 500, -500) * MS
     order = np.argsort(cap, kind="stable")
-    made = clock.fit("b", "a", ref[order], cap[order], before[order], np.arange(len(cap)))
+    made = fit("b", "a", ref[order], cap[order], before[order], np.arange(len(cap)))
     assert made.steps == 0
     assert made.bound_ns is not None
     assert abs(made.offset_ns) <= made.bound_ns < 2 * MS
@@ -72,7 +77,7 @@ def test_a_step_is_cut(step_ms: int) -> None:
     order = np.argsort(cap, kind="stable")
     ref, cap, before = ref[order], cap[order], before[order]
     late = cap >= EPOCH + 25 * 10**9
-    made = clock.fit("b", "a", ref, cap + late * step_ms * MS, before, np.arange(1, len(ref) + 1))
+    made = fit("b", "a", ref, cap + late * step_ms * MS, before, np.arange(1, len(ref) + 1))
     assert made.steps == 1
     assert "was set by" in made.sentence
     # Cut at the right packet, but for those that fit both.
@@ -81,7 +86,7 @@ def test_a_step_is_cut(step_ms: int) -> None:
     axis = made.to_axis(np.sort(cap + late * step_ms * MS))
     assert (np.diff(axis) >= 0).all()
     assert made.reference_steps == 0
-    turned = clock.fit("a", "b", cap + late * step_ms * MS, ref, -before, np.arange(1, len(ref) + 1))
+    turned = fit("a", "b", cap + late * step_ms * MS, ref, -before, np.arange(1, len(ref) + 1))
     assert turned.reference_steps == turned.steps == 1
 
 
@@ -94,7 +99,7 @@ def test_a_step_smaller_than_the_delays(step_ms: float) -> None:
     late = cap >= EPOCH + 25 * 10**9
     shown = cap + np.rint((cap - EPOCH) * 70e-6).astype(np.int64) + late * int(step_ms * MS)
     sizes = np.where(before == 1, 1448, 0)
-    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1), sizes=sizes)
+    made = fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1), sizes=sizes)
     assert made.steps == 1
     assert _set_by(made) == pytest.approx([step_ms / 1e3], abs=2e-5)
     assert abs(made.pieces[1].first_packet - 1 - int(late.argmax())) <= 40
@@ -113,7 +118,7 @@ def test_a_first_packet_that_meets_no_queue_hides_no_step(step_ms: float) -> Non
     order = np.argsort(cap, kind="stable")
     ref, cap, before = ref[order], cap[order], before[order]
     shown = cap + (cap >= EPOCH + 25 * 10**9) * int(step_ms * MS)
-    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
+    made = fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
     assert made.steps == 1
     for piece, truly in zip(made.pieces, (0.0, step_ms * MS), strict=True):
         assert piece.bound_ns is not None
@@ -130,12 +135,12 @@ def test_packets_that_change_places_are_no_step() -> None:
     order = np.argsort(cap, kind="stable")
     ref, cap, before, data = ref[order], cap[order], before[order], data[order]
     sizes = np.where(data, 1448, 0)
-    made = clock.fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1), sizes=sizes)
+    made = fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1), sizes=sizes)
     assert made.steps == 0
     assert made.bound_ns is not None
     assert abs(made.offset_ns) <= made.bound_ns
     # By their times alone it would have been one.
-    assert clock.fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1)).steps == 1
+    assert fit("b", "a", ref, cap, before, np.arange(1, len(ref) + 1)).steps == 1
 
 
 @pytest.mark.parametrize("step_ms", [-1.4, -1.0, 1.0, 1.4])
@@ -163,7 +168,7 @@ def test_several_steps_and_one_in_a_silence() -> None:
     ref, cap, before = ref[~silent], cap[~silent], before[~silent]
     set_at = [(12, -700), (25, 3000), (45, 60)]
     shown = cap + sum((cap >= EPOCH + at_s * 10**9) * step_ms * MS for at_s, step_ms in set_at)
-    made = clock.fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
+    made = fit("b", "a", ref, shown, before, np.arange(1, len(ref) + 1))
     assert made.steps == 3
     # But for a packet or two that were under way.
     off = np.abs(made.to_axis(shown, np.arange(1, len(ref) + 1)) - cap)
@@ -209,7 +214,7 @@ def test_neighbours_over_a_silence_are_no_round_trip(drift_ppm: float) -> None:
     late[: np.flatnonzero(late & (before == -1))[0]] = False
     ref, cap, before = (v[early | late] for v in (ref, cap, before))
     shown = cap + np.rint((cap - EPOCH) * drift_ppm * 1e-6).astype(np.int64)
-    made = clock.fit("b", "a", ref, shown, before, np.arange(len(ref)))
+    made = fit("b", "a", ref, shown, before, np.arange(len(ref)))
     assert made.two_way_ns is not None
     assert made.bound_ns is not None
     assert made.two_way_ns >= 1.4 * MS
@@ -225,7 +230,7 @@ def test_a_coarse_clock_beside_a_fine_one() -> None:
         pair = (coarse, ref, -before) if turned else (ref, coarse, before)
         order = np.argsort(coarse, kind="stable")
         ticks = {"tick_ns": 1, "reference_tick_ns": MS} if turned else {"tick_ns": MS, "reference_tick_ns": 1}
-        made = clock.fit("b", "a", *(v[order] for v in pair), np.arange(len(ref)), **ticks)
+        made = fit("b", "a", *(v[order] for v in pair), np.arange(len(ref)), **ticks)
         truly = 1 / (1 + 150e-6) - 1 if turned else 150e-6
         assert made.drift_ppm == pytest.approx(truly * 1e6, abs=0.5)
         assert made.bound_ns is not None
@@ -241,7 +246,7 @@ def test_delays_far_below_a_tick_leave_the_order_open() -> None:
     ref, cap = np.where(before == 1, first, first + 5000), np.where(before == 1, first + 5000, first)
     order = np.argsort(cap, kind="stable")
     for said in (before, -before):
-        made = clock.fit("b", "a", ref[order], cap[order] // MS * MS, said[order], np.arange(4000), tick_ns=MS)
+        made = fit("b", "a", ref[order], cap[order] // MS * MS, said[order], np.arange(4000), tick_ns=MS)
         assert made.steps == made.contradictions == 0
         assert made.bound_ns is not None
         assert abs(made.offset_ns) <= made.bound_ns < 3 * MS
@@ -252,9 +257,7 @@ def test_two_coarse_clocks() -> None:
     ref, cap, before = pairs(20_000, slowest_ms=4.0)
     shown = cap + 77 * 10**9 + np.rint((cap - EPOCH) * 9e-6).astype(np.int64)
     order = np.argsort(cap, kind="stable")
-    made = clock.fit(
-        "b", "a", ref[order] // MS * MS, shown[order] // MS * MS, before[order], np.arange(len(ref)), tick_ns=MS
-    )
+    made = fit("b", "a", ref[order] // MS * MS, shown[order] // MS * MS, before[order], np.arange(len(ref)), tick_ns=MS)
     assert made.drift_ppm == pytest.approx(9.0, abs=1.0)
 
 
@@ -263,7 +266,7 @@ def test_a_32_bit_counter_that_wraps() -> None:
     order = np.argsort(cap, kind="stable")
     ref, cap, before = ref[order], cap[order], before[order]
     counter = (cap - EPOCH) // 1000 + 2**32 - 20_000_000
-    made = clock.fit("b", "a", ref, counter % 2**32 * 1000, before, np.arange(len(ref)), tick_ns=1000)
+    made = fit("b", "a", ref, counter % 2**32 * 1000, before, np.arange(len(ref)), tick_ns=1000)
     assert made.steps == 1
     assert "32-bit counter" in made.sentence
     assert (clock.unwrap(counter % 2**32) == counter).all()
@@ -333,9 +336,7 @@ def test_any_pairs_make_a_map(seed: int) -> None:
         before = rng.choice([[1, -1, 0], [1, 1, -1], [1, 1, 1]][seed % 3], count).astype(np.int8)
         tick, other = (int(v) for v in rng.choice([1, 1000, MS], 2))
         sizes = rng.choice([0, 1448], count)
-        made = clock.fit(
-            "b", "a", ref, cap, before, np.arange(count), tick_ns=tick, reference_tick_ns=other, sizes=sizes
-        )
+        made = fit("b", "a", ref, cap, before, np.arange(count), tick_ns=tick, reference_tick_ns=other, sizes=sizes)
         assert made.pairs == count
         assert len(made.to_axis(cap, np.arange(count))) == count
         assert all(p.bound_ns is None or 0 <= p.bound_ns <= (p.bound_most_ns or 0) for p in made.pieces)
@@ -422,6 +423,6 @@ def test_packets_in_step_with_a_coarse_clock_leave_the_drift_open(drift_ppm: flo
 def test_times_are_whole_whatever_the_numbers_are() -> None:
     ref = EPOCH + np.arange(64) * MS + 123
     sides = np.where(np.arange(64) % 2, 1, -1).astype(np.int8)
-    made = clock.fit("b", "a", ref, ref + sides.astype(np.int64) * 1000 + 7, sides, np.arange(64, dtype=np.uint64))
+    made = fit("b", "a", ref, ref + sides.astype(np.int64) * 1000 + 7, sides, np.arange(64, dtype=np.uint64))
     assert made.pieces[0].from_ns == int(ref[0]) - 993
     assert isinstance(made.pieces[0].from_ns, int)

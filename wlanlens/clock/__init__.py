@@ -8,7 +8,7 @@ Zhang, Liu and Xia 2002.)
 """
 
 from wlanlens.clock.drift import Drift
-from wlanlens.clock.fitting import Fit, Unfit, fit
+from wlanlens.clock.fitting import Fit, Unfit
 from wlanlens.clock.maps import ClockMap, Piece
 from wlanlens.clock.order import passed_first
 from wlanlens.clock.polygon import DRIFT_PPM_MOST
@@ -23,7 +23,6 @@ __all__ = [
     "Piece",
     "Unfit",
     "agreed",
-    "fit",
     "passed_first",
     "tick_of",
     "unwrap",

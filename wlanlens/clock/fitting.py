@@ -22,11 +22,6 @@ class Unfit(ValueError):
     """Why no clock can be fitted, in words."""
 
 
-def fit(capture: str, reference: str, *pairs: Array, **ticks: Any) -> ClockMap:
-    """The map from a capture's clock to the reference's, as their own pairs have it; the arguments are those of `Fit`."""
-    return Fit(capture, reference, *pairs, **ticks).map()
-
-
 class Fit:
     """What the pairs of two captures tell: steps, drift, and the map that follows.
 

@@ -35,11 +35,11 @@ def agreed(drifts: Mapping[Pair, Drift], steps: Mapping[Pair, int]) -> dict[Pair
     sure = {pair: drift for pair, drift in drifts.items() if not _hides(pair, steps)}
     out = dict(drifts)
     for group in _connected(sure):
-        among = {pair: drift for pair, drift in sure.items() if pair[0] in group}
-        rates, spread = _solved(sorted(group), among)
+        captures = sorted(group)
+        rates, spread = _solved(captures, {pair: drift for pair, drift in sure.items() if pair[0] in group})
         for pair in drifts:
-            if pair[0] in group and pair[1] in group:
-                one, other = (sorted(group).index(capture) for capture in pair)
+            if group.issuperset(pair):
+                one, other = (captures.index(capture) for capture in pair)
                 toward = np.zeros(len(group))
                 toward[other], toward[one] = 1, -1
                 out[pair] = Drift(1e9 * float(np.expm1(toward @ rates / 1e9)), float(np.sqrt(toward @ spread @ toward)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, at, most, time
+from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, most, time
 from wlanlens.detectors._runs import Runs
 from wlanlens.finding import Finding, Undecided
 from wlanlens.registry import detector
@@ -89,26 +89,29 @@ def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_n
     acks = facts.keep(Acks)
     reached = acks.first_reaching(keys, _sent_to(facts, keys, end))
     answered = acks.t_ns(reached)
-    sends = facts.rows(
-        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
-    )
     threes = facts.rows("segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1)
     threes = threes.take(threes["dupacks"] >= 3)
     # Away from the sender what it sends for that ACK comes as late as the ACK goes there and it back.
     whole = facts.of_flow("handshake_rtt_ns", keys)
     quiet = quiet_ns + np.where(facts.away(keys) & (whole != NULL), (_SPREAD * whole).astype(np.int64), 0)
-    newer = sends.any_between("t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet))
+    newer = _first_sends(facts, keys).any_between(
+        "t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet)
+    )
     told = threes.any_between("t_ns", keys ^ 1, since, t)
     return ~newer & ~told, answered, acks.packet(reached)
+
+
+def _first_sends(facts: Facts, keys: Array) -> Rows:
+    """New data, never sent before."""
+    return facts.rows(
+        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
+    )
 
 
 def _may_be_unseen(facts: Facts, keys: Array, t: Array) -> Array:
     """Whether more may have been sent than the tap saw: away from the sender, where the connection sends new data later on,
     that or a copy of it may have been lost before the tap."""
-    sends = facts.rows(
-        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
-    )
-    return facts.away(keys) & sends.any_between("t_ns", keys, t + 1, np.full(len(keys), 2**62))
+    return facts.away(keys) & _first_sends(facts, keys).any_between("t_ns", keys, t + 1, np.full(len(keys), 2**62))
 
 
 def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:

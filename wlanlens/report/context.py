@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.finding import grouped
+from wlanlens.finding import Group, grouped
 from wlanlens.judge import STATES
 from wlanlens.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
@@ -82,11 +82,9 @@ class FindingRow:
 class Kind:
     """The findings of one code: the costliest lies open, the others fold away."""
 
-    code: str
-    severity: str
-    count: int
-    cost_s: float
+    group: Group
     rows: tuple[FindingRow, ...]
+    """Those on the page."""
 
     @property
     def title(self) -> str:
@@ -103,7 +101,7 @@ class Kind:
     @property
     def left(self) -> str:
         """What the page leaves out; empty when nothing."""
-        left = self.count - len(self.rows)
+        left = len(self.group.members) - len(self.rows)
         return f"{units.count(left)} more in findings.json." if left else ""
 
 
@@ -124,10 +122,7 @@ def finding_kinds(
     shown = {number for number, _ in others[:MOST_FINDINGS]} | {group.members[0][0] for group in groups}
     return [
         Kind(
-            group.code,
-            group.severity,
-            len(group.members),
-            group.cost_s,
+            group,
             tuple(_row(number, f, at, directory, on) for number, f in group.members if number in shown),
         )
         for group in groups
