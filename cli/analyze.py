@@ -14,7 +14,7 @@ from .meter import TerminalLine
 
 if TYPE_CHECKING:
     import wlanlens as wl
-    from wlanlens.analysis import Progress
+    from wlanlens.pipeline.analyze import Progress
 
 SEVERITIES = ("info", "warning", "serious")
 ROLES = ("sender", "receiver", "air", "usb", "ap")
@@ -137,7 +137,7 @@ def _matches(analysis: wl.Analysis, fail_on: tuple[str, ...]) -> bool:
 def _print_json(analysis: wl.Analysis) -> None:
     import json
 
-    from wlanlens.finding import to_dict
+    from wlanlens.detection.finding import to_dict
 
     said = {
         **analysis.description,

@@ -10,8 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wlanlens.capture import Record
-    from wlanlens.finding import Finding
+    from wlanlens.capture.capture import Record
+    from wlanlens.detection.finding import Finding
 
 #: pcapng option if_tsresol: 10^-9 s (its reader's default is microseconds).
 _NANOSECONDS = b"\x09"
@@ -27,8 +27,8 @@ def command(directory: str, number: int, out: str | None) -> None:
     They are read from the original capture, whose path the analysis keeps.
     """
     import wlanlens as wl
-    from wlanlens.output import Output
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
+    from wlanlens.pipeline.output_dir import Output
 
     analysis = wl.load(directory)
     if number > len(analysis.findings):
@@ -62,7 +62,7 @@ def told(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:
 
 def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Record]:
     import wlanlens as wl
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     capture = next((c for c in analysis.trace.captures if c.name == finding.capture), None)
     if capture is None:
@@ -82,7 +82,7 @@ def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> Non
     """Write records as pcapng, one interface a link type, times in nanoseconds."""
     from dpkt import pcapng
 
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     def comment(text: str) -> Any:
         return pcapng.PcapngOptionLE(code=pcapng.PCAPNG_OPT_COMMENT, data=printable(text, limit=1000).encode())

@@ -71,7 +71,7 @@ def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]
 
 def _lines(trace: Trace, row: dict[str, Any], width: int) -> Iterator[str]:
     """One journey."""
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     segment, copies = _segment(trace, row)
     yield printable(_who(trace, row, segment))
@@ -129,7 +129,7 @@ def _segment(trace: Trace, row: dict[str, Any]) -> tuple[dict[str, Any], list[tu
 
 def _who(trace: Trace, row: dict[str, Any], segment: dict[str, Any]) -> str:
     """What the packet is."""
-    from wlanlens.text import count
+    from wlanlens.formatting import count
 
     parts = []
     if row["flow"] is not None:
@@ -210,7 +210,7 @@ def _stages(trace: Trace, row: dict[str, Any], room: int) -> Iterator[Sequence[s
 
 def _heard(heard: int, made: int | None) -> str:
     """How many attempts: those heard, and those that there must have been."""
-    from wlanlens.text import count
+    from wlanlens.formatting import count
 
     return f"{heard} of {made} attempts heard" if made is not None and made > heard else count(heard, "attempt")
 
@@ -236,7 +236,7 @@ def _open(stage: dict[str, Any]) -> bool:
 
 def _filters(trace: Trace, row: dict[str, Any]) -> dict[str, str]:
     """A display filter for each capture that has it."""
-    from wlanlens.finding import frame_filter
+    from wlanlens.detection.finding import frame_filter
 
     vantage = {capture.name: capture.vantage for capture in trace.captures}
     out = {}
@@ -254,7 +254,7 @@ def _filters(trace: Trace, row: dict[str, Any]) -> dict[str, str]:
 
 def _aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> Iterator[str]:
     """Rows as lines, each column as wide as its longest cell."""
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from wlanlens.keys import Keys
+    from wlanlens.capture.decryption_keys import Keys
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,12 +31,12 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def given(key_file: bytes | None, key: tuple[str, ...], *, quiet: bool = False) -> Keys:
     """The keys of file, command line and environment together."""
-    from wlanlens import keys
+    from wlanlens.capture import decryption_keys
 
     if key and not quiet:
         click.echo(
             "wlanlens: every user of this machine can see a --key in the list of processes; --key-file FILE hides it",
             err=True,
         )
-    found = keys.from_environment() + keys.Keys(key, origin="--key")
-    return found + keys.from_file(key_file) if key_file is not None else found
+    found = decryption_keys.from_environment() + decryption_keys.Keys(key, origin="--key")
+    return found + decryption_keys.from_file(key_file) if key_file is not None else found

@@ -50,7 +50,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line and end the process, also where a thread still waits for a pipe."""
-    from wlanlens.memory import settle
+    from wlanlens.pipeline.allocator import settle
 
     _open_standard_files()
     settle()
@@ -64,7 +64,7 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit status. Errors become one line on standard error."""
     from wlanlens.errors import BadKey, NoSuchUnit, WlanlensError
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     try:
         value = cli.main(arguments, prog_name="wlanlens", standalone_mode=False)
@@ -97,7 +97,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _place(error: BaseException) -> str:
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
@@ -107,7 +107,7 @@ def _place(error: BaseException) -> str:
 
 
 def _say(message: str, status: int) -> int:
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     with contextlib.suppress(OSError):
         click.echo("wlanlens: " + printable(message, limit=2000), err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from wlanlens.stored import Stored
+    from wlanlens.pipeline.result_dir import Stored
 
 #: Memory that DuckDB may use, and its threads: predictable on a small machine.
 MEMORY, THREADS = "512MB", 2
@@ -32,7 +32,7 @@ def command(directory: str, sql: str, style: str) -> None:
     import duckdb
 
     import wlanlens as wl
-    from wlanlens.stored import Stored
+    from wlanlens.pipeline.result_dir import Stored
 
     stored = Stored(directory)
     try:
@@ -88,7 +88,7 @@ def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> Non
 
 def cell(value: Any) -> str:
     """A cell of a CSV: no text in it is alive in a spreadsheet or on a terminal."""
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     if value is None:
         return ""
@@ -101,7 +101,7 @@ def cell(value: Any) -> str:
 def _table(names: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     from itertools import islice
 
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     shown = [[printable("" if value is None else str(value), limit=200) for value in row] for row in islice(rows, ROWS)]
     heads = [printable(name) for name in names]

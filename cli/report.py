@@ -10,6 +10,6 @@ import click
 def command(directory: str) -> None:
     """Write report.html of an analysed DIR again."""
     import wlanlens as wl
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     click.echo(printable(str(wl.rewrite_report(directory)), limit=5000))

@@ -14,7 +14,7 @@ from .meter import TerminalLine
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wlanlens.reproduce import Outcome
+    from wlanlens.reproduction.runner import Outcome
 
 #: Columns of the table where no terminal says how wide it is.
 WIDTH = 170
@@ -44,23 +44,23 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
     Prints each row: published, the band that is right, class (E exact, Q band, S inequality, N not asserted),
     measured, verdict, mechanism. Exit status 1 when an asserted row fails. Ctrl-C keeps what is done.
     """
-    from wlanlens import reproduce
+    from wlanlens.reproduction import runner
 
-    chosen = reproduce.select(paper)
+    chosen = runner.select(paper)
     if listing:
         return _list(chosen)
     if not out.parent.is_dir():
         raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
     # Said now, not after minutes of simulation.
-    reproduce.check_page(out)
+    runner.check_page(out)
     meter = Meter(len(chosen)) if sys.stderr.isatty() else None
-    lab = reproduce.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
+    lab = runner.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
     done: list[Outcome] = []
     interrupted: BaseException | None = None
     try:
         if meter is not None and chosen:
             meter.next(chosen[0].name)
-        for outcome in reproduce.run(chosen, lab):
+        for outcome in runner.run(chosen, lab):
             done.append(outcome)
             if meter is not None and len(done) < len(chosen):
                 meter.next(chosen[len(done)].name)
@@ -74,20 +74,20 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
     missing = chosen[len(done) :]
     unwritten: OSError | None = None
     try:
-        reproduce.write_page(out, done, missing)
+        runner.write_page(out, done, missing)
     except OSError as error:
         unwritten = error
     if as_json:
         _print_json(done, [e.name for e in missing], None if unwritten else out)
     else:
-        _show(done, reproduce.sentence(done, missing), None if unwritten else out)
+        _show(done, runner.sentence(done, missing), None if unwritten else out)
     if interrupted or unwritten:
         raise interrupted or unwritten  # type: ignore[misc]
     return int(any(outcome.fails for outcome in done))
 
 
 def _list(chosen: Sequence[object]) -> int:
-    from wlanlens.reproduce import STUDIES, Experiment
+    from wlanlens.reproduction.runner import STUDIES, Experiment
 
     width = max((len(e.name) for e in chosen if isinstance(e, Experiment)), default=0)
     for study, title in STUDIES.items():
@@ -102,11 +102,11 @@ def _list(chosen: Sequence[object]) -> int:
 def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) -> None:
     import json
 
-    from wlanlens import reproduce
+    from wlanlens.reproduction import runner
 
     said = {
-        "counts": dict(reproduce.counts(done)),
-        "experiments": [reproduce.as_dict(outcome) for outcome in done],
+        "counts": dict(runner.counts(done)),
+        "experiments": [runner.as_dict(outcome) for outcome in done],
         "missing": missing,
         "page": None if page is None else str(page),
     }
@@ -117,8 +117,8 @@ def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from wlanlens.reproduce import STUDIES
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
+    from wlanlens.reproduction.runner import STUDIES
 
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
@@ -139,8 +139,8 @@ def _table(console: Console, outcome: Outcome) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from wlanlens import reproduce
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
+    from wlanlens.reproduction import runner
 
     e = outcome.experiment
     console.print()
@@ -162,7 +162,7 @@ def _table(console: Console, outcome: Outcome) -> None:
             what, because = Text(printable(row.what)), Text(printable(row.because), style="" if beside else "dim")
             if not beside and row.because:
                 what = Text.assemble(what, "\n", because)
-            cells = (row.published, reproduce.band(row), row.kind, reproduce.measured(row))
+            cells = (row.published, runner.band(row), row.kind, runner.measured(row))
             verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
             grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if beside else []))
         console.print(Padding(grid, (0, 0, 0, 2)))

@@ -18,8 +18,8 @@ import click
 from . import journey, keys
 
 if TYPE_CHECKING:
-    from wlanlens.capture import Capture, Record
-    from wlanlens.keys import Keys
+    from wlanlens.capture.capture import Capture, Record
+    from wlanlens.capture.decryption_keys import Keys
 
 #: Lines of a dissection that are printed.
 LINES = 400
@@ -56,7 +56,7 @@ def _number(text: str) -> int:
 def _journey(directory: bytes, packet: str) -> None:
     """The journeys of a record of an analysed directory."""
     import wlanlens as wl
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     trace = wl.load(os.fsdecode(directory)).trace
     names = [capture.name for capture in trace.captures]
@@ -81,7 +81,7 @@ def _journey(directory: bytes, packet: str) -> None:
 def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
     """One record of a capture."""
     import wlanlens as wl
-    from wlanlens.text import printable
+    from wlanlens.formatting import printable
 
     opened = wl.open(capture, keys=key_lines)
     found = opened.records([packet])

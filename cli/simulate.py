@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wlanlens.text import printable
+from wlanlens.formatting import printable
 
 from .meter import Meter
 
 if TYPE_CHECKING:
-    from wlanlens.runs import Job
+    from wlanlens.simulation.parameter_sweep import Job
 
 #: A scenario file is a few lines; whatever is longer is another file.
 TOML_BYTES = 1 << 20
@@ -64,8 +64,8 @@ def command(
     runs.csv, a row a run. Ctrl-C keeps the runs that are done; the same command goes on from there.
     """
     import wlanlens as wl
-    from wlanlens import runs
-    from wlanlens.scenario import parameters_of
+    from wlanlens.simulation import parameter_sweep
+    from wlanlens.simulation.scenario import parameters_of
 
     given: dict[str, Any] = _read(path) if path is not None else {}
     name = name or given.pop("scenario", None)
@@ -84,9 +84,9 @@ def command(
             raise click.UsageError("--seed or --seeds, not both")
         if no_truth:
             raise click.UsageError("--no-truth is for one run: the table of many is made of their truth")
-        lists = {key: runs.values(text) for key, text in _pairs("--sweep", swept).items()}
-        of_seeds = runs.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
-        return _sweep(runs.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
+        lists = {key: parameter_sweep.values(text) for key, text in _pairs("--sweep", swept).items()}
+        of_seeds = parameter_sweep.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
+        return _sweep(parameter_sweep.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
     bar = sys.stderr.isatty() and not quiet
 
     def progress(share: float) -> None:
@@ -122,11 +122,11 @@ def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> int:
-    from wlanlens import runs
+    from wlanlens.simulation import parameter_sweep
 
     meter = Meter(len(jobs), quiet=quiet)
     try:
-        new = runs.run_all(jobs, workers=workers, progress=meter)
+        new = parameter_sweep.run_all(jobs, workers=workers, progress=meter)
     except BaseException:
         meter.clear()
         if meter.done:
@@ -134,14 +134,14 @@ def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> i
         raise
     meter.clear()
     if not quiet:
-        click.echo(f"{len(jobs)} runs, {new} of them new: {folder / runs.TABLE}")
+        click.echo(f"{len(jobs)} runs, {new} of them new: {folder / parameter_sweep.TABLE}")
     return 0
 
 
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
-    from wlanlens.scenario import ScenarioError
+    from wlanlens.simulation.scenario import ScenarioError
 
     with path.open("rb") as file:
         raw = file.read(TOML_BYTES + 1)

@@ -11,8 +11,8 @@ import click
 from .meter import Meter
 
 if TYPE_CHECKING:
-    from wlanlens.clock_trial import TrialScore
-    from wlanlens.validate import Judged, Validation
+    from wlanlens.validation.clock_validation import TrialScore
+    from wlanlens.validation.validate import Judged, Validation
 
 
 @click.command("validate")
@@ -50,7 +50,7 @@ def command(
     --clocks puts wrong clocks at all taps (offset, drift, resolution, a step, missed packets), aligns the captures, and
     compares offsets, bounds, drifts and links with the true ones.
     """
-    from wlanlens.validate import summary, validate
+    from wlanlens.validation.validate import summary, validate
 
     if out is not None:
         _check_out(out)
@@ -81,8 +81,8 @@ def _clocks(
     scenarios: tuple[str, ...], seeds: int, jobs: int | None, out: Path | None, as_json: bool, quiet: bool
 ) -> int:
     """Clock trials; the exit status."""
-    from wlanlens.clock_page import faults
-    from wlanlens.clock_trial import trials
+    from wlanlens.validation.clock_page import faults
+    from wlanlens.validation.clock_validation import trials
 
     meter = Meter(quiet=quiet)
     scores: list[TrialScore] = []
@@ -101,7 +101,7 @@ def _clocks(
 
 
 def _tell_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, quiet: bool) -> None:
-    from wlanlens import clock_page
+    from wlanlens.validation import clock_page
 
     if out is not None:
         _put(out, clock_page.markdown(scores) if out.suffix == ".md" else _json(clock_page.to_dict(scores)))
@@ -131,7 +131,7 @@ def _check_out(out: Path) -> None:
 
 
 def _tell(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> None:
-    from wlanlens.validation_page import markdown, plain, to_dict
+    from wlanlens.validation.page import markdown, plain, to_dict
 
     if out is not None:
         _put(out, markdown(result) if out.suffix == ".md" else _json(to_dict(result)))

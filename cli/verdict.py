@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from wlanlens.air import words
-from wlanlens.finding import Group, grouped
-from wlanlens.ledger import HEALTHY, PLAIN
-from wlanlens.text import count, printable, share
+from wlanlens.airtime import words
+from wlanlens.detection.finding import Group, grouped
+from wlanlens.formatting import count, printable, share
+from wlanlens.ledger.ledger import HEALTHY, PLAIN
 
 if TYPE_CHECKING:
     import wlanlens as wl

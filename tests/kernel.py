@@ -12,8 +12,8 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import ROOT
-from wlanlens import ledger
-from wlanlens.judge import Findings
+from wlanlens.detection.runner import Findings
+from wlanlens.ledger import ledger
 
 FOLDER = ROOT.parent / "shared" / "kernel"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.captures import ROOT
-from wlanlens import registry, tables
+from wlanlens import registry
 
 
 def detectors() -> str:
@@ -25,7 +25,7 @@ def detectors() -> str:
 
 def scenarios() -> str:
     """docs/scenarios.md: every scenario on the shelf with its parameters."""
-    from wlanlens.scenario import ScenarioKind
+    from wlanlens.simulation.scenario import ScenarioKind
 
     out = ["# Scenarios", "", "Made by `make docs` from the docstrings; a test fails when it is stale."]
     for name, unit in registry.units("scenarios").items():
@@ -37,7 +37,7 @@ def scenarios() -> str:
 
 def pages() -> dict[str, str]:
     """Path under docs/ -> text."""
-    return {"tables.md": tables.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
+    return {"tables.md": reference_page.markdown(), "detectors.md": detectors(), "scenarios.md": scenarios()}
 
 
 def main() -> None:

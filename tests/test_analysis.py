@@ -9,9 +9,11 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import CLEAN, MIXED, SAMPLES
-from wlanlens import analysis, ledger, parts, tables, window
-from wlanlens.finding import Finding
-from wlanlens.stored import StoredTables
+from wlanlens import tables
+from wlanlens.detection.finding import Finding
+from wlanlens.ledger import ledger
+from wlanlens.pipeline import analyze, flow_window, table_writers
+from wlanlens.pipeline.result_dir import StoredTables
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.pcap")), ids=lambda p: p.name)
@@ -31,9 +33,9 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
 
 def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = wl.analyze([MIXED], out=tmp_path / "whole", report=False)
-    monkeypatch.setattr(window, "ROWS", 200)
-    monkeypatch.setattr(parts, "GROUP_ROWS", 100)
-    monkeypatch.setattr(parts, "PART_BYTES", 4000)
+    monkeypatch.setattr(flow_window, "ROWS", 200)
+    monkeypatch.setattr(table_writers, "GROUP_ROWS", 100)
+    monkeypatch.setattr(table_writers, "PART_BYTES", 4000)
     capture = wl.Capture(MIXED)
     capture._reader = capture.reader(batch_rows=50)
     cut = wl.analyze([capture], out=tmp_path / "cut", report=False)
@@ -44,7 +46,7 @@ def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatc
 
 
 def test_findings_are_capped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis, "FINDINGS_KEPT", 1)
+    monkeypatch.setattr(analyze, "FINDINGS_KEPT", 1)
     done = wl.analyze([MIXED], out=tmp_path / "out", report=False)
     everything = wl.detect(wl.align([MIXED]))
     assert len(everything) > 1

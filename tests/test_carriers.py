@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.detectors.together import aligned, given
-from wlanlens import ledger
-from wlanlens.carriers import Spans
-from wlanlens.scenario import Run, Scenario, simulate
+from wlanlens.ledger import ledger
+from wlanlens.ledger.link_layer import Spans
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk
+from wlanlens.simulation.scenario import Run, Scenario, simulate
 from wlanlens.trace import Trace
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk
 
 
 def shares(trace: Trace) -> dict[str, float]:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.detectors.together import aligned
-from wlanlens.causes import Causes, Told, score_causes
-from wlanlens.finding import Finding
-from wlanlens.scenario import simulate
-from wlanlens.scoring import told
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.scenario import simulate
+from wlanlens.validation.cause_scoring import Causes, Told, score_causes
+from wlanlens.validation.scoring import told
 
 
 def scored(folder: Path, name: str, codes: tuple[str, ...], *taps: str, **parameters: Any) -> Causes:

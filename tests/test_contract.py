@@ -10,8 +10,8 @@ import pytest
 
 from tests.captures import CLEAN, SAMPLES
 from wlanlens import _core, registry, tables
-from wlanlens import capture as captures
-from wlanlens.finding import Finding, Undecided
+from wlanlens.capture import capture as captures
+from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.trace import Trace, align
 
 HEADINGS = ("What it finds", "Why it happens", "How it decides", "What fools it", "References")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wlanlens import finding as fd
 from wlanlens import tables
-from wlanlens.finding import Finding, frame_filter, grouped
+from wlanlens.detection import finding as fd
+from wlanlens.detection.finding import Finding, frame_filter, grouped
 
 S = 1_000_000_000
 

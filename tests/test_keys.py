@@ -12,7 +12,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import MIXED
-from wlanlens import keys
+from wlanlens.capture import decryption_keys
 from wlanlens.errors import BadKey
 
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
@@ -96,14 +96,14 @@ def test_a_mistake_names_line_and_form(tmp_path: Path, line: str, form: str) -> 
 
 
 def test_keys_do_not_show_themselves(tmp_path: Path, key_file: Path) -> None:
-    given = keys.from_file(key_file) + keys.Keys([f"wpa-pwd:{SECRET}"])
+    given = decryption_keys.from_file(key_file) + decryption_keys.Keys([f"wpa-pwd:{SECRET}"])
     assert SECRET not in repr(given) + str(given) + str(vars(wl.open(MIXED, keys=given)))
     with pytest.raises(wl.WlanlensError):
         pickle.dumps(given)
     big = tmp_path / "big"
-    big.write_bytes(b"#" * (keys.FILE_BYTES + 1))
+    big.write_bytes(b"#" * (decryption_keys.FILE_BYTES + 1))
     with pytest.raises(wl.WlanlensError, match="no file of keys"):
-        keys.from_file(big)
+        decryption_keys.from_file(big)
     assert run(tmp_path, "analyze", MIXED, "--key-file", tmp_path / "none").returncode == 3
 
 

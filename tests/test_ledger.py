@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rows import intervals, table
-from wlanlens import ledger, owners, registry, tables
-from wlanlens.ledger import LedgerError
+from wlanlens import registry, tables
+from wlanlens.ledger import classify, ledger
+from wlanlens.ledger.ledger import LedgerError
 
 
 def test_states_become_owners() -> None:
@@ -28,8 +29,8 @@ def test_states_become_owners() -> None:
 
 
 def test_every_state_has_an_owner() -> None:
-    assert set(tables.enum_values("intervals", "state")) == set(owners.OWNER_OF_STATE)
-    assert set(owners.OWNER_OF_STATE.values()) <= set(ledger.OWNERS)
+    assert set(tables.enum_values("intervals", "state")) == set(classify.OWNER_OF_STATE)
+    assert set(classify.OWNER_OF_STATE.values()) <= set(ledger.OWNERS)
     assert set(ledger.PLAIN) == set(ledger.OWNERS)
 
 
@@ -69,15 +70,15 @@ def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
 
 def test_the_detectors_share_the_ledgers_figures() -> None:
     limited, standing = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
-    assert limited["full_path_factor"] == owners.FULL_PATH
-    assert limited["full_pace_share"] == owners.FULL_PACE
-    assert standing["min_delay_ms"] * 1e6 == owners.QUEUE_NS
+    assert limited["full_path_factor"] == classify.FULL_PATH
+    assert limited["full_pace_share"] == classify.FULL_PACE
+    assert standing["min_delay_ms"] * 1e6 == classify.QUEUE_NS
 
 
 @given(
     st.lists(
         st.lists(
-            st.tuples(st.sampled_from(sorted(owners.OWNER_OF_STATE)), st.integers(0, 2**60)), min_size=1, max_size=6
+            st.tuples(st.sampled_from(sorted(classify.OWNER_OF_STATE)), st.integers(0, 2**60)), min_size=1, max_size=6
         ),
         min_size=1,
         max_size=4,

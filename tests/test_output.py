@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.captures import CLEAN, MIXED
-from wlanlens.analysis import analyze, load
 from wlanlens.errors import OutputError, WlanlensError
-from wlanlens.output import LOCK, SCRATCH, Output, Scratch
+from wlanlens.pipeline.analyze import analyze, load
+from wlanlens.pipeline.output_dir import LOCK, SCRATCH, Output, Scratch
 
 
 def tree(path: Path) -> set[str]:
@@ -33,7 +33,7 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
 def test_a_failed_run_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analyze([CLEAN], out=tmp_path / "out")
     before = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
-    monkeypatch.setattr("wlanlens.analysis._write_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("wlanlens.pipeline.analyze._write_report", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         analyze([MIXED], out=tmp_path / "out")
     after = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.pace import best, paces
+from wlanlens.ledger.delivery_rate import best, paces
 
 
 def test_a_burst_of_acks_that_waited_is_no_best_pace() -> None:

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from wlanlens_cli import main
 
-from wlanlens import reproduce
 from wlanlens.errors import NoSuchUnit
-from wlanlens.paper import STUDIES, Experiment, Lab, Result, Row
 from wlanlens.registry import units
+from wlanlens.reproduction import runner
+from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
 
-SHELF = reproduce.select()
+SHELF = runner.select()
 
 #: Experiments that are also run in the tests, with few seeds and shortly: each takes a second or two.
 QUICK = (
@@ -75,7 +75,7 @@ def test_every_exact_row_that_needs_no_simulation_holds() -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_short_run_of_it_holds(name: str) -> None:
-    (one,) = reproduce.select(name)
+    (one,) = runner.select(name)
     assert [(row.what, row.measured, row.band) for row in one(QuickLab()).rows if row.verdict == "fails"] == []
 
 
@@ -85,19 +85,19 @@ def test_every_experiment_names_its_study_and_where_in_it() -> None:
         assert one.source, one.name
     assert [e.name for e in SHELF] == [e.name for study in STUDIES for e in SHELF if e.study == study]
     for study in STUDIES:
-        assert {e.study for e in reproduce.select(study)} <= {study}
-    assert [e.name for e in reproduce.select("dcf_saturation")] == ["dcf_saturation"]
+        assert {e.study for e in runner.select(study)} <= {study}
+    assert [e.name for e in runner.select("dcf_saturation")] == ["dcf_saturation"]
 
 
 def test_an_unknown_study_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NoSuchUnit, match="did you mean 'dcf_tcp'"):
-        reproduce.select("dfc_tcp")
+        runner.select("dfc_tcp")
     assert main.run(["reproduce", "seawindd"]) == main.USAGE
     assert "seawind" in capsys.readouterr().err
 
 
 def test_the_model_has_all_its_equations() -> None:
-    told = " ".join(v.what for v in reproduce.equations(units("models")["dcf_tcp"]))  # type: ignore[arg-type]
+    told = " ".join(v.what for v in runner.equations(units("models")["dcf_tcp"]))  # type: ignore[arg-type]
     numbers = {int(word.strip(",:s)")) for word in told.replace("(", " ").split() if word.strip(",:s)").isdigit()}
     assert set(range(1, 24)) <= numbers
 
@@ -127,7 +127,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def put(*experiments: Experiment) -> None:
         kept = units("models")
         monkeypatch.setattr(
-            reproduce, "units", lambda name: {e.name: e for e in experiments} if name == "papers" else kept
+            runner, "units", lambda name: {e.name: e for e in experiments} if name == "papers" else kept
         )
 
     return put
@@ -227,7 +227,7 @@ def test_a_full_disk_costs_the_page_and_not_the_text(
 
 def test_a_band_is_shown_with_as_many_digits_as_tell_its_ends_apart() -> None:
     def shown(low: float, high: float) -> str:
-        return reproduce.band(Row("", "", "E", low, (low, high)))
+        return runner.band(Row("", "", "E", low, (low, high)))
 
     assert shown(5.0, 5.3) == "5 to 5.3"
     assert shown(0.00181665, 0.00181675) == "0.00181665 to 0.00181675"

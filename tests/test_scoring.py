@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.test_finding import make
-from wlanlens.finding import NEED_NOT, Undecided
-from wlanlens.scoring import Score, decidable, score, true_findings
+from wlanlens.detection.finding import NEED_NOT, Undecided
+from wlanlens.validation.scoring import Score, decidable, score, true_findings
 
 CODE = "spurious_timeout"
 

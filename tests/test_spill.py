@@ -11,9 +11,9 @@ import wlanlens as wl
 from tests.captures import ROOT
 from wlanlens import tables
 from wlanlens.errors import OutputError
-from wlanlens.output import Output, Scratch
-from wlanlens.parts import Pen
-from wlanlens.spill import ROWS, Spilled, SpillWriter
+from wlanlens.pipeline.output_dir import Output, Scratch
+from wlanlens.pipeline.spill import ROWS, Spilled, SpillWriter
+from wlanlens.pipeline.table_writers import Pen
 
 SAMPLE = ROOT / "sample_traces" / "mixed_newreno.sender.pcap"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wlanlens.text import printable
+from wlanlens.formatting import printable
 
 
 @pytest.mark.parametrize(

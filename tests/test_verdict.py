@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.rows import intervals, table
-from wlanlens import ledger
-from wlanlens.finding import Finding
-from wlanlens.text import size
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.verdict import Verdict, judge, seconds, share
+from wlanlens.formatting import size
+from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
-from wlanlens.verdict import Verdict, judge, seconds, share
 
 S = 10**9
 HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, flow=0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import wlanlens as wl
-from wlanlens.scenario import simulate
 from wlanlens.scenarios._download import DownloadWorld
+from wlanlens.simulation.scenario import simulate
 
 
 def analysed(folder: Path, name: str, **parameters: float) -> wl.Analysis:

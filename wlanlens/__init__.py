@@ -37,35 +37,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wlanlens.analysis import Analysis, analyze, load, rewrite_report
-    from wlanlens.capture import Capture, open
-    from wlanlens.clock import ClockMap
+    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.capture.capture import Capture, open
+    from wlanlens.detection.finding import Finding
+    from wlanlens.detection.runner import detect
     from wlanlens.errors import WlanlensError
-    from wlanlens.finding import Finding
-    from wlanlens.judge import detect
+    from wlanlens.pipeline.analyze import Analysis, analyze, load, rewrite_report
     from wlanlens.registry import list_units
-    from wlanlens.scenario import simulate
-    from wlanlens.scoring import score
+    from wlanlens.simulation.scenario import simulate
     from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace, align
+    from wlanlens.validation.scoring import score
 
 _HOME = {
-    "Analysis": "analysis",
-    "Capture": "capture",
-    "ClockMap": "clock",
-    "Finding": "finding",
+    "Analysis": "pipeline.analyze",
+    "Capture": "capture.capture",
+    "ClockMap": "alignment.clock",
+    "Finding": "detection.finding",
     "Trace": "trace",
     "WlanlensError": "errors",
     "align": "trace",
-    "analyze": "analysis",
+    "analyze": "pipeline.analyze",
     "brief_columns": "tables",
-    "detect": "judge",
+    "detect": "detection.runner",
     "list_units": "registry",
-    "load": "analysis",
-    "open": "capture",
-    "rewrite_report": "analysis",
-    "simulate": "scenario",
-    "score": "scoring",
+    "load": "pipeline.analyze",
+    "open": "capture.capture",
+    "rewrite_report": "pipeline.analyze",
+    "simulate": "simulation.scenario",
+    "score": "validation.scoring",
 }
 
 __all__ = [

@@ -6,19 +6,19 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import keys as key_lines
 from wlanlens import tables
-from wlanlens.capture import VANTAGES, Capture, Note
-from wlanlens.capture import open as open_capture
-from wlanlens.clock import ClockMap
+from wlanlens.alignment.clock import ClockMap
+from wlanlens.capture import decryption_keys as key_lines
+from wlanlens.capture.capture import VANTAGES, Capture, Note
+from wlanlens.capture.capture import open as open_capture
+from wlanlens.correlation.combined_tables import Together
 from wlanlens.errors import AlignmentError, MissingTable
-from wlanlens.together import Together
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from wlanlens.keys import Keys
+    from wlanlens.capture.decryption_keys import Keys
 
 __all__ = ["Note", "Trace", "align"]
 
@@ -88,13 +88,15 @@ class Trace:
 
     def _make(self, name: str) -> pa.Table:
         """A table that follows from the captures' own."""
-        from wlanlens import air, ledger, quality
+        from wlanlens import airtime
+        from wlanlens.capture import quality
+        from wlanlens.ledger import ledger
 
         if name == "ledger":
             return ledger.build(self.leading())
         if name in _AIR:
             capture, frames, exchanges = self.heard_air()
-            sums = air.of_tables(frames, exchanges)
+            sums = airtime.of_tables(frames, exchanges)
             self._made.update(sums.tables(capture))
             return self._made[name]
         return quality.of(self.captures)
@@ -236,7 +238,7 @@ def align(
     opened = gather(captures, roles=roles, keys=keys)
     if len(opened) == 1:
         return Trace(opened)
-    from wlanlens import alignment
+    from wlanlens.alignment import align as alignment
 
     joined = alignment.join(opened, nat=nat)
     return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.rows import table
-from wlanlens import air, tables
+from wlanlens import airtime, tables
 from wlanlens.trace import Trace
 
 AP, STATION, OTHER = "02:00:00:00:00:01", "02:00:00:00:00:0a", "02:00:00:00:00:0b"
@@ -75,7 +75,7 @@ def networks(ssid: str | None = "home", bssid: str = AP) -> pa.Table:
 
 def trace_of(frames: pa.Table, exchanges: pa.Table, *, ssid: str | None = "home", duration_ns: int = 20 * MS) -> Trace:
     """A trace of these tables, with the sums that the analysis makes of them."""
-    sums = air.of_tables(frames, exchanges)
+    sums = airtime.of_tables(frames, exchanges)
     held = {name: tables.empty(name) for name in tables.names()}
     held |= {"frames": frames, "exchanges": exchanges, "networks": networks(ssid), **sums.tables(NAME)}
     return Trace.of_tables(held, duration_ns=duration_ns)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from tests.air.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
 from tests.rows import table
-from wlanlens import air, tables
-from wlanlens.air import pending, slices, stations, words
+from wlanlens import airtime, tables
+from wlanlens.airtime import pending, slices, stations, words
 
 
-def purposes(sums: air.Air) -> dict[str, int]:
+def purposes(sums: airtime.Air) -> dict[str, int]:
     """Frames by purpose."""
     return sums.summary(20 * MS).purpose_frames
 
 
 def test_every_frame_has_one_purpose() -> None:
-    summary = air.of_tables(frames(), exchanges()).summary(20 * MS)
+    summary = airtime.of_tables(frames(), exchanges()).summary(20 * MS)
     assert summary.purpose_frames == {
         "delivered": 1,
         "unproven": 2,
@@ -39,19 +39,19 @@ def test_every_frame_has_one_purpose() -> None:
 
 def test_the_attempt_that_arrived_is_data_and_those_before_it_are_retries() -> None:
     rows = [frame(1), retry(2), retry(3)]
-    assert purposes(air.of_tables(frames(rows), exchanges([exchange([1, 2, 3])]))) == {"delivered": 1, "retry": 2}
-    assert purposes(air.of_tables(frames(rows), exchanges([exchange([1, 2, 3], "dropped")]))) == {"retry": 3}
-    assert purposes(air.of_tables(frames(rows), exchanges([exchange([1, 2, 3], "unknown")]))) == {
+    assert purposes(airtime.of_tables(frames(rows), exchanges([exchange([1, 2, 3])]))) == {"delivered": 1, "retry": 2}
+    assert purposes(airtime.of_tables(frames(rows), exchanges([exchange([1, 2, 3], "dropped")]))) == {"retry": 3}
+    assert purposes(airtime.of_tables(frames(rows), exchanges([exchange([1, 2, 3], "unknown")]))) == {
         "unproven": 1,
         "retry": 2,
     }
-    assert purposes(air.of_tables(frames(rows), exchanges([]))) == {"unproven": 1, "retry": 2}
+    assert purposes(airtime.of_tables(frames(rows), exchanges([]))) == {"unproven": 1, "retry": 2}
 
 
 @given(st.integers(1, 5), st.integers(1, 3), st.booleans())
 def test_batches_of_any_size_sum_to_the_same(size: int, late: int, exchanges_first: bool) -> None:
-    whole = air.of_tables(frames(), exchanges())
-    sums = air.Air()
+    whole = airtime.of_tables(frames(), exchanges())
+    sums = airtime.Air()
     batches = frames().to_batches(max_chunksize=size)
     answers = exchanges().to_batches(max_chunksize=late)
     for name, some in (("exchanges", answers), ("frames", batches))[:: 1 if exchanges_first else -1]:
@@ -65,9 +65,9 @@ def test_batches_of_any_size_sum_to_the_same(size: int, late: int, exchanges_fir
 
 
 def test_frames_that_wait_too_long_are_judged_by_their_retry_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(air, "PENDING", 10)
+    monkeypatch.setattr(airtime, "PENDING", 10)
     rows = [frame(i, retry=i % 2 == 0) for i in range(1, 101)]
-    sums = air.Air()
+    sums = airtime.Air()
     for batch in frames(rows).to_batches(max_chunksize=4):
         sums.add("frames", batch)
     assert sums._pending.rows <= 14
@@ -77,7 +77,7 @@ def test_frames_that_wait_too_long_are_judged_by_their_retry_bit(monkeypatch: py
 
 
 def test_a_station_has_its_signal_rates_and_network() -> None:
-    rows = air.of_tables(frames(), exchanges()).tables(NAME)["stations"].to_pylist()
+    rows = airtime.of_tables(frames(), exchanges()).tables(NAME)["stations"].to_pylist()
     by_name = {row["station"]: row for row in rows}
     assert by_name[AP]["role"] == "access_point"
     assert by_name[AP]["bssid"] == AP
@@ -97,7 +97,7 @@ def test_a_station_has_its_signal_rates_and_network() -> None:
 def test_a_flood_of_stations_is_summed_and_the_busy_one_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stations, "STATIONS", 8)
     rows = [frame(i, ta=STATION if i % 3 == 0 else f"06:00:00:00:{i >> 8:02x}:{i & 255:02x}") for i in range(1, 401)]
-    sums = air.Air()
+    sums = airtime.Air()
     for batch in frames(rows).to_batches(max_chunksize=50):
         sums.add("frames", batch)
     sums.finish()
@@ -113,7 +113,7 @@ def test_a_flood_of_stations_is_summed_and_the_busy_one_kept(monkeypatch: pytest
 def test_slices_widen_and_lose_nothing() -> None:
     times = [0, 5 * MS, 10**9, 10**11, 10**15]
     rows = [frame(i + 1, t_ns=t) for i, t in enumerate(times)] + [frame(9, t_ns=None), frame(10, t_ns=-5)]
-    table = air.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"]
+    table = airtime.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"]
     assert table.num_rows <= slices.SLICES
     assert sum(table["airtime_ns"].to_pylist()) == len(times) * 100_000
     assert max(table["t_end_ns"].to_pylist()) >= 10**15
@@ -124,7 +124,7 @@ def test_slices_widen_and_lose_nothing() -> None:
 def test_no_slice_of_one_channel_holds_more_than_its_own_time() -> None:
     # Frames of 12 ms back to back, in slices of 17 ms.
     rows = [frame(i + 1, t_ns=12 * i * MS, airtime_us=12_000.0) for i in range(50)]
-    table = air.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"].to_pylist()
+    table = airtime.of_tables(frames(rows), exchanges([])).tables(NAME)["airtime"].to_pylist()
     assert all(row["airtime_ns"] <= row["t_end_ns"] - row["t_start_ns"] for row in table)
     assert sum(row["airtime_ns"] for row in table) == 600 * MS
     assert sum(row["frames"] for row in table) == 50
@@ -135,7 +135,7 @@ def test_hostile_numbers_do_not_stop_the_sums() -> None:
     rows = [frame(1, t_ns=most), frame(2, t_ns=-most), frame(3, airtime_us=float("nan")), frame(4, airtime_us=1e300)]
     rows += [frame(5, signal_dbm=127), frame(6, signal_dbm=-128), frame(7, rate_mbps=float("nan"))]
     rows += [frame(8, type=None, subtype=None, ta=None, ra=None, fcs_ok=None)]
-    sums = air.of_tables(frames(rows), exchanges([exchange([99]), {**exchange([1], "dropped"), "packets": []}]))
+    sums = airtime.of_tables(frames(rows), exchanges([exchange([99]), {**exchange([1], "dropped"), "packets": []}]))
     assert sums.summary(most).frames == 8
     assert sums.tables(NAME)["stations"].num_rows == 2
 
@@ -150,7 +150,7 @@ def test_what_became_of_the_copy_before() -> None:
         *(segment(packet, seq, "retransmission") for packet, seq in ((5, 1), (6, 101), (7, 201), (8, 301))),
     ]
     lives = [exchange([1, 4], "dropped", flow=1), exchange([2], flow=1), exchange([3], "unknown", flow=1)]
-    sums = air.of_tables(frames([]), exchanges(lives), table("segments", rows))
+    sums = airtime.of_tables(frames([]), exchanges(lives), table("segments", rows))
     assert sums.summary(MS).tcp == {"delivered": 1, "dropped": 1, "unknown": 1, "unseen": 1}
     assert words.retransmissions(sums.summary(MS)) == (
         "TCP sent 4 segments again: 1 after the air had lost the copy before, 1 although the air had delivered the copy "
@@ -160,8 +160,8 @@ def test_what_became_of_the_copy_before() -> None:
 
 
 def test_no_frames_no_sums() -> None:
-    sums = air.of_tables(tables.empty("frames"), tables.empty("exchanges"), tables.empty("segments"))
-    assert sums.summary(0) == air.Summary(tcp=dict.fromkeys(("delivered", "dropped", "unknown", "unseen"), 0))
+    sums = airtime.of_tables(tables.empty("frames"), tables.empty("exchanges"), tables.empty("segments"))
+    assert sums.summary(0) == airtime.Summary(tcp=dict.fromkeys(("delivered", "dropped", "unknown", "unseen"), 0))
     assert all(table.num_rows == 0 for table in sums.tables(NAME).values())
     for name, found in sums.tables(NAME).items():
         tables.validate(found, name)
@@ -179,15 +179,15 @@ def test_no_frames_no_sums() -> None:
 )
 def test_a_strangers_summary_is_refused(change: dict[str, object]) -> None:
     with pytest.raises((TypeError, ValueError)):
-        air.Summary(**change)  # type: ignore[arg-type]
+        airtime.Summary(**change)  # type: ignore[arg-type]
 
 
 def test_a_million_frames_take_a_moment_and_little_memory() -> None:
     lot, _ = many(200_000)
-    sums = air.Air()
+    sums = airtime.Air()
     for batch in lot.to_batches(max_chunksize=16_384):
         sums.add("frames", batch)
-        assert sums._pending.rows <= air.PENDING + 16_384
+        assert sums._pending.rows <= airtime.PENDING + 16_384
     sums.finish()
     assert purposes(sums) == {"unproven": 200_000 - 200_000 // 7, "retry": 200_000 // 7}
     assert sums._slices._ns.shape == (slices.SLICES, len(tables.PURPOSES))

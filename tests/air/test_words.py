@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wlanlens import tables
-from wlanlens.air import Summary, words
+from wlanlens.airtime import Summary, words
+from wlanlens.detection.verdict import judge
 from wlanlens.trace import Trace
-from wlanlens.verdict import judge
 
 S = 10**9
 

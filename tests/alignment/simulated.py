@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import wlanlens as wl
-from wlanlens.clock_trial import shown_ns
-from wlanlens.scenario import EPOCH_NS, Run, Scenario, find, simulate
-from wlanlens.world import TapClock, World
+from wlanlens.simulation.config import TapClock, World
+from wlanlens.simulation.scenario import EPOCH_NS, Run, Scenario, find, simulate
+from wlanlens.validation.clock_validation import shown_ns
 
 Array = np.ndarray[Any, Any]
 

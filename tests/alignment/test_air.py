@@ -9,8 +9,8 @@ import pytest
 
 import wlanlens as wl
 from tests.alignment.simulated import clocked
-from wlanlens.scenario import Run, simulate
-from wlanlens.world import TapClock
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import Run, simulate
 
 CLOCKS = {
     "sender": TapClock(offset_ns=1_000),

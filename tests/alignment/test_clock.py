@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wlanlens import clock
-from wlanlens.clock import ClockMap, Drift, Unfit
-from wlanlens.clock.polygon import Polygon
+from wlanlens.alignment import clock
+from wlanlens.alignment.clock import ClockMap, Drift, Unfit
+from wlanlens.alignment.clock.feasible_region import Polygon
 
 MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9

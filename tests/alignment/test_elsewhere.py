@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.scenario import Run, simulate
+from wlanlens.simulation.scenario import Run, simulate
 
 TAPS = (("sender", "air", "receiver"), ("air", "sender"), ("sender", "receiver"))
 

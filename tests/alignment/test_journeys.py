@@ -13,9 +13,10 @@ import pytest
 
 import wlanlens as wl
 from tests.alignment.simulated import clocked
-from wlanlens import slices, tables
-from wlanlens.scenario import Run, simulate
-from wlanlens.world import TapClock
+from wlanlens import tables
+from wlanlens.pipeline import time_chunks
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import Run, simulate
 
 CLOCKS = {
     "sender": TapClock(),
@@ -137,8 +138,8 @@ def test_journeys_do_not_depend_on_slices(tmp_path: Path, monkeypatch: pytest.Mo
     clocks = {tap: replace(clock, missed_share=0.01) for tap, clock in clocks.items()}
     run = simulate(clocked("bursty_errors", clocks, duration_s=20.0), tmp_path, seed=3)
     whole = wl.analyze(list(run.captures.values()), out=tmp_path / "whole", report=False)
-    monkeypatch.setattr(slices, "ROWS", 4096)
-    monkeypatch.setattr(slices, "CONTEXT_ROWS", 1024)
+    monkeypatch.setattr(time_chunks, "ROWS", 4096)
+    monkeypatch.setattr(time_chunks, "CONTEXT_ROWS", 1024)
     cut = wl.analyze(list(run.captures.values()), out=tmp_path / "cut", report=False)
     tables_ = [analysis.trace.table("journeys") for analysis in (whole, cut)]
     assert [t.column("journey").to_pylist() for t in tables_] == [list(range(tables_[0].num_rows))] * 2

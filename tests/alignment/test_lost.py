@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.scenario import Run, simulate
+from wlanlens.simulation.scenario import Run, simulate
 
 #: What became of a packet in the simulation, and where that is between captures at the hosts and on the air.
 PLACE = {"device_queue": "before_air", "router": "before_air", "mac_queue": "before_air", "air": "on_air"}
@@ -63,7 +63,7 @@ def test_the_order_of_the_captures_does_not_matter(tmp_path: Path) -> None:
 def test_a_sniffer_that_missed_neighbours_decides_nothing(tmp_path: Path) -> None:
     """Without the frames that it heard in the time of the losses nothing tells where these were lost."""
     from tests.alignment.simulated import clocked
-    from wlanlens.world import TapClock
+    from wlanlens.simulation.config import TapClock
 
     made = clocked("access_point_overflow", {"air": TapClock(missed_share=0.6)}, duration_s=6.0)
     links = by_data(aligned(simulate(made, tmp_path, seed=1), "sender", "air", "receiver"))
@@ -84,7 +84,7 @@ def test_hosts_are_the_ends_whatever_the_clocks_say(tmp_path: Path) -> None:
 
 def test_what_a_tap_missed_is_not_lost(tmp_path: Path) -> None:
     """Data that was acknowledged and sent once has arrived, though the receiver's tap lacks it and has its neighbours."""
-    from wlanlens.world import TapClock
+    from wlanlens.simulation.config import TapClock
 
     run = simulate("lost_acks", tmp_path, seed=1, duration_s=8.0, clocks={"receiver": TapClock(missed_share=0.02)})
     links = by_data(aligned(run, "sender", "receiver")).sort_values("sender_packet")
@@ -98,7 +98,7 @@ def test_what_a_tap_missed_is_not_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["access_point_overflow", "no_mac_retransmission"])
 def test_it_says_what_the_fates_say(tmp_path: Path, name: str) -> None:
-    from wlanlens.world import TapClock
+    from wlanlens.simulation.config import TapClock
 
     clocks = {tap: TapClock(missed_share=0.02) for tap in ("air", "receiver")}
     trace = aligned(simulate(name, tmp_path, seed=3, duration_s=6.0, clocks=clocks), "sender", "air", "receiver")

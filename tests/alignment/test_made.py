@@ -11,7 +11,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import pcap
-from wlanlens import pairs
+from wlanlens.alignment import packet_matching
 
 SECOND = 10**9
 START = 1_700_000_000 * SECOND
@@ -71,7 +71,7 @@ def paired(
 
 
 def rows_of(tables: list[object], **options: bool) -> set[tuple[int, int, str, bool]]:
-    rows = pairs.of_tables(*tables, **options).rows.to_pylist()  # type: ignore[arg-type]
+    rows = packet_matching.of_tables(*tables, **options).rows.to_pylist()  # type: ignore[arg-type]
     return {(r["row_a"], r["row_b"], r["kind"], r["copy_safe"]) for r in rows}
 
 

@@ -18,11 +18,13 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
-from wlanlens import alignment, digest, parts, slices, spill, stored, survey, window
-from wlanlens.detectors._common import Facts
-from wlanlens.judge import Judge
-from wlanlens.scenario import simulate
-from wlanlens.world import TapClock
+from wlanlens.alignment import align, sampling
+from wlanlens.detection.runner import Judge
+from wlanlens.detection.toolkit.common import Facts
+from wlanlens.pipeline import flow_window, result_dir, spill, table_writers, time_chunks
+from wlanlens.report import downsampling
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import simulate
 
 CLOCKS = {"sender": TapClock(offset_ns=1_000), "receiver": TapClock(offset_ns=5_000_000_000, drift_ppm=-60.0)}
 
@@ -67,27 +69,27 @@ def grown(measure: Callable[[int], tuple[int, int]]) -> list[float]:
 
 def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
-        (slices, "ROWS", 4096),
-        (slices, "CONTEXT_ROWS", 1024),
-        (window, "ROWS", 4096),
-        (parts, "GROUP_ROWS", 4096),
-        (digest, "SEGMENT_ROWS", 4096),
-        (digest, "OTHER_ROWS", 2048),
-        (stored, "_BATCH", 1024),
+        (time_chunks, "ROWS", 4096),
+        (time_chunks, "CONTEXT_ROWS", 1024),
+        (flow_window, "ROWS", 4096),
+        (table_writers, "GROUP_ROWS", 4096),
+        (downsampling, "SEGMENT_ROWS", 4096),
+        (downsampling, "OTHER_ROWS", 2048),
+        (result_dir, "_BATCH", 1024),
         (spill, "ROWS", 1024),
     ):
         monkeypatch.setattr(module, name, value)
-    cut = slices.cut
+    cut = time_chunks.cut
 
     def measure(size: int) -> tuple[int, int]:
         run = simulate(clocked("clean_link", CLOCKS, duration_s=float(size)), tmp_path / f"{size}", seed=3)
         with counting() as counted:
 
-            def begun(*given: Any) -> Iterator[slices.Slice]:
+            def begun(*given: Any) -> Iterator[time_chunks.Slice]:
                 counted.begin()
                 yield from cut(*given)
 
-            monkeypatch.setattr(slices, "cut", begun)
+            monkeypatch.setattr(time_chunks, "cut", begun)
             paths = [run.captures[point] for point in ("sender", "receiver")]
             wl.analyze(paths, out=tmp_path / f"{size}.out", report=False)
             return counted.peaks()
@@ -130,7 +132,7 @@ def made(folder: Path, packets: int) -> list[Path]:
 
 
 def test_pairs_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "CLOCK_PAIRS", 16_384)
+    monkeypatch.setattr(sampling, "CLOCK_PAIRS", 16_384)
 
     def measure(size: int) -> tuple[int, int]:
         captures = [wl.open(path) for path in made(tmp_path, 25_000 * size)]
@@ -138,7 +140,7 @@ def test_pairs_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypat
             capture.table("packets")
         with counting() as counted:
             counted.begin()
-            alignment.join(captures, scratch=tmp_path)
+            align.join(captures, scratch=tmp_path)
             return counted.peaks()
 
     traced, arrow = grown(measure)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.alignment.simulated import Case, case, identities
-from wlanlens import pairs
-from wlanlens.world import TapClock
+from wlanlens.alignment import packet_matching
+from wlanlens.simulation.config import TapClock
 
 HOUR_NS = 3_600_000_000_000
 MS, US = 1_000_000, 1_000
@@ -100,7 +100,7 @@ def test_every_copy_is_linked_to_itself(tmp_path: Path, name: str, parameters: d
     made = case(tmp_path, name, sender, receiver, seed=5, **parameters)
     ids = [identities(made, n) for n in (0, 1)]
     tables = [capture.table("packets") for capture in made.trace.captures]
-    rows = pairs.of_tables(*tables).rows
+    rows = packet_matching.of_tables(*tables).rows
     got = list(zip(ids[0][rows.column("row_a").to_numpy()], ids[1][rows.column("row_b").to_numpy()], strict=True))
     assert all(a == b for a, b in got)
     assert {a for a, _ in got} == set(ids[0]) & set(ids[1])

@@ -9,9 +9,10 @@ import pytest
 
 import wlanlens as wl
 from tests.alignment.simulated import clocked
-from wlanlens import slices, tables
-from wlanlens.scenario import simulate
-from wlanlens.world import TapClock
+from wlanlens import tables
+from wlanlens.pipeline import time_chunks
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import simulate
 
 CLOCKS = {
     "sender": TapClock(offset_ns=1_000, missed_share=0.01),
@@ -29,17 +30,17 @@ def rows(analysis: wl.Analysis, name: str) -> list[Any]:
 def test_slices_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     run = simulate(clocked(name, CLOCKS, duration_s=30.0), tmp_path / "in", seed=3)
     whole = wl.analyze(list(run.captures.values()), out=tmp_path / "whole", report=False)
-    monkeypatch.setattr(slices, "ROWS", 4096)
-    monkeypatch.setattr(slices, "CONTEXT_ROWS", 1024)
-    made: list[slices.Slice] = []
-    cut = slices.cut
+    monkeypatch.setattr(time_chunks, "ROWS", 4096)
+    monkeypatch.setattr(time_chunks, "CONTEXT_ROWS", 1024)
+    made: list[time_chunks.Slice] = []
+    cut = time_chunks.cut
 
     def counted(*args: Any) -> Any:
         for piece in cut(*args):
             made.append(piece)
             yield piece
 
-    monkeypatch.setattr(slices, "cut", counted)
+    monkeypatch.setattr(time_chunks, "cut", counted)
     cutup = wl.analyze(list(run.captures.values()), out=tmp_path / "cut", report=False)
     assert len(made) >= 3
     for table in (*tables.core_schemas(), "links", "ledger", "quality"):

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from wlanlens_cli.main import cli
 
-from wlanlens import clock_page, clock_trial
-from wlanlens.clock_trial import Trial, TrialScore
+from wlanlens.validation import clock_page, clock_validation
+from wlanlens.validation.clock_validation import Trial, TrialScore
 
 #: Quick and of all kinds: both directions, few packets, a slow line, a bus with 1 ms frames, a step of 1 ms, losses.
 TRIALS = (
@@ -26,7 +26,7 @@ TRIALS = (
 
 @pytest.fixture(scope="module")
 def scores() -> list[TrialScore]:
-    return [clock_trial.tried(trial) for trial in TRIALS]
+    return [clock_validation.tried(trial) for trial in TRIALS]
 
 
 def test_every_offset_is_inside_its_bound(scores: list[TrialScore]) -> None:
@@ -47,7 +47,7 @@ def test_every_offset_is_inside_its_bound(scores: list[TrialScore]) -> None:
 
 def test_a_third_tap_tells_the_drift_of_two_coarse_clocks() -> None:
     """Two clocks in whole ms and 600 packets each way know it to 2.5 ppm, the sniffer between them in whole us better."""
-    (score,) = (c for c in clock_trial.tried(Trial("delayed_ack_stall", 11)).clocks if c.capture == "receiver")
+    (score,) = (c for c in clock_validation.tried(Trial("delayed_ack_stall", 11)).clocks if c.capture == "receiver")
     assert score.ticks_ns == (1_000_000, 1_000_000)
     assert score.drift_error_ppm <= 1
     assert score.drift_stated_ppm is not None
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said(scores: list[TrialScore]) -> None:
 
 
 def test_what_is_not_told_is_counted_apart(scores: list[TrialScore]) -> None:
-    clocks = [c for score in scores for c in score.clocks if c.span_s >= clock_trial.JUDGED_S]
+    clocks = [c for score in scores for c in score.clocks if c.span_s >= clock_validation.JUDGED_S]
     made = [dataclasses.replace(c, step_ns=0, drift_error_ppm=9.0, drift_stated_ppm=None) for c in clocks]
     made[0] = dataclasses.replace(made[0], drift_error_ppm=0.5, drift_stated_ppm=0.5)
     made[1] = dataclasses.replace(made[1], drift_error_ppm=9.0, drift_stated_ppm=5.0)
@@ -94,15 +94,15 @@ def test_what_is_not_told_is_counted_apart(scores: list[TrialScore]) -> None:
 
 
 def test_clocks_are_drawn_as_promised() -> None:
-    drawn = [clock_trial.clocks_of(Trial("ack_holding", seed)) for seed in range(60)]
+    drawn = [clock_validation.clocks_of(Trial("ack_holding", seed)) for seed in range(60)]
     clocks = [c for made in drawn for c in made.values()]
     offsets = np.array([c.offset_ns for c in clocks])
-    assert offsets.min() < -0.9 * clock_trial.HOUR_NS
-    assert offsets.max() > 0.9 * clock_trial.HOUR_NS
+    assert offsets.min() < -0.9 * clock_validation.HOUR_NS
+    assert offsets.max() > 0.9 * clock_validation.HOUR_NS
     assert max(abs(c.drift_ppm) for c in clocks) <= 200
     assert {c.tick_ns for c in clocks} == {1_000, 1_000_000}
     assert {sum(c.step_ns != 0 for c in made.values()) for made in drawn} == {0, 1}
-    assert drawn[7] == clock_trial.clocks_of(Trial("ack_holding", 7))
+    assert drawn[7] == clock_validation.clocks_of(Trial("ack_holding", 7))
 
 
 def test_the_command() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import wlanlens as wl
 from tests.alignment.simulated import clocked
-from wlanlens.scenario import simulate
-from wlanlens.world import TapClock
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import simulate
 
 CLOCKS = {
     "sender": TapClock(),

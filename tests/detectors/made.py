@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.rows import table
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.registry import units
 from wlanlens.trace import Trace
 

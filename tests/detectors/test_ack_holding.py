@@ -12,10 +12,10 @@ import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
 from tests.detectors.together import aligned, given, said
-from wlanlens.finding import NEED_NOT
-from wlanlens.scenario import find, simulate
-from wlanlens.scoring import Score
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
+from wlanlens.detection.finding import NEED_NOT
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
+from wlanlens.simulation.scenario import find, simulate
+from wlanlens.validation.scoring import Score
 
 CODE = "ack_holding"
 

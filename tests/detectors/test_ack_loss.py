@@ -9,8 +9,8 @@ import pytest
 from tests.alignment.simulated import clocked
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
-from wlanlens.scenario import simulate
-from wlanlens.world import TapClock
+from wlanlens.simulation.config import TapClock
+from wlanlens.simulation.scenario import simulate
 
 CODE = "ack_loss"
 

@@ -12,7 +12,8 @@ from tests.detectors import worlds
 from tests.detectors.changed import with_column
 from tests.detectors.made import run
 from tests.rows import columns
-from wlanlens import finding, tables
+from wlanlens import tables
+from wlanlens.detection import finding
 from wlanlens.trace import Trace
 
 STATIONS = ["02:00:00:00:00:0a", "02:00:00:00:00:0b", "03:00:00:00:00:0c", "ff:ff:ff:ff:ff:ff", None]

@@ -11,7 +11,7 @@ import pytest
 import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MSS, again, data, flows, run, trace
-from wlanlens.detectors._losses import binomial_tail
+from wlanlens.detection.toolkit.losses import binomial_tail
 from wlanlens.detectors.periodic_loss import _best_clock, _f_tail
 from wlanlens.trace import Trace
 

@@ -7,8 +7,8 @@ import pytest
 from tests.detectors import worlds
 from tests.detectors.air import SUBJECT_AB
 from tests.detectors.made import S, run
-from wlanlens.finding import Finding
-from wlanlens.scoring import score
+from wlanlens.detection.finding import Finding
+from wlanlens.validation.scoring import score
 
 CODE = "signal_fade"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.rows import table
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.registry import units
 from wlanlens.trace import Trace
 

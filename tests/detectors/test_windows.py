@@ -6,7 +6,7 @@ import pytest
 
 from tests import kernel
 from wlanlens import tables
-from wlanlens.judge import detect
+from wlanlens.detection.runner import detect
 from wlanlens.trace import Trace
 
 pytestmark = kernel.needed

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import wlanlens as wl
-from wlanlens.judge import Findings
-from wlanlens.scenario import Run, Scenario, simulate
-from wlanlens.scoring import Score
-from wlanlens.world import World
+from wlanlens.detection.runner import Findings
+from wlanlens.simulation.config import World
+from wlanlens.simulation.scenario import Run, Scenario, simulate
+from wlanlens.validation.scoring import Score
 
 
 def aligned(run: Run, *taps: str) -> wl.Trace:

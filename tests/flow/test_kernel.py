@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests import kernel
-from wlanlens import ledger
+from wlanlens.ledger import ledger
 
 pytestmark = kernel.needed
 

@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 
 from tests.captures import SAMPLES
-from wlanlens import ledger
-from wlanlens.judge import detect
+from wlanlens.detection.runner import detect
+from wlanlens.ledger import ledger
 from wlanlens.trace import Trace, align
 
 HERE = Path(__file__).parent

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from tests.rows import table as rows_of
 from wlanlens import tables
-from wlanlens.capture import Capture
-from wlanlens.finding import Finding, frame_filter
-from wlanlens.judge import DetectorState
+from wlanlens.capture.capture import Capture
+from wlanlens.detection.finding import Finding, frame_filter
+from wlanlens.detection.runner import DetectorState
 from wlanlens.trace import Trace
 
 MSS = 1448

@@ -12,15 +12,15 @@ from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
 from tests.report import synthetic
 from tests.report.conftest import written
 from tests.report.test_browser import BAITS
-from wlanlens import air, report, tables
-from wlanlens.capture import Capture
-from wlanlens.finding import Finding
+from wlanlens import airtime, report, tables
+from wlanlens.capture.capture import Capture
+from wlanlens.detection.finding import Finding
 from wlanlens.trace import Trace
 
 
 def of_air(folder: Path, trace: Trace, *, findings: tuple[Finding, ...] = (), verdict: str = "No TCP.") -> Path:
     """The report of a capture of the air without TCP."""
-    summary = air.of_tables(trace.table("frames"), trace.table("exchanges")).summary(trace.duration_ns)
+    summary = airtime.of_tables(trace.table("frames"), trace.table("exchanges")).summary(trace.duration_ns)
     path = folder / "report.html"
     described = {"name": "air.pcap", "path": "/air.pcap", "vantage": "air", "notes": [], "records": 13}
     trace.captures = [Capture.described(described)]
@@ -149,7 +149,7 @@ def test_beside_a_flow_each_figure_has_its_own_keys(opened, tmp_path):
     for name in ("frames", "exchanges", "airtime", "stations", "networks"):
         held[name] = other.table(name)
     made.trace._held = held
-    path = written(tmp_path, made, air=air.of_tables(frames(), exchanges()).summary(made.trace.duration_ns))
+    path = written(tmp_path, made, air=airtime.of_tables(frames(), exchanges()).summary(made.trace.duration_ns))
     one = opened()
     page = goto(one, path)
     page.locator("#figure").scroll_into_view_if_needed()

@@ -10,7 +10,7 @@ import pytest
 from tests.report import synthetic
 from tests.report.conftest import written
 from wlanlens import report
-from wlanlens.finding import grouped
+from wlanlens.detection.finding import grouped
 from wlanlens.report import page, views
 
 

@@ -10,8 +10,8 @@ import pytest
 import wlanlens as wl
 from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
 from wlanlens.papers._bursts import transfer
-from wlanlens.scenario import Run
 from wlanlens.scenarios import bursty_errors
+from wlanlens.simulation.scenario import Run
 
 
 def damages(run: Run) -> set[str]:

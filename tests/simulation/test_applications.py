@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 import wlanlens as wl
-from wlanlens.scenario import Run, Scenario, ScenarioError
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk, file, pareto, request
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk, file, pareto, request
+from wlanlens.simulation.scenario import Run, Scenario, ScenarioError
 
 
 def made(*flows: Flow, seconds: float = 20.0, seed: int = 1) -> Run:

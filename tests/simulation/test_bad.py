@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import wlanlens as wl
 from wlanlens.errors import WlanlensError
 from wlanlens.registry import units
-from wlanlens.scenario import MARK, Scenario, ScenarioKind, _run, find
+from wlanlens.simulation.scenario import MARK, Scenario, ScenarioKind, _run, find
 
 NAMES = sorted(units("scenarios"))
 COMMAND = [sys.executable, "-m", "wlanlens_cli.main", "simulate"]

@@ -12,7 +12,7 @@ import pytest
 
 import wlanlens as wl
 from wlanlens.registry import units
-from wlanlens.scenario import Run
+from wlanlens.simulation.scenario import Run
 
 NAMES = sorted(units("scenarios"))
 

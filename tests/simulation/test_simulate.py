@@ -11,7 +11,7 @@ import pytest
 import wlanlens as wl
 from wlanlens.errors import NoSuchUnit, WlanlensError
 from wlanlens.registry import units
-from wlanlens.scenario import ScenarioKind, find
+from wlanlens.simulation.scenario import ScenarioKind, find
 
 NAMES = sorted(units("scenarios"))
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from wlanlens import runs
 from wlanlens.errors import WlanlensError
-from wlanlens.sweep import WorkerDied, sweep
+from wlanlens.simulation import parameter_sweep
+from wlanlens.simulation.worker_pool import WorkerDied, sweep
 
 
 def square(n: int) -> int:
@@ -110,16 +110,16 @@ def test_workers_do_not_outlive_a_killed_parent() -> None:
 
 
 def test_values_of_a_sweep() -> None:
-    assert runs.values("1,2,5.5") == ["1", "2", "5.5"]
-    assert runs.values("10..50:10") == ["10", "20", "30", "40", "50"]
-    assert runs.values("0..1:0.25,7") == ["0", "0.25", "0.5", "0.75", "1", "7"]
-    assert runs.values("0..0.3:0.1") == ["0", "0.1", "0.2", "0.3"]
-    assert runs.seeds("1..3,9") == [1, 2, 3, 9]
+    assert parameter_sweep.values("1,2,5.5") == ["1", "2", "5.5"]
+    assert parameter_sweep.values("10..50:10") == ["10", "20", "30", "40", "50"]
+    assert parameter_sweep.values("0..1:0.25,7") == ["0", "0.25", "0.5", "0.75", "1", "7"]
+    assert parameter_sweep.values("0..0.3:0.1") == ["0", "0.1", "0.2", "0.3"]
+    assert parameter_sweep.seeds("1..3,9") == [1, 2, 3, 9]
     for bad in ("", "5..1", "1..2:0", "a..b", "0..1e30", "1..nan", "0..inf:1", "1..2:-1"):
         with pytest.raises(WlanlensError, match=r"for example"):
-            runs.values(bad)
+            parameter_sweep.values(bad)
     with pytest.raises(WlanlensError, match="no seeds"):
-        runs.seeds("x")
+        parameter_sweep.seeds("x")
 
 
 def command(folder: Path, *more: str) -> list[str]:
@@ -183,7 +183,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
     more = ["--seeds", "1..120", "--tap", tap, "--jobs", "2"]
     with subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True) as child:
         try:
-            journal, end = tmp_path / runs.JOURNAL, time.monotonic() + 60
+            journal, end = tmp_path / parameter_sweep.JOURNAL, time.monotonic() + 60
             while time.monotonic() < end and not (journal.exists() and journal.read_text().count("\n") >= 5):
                 time.sleep(0.02)
             workers = children(child.pid)
@@ -208,11 +208,11 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
 
 
 def test_a_cut_journal_is_read_to_its_last_whole_line(tmp_path: Path) -> None:
-    jobs = runs.plan("clean_link", tmp_path, {}, [1, 2], {"duration_s": 0.05}, ())
-    assert runs.run_all(jobs[:1], workers=1) == 1
-    rows = runs._done(tmp_path, "clean_link")
-    (tmp_path / runs.TABLE).unlink()
+    jobs = parameter_sweep.plan("clean_link", tmp_path, {}, [1, 2], {"duration_s": 0.05}, ())
+    assert parameter_sweep.run_all(jobs[:1], workers=1) == 1
+    rows = parameter_sweep._done(tmp_path, "clean_link")
+    (tmp_path / parameter_sweep.TABLE).unlink()
     lines = [json.dumps({"key": key, "row": row}) for key, row in rows.items()]
-    (tmp_path / runs.JOURNAL).write_text(lines[0] + "\n" + lines[0][:50])
-    assert runs.run_all(jobs, workers=1) == 1
-    assert pq.read_table(tmp_path / runs.TABLE).num_rows == 2
+    (tmp_path / parameter_sweep.JOURNAL).write_text(lines[0] + "\n" + lines[0][:50])
+    assert parameter_sweep.run_all(jobs, workers=1) == 1
+    assert pq.read_table(tmp_path / parameter_sweep.TABLE).num_rows == 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.scenario import find
+from wlanlens.simulation.scenario import find
 
 CODES = (
     "spurious_timeout", "ack_holding", "acked_data_retransmission", "missing_fast_retransmit", "idle_backoff", "tail_loss",

@@ -15,14 +15,14 @@ import pytest
 
 import wlanlens as wl
 from wlanlens import _core
+from wlanlens.detection.finding import Finding
 from wlanlens.errors import WlanlensError
-from wlanlens.finding import Finding
 from wlanlens.models.usb_bus import UsbBus
 from wlanlens.papers._air import throughput_mbps
 from wlanlens.registry import units
-from wlanlens.scenario import EPOCH_NS, Run, ScenarioKind, find
-from wlanlens.truth import Truth
-from wlanlens.world import Station, TapClock, Usb, World
+from wlanlens.simulation.config import Station, TapClock, Usb, World
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.scenario import EPOCH_NS, Run, ScenarioKind, find
 
 MODES = list(itertools.product((False, True), repeat=2))
 OURS = [

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-import wlanlens.truth
+import wlanlens.simulation.ground_truth
 from tests.test_finding import make
 from wlanlens.errors import NoSuchUnit
-from wlanlens.scenario import Run, find, simulate
-from wlanlens.scoring import Score
-from wlanlens.validate import Case, Judged, View, home, judge, summary, validate
-from wlanlens.validation_page import markdown, plain, to_dict
+from wlanlens.simulation.scenario import Run, find, simulate
+from wlanlens.validation.page import markdown, plain, to_dict
+from wlanlens.validation.scoring import Score
+from wlanlens.validation.validate import Case, Judged, View, home, judge, summary, validate
 
 #: Scenarios, and detectors that these few runs prove. What other detectors reach is in docs/validation.md.
 PART = (
@@ -162,7 +162,7 @@ def test_a_wrong_detector_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def modules() -> list[str]:
-    names = [info.name for info in pkgutil.iter_modules(wlanlens.truth.__path__)]
+    names = [info.name for info in pkgutil.iter_modules(wlanlens.simulation.ground_truth.__path__)]
     return [name for name in names if not name.startswith("_")]
 
 
@@ -173,13 +173,15 @@ def run() -> Run:
 
 @pytest.mark.parametrize("name", modules())
 def test_truths_name_the_codes_that_they_decide(name: str, run: Run) -> None:
-    module = importlib.import_module(f"wlanlens.truth.{name}")
+    module = importlib.import_module(f"wlanlens.simulation.ground_truth.{name}")
     assert module.CODES
     assert {f.code for f in module.findings(run.facts)} <= {*module.CODES}
 
 
 def test_no_two_truths_decide_one_code() -> None:
-    named = [code for name in modules() for code in importlib.import_module(f"wlanlens.truth.{name}").CODES]
+    named = [
+        code for name in modules() for code in importlib.import_module(f"wlanlens.simulation.ground_truth.{name}").CODES
+    ]
     assert len(named) == len({*named})
 
 
@@ -190,7 +192,7 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_findings_of_other_subjects_are_not_taken_for_the_truth() -> None:
-    from wlanlens.scoring import true_findings
+    from wlanlens.validation.scoring import true_findings
 
     assert true_findings([make(subject="a")], [make(subject="b")]) == [False]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detectors._keepers import Keepers
-from wlanlens.detectors._passage import Passage
-from wlanlens.detectors._stamps import PURE_ACKS, SENT, Stamps, ticks_between
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.holding_point import Keepers
+from wlanlens.detection.toolkit.passage import Passage
+from wlanlens.detection.toolkit.timestamps import PURE_ACKS, SENT, Stamps, ticks_between
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detectors._losses import binomial_tail
-from wlanlens.detectors._passage import Passage, downlinks
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.losses import binomial_tail
+from wlanlens.detection.toolkit.passage import Passage, downlinks
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

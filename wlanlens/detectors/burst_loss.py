@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import INFERRED_MOST, Air, attempt_us, chance, normal_tail, poisson_tail
-from wlanlens.detectors._common import NULL, Array, Facts, count, groups, time
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.air import INFERRED_MOST, Air, attempt_us, chance, normal_tail, poisson_tail
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, count, groups, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

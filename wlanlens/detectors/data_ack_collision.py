@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.detectors._air import DSSS_CW, OFDM_CW, Air, Exchanges, binomial_tail, chance, is_dsss, poisson_tail
-from wlanlens.detectors._common import NULL, Array, Facts, count, time
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.air import (
+    DSSS_CW,
+    OFDM_CW,
+    Air,
+    Exchanges,
+    binomial_tail,
+    chance,
+    is_dsss,
+    poisson_tail,
+)
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, count, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

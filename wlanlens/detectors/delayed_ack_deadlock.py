@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, groups, most, time
-from wlanlens.detectors._stamps import ticks_between
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, groups, most, time
+from wlanlens.detection.toolkit.timestamps import ticks_between
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._common import NULL, Array, Facts, at, most, time
-from wlanlens.detectors._runs import Runs
-from wlanlens.finding import Finding
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, at, most, time
+from wlanlens.detection.toolkit.timeout_runs import Runs
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

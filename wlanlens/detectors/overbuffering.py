@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, time
-from wlanlens.detectors._round_trips import round_trips
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, time
+from wlanlens.detection.toolkit.round_trips import round_trips
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

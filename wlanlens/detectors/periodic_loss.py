@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, most, time
-from wlanlens.detectors._losses import Losses, binomial_tail, first_of_events
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, most, time
+from wlanlens.detection.toolkit.losses import Losses, binomial_tail, first_of_events
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

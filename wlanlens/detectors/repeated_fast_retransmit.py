@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, groups, most, time
-from wlanlens.finding import Finding
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, groups, most, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air, binomial_tail, chance
-from wlanlens.detectors._common import NULL, Array, Facts, at, groups, time
-from wlanlens.finding import Finding
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.toolkit.air import Air, binomial_tail, chance
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, at, groups, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detectors._runs import NEEDLESS, Runs
-from wlanlens.detectors._stamps import Stamps
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.timeout_runs import NEEDLESS, Runs
+from wlanlens.detection.toolkit.timestamps import Stamps
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._air import Air
-from wlanlens.detectors._common import Array, Facts, count, time
-from wlanlens.finding import Finding, Undecided
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.air import Air
+from wlanlens.detection.toolkit.common import Array, Facts, count, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.bus import (
+from wlanlens.capture.usb import (
     FRAME_NS,
     FULL_SPEED_BYTES_PER_MS,
     FULL_SPEED_PACKET_BYTES,
@@ -15,8 +15,8 @@ from wlanlens.bus import (
     Transfers,
     bulk,
 )
-from wlanlens.detectors._common import Array, count, make_finding, rate, time
-from wlanlens.finding import Finding, Undecided, Value
+from wlanlens.detection.finding import Finding, Undecided, Value
+from wlanlens.detection.toolkit.common import Array, count, make_finding, rate, time
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detectors._acks import Acks
-from wlanlens.detectors._common import NULL, Array, Facts, Rows, groups, most, rate, time
-from wlanlens.detectors._round_trips import least_of_data
-from wlanlens.finding import Finding, Undecided
-from wlanlens.pace import best, paces, unresting
+from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, most, rate, time
+from wlanlens.detection.toolkit.round_trips import least_of_data
+from wlanlens.ledger.delivery_rate import best, paces, unresting
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:

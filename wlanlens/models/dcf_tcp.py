@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wlanlens.model import model
+from wlanlens.reproduction.model import model
 
 
 class Backlog(NamedTuple):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wlanlens.model import model
+from wlanlens.reproduction.model import model
 
 #: Estimators that are known.
 FLAVOURS = ("rfc6298", "linux22", "linux24")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.model import model
+from wlanlens.reproduction.model import model
 
 
 @model("usb_bus")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.paper import Row
+from wlanlens.reproduction.experiment import Row
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.scenario import Run
+    from wlanlens.simulation.scenario import Run
 
 #: Left out at the beginning: slow start, and the first waits for a delayed-ACK timer.
 WARM_UP_S = 2.0

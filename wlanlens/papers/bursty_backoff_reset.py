@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._bursts import transfer
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 _SEEDS = 20
 

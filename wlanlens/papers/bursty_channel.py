@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._bursts import FILE_PACKETS, Transfer, transfer
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

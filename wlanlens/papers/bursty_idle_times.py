@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import sequence_figure
 from wlanlens.papers._bursts import FILE_MBIT, FILE_PACKETS, Transfer, transfer
 from wlanlens.papers.bursty_channel import PRINTED
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Table 1: throughput (Mb/s), longest and total idle time (s).
 _PRINTED = {

@@ -3,8 +3,8 @@ from __future__ import annotations
 import itertools
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 TIMERS_S = (0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import itertools
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean, within
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: ACK every so many segments.
 EVERY = (1, 2, 3, 4, 5)

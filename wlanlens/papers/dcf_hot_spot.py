@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Nodes with the access point.
 NODES = (10, 20, 30, 40, 50)

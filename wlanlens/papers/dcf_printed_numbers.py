@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 
 def exact(what: str, printed: float, half_unit: float, measured: float, because: str, *, derived: bool = False) -> Row:

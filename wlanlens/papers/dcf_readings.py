@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 NODES = (2, 3, 4, 5, 6, 8, 10, 15)
 EVERY = (1, 2, 3, 4, 5)

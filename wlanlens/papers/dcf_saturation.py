@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean, rts_collision_share, within
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 STATIONS = tuple(range(1, 16))
 

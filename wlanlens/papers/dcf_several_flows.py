@@ -3,8 +3,8 @@ from __future__ import annotations
 import itertools
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Nodes with the access point, so n - 1 flows.
 NODES = (2, 3, 4, 5, 6, 8, 10, 15)

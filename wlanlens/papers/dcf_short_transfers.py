@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from wlanlens.models.dcf_tcp import DcfTcp, mean_packets
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Each seed's files; all seeds and cases have the same sizes in another order.
 FILES = 1000

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from wlanlens.models.rto import Rto
-from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Table 2's rows that evaluate the formula: ACK, srtt, mdev (ms), cwnd, backoff, printed timeout (s).
 _AFTER_ACKS = (

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import LINE_BYTES_PER_S, data_of, mean
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
+from wlanlens.simulation.scenario import Run
 
 _FROM_S, _LASTS_S = 40.0, 30.0
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import bytes_per_s, data_of
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
+from wlanlens.simulation.scenario import Run
 
 
 def _measure(run: Run) -> tuple[float, float, Packets]:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import LINE_BYTES_PER_S, bytes_per_s, mean
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 ERRORS = (0.02, 0.05, 0.10)
 SIZES = (3, 5, 7, 10, 20)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import aggregate_bytes_per_s, bytes_per_s, mean
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 SIZES = (5, 7, 10, 15, 20, 30, 40)
 #: What ns-2 gave with tail drop and with RED.

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import sequence_figure
 from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import Start, bytes_per_s, startup
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._slow_line import UNLIMITED
+from wlanlens.simulation.scenario import Run
 
 
 def _measure(run: Run) -> tuple[Start, float, int]:

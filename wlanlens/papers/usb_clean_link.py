@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import throughput_mbps
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 _S = 60.0
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.models.usb_bus import UsbBus
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import throughput_mbps
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.scenario import Run
+    from wlanlens.simulation.scenario import Run
 
 _S = 60.0
 #: What begins is not the steady state.

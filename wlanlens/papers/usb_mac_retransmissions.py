@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import retries, retry_percent, throughput_mbps, timeouts
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
+from wlanlens.simulation.scenario import Run
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import (
     Packets,
     data_frames,
@@ -15,7 +14,8 @@ from wlanlens.papers._air import (
     sequence_figure,
     throughput_mbps,
 )
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
+from wlanlens.simulation.scenario import Run
 
 _S = 60.0
 #: What figure 6 shows of the run: its first seconds, s.

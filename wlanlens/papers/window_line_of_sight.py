@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.paper import Lab, Result, Row, experiment
 from wlanlens.papers._air import Packets, lost, packets, payload, sequence_figure, throughput_mbps
-from wlanlens.scenario import Run
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
+from wlanlens.simulation.scenario import Run
 
 
 def _measure(run: Run) -> tuple[float, int, int, int, Packets]:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.judge import detect
-from wlanlens.paper import Lab, Result, Row, experiment
+from wlanlens.detection.runner import detect
 from wlanlens.papers._air import lost, payload, throughput_mbps
+from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.trace import align
 
 if TYPE_CHECKING:
-    from wlanlens.scenario import Run
+    from wlanlens.simulation.scenario import Run
 
 
 @dataclass(frozen=True)

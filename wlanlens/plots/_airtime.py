@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from wlanlens.air.purposes import GROUPS
+from wlanlens.airtime.purposes import GROUPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.text import printable
+from wlanlens.formatting import printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.plots._rows import FlowKey
 
 SPAN_COLOUR = "rgba(11, 92, 173, 0.12)"

@@ -15,7 +15,7 @@ from wlanlens.registry import plot
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
 

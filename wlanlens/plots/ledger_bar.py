@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wlanlens.ledger import PLAIN, summary
+from wlanlens.ledger.ledger import PLAIN, summary
 from wlanlens.plots._figure import escaped
 from wlanlens.plots._palette import OWNERS
 from wlanlens.registry import plot
@@ -13,7 +13,7 @@ from wlanlens.registry import plot
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
 

@@ -16,7 +16,7 @@ from wlanlens.registry import plot
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
 _NEEDED = {"needed": "needed", "needless": "needless", "unknown": "need unknown"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.bus import FRAME_NS, Array, Transfers, bulk, outstanding, per_frame
+from wlanlens.capture.usb import FRAME_NS, Array, Transfers, bulk, outstanding, per_frame
 from wlanlens.plots._figure import escaped, shade
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
 _COLOURS = [LINES[name][0] for name in ("flight", "ack", "rto", "sack", "window", "data")]

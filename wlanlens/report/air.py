@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.air import GROUPS, PLAIN, Summary, words
+from wlanlens.airtime import GROUPS, PLAIN, Summary, words
 from wlanlens.plots._airtime import names, station_name
 from wlanlens.plots._palette import USES
 from wlanlens.report import units

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wlanlens.ledger import HEALTHY, summary
+from wlanlens.ledger.ledger import HEALTHY, summary
 from wlanlens.plots._rows import FlowKey
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.bus import bulk, outstanding, per_frame
+from wlanlens.capture.usb import bulk, outstanding, per_frame
 from wlanlens.plots._palette import STATIONS
 from wlanlens.report import encode, units
 from wlanlens.report.grids import Column
@@ -15,7 +15,7 @@ from wlanlens.report.grids import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.bus import Transfers
+    from wlanlens.capture.usb import Transfers
     from wlanlens.trace import Trace
 
 MOST_DRAWN = len(STATIONS) - 1

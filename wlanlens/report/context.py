@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.finding import Group, grouped
-from wlanlens.judge import STATES
-from wlanlens.ledger import HEALTHY, PLAIN
+from wlanlens.detection.finding import Group, grouped
+from wlanlens.detection.runner import STATES
+from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
 from wlanlens.report import units
 from wlanlens.report.balance import Account
 
 if TYPE_CHECKING:
-    from wlanlens.finding import Finding
-    from wlanlens.judge import DetectorState
+    from wlanlens.detection.finding import Finding
+    from wlanlens.detection.runner import DetectorState
     from wlanlens.report.air_view import AirView
     from wlanlens.report.bus import BusView
     from wlanlens.report.views import View

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from wlanlens.text import printable
+from wlanlens.formatting import printable
 
 TEXT_LIMIT = 20_000
 """Characters of one text shown: a filter of 200 packet numbers has about 2 000."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from wlanlens.finding import Finding
+    from wlanlens.detection.finding import Finding
     from wlanlens.plots._rows import FlowKey
     from wlanlens.trace import Trace
 

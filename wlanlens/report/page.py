@@ -24,9 +24,9 @@ from wlanlens.report.views import MOST_VIEWS, data_flows, view
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.air import Summary
-    from wlanlens.finding import Finding
-    from wlanlens.judge import DetectorState
+    from wlanlens.airtime import Summary
+    from wlanlens.detection.finding import Finding
+    from wlanlens.detection.runner import DetectorState
     from wlanlens.plots._rows import FlowKey
     from wlanlens.report.balance import Account
     from wlanlens.trace import Trace

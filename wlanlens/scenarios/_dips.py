@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity
+from wlanlens.simulation.scenario import Scenario, quantity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.scenario import Scenario, quantity
-from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World, bulk
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity
 
 MSS = 1460
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.world import Flow, Node, Wire, World
+from wlanlens.simulation.config import Flow, Node, Wire, World
 
 #: The line's rate and delay each way where a scenario does not say otherwise: those of the kernel's captures.
 RATE_BPS, DELAY_S = 5e6, 0.01

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wlanlens.world import Cell, Flow, Node, RadioPath, Station, World
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, World
 
 
 def pair(stations: tuple[Station, Station], *flows: Flow, both: dict[str, Any] | None = None, **cell: Any) -> World:

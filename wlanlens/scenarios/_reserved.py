@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, World
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 
 #: Bytes of data in a segment.
 SEGMENT = 1000

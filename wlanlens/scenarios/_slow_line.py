@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.scenario import Scenario, quantity
-from wlanlens.world import Flow, Node, Tcp, Wire, World, dual_threshold, file, red, tail_drop
+from wlanlens.simulation.config import Flow, Node, Tcp, Wire, World, dual_threshold, file, red, tail_drop
+from wlanlens.simulation.scenario import Scenario, quantity
 
 #: A buffer of so many packets never fills: the receiver's window is smaller.
 UNLIMITED = 100_000

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wlanlens.scenario import Scenario, quantity
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, Usb, Wire, World, bulk, fixed
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World, bulk, fixed
+from wlanlens.simulation.scenario import Scenario, quantity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.scenario import Scenario, quantity
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.world import Flow, Tcp, World, bulk
+from wlanlens.simulation.config import Flow, Tcp, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity
 
 #: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, and SunOS 5.8 without D-SACK, with a
 #: buffer of 24 KB and a delayed ACK of about 100 ms.

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._download import DownloadWorld
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("access_point_overflow")

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._usb import UsbScenario
-from wlanlens.world import Holds, Node, Tcp
+from wlanlens.simulation.config import Holds, Node, Tcp
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("ack_holding_over_usb")

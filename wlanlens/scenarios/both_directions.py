@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Cell, Flow, Node, Station, Tcp, World, bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("both_directions")

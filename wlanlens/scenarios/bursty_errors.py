@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.world import Bursts, Flow, Tcp, World, file
+from wlanlens.simulation.config import Bursts, Flow, Tcp, World, file
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: Of the study's five tests: share of bad frames, mean length of ordinary bursts and of long ones (frames), share of the
 #: long. Fitted to the study's error rate and burst lengths alone, as the receiver counts them on data frames: a bad one is

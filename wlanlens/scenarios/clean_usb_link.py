@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.scenario import scenario
 from wlanlens.scenarios._usb import UsbScenario
+from wlanlens.simulation.scenario import scenario
 
 
 @scenario("clean_usb_link")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, repeated, scenario
 from wlanlens.scenarios._line import line
-from wlanlens.world import Flow, Reader, Tcp, World, bulk
+from wlanlens.simulation.config import Flow, Reader, Tcp, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity, repeated, scenario
 
 
 @scenario("closed_window")

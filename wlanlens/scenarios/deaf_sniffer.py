@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._download import DownloadWorld
-from wlanlens.world import TapClock, World
+from wlanlens.simulation.config import TapClock, World
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("deaf_sniffer")

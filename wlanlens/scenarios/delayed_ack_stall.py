@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios import _reserved
-from wlanlens.world import Flow, World, bulk
+from wlanlens.simulation.config import Flow, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("delayed_ack_stall")

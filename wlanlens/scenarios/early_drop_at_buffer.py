@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._slow_line import UNLIMITED, SlowLineWorld
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("early_drop_at_buffer")

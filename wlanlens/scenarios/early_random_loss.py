@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._slow_line import UNLIMITED, SlowLineWorld
-from wlanlens.world import World
+from wlanlens.simulation.config import World
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("early_random_loss")

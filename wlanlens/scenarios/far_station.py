@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
-from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Tcp, World, automatic, bulk, fixed
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, World, automatic, bulk, fixed
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("far_station")

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._usb import UsbScenario
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("fast_air_over_usb")

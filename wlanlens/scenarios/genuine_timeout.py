@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
+from wlanlens.simulation.config import Bursts, Flow, RadioPath, Station, Tcp, World, bulk
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("genuine_timeout")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, bulk
+from wlanlens.simulation.config import Flow, Station, Tcp, World, bulk
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("harmless_dips")

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._weak import Weak
-from wlanlens.world import automatic
+from wlanlens.simulation.config import automatic
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("healthy_rate_probing")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from wlanlens.scenario import quantity, scenario
 from wlanlens.scenarios._usb import UsbScenario
-from wlanlens.world import paced
+from wlanlens.simulation.config import paced
+from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("idle_usb_sender")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import scenario
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.world import Flow, Tcp, World, bulk
+from wlanlens.simulation.config import Flow, Tcp, World, bulk
+from wlanlens.simulation.scenario import scenario
 
 
 @scenario("interference")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.world import Flow, Tcp, World, paced
+from wlanlens.simulation.config import Flow, Tcp, World, paced
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("keep_alives")

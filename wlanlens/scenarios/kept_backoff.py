@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios.bursty_errors import idle_time_world
-from wlanlens.world import Bursts, World
+from wlanlens.simulation.config import Bursts, World
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("kept_backoff")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._weak import LINUX24
-from wlanlens.world import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: The plain sender: no SACK, and nothing sent on the first two duplicate ACKs (no limited transmit).
 NEWRENO = replace(LINUX24, sack=False, fack=False, rate_halving=False, limited_transmit=False)

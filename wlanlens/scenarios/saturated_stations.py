@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios import _reserved
-from wlanlens.world import Flow, World, udp
+from wlanlens.simulation.config import Flow, World, udp
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("saturated_stations")

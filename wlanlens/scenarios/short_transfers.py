@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import FLOWS_MOST, Scenario, few_flows, quantity, scenario
 from wlanlens.scenarios import _reserved
-from wlanlens.world import Flow, World, file, pareto
+from wlanlens.simulation.config import Flow, World, file, pareto
+from wlanlens.simulation.scenario import FLOWS_MOST, Scenario, few_flows, quantity, scenario
 
 #: Segment numbers up to which an ACK comes every so many segments (Altman and Jimenez 2003); 4 from there on.
 DYNAMIC = ((1, 1), (4, 2), (8, 3))

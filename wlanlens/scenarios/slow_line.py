@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import scenario
 from wlanlens.scenarios._slow_line import SlowLineWorld
+from wlanlens.simulation.scenario import scenario
 
 
 @scenario("slow_line")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.scenario import Scenario, quantity, scenario
 from wlanlens.scenarios._pair import pair
-from wlanlens.world import Flow, Station, Tcp, World, automatic, bulk, fixed
+from wlanlens.simulation.config import Flow, Station, Tcp, World, automatic, bulk, fixed
+from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("stuck_rate")

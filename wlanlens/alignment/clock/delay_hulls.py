@@ -1,0 +1,162 @@
+"""Pairs as limits of the offset, and the few of them that matter: the convex hull of each direction's."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, Polygon
+
+Array = np.ndarray[Any, Any]
+
+#: Limits of one direction that are looked at one by one; of more the tightest of a few neighbours each. What is left out
+#: can only widen the bound.
+MOST = 8000
+
+#: Parts of a piece whose hulls are kept, so that the hull of any stretch is that of few points.
+_PARTS = 64
+
+#: Points of which a hull is made one by one at once.
+_FEW = 32
+
+#: Parts of a capture that must agree on which tap comes first.
+_AGREE = 16
+
+#: Ticks from which on stamps, not delays, are what is not known.
+COARSE_NS = 100_000
+
+
+class Points:
+    """Pairs in the order of the capture: ns over seconds of the reference.
+
+    Attributes
+    ----------
+    x, y : float arrays
+        The reference's time, and how far the capture's clock was ahead of it by the stamps.
+    side : int8 array
+        1: the packet passed the reference first, -1: the capture first, 0: not known.
+    limit : float array
+        The offset is at most this (side 1), or at least this (side -1). A stamp is the last tick before its time.
+    size : int array
+        Bytes of the packet, or of all 0: delays of like packets compare.
+    fine, coarse : float
+        The finer and the coarser tick of the two clocks.
+    """
+
+    def __init__(self, x: Array, y: Array, side: Array, ticks: tuple[int, int], size: Array | None = None) -> None:
+        reference, capture = ticks
+        self.x, self.y, self.side = x, y, side
+        self.size = np.zeros(len(x), np.int64) if size is None else size
+        # A packet's place on the axis is known to a tick, in which the clocks drift.
+        slack = reference * DRIFT_PPM_MOST * 1e-6
+        self.limit = y + np.where(side > 0, capture + slack, np.where(side < 0, -reference - slack, 0.0))
+        self.fine, self.coarse = float(min(ticks)), float(max(ticks))
+
+    def doubt_order(self) -> None:
+        """Widen all limits by a tick where stamps leave open which tap comes first.
+
+        That is told by comparing the two directions, which takes delays longer than a tick, or many that agree.
+        """
+        rows = np.flatnonzero(self.side)
+        at = np.flatnonzero(np.diff(self.side[rows]))
+        two_way = self.side[rows[at]] * (self.y[rows[at]] - self.y[rows[at + 1]])
+        if any(part.mean() <= 0 for part in np.array_split(two_way, _AGREE) if len(part)):
+            self.limit = self.limit + self.side * self.coarse
+
+    def rows(self, start: int, end: int, side: int, out: Array) -> Array:
+        """Rows of one direction that are not left out."""
+        found: Array = start + np.flatnonzero((self.side[start:end] == side) & ~out[start:end])
+        return found
+
+    def tightest(self, start: int, end: int, side: int, out: Array, slope: float) -> Array:
+        """The tightest of neighbouring limits of one direction, at most `MOST`."""
+        rows = self.rows(start, end, side, out)
+        group = -(-len(rows) // MOST)
+        if group <= 1:
+            return rows
+        values = side * (self.limit[rows] - slope * self.x[rows])
+        full = len(rows) // group * group
+        best = values[:full].reshape(-1, group).argmin(1) + np.arange(0, full, group)
+        tail = [full + int(values[full:].argmin())] if full < len(rows) else []
+        chosen: Array = rows[np.concatenate((best, np.array(tail, np.intp)))]
+        return chosen
+
+    @cached_property
+    def rough_slope(self) -> float:
+        """Drift to within what detrending needs, ns a second: over the medians of many short stretches, steps left out."""
+        stretches = min(64, len(self.x) // 8)
+        if stretches < 4:
+            return 0.0
+        edges = np.linspace(0, len(self.x), stretches + 1).astype(int)
+        xs, ys = np.array([(np.median(self.x[a:b]), np.median(self.y[a:b])) for a, b in pairwise(edges)]).T
+        rises = np.diff(ys) / np.maximum(np.diff(xs), 1e-9)
+        return float(np.clip(np.median(rises), -DRIFT_PPM_MOST * 1e3, DRIFT_PPM_MOST * 1e3))
+
+
+def hull(x: Array, limit: Array, side: int) -> Array:
+    """Indices of the corners of the lower (side 1) or upper (side -1) convex hull of limits, in order of time."""
+    corners: list[tuple[float, float]] = []
+    kept: list[int] = []
+    order = np.lexsort((side * limit, x))
+    while len(order) > _FEW:
+        # What lies outside the line of its neighbours is no corner.
+        (xa, xb, xc), (ya, yb, yc) = ((v[order[:-2]], v[order[1:-1]], v[order[2:]]) for v in (x, limit))
+        inside = side * ((yb - ya) * (xc - xa) - (yc - ya) * (xb - xa)) < 0
+        if inside.all():
+            break
+        order = order[np.concatenate(([True], inside, [True]))]
+    for k, px, py in zip(order.tolist(), x[order].tolist(), limit[order].tolist(), strict=True):
+        if corners and px == corners[-1][0]:
+            continue
+        while len(corners) > 1:
+            (x0, y0), (x1, y1) = corners[-2], corners[-1]
+            if side * ((y1 - y0) * (px - x0) - (py - y0) * (x1 - x0)) < 0:
+                break
+            corners.pop()
+            kept.pop()
+        corners.append((px, py))
+        kept.append(k)
+    return np.array(kept, np.intp)
+
+
+class Hulls:
+    """The limits of one piece, from which the polygon of any stretch of it is made quickly. `rows`: those looked at, by side."""
+
+    def __init__(self, points: Points, start: int, end: int, out: Array, slope: float) -> None:
+        self.points, self.start, self.end = points, start, end
+        self.edges = np.unique(np.linspace(start, end, _PARTS + 1).astype(int))
+        self.rows = {side: points.tightest(start, end, side, out, slope) for side in (1, -1)}
+        self._corners = {
+            side: [self._hull(rows[(rows >= a) & (rows < b)], side) for a, b in pairwise(self.edges)]
+            for side, rows in self.rows.items()
+        }
+        span = points.x[start:end]
+        self.first, self.last = float(span.min()), float(span.max())
+        self._middle = float(np.median(points.y[start:end]))
+
+    def _hull(self, rows: Array, side: int) -> Array:
+        corners: Array = rows[hull(self.points.x[rows], self.points.limit[rows], side)]
+        return corners
+
+    def corners(self, side: int, start: int, end: int) -> Array:
+        """Rows of the hull of one direction between two rows."""
+        low, high = np.searchsorted(self.edges, start), np.searchsorted(self.edges, end, side="right") - 1
+        whole = self.rows[side]
+        if low > high:
+            return self._hull(whole[(whole >= start) & (whole < end)], side)
+        before = whole[(whole >= start) & (whole < self.edges[low])]
+        behind = whole[(whole >= self.edges[high]) & (whole < end)]
+        return self._hull(np.concatenate([before, *self._corners[side][low:high], behind]), side)
+
+    def polygon(self, start: int | None = None, end: int | None = None) -> tuple[Polygon, int]:
+        """The lines that no pair between two rows contradicts, and how many corners of the hulls contradict others."""
+        start, end = self.start if start is None else start, self.end if end is None else end
+        made = Polygon((self.first + self.last) / 2, self._middle)
+        against = 0
+        for side in (1, -1):
+            rows = self.corners(side, start, end)
+            against += made.clip_all(self.points.x[rows], self.points.limit[rows], side)
+        return made, against

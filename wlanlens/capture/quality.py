@@ -1,0 +1,127 @@
+"""Quality: one row a capture, how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from wlanlens import tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture.capture import Capture
+
+#: LINKTYPE_ values of 802.11 frames: only a radio hears them.
+_AIR = frozenset((105, 119, 127, 163))
+#: LINKTYPE_ values of USB transfers.
+_BUS = frozenset((189, 220, 249))
+
+#: Where a tap sits by what `flows` says of each direction.
+_VANTAGE = {"near_sender": "sender", "near_receiver": "receiver"}
+
+
+class Quality:
+    """Counts of one capture, added up batch by batch."""
+
+    def __init__(self) -> None:
+        self.segments = 0
+        self.lost_before_tap = 0
+        self.not_captured_ns = 0
+        self.transmissions: Counter[str] = Counter()
+        self.taps: Counter[str] = Counter()
+
+    def add(self, name: str, batch: pa.RecordBatch) -> None:
+        """Count one batch of `segments`, `intervals` or `flows`; others are passed over."""
+        import pyarrow.compute as pc
+
+        if name == "segments":
+            self.segments += batch.num_rows
+            self.lost_before_tap += int(pc.sum(batch.column("lost_before_tap")).as_py() or 0)
+            for row in pc.value_counts(batch.column("transmission")).to_pylist():
+                self.transmissions[row["values"]] += row["counts"]
+        elif name == "intervals":
+            hole = pc.equal(batch.column("state").dictionary_decode(), "not_captured")
+            lengths = pc.subtract(batch.column("t_end_ns"), batch.column("t_start_ns"))
+            self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
+        elif name == "flows":
+            taps = batch.column("tap").dictionary_decode()
+            for tap in (*_VANTAGE, "middle"):
+                payload = pc.sum(batch.column("payload_bytes").filter(pc.equal(taps, tap))).as_py()
+                self.taps[tap] += payload or 0
+
+    def vantage(self, capture: Capture) -> str:
+        """Where the tap sits: as said by the user, on the air or the bus by the link type, else near the sender of most payload."""
+        if capture.vantage != "unknown":
+            return capture.vantage
+        if any(link_type in _AIR for link_type, _ in capture.link_types):
+            return "air"
+        if capture.link_types and all(link_type in _BUS for link_type, _ in capture.link_types):
+            return "usb"
+        tap, payload = max(self.taps.items(), key=lambda item: item[1], default=("", 0))
+        return _VANTAGE.get(tap, "unknown") if payload else "unknown"
+
+    def row(self, capture: Capture) -> dict[str, Any]:
+        """The row of the table `quality`."""
+        info, notes = capture.info, capture.notes
+        dropped = [interface[4] for interface in info.get("interfaces", ()) if interface[4] is not None]
+        by_severity: Counter[str] = Counter()
+        by_name: Counter[str] = Counter()
+        for note in notes:
+            by_severity[note.severity] += note.count
+            by_name[note.name] += note.count
+        return {
+            "capture": capture.name,
+            "format": capture.format,
+            "vantage": capture.vantage,
+            "records": int(info.get("records", 0)),
+            "other_records": int(info.get("other_records", 0)),
+            "tcp_segments": self.segments,
+            "tap_drops": min(sum(dropped), 2**64 - 1) if dropped else None,
+            "lost_before_tap": self.lost_before_tap,
+            "capture_duplicates": self.transmissions["capture_duplicate"],
+            "network_duplicates": self.transmissions["network_duplicate"],
+            "mac_copies": self.transmissions["mac_copy"],
+            "reordered": self.transmissions["reordered"],
+            "unseen_data_acks": by_name["acked_unseen"],
+            "unseen_mpdus": by_name["missing_sequence"],
+            "not_captured_ns": self.not_captured_ns,
+            "time_steps": by_name["time_backwards"],
+            "info_notes": min(by_severity["info"], 2**64 - 1),
+            "loss_notes": min(by_severity["loss"], 2**64 - 1),
+            "error_notes": min(by_severity["error"], 2**64 - 1),
+        }
+
+
+#: What is counted of each table.
+_COUNTED = {
+    "segments": ("lost_before_tap", "transmission"),
+    "intervals": ("state", "t_start_ns", "t_end_ns"),
+    "flows": ("tap", "payload_bytes"),
+}
+
+
+def counted(capture: Capture) -> Quality:
+    """The counts of a capture that has been read."""
+    counts = Quality()
+    for name, columns in _COUNTED.items():
+        for batch in capture.scan(name, columns):
+            counts.add(name, batch)
+    return counts
+
+
+def of(captures: Sequence[Capture]) -> pa.Table:
+    """The table `quality` of captures that have been read."""
+    rows = []
+    for capture in captures:
+        counts = counted(capture)
+        rows.append({**counts.row(capture), "vantage": counts.vantage(capture)})
+    return to_table(rows)
+
+
+def to_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows as the table `quality`."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=tables.schema("quality"))

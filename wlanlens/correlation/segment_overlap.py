@@ -1,0 +1,97 @@
+"""Segments and those sent before them with the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wlanlens.tables.columns import numbered
+
+Array = np.ndarray[Any, Any]
+
+#: Segments and their earlier copies that are looked at together.
+_PAIRS = 1 << 18
+
+#: Places in a stream are told apart up to here: more than a connection brings while a slice is under way.
+_FAR = 1 << 40
+
+
+class Copies:
+    """Of each of some segments those that were sent before it, with some of its bytes.
+
+    Attributes
+    ----------
+    any : bool array
+        Whether there are such.
+    """
+
+    def __init__(self, key: Array, start: Array, length: Array, sent: Array, chosen: Array) -> None:
+        """Of all segments, in the order in which they passed, the stream, the first byte and the number of bytes; which
+        were sent, by their places; and which of these are asked about."""
+        self._start, self._end, self._chosen = start, start + length, chosen
+        _, stream = numbered(key[sent])
+        first = np.full(int(stream.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, stream, start[sent])
+        longest = int(length[sent].max(initial=0))
+        # Streams one behind the other.
+        place = np.zeros(len(key), np.int64)
+        place[sent] = stream * (_FAR + 2 * longest + 1) + np.minimum(start[sent] - first[stream], _FAR)
+        self._order = sent[np.argsort(place[sent], kind="stable")]
+        self._low = np.searchsorted(place[self._order], place[chosen] - longest)
+        self._high = np.searchsorted(place[self._order], place[chosen] + length[chosen])
+        self.any: Array = self._any(np.ones(len(key), bool))
+
+    def all_are(self, truth: Array) -> Array:
+        """Whether something is true of all of them."""
+        return ~self._any(~truth)
+
+    def cover(self, truth: Array) -> Array:
+        """Whether those of which something is true together hold all its bytes."""
+        out: Array = np.zeros(len(self._chosen), bool)
+        for which, copy in self._pairs():
+            kept = truth[copy]
+            out[self._covered(which[kept], copy[kept])] = True
+        return out
+
+    def _covered(self, which: Array, copy: Array) -> Array:
+        """Which are held by their copies, which are in the order of their bytes."""
+        wanted = self._chosen[which]
+        fresh = np.diff(which, prepend=-1) != 0
+        # As far as each is from the first wanted byte.
+        reach = _running_maximum(self._end[copy] - self._start[wanted], fresh)
+        gap = self._start[copy] - self._start[wanted] > np.where(fresh, 0, np.append(0, reach)[: len(reach)])
+        gaps = np.cumsum(gap)
+        size = np.diff(np.append(np.flatnonzero(fresh), len(fresh)))
+        whole = gaps == np.repeat((gaps - gap)[fresh], size)
+        found: Array = which[whole & (reach >= self._end[wanted] - self._start[wanted])]
+        return found
+
+    def _any(self, truth: Array) -> Array:
+        """Whether something is true of any of them."""
+        out: Array = np.zeros(len(self._chosen), bool)
+        for which, copy in self._pairs():
+            out[which[truth[copy]]] = True
+        return out
+
+    def _pairs(self) -> Iterator[tuple[Array, Array]]:
+        """Segments and their copies, those of a segment together and in the order of their bytes; some at a time."""
+        total = np.concatenate(([0], np.cumsum(self._high - self._low)))
+        first = 0
+        while first < len(self._chosen):
+            last = max(first + 1, int(np.searchsorted(total, total[first] + _PAIRS, side="right")) - 1)
+            count = self._high[first:last] - self._low[first:last]
+            which = np.repeat(np.arange(first, last), count)
+            nth = np.arange(len(which)) + total[first] - np.repeat(total[first:last], count)
+            copy = self._order[np.repeat(self._low[first:last], count) + nth]
+            held = (copy < self._chosen[which]) & (self._end[copy] > self._start[self._chosen[which]])
+            yield which[held], copy[held]
+            first = last
+
+
+def _running_maximum(values: Array, fresh: Array) -> Array:
+    """The greatest so far, none below 1, in groups that begin where `fresh`."""
+    group = np.cumsum(fresh) * (int(values.max(initial=0)) + 1)
+    reach: Array = np.maximum.accumulate(values + group) - group
+    return reach

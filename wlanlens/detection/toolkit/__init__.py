@@ -1,0 +1,1 @@
+"""What detectors share."""

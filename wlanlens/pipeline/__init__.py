@@ -1,0 +1,1 @@
+"""`analyze`: from capture files to tables, findings, ledger and report, in one pass."""

@@ -1,0 +1,171 @@
+"""A window: the facts of a long capture that are held at once, so that memory stays flat.
+
+Whole connections are judged together as long as their rows fit. When the window is full, connections that have ended
+leave first; only when that frees too little are running ones cut, and what touches the cut is joined later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens import tables
+from wlanlens.trace import Trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.capture.capture import Capture
+
+#: Rows held before a window is judged: segments at 200 bytes make 100 MiB, and detectors need as much again.
+ROWS = 512 * 1024
+
+#: Facts a window holds. `packets` go to disk only.
+HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
+
+_ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
+
+
+class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
+    """Addresses and ports of connections by number, in columns: 50 bytes a connection."""
+
+    def __init__(self) -> None:
+        import pyarrow as pa
+
+        fields = [("flow", pa.uint32()), ("direction", pa.string()), ("ip_src", pa.string()), ("src_port", pa.uint16())]
+        self._schema = pa.schema([*fields, ("ip_dst", pa.string()), ("dst_port", pa.uint16())])
+        self._table = self._schema.empty_table()
+        self._flows: np.ndarray[Any, np.dtype[np.uint32]] = np.zeros(0, np.uint32)
+        self._known: np.ndarray[Any, np.dtype[np.bool_]] = np.zeros(0, bool)
+        self.seen = 0
+
+    def add(self, packets: pa.RecordBatch) -> None:
+        """Note the connections that begin in a batch of `packets`."""
+        import pyarrow as pa
+
+        numbers = packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
+        most = int(numbers.max(initial=-1))
+        if most < 0:
+            return
+        if most >= len(self._known):
+            self._known = np.concatenate((self._known, np.zeros(most + 1024, bool)))
+        begun = np.flatnonzero((numbers >= 0) & ~self._known[numbers])
+        if not len(begun):
+            return
+        flows, first = np.unique(numbers[begun].astype(np.uint32), return_index=True)
+        rows = packets.select(self._schema.names).take(pa.array(begun[first]))
+        columns = [rows.column(f.name).cast(f.type) for f in self._schema]
+        self._table = pa.concat_tables([self._table, pa.Table.from_arrays(columns, schema=self._schema)])
+        ordered = not len(self._flows) or self._flows[-1] < flows[0]
+        self._flows = np.concatenate((self._flows, flows))
+        if not ordered:
+            order = np.argsort(self._flows)
+            self._table, self._flows = self._table.take(pa.array(order)), self._flows[order]
+        self._known[flows] = True
+        self.seen += len(flows)
+
+    def forget(self, flows: np.ndarray[Any, Any]) -> None:
+        """Drop connections that have been judged."""
+        import pyarrow as pa
+
+        keep = ~np.isin(self._flows, flows)
+        self._table = self._table.filter(pa.array(keep)).combine_chunks()
+        self._flows = self._flows[keep]
+
+    def __getitem__(self, flow: int) -> tuple[str, int, str, int]:
+        at = int(np.searchsorted(self._flows, flow))
+        if at == len(self._flows) or self._flows[at] != flow:
+            raise KeyError(flow)
+        row = self._table.slice(at, 1).to_pylist()[0]
+        a, b = (row["ip_src"], row["src_port"]), (row["ip_dst"], row["dst_port"])
+        return (*a, *b) if row["direction"] == "a2b" else (*b, *a)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._flows.tolist())
+
+    def __len__(self) -> int:
+        return len(self._flows)
+
+
+class Window:
+    """The rows held of one capture, or of several with `links` between them."""
+
+    def __init__(self, captures: Sequence[Capture]) -> None:
+        self._captures = captures
+        self._facts = HELD if len(captures) == 1 else (*HELD, "links")
+        self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
+        self._rows = 0
+        self._endpoints = Endpoints()
+        self._ended: np.ndarray[Any, Any] = np.zeros(0, np.uint32)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to judge."""
+        return self._rows >= ROWS
+
+    @property
+    def connections(self) -> int:
+        """TCP connections seen so far."""
+        return self._endpoints.seen
+
+    def add(self, name: str, batch: pa.RecordBatch) -> None:
+        """Hold the rows of a fact table; of `packets` only who talks to whom."""
+        if name == "packets":
+            self._endpoints.add(batch)
+        elif name in self._held:
+            self._held[name].append(batch)
+            self._rows += batch.num_rows
+
+    def cut(self, *, last: bool) -> dict[str, pa.Table]:
+        """Take out the rows to judge now: those of ended connections, or all if that frees less than half; the link's
+        always."""
+        import pyarrow as pa
+
+        held = {
+            name: pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+            for name, batches in self._held.items()
+        }
+        ended = np.unique(held["flows"].column("flow").to_numpy())
+        rest: dict[str, pa.Table] = {}
+        if not last:
+            open_rows = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
+            for name in set(self._facts) - set(HELD):
+                open_rows[name] &= _flow(held[name]) >= 0
+            if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
+                rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
+                held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
+        self._held = {name: rest[name].to_batches() if name in rest else [] for name in self._held}
+        self._rows = sum(table.num_rows for table in rest.values())
+        self._ended = ended
+        return held
+
+    def trace(
+        self,
+        held: Mapping[str, pa.Table],
+        *,
+        start_ns: int,
+        duration_ns: int,
+        clocks: Sequence[ClockMap] | None = None,
+    ) -> Trace:
+        """The rows taken out, as a trace."""
+        return Trace(
+            self._captures,
+            held,
+            start_ns=start_ns,
+            duration_ns=duration_ns,
+            endpoints=self._endpoints,
+            clocks=clocks,
+        )
+
+    def forget(self) -> None:
+        """Drop the addresses of the connections that ended before the latest cut, once they are judged."""
+        self._endpoints.forget(self._ended)
+
+
+def _flow(table: pa.Table) -> np.ndarray[Any, Any]:
+    """The connection of each row, -1 for none."""
+    flow: np.ndarray[Any, Any] = table.column("flow").cast("int64").fill_null(-1).to_numpy()
+    return flow

@@ -1,0 +1,254 @@
+"""What the report is given: the flows that matter, whole where they are small, thinned where they are not."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens import tables
+from wlanlens.detection.finding import Finding
+from wlanlens.ledger.ledger import coarse
+from wlanlens.pipeline.result_dir import StoredTables
+from wlanlens.trace import Trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture.capture import Capture
+
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+#: Flows that the report tells of: nobody scrolls further, and 50 figures of 5000 points stay under its 20 MB.
+FLOWS = 50
+#: Rows of `segments` held for them: all rows of a capture of a million packets, about 100 MiB.
+SEGMENT_ROWS = 1_200_000
+#: The columns of `segments` that figures draw from.
+DRAWN = (
+    "capture",
+    "packet",
+    "t_ns",
+    "flow",
+    "direction",
+    "kind",
+    "rel_seq",
+    "rel_ack",
+    "len",
+    "transmission",
+    "trigger",
+    "needless",
+    "rtt_ns",
+    "flight_bytes",
+    "peer_window_bytes",
+    "rto_ns",
+)
+#: Frames held for the figures, ordinary ones and retries each: what a browser draws in a moment.
+FRAME_ROWS = 400_000
+#: The columns of `frames` that figures draw from.
+DRAWN_FRAMES = ("capture", "packet", "t_ns", "subtype", "ta", "ra", "retry", "rate_mbps", "signal_dbm", "mpdu_bytes")
+#: Rows of any other table.
+OTHER_ROWS = 200_000
+#: Kinds of segments that come by the million.
+USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
+#: What `_rare` looks at.
+_RARE_BY = ("flow", "kind", "transmission", "t_ns")
+#: A pause of more than this share of the trace is kept with the rows on both sides.
+_GAPS = 5000
+
+
+def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
+    """The flows that matter: those of the costliest findings first (half at most), then those with most payload."""
+    chosen: dict[int, None] = {}
+    for finding in sorted(findings, key=lambda f: -f.cost_s):
+        if finding.flow is not None and len(chosen) < count // 2:
+            chosen[finding.flow] = None
+    best: list[tuple[int, int]] = []
+    if "flows" in stored:
+        for batch in stored.scan("flows", ["flow", "payload_bytes"]):
+            flows, sizes = batch.column("flow").to_numpy(), batch.column("payload_bytes").to_numpy()
+            for i in np.argsort(sizes, kind="stable")[::-1][: 2 * count]:
+                best.append((int(sizes[i]), -int(flows[i])))
+            best = heapq.nlargest(2 * count, best)
+    for _, flow in best:
+        if len(chosen) < count:
+            chosen.setdefault(-flow)
+    return sorted(chosen)
+
+
+def digest(
+    captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
+) -> Trace:
+    """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
+
+    Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
+    connection control, and the rows on both sides of a pause; of more than `SEGMENT_ROWS` rare ones every k-th. The ledger's sums stay exact at any length.
+    """
+    import pyarrow as pa
+
+    held: dict[str, pa.Table] = {}
+    for name in stored:
+        if name == "findings":
+            continue
+        if name == "packets":
+            held[name] = _sack_blocks(stored, flows)
+            continue
+        if name == "frames":
+            held[name] = _drawn_frames(stored)
+            continue
+        if name == "exchanges":
+            held[name] = _dropped(stored)
+            continue
+        if name == "urbs":
+            held[name] = _first(stored, name)
+            continue
+        if "flow" not in tables.schema(name).names:
+            held[name] = _every(stored, name)
+            continue
+        cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
+        rows = stored.rows(name)
+        if rows > cap:
+            rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
+        step = -(-rows // cap)
+        pause_ns = duration_ns // _GAPS
+        rare_step = 1
+        if name == "segments" and step > 1:
+            rare = sum(int(_rare(b, pause_ns).sum()) for b in stored.scan(name, list(_RARE_BY), flows))
+            rare_step = max(1, -(-rare // cap))
+        schema = tables.schema(name)
+        if name == "segments":
+            schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
+        batches = []
+        for batch in stored.scan(name, schema.names, flows):
+            if step <= 1:
+                batches.append(batch)
+            elif name == "ledger":
+                batches.append(coarse(batch, step))
+            else:
+                rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
+                batches.append(_thin(batch, step, rare_rows, rare_step))
+        held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
+    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+
+
+def _first(stored: StoredTables, name: str) -> pa.Table:
+    """The first `OTHER_ROWS` of a table: a figure of every millisecond cannot be drawn from every k-th transfer."""
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    held = 0
+    for batch in stored.scan(name):
+        batches.append(batch.slice(0, OTHER_ROWS - held))
+        held += batches[-1].num_rows
+        if held >= OTHER_ROWS:
+            break
+    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+
+
+def _every(stored: StoredTables, name: str) -> pa.Table:
+    """A table that tells of no flow, thinned to `OTHER_ROWS`."""
+    import pyarrow as pa
+
+    rows = stored.rows(name)
+    if rows <= OTHER_ROWS:
+        return stored[name]
+    step = -(-rows // OTHER_ROWS)
+    batches = [batch.take(pa.array(np.arange(0, batch.num_rows, step))) for batch in stored.scan(name)]
+    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+
+
+def _drawn_frames(stored: StoredTables) -> pa.Table:
+    """The undamaged data and management frames with a transmitter: every k-th, and every retry."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    schema = tables.schema("frames")
+    kept = pa.schema([schema.field(name) for name in DRAWN_FRAMES], metadata=schema.metadata)
+
+    def drawn() -> Iterator[pa.RecordBatch]:
+        for batch in stored.scan("frames", [*DRAWN_FRAMES, "type", "fcs_ok"]):
+            control = pc.equal(batch.column("type").cast(pa.string()), "control")
+            wanted = pc.and_(pc.invert(control.fill_null(True)), batch.column("fcs_ok").fill_null(True))
+            yield batch.filter(pc.and_(wanted, batch.column("ta").is_valid())).select(DRAWN_FRAMES)
+
+    rows, retries = stored.rows("frames"), 0
+    if rows > FRAME_ROWS:
+        rows = 0
+        for batch in drawn():
+            again = int(pc.sum(batch.column("retry")).as_py() or 0)
+            retries, rows = retries + again, rows + batch.num_rows - again
+    step, rare_step = (max(1, -(-n // FRAME_ROWS)) for n in (rows, retries))
+    batches = [
+        batch if step == 1 and rare_step == 1 else _thin(batch, step, _retries(batch), rare_step) for batch in drawn()
+    ]
+    return pa.Table.from_batches(batches, kept).unify_dictionaries()
+
+
+def _retries(batch: pa.RecordBatch) -> Mask:
+    return np.asarray(batch.column("retry").fill_null(False).to_numpy(zero_copy_only=False), bool)
+
+
+def _dropped(stored: StoredTables) -> pa.Table:
+    """The exchanges that were given up, thinned to `OTHER_ROWS`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    given_up = (
+        batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
+        for batch in stored.scan("exchanges")
+    )
+    return pa.Table.from_batches(_at_most(given_up), tables.schema("exchanges")).unify_dictionaries()
+
+
+def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
+    """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = ["capture", "packet", "t_ns", "flow", "direction", "tcp_ack", "tcp_sack"]
+    with_blocks = (
+        batch.filter(pc.is_valid(batch.column("tcp_sack"))) for batch in stored.scan("packets", columns, flows)
+    )
+    schema = tables.schema("packets")
+    kept = pa.schema([schema.field(name) for name in columns])
+    return pa.Table.from_batches(_at_most(with_blocks), kept).unify_dictionaries()
+
+
+def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """All rows of some batches, or evenly at most twice `OTHER_ROWS` of them."""
+    import pyarrow as pa
+
+    kept: list[pa.RecordBatch] = []
+    held, step = 0, 1
+    for batch in batches:
+        kept.append(batch.take(pa.array(np.arange(0, batch.num_rows, step))))
+        held += kept[-1].num_rows
+        if held > 2 * OTHER_ROWS:
+            kept = [b.take(pa.array(np.arange(0, b.num_rows, 2))) for b in kept]
+            held, step = sum(b.num_rows for b in kept), step * 2
+    return kept
+
+
+def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.RecordBatch:
+    """Every `step`-th row, and of the rare ones every `rare_step`-th: 1 but in a flood of them."""
+    import pyarrow as pa
+
+    keep: Mask = np.zeros(batch.num_rows, bool)
+    keep[::step] = True
+    keep[np.flatnonzero(rare)[::rare_step]] = True
+    return batch.filter(pa.array(keep))
+
+
+def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
+    """Segments that a drawing should not lose: not ordinary, or at the edge of a pause."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    usual = pc.is_in(batch.column("kind").cast(pa.string()), pa.array(USUAL))
+    first = pc.equal(batch.column("transmission").cast(pa.string()), "first")
+    rare: Mask = ~np.asarray(pc.and_(usual, first).to_numpy(zero_copy_only=False), bool)
+    paused = np.abs(np.diff(batch.column("t_ns").fill_null(0).to_numpy())) > pause_ns
+    rare[:-1] |= paused
+    rare[1:] |= paused
+    return rare

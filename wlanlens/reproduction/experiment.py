@@ -1,0 +1,179 @@
+"""Published experiments and their numbers beside ours: `Row`, `Lab`, `@experiment` for the shelf `papers`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.registry import Unit
+from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.worker_pool import sweep
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+#: The studies by the name that `wlanlens reproduce` takes.
+STUDIES = {
+    "usb_adapter": "TCP over a USB 802.11b adapter: spurious timeouts, ACK holding, rate adaptation, the bus",
+    "bursty_errors": "TCP idle times under bursty errors on an 802.11b ad hoc link",
+    "seawind": "TCP over a slow wireless wide-area link in an emulator",
+    "dcf_tcp": "TCP over the 802.11 DCF: a model beside simulations",
+    "window_size": "TCP window sizes and periodic losses on an 802.11b LAN",
+}
+
+#: Tolerance classes: exact arithmetic, quantitative band, shape only, not to be asserted.
+CLASSES = ("E", "Q", "S", "N")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a study beside ours.
+
+    Attributes
+    ----------
+    what : str
+        The quantity, with its unit.
+    published : str
+        As printed.
+    kind : str
+        E exact, Q inside a band, S an inequality that `holds` tells, N not asserted.
+    measured : float or str
+        Ours.
+    band : (float, float) or None
+        Of an E or Q row: lowest and highest that is right, both ends included.
+    holds : bool or None
+        Of an S row: whether the inequality holds.
+    because : str
+        The mechanism, in one line.
+    """
+
+    what: str
+    published: str
+    kind: str
+    measured: float | str
+    band: tuple[float, float] | None = None
+    holds: bool | None = None
+    because: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "holds"):
+            value = getattr(self, name)
+            if isinstance(value, np.generic):  # json knows no scalar of NumPy's
+                object.__setattr__(self, name, value.item())
+        if self.kind not in CLASSES:
+            raise ValueError(f"{self.what}: class {self.kind!r} is none of {', '.join(CLASSES)}")
+        if (self.kind in "EQ") != (self.band is not None) or (self.kind == "S") != (self.holds is not None):
+            raise ValueError(f"{self.what}: E and Q rows have a band, S rows say whether they hold, N rows neither")
+
+    @property
+    def verdict(self) -> str:
+        """holds, fails or not asserted."""
+        if self.kind == "N":
+            return "not asserted"
+        if self.band is not None:
+            right = isinstance(self.measured, int | float) and self.band[0] <= self.measured <= self.band[1]
+        else:
+            right = bool(self.holds)
+        return "holds" if right else "fails"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment gives: its rows, and figures drawn as the study drew them."""
+
+    rows: tuple[Row, ...]
+    figures: tuple[tuple[str, Figure], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Job:
+    scenario: str
+    seed: int
+    taps: tuple[str, ...]
+    parameters: tuple[tuple[str, Any], ...]
+    measure: Callable[[Run], Any] = field(compare=False)
+
+
+def _work(job: _Job) -> Any:
+    if not job.taps:
+        return job.measure(simulate(job.scenario, seed=job.seed, **dict(job.parameters)))
+    with tempfile.TemporaryDirectory(prefix="wlanlens-") as folder:
+        run = simulate(job.scenario, Path(folder), seed=job.seed, taps=job.taps, **dict(job.parameters))
+        return job.measure(run)
+
+
+class Lab:
+    """Where experiments run: on all cores, each simulation once.
+
+    `least_seeds` raises the number of seeds of every measurement; `progress` is told of each run that is done.
+    """
+
+    def __init__(
+        self, *, least_seeds: int = 1, workers: int | None = None, progress: Callable[[int], None] | None = None
+    ) -> None:
+        self.least_seeds, self.workers, self.progress = least_seeds, workers, progress
+
+    def measure(
+        self,
+        scenario: str,
+        measure: Callable[[Run], Any],
+        *,
+        seeds: int = 5,
+        taps: Sequence[str] = (),
+        **parameters: Any,
+    ) -> list[Any]:
+        """`measure(run)` of each of `seeds` runs, in order of the seeds 1, 2 ...
+
+        `measure` is a function at a module's top level: it travels to another process. Captures are written only at
+        `taps`, into a folder that is gone afterwards.
+        """
+        return self.measure_all(measure, [(scenario, parameters)], seeds=seeds, taps=taps)[0]
+
+    def measure_all(
+        self,
+        measure: Callable[[Run], Any],
+        cases: Iterable[tuple[str, dict[str, Any]]],
+        *,
+        seeds: int = 5,
+        taps: Sequence[str] = (),
+    ) -> list[list[Any]]:
+        """The same of several (scenario, parameters) at once: one list of results a case."""
+        wanted = list(cases)
+        count = max(seeds, self.least_seeds)
+        jobs = [
+            _Job(scenario, seed, tuple(taps), tuple(sorted(parameters.items())), measure)
+            for scenario, parameters in wanted
+            for seed in range(1, count + 1)
+        ]
+        places = list(enumerate(jobs))
+        results: list[Any] = [None] * len(jobs)
+        for (place, _), result in sweep(_placed, places, workers=self.workers, progress=self.progress):
+            results[place] = result
+        return [results[i : i + count] for i in range(0, len(results), count)]
+
+
+def _placed(job: tuple[int, _Job]) -> Any:
+    return _work(job[1])
+
+
+class Experiment(Unit):
+    """A published table or figure on the shelf `papers`."""
+
+    def __init__(self, name: str, function: Callable[[Lab], Result], study: str, source: str) -> None:
+        super().__init__("papers", name, function.__module__, function.__doc__ or "")
+        if study not in STUDIES:
+            raise ValueError(f"{name}: there is no study {study!r}")
+        self.function, self.study, self.source = function, study, source
+
+    def __call__(self, lab: Lab) -> Result:
+        return self.function(lab)
+
+
+def experiment(name: str, *, study: str, source: str) -> Callable[[Callable[[Lab], Result]], Experiment]:
+    """Put a function `(lab) -> Result` on the shelf `papers`; `source` names the study's table, figure or section."""
+    return lambda function: Experiment(name, function, study, source)

@@ -1,0 +1,224 @@
+"""Published experiments run again: which there are, what came of them, and a page that shows them beside the studies'."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wlanlens.errors import NoSuchUnit
+from wlanlens.registry import units
+from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
+from wlanlens.reproduction.model import ModelKind
+
+__all__ = [
+    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "check_page", "counts", "equations", "measured", "run",
+    "select", "sentence", "write_page",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one experiment.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    result : Result
+        Empty when it could not be run.
+    trouble : str
+        Why it could not be run; empty when it was.
+    """
+
+    experiment: Experiment
+    result: Result
+    trouble: str = ""
+
+    @property
+    def fails(self) -> int:
+        """Asserted rows that do not hold, or 1 when it could not be run."""
+        return sum(row.verdict == "fails" for row in self.result.rows) + bool(self.trouble)
+
+
+@dataclass(frozen=True)
+class Value:
+    """An equation of a closed-form model, computed with the model's defaults.
+
+    Attributes
+    ----------
+    name : str
+        With its unit, and the arguments taken.
+    what : str
+        One sentence.
+    value : str
+    """
+
+    name: str
+    what: str
+    value: str
+
+
+def select(wanted: str | None = None) -> list[Experiment]:
+    """The experiments of a study, or the one of this name, or all: in the order of the studies, then by name.
+
+    NoSuchUnit names the nearest study or experiment.
+    """
+    shelf = [unit for unit in units("papers").values() if isinstance(unit, Experiment)]
+    shelf.sort(key=lambda e: (list(STUDIES).index(e.study), e.name))
+    if wanted is None:
+        return shelf
+    if wanted in STUDIES:
+        return [e for e in shelf if e.study == wanted]
+    found = [e for e in shelf if e.name == wanted]
+    if not found:
+        near = difflib.get_close_matches(wanted, [*STUDIES, *(e.name for e in shelf)], 1, 0.3)
+        raise NoSuchUnit(
+            f"there is no study or experiment {wanted!r}",
+            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens reproduce --list` names them",
+        )
+    return found
+
+
+def run(experiments: Iterable[Experiment], lab: Lab) -> Iterator[Outcome]:
+    """Run them one after the other; each is given out when it is done, so that an interrupt keeps those before it.
+
+    One that breaks is an outcome too, and fails: it must not cost the others their results.
+    """
+    for one in experiments:
+        try:
+            yield Outcome(one, one(lab))
+        except Exception as error:
+            if os.environ.get("WLANLENS_TRACEBACK"):
+                raise
+            yield Outcome(one, Result(()), f"{type(error).__name__}: {error}")
+
+
+def counts(outcomes: Iterable[Outcome]) -> Counter[str]:
+    """How many rows hold, fail and are not asserted, and how many experiments are broken."""
+    out: Counter[str] = Counter()
+    for outcome in outcomes:
+        out.update(row.verdict for row in outcome.result.rows)
+        out["broken"] += bool(outcome.trouble)
+    return out
+
+
+def sentence(outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> str:
+    """What came of it all, in one sentence."""
+    c = counts(outcomes)
+    told = f"{c['holds']} of {c['holds'] + c['fails']} asserted rows hold"
+    if c["fails"]:
+        told += f", {c['fails']} fail{'s' if c['fails'] == 1 else ''}"
+    if c["not asserted"]:
+        told += f", {c['not asserted']} {'is' if c['not asserted'] == 1 else 'are'} shown and not asserted"
+    if c["broken"]:
+        told += f"; {c['broken']} of {len(outcomes)} experiments could not be run"
+    if missing:
+        told += f"; {len(missing)} {'was' if len(missing) == 1 else 'were'} not run: " + ", ".join(
+            e.name for e in missing
+        )
+    return told + "."
+
+
+def measured(row: Row) -> str:
+    """A row's measured value as text."""
+    return row.measured if isinstance(row.measured, str) else f"{row.measured:.5g}"
+
+
+def band(row: Row) -> str:
+    """A row's band as text: "5 to 5.3"; empty when it has none."""
+    if row.band is None:
+        return ""
+    low, high = row.band
+    if high - low <= 1e-7 * max(abs(low), abs(high)):
+        return f"exactly {(low + high) / 2:.7g}"
+    digits = next((n for n in range(4, 12) if f"{low:.{n}g}" != f"{high:.{n}g}"), 12)
+    return f"{low:.{digits + 1}g} to {high:.{digits + 1}g}"
+
+
+def as_dict(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON has it: what is no number is null."""
+    e = outcome.experiment
+    rows = []
+    for row in outcome.result.rows:
+        known = isinstance(row.measured, str) or math.isfinite(row.measured)
+        rows.append({**dataclasses.asdict(row), "measured": row.measured if known else None, "verdict": row.verdict})
+    return {"name": e.name, "study": e.study, "source": e.source, "trouble": outcome.trouble or None, "rows": rows}
+
+
+def equations(kind: ModelKind) -> list[Value]:
+    """The equations of a model that can be computed as it stands: its methods whose arguments have defaults."""
+    made = kind()
+    out = []
+    for name, method in vars(type(made)).items():
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        arguments = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
+        if any(p.default is p.empty for p in arguments):
+            continue
+        shown = ", ".join(f"{p.name}={p.default!r}" for p in arguments)
+        value = getattr(made, name)()
+        if isinstance(value, int | float | str) or (
+            isinstance(value, tuple) and all(isinstance(v, int | float) for v in value)
+        ):
+            what = inspect.cleandoc(method.__doc__ or "").split("\n\n", 1)[0].replace("\n", " ")
+            out.append(Value(name + (f"({shown})" if shown else ""), what, _number(value)))
+    return out
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_number(v) for v in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def check_page(path: Path) -> None:
+    """OSError unless a page can be written there."""
+    partial = _partial(path)
+    partial.touch()
+    partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(path.name + ".partial")
+
+
+def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> None:
+    """Write the page: one self-contained HTML file, whole or not at all."""
+    from wlanlens.report import experiments as page
+
+    studies = []
+    for name, title in STUDIES.items():
+        here = [o for o in outcomes if o.experiment.study == name]
+        left = [e.name for e in missing if e.study == name]
+        if here or left:
+            sections = [_section(o) for o in here]
+            studies.append(page.Study(name, title, sections, left))
+    models = [
+        page.Model(unit.name, unit.__doc__ or "", [(v.name, v.what, v.value) for v in equations(unit)])
+        for unit in units("models").values()
+        if isinstance(unit, ModelKind)
+    ]
+    partial = _partial(path)
+    try:
+        page.write(partial, verdict=sentence(outcomes, missing), studies=studies, models=models)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _section(outcome: Outcome) -> Any:
+    from wlanlens.report import experiments as page
+
+    e = outcome.experiment
+    rows = [
+        page.Line(row.what, row.published, band(row), row.kind, measured(row), row.verdict, row.because)
+        for row in outcome.result.rows
+    ]
+    return page.Section(e.name, e.__doc__ or "", e.source, rows, list(outcome.result.figures), outcome.trouble)

@@ -1,0 +1,205 @@
+"""What happened to each sender: data it sent, ACKs it got, and its timer's expiries in runs without progress between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows, events, packets
+
+if TYPE_CHECKING:
+    from wlanlens.simulation.ground_truth import Truth
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """One expiry of the retransmission timer: when, for which byte, how long it had run, whether that byte arrived."""
+
+    t_ns: int
+    rel_seq: int
+    rto_ns: int
+    silent_from_ns: int
+    arrived: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), the end of the recovery."""
+
+    expiries: tuple[Expiry, ...]
+    progress_ns: int | None
+    recovered_ns: int | None
+
+
+class Side:
+    """One direction of one flow, as its sender lived it.
+
+    Attributes
+    ----------
+    flow, direction : int, str
+    data : Rows
+        Segments that occupy sequence space, in order of their making.
+    back : Rows
+        The other direction's packets, in order of their making.
+    events : list of dict
+        Rows of `truth_events`.
+    """
+
+    def __init__(self, flow: int, direction: str, data: Rows, back: Rows, events: list[Any]) -> None:
+        self.flow, self.direction, self.data, self.back, self.events = flow, direction, data, back, events
+
+    @cached_property
+    def _heard(self) -> tuple[Array, Array]:
+        back = self.back
+        got = np.flatnonzero(back["delivered"] & (back["rel_ack"] > 0))
+        t = back["t_end_ns"][got]
+        order = np.argsort(t, kind="stable")
+        return t[order], np.maximum.accumulate(back["rel_ack"][got[order]])
+
+    @property
+    def ack_t_ns(self) -> Array:
+        """When ACKs reached the sender."""
+        return self._heard[0]
+
+    @property
+    def acked(self) -> Array:
+        """The highest byte acknowledged by then."""
+        return self._heard[1]
+
+    @cached_property
+    def again(self) -> Array:
+        """Which of `data` begin where an earlier one began."""
+        order = np.argsort(self.data["rel_seq"], kind="stable")
+        out = np.zeros(len(order), bool)
+        seq = self.data["rel_seq"][order]
+        out[order[1:]] = seq[1:] == seq[:-1]
+        return out
+
+    @cached_property
+    def once(self) -> Array:
+        """Which of `data` no other one begins with."""
+        again = self.again
+        return ~again if not again.any() else ~np.isin(self.data["rel_seq"], self.data["rel_seq"][again])
+
+    def acked_at(self, t_ns: int) -> int:
+        """The highest byte acknowledged before a time; 0 for none."""
+        at = int(np.searchsorted(self.ack_t_ns, t_ns)) - 1
+        return int(self.acked[at]) if at >= 0 else 0
+
+    def reached_ns(self, byte: int) -> int | None:
+        """When an ACK of at least this reached the sender; None: never."""
+        at = int(np.searchsorted(self.acked, byte))
+        return int(self.ack_t_ns[at]) if at < len(self.acked) else None
+
+    def reached_all_ns(self, bytes_: Array) -> Array:
+        """When an ACK of at least each of these reached the sender; -1: never."""
+        at = np.searchsorted(self.acked, bytes_)
+        known = at < len(self.acked)
+        return (
+            np.where(known, self.ack_t_ns[np.minimum(at, len(self.acked) - 1)], NEVER)
+            if len(self.acked)
+            else np.full(len(at), NEVER)
+        )
+
+    def round_trips(self, since: str = "t_tap_ns") -> tuple[Array, Array]:
+        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap.
+
+        Since `t_made_ns` it has waited before the tap as well, in the device's queue.
+        """
+        d = self.data
+        mine = self.once & (d["t_tap_ns"] != NEVER) & (d["rel_seq"] > 0)
+        came = self.reached_all_ns(d["end"][mine])
+        rtt = came - d[since][mine]
+        known = (came != NEVER) & (rtt > 0)
+        return came[known], rtt[known]
+
+    def last_sent_ns(self, before_ns: int) -> int:
+        """When data last passed the sender's tap before a time."""
+        t = self.data["t_tap_ns"]
+        earlier = t[(t != NEVER) & (t < before_ns)]
+        return int(earlier.max()) if len(earlier) else before_ns
+
+    def arrived(self, byte: int, made_before_ns: int) -> bool:
+        """Whether a copy of this byte that was made before a time reached the receiver in the end."""
+        d = self.data
+        holds = (d["rel_seq"] <= byte) & (byte < d["end"]) & (d["t_made_ns"] < made_before_ns)
+        return bool(d["delivered"][holds].any())
+
+    def repeated(self, since_ns: int, until_ns: int) -> bool:
+        """Whether the sender made a copy between two times of a segment of which an earlier one arrived in the end."""
+        d = self.data
+        made = (d["t_made_ns"] >= since_ns) & (d["t_made_ns"] <= until_ns)
+        again = np.flatnonzero(made & self.again)
+        return any(self.arrived(int(d["rel_seq"][i]), int(d["t_made_ns"][i])) for i in again)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Runs of expiries, in order."""
+        return list(self._runs())
+
+    def _runs(self) -> Iterator[Run]:
+        part: list[Expiry] = []
+        for e in self.events:
+            if e["what"] != "timeout":
+                continue
+            t = int(e["t_ns"])
+            one = Expiry(
+                t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t)
+            )
+            if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
+                yield self._run(part, one.silent_from_ns)
+                part = []
+            part.append(one)
+        if part:
+            yield self._run(part, None)
+
+    def _run(self, part: list[Expiry], next_ns: int | None) -> Run:
+        """`next_ns`: when the silence of the next run begins, which ends this one's recovery."""
+        last = part[-1].t_ns
+        progress = self.reached_ns(self.acked_at(last) + 1)
+        before = self.data["end"][self.data["t_made_ns"] < part[0].t_ns]
+        recovered = self.reached_ns(int(before.max())) if len(before) else None
+        undone = [int(e["t_ns"]) for e in self.events if e["what"] == "timeout_undone" and e["t_ns"] >= part[0].t_ns]
+        if undone and (recovered is None or undone[0] < recovered):
+            recovered = undone[0]
+        if next_ns is not None and (recovered is None or next_ns < recovered):
+            recovered = next_ns
+        return Run(tuple(part), progress, recovered)
+
+
+def sides(facts: Truth, *, every: bool = False) -> list[Side]:
+    """Directions of TCP flows of which there is an event, such as an expiry; or every direction with data."""
+    known = _known(facts)
+    return [known.side(*key) for key in (known.senders if every else sorted(known.events))]
+
+
+class _Sides:
+    """The sides of a run, each made once."""
+
+    def __init__(self, facts: Truth) -> None:
+        self.packets = packets(facts)
+        self.events: dict[tuple[int, str], list[Any]] = {}
+        for e in events(facts):
+            self.events.setdefault((e["flow"], e["direction"]), []).append(e)
+        rows = self.packets
+        ways = np.flatnonzero(np.bincount(rows["way"][rows["len_bytes"] > 0])).tolist()
+        tcp = [flow.tcp is not None for flow in facts.world.flows]
+        self.senders = [(way >> 1, "b2a" if way & 1 else "a2b") for way in ways if tcp[way >> 1]]
+        self._made: dict[tuple[int, str], Side] = {}
+
+    def side(self, flow: int, direction: str) -> Side:
+        if (flow, direction) not in self._made:
+            rows, none = self.packets, np.zeros(0, np.int64)
+            way = 2 * flow + (direction == "b2a")
+            forth, back = (rows.ways.get(w, none) for w in (way, way ^ 1))
+            occupies = (rows["len_bytes"][forth] > 0) | (rows["rel_seq"][forth] == 0)
+            done = self.events.get((flow, direction), [])
+            self._made[flow, direction] = Side(flow, direction, Rows(rows, forth[occupies]), Rows(rows, back), done)
+        return self._made[flow, direction]
+
+
+_known = lru_cache(maxsize=1)(_Sides)

@@ -1,0 +1,39 @@
+"""Silences in which the timer doubled, and those after them in which it was still long."""
+
+from __future__ import annotations
+
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._findings import finding
+from wlanlens.simulation.ground_truth._runs import Run, sides
+
+CODES = ("idle_backoff",)
+
+#: A timer so many times as long as the first one of the run before was kept long; one doubling makes it twice as long.
+_KEPT = 1.5
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """One a run of two expiries or more, or of one whose timer the run before had left long; the cost is the silence."""
+    found = []
+    for side in sides(facts):
+        before: Run | None = None
+        for run in side.runs:
+            if len(run.expiries) > 1 or _kept(before, run):
+                start = run.expiries[0].silent_from_ns
+                last = run.expiries[-1].t_ns
+                end = max(run.progress_ns if run.progress_ns is not None else facts.end_ns, last)
+                found.append(
+                    finding(
+                        facts, side, "idle_backoff", start, end, (end - start) / 1e9,
+                        "The timer had doubled.", {"expiries_count": len(run.expiries)},
+                    )
+                )  # fmt: skip
+            before = run
+    return found
+
+
+def _kept(before: Run | None, run: Run) -> bool:
+    if before is None or before.progress_ns is None or run.expiries[0].silent_from_ns > before.progress_ns:
+        return False
+    return run.expiries[0].rto_ns > _KEPT * before.expiries[0].rto_ns

@@ -1,0 +1,270 @@
+"""Losses that have a pattern: a buffer that slow start overshot, a clock's, and windows cut more than once for one loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.detection.finding import NEED_NOT, Finding, Value
+from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows, events, packets
+
+if TYPE_CHECKING:
+    from wlanlens.simulation.ground_truth import Truth
+
+CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
+
+#: Fates of a packet that found no room.
+_FULL = ("device_queue", "mac_queue", "wire_queue")
+#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
+_RUN, _TICKS = 3, 5
+#: A loss may come at any time of a spell. Of fewer spells an eighth of the period long (9 pairs of events, four widths, twice as
+#: many periods as events are tried) chance explains the clock, unless the losses came closer: they need not be found.
+_SPELLS = 8
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """`startup_overflow`, `periodic_loss` and `repeated_fast_retransmit` of each direction with losses."""
+    found: list[Finding] = []
+    for way in _ways(facts):
+        found += way.startup_overflow()
+        found += way.periodic_loss()
+        found += way.repeated_fast_retransmit()
+    return found
+
+
+def _ways(facts: Truth) -> Iterator[_Way]:
+    rows, none = packets(facts), np.zeros(0, np.int64)
+    lost = np.flatnonzero(rows["lost"] & (rows["len_bytes"] > 0))
+    did: dict[int, list[dict[str, Any]]] = {}
+    for e in events(facts):
+        did.setdefault(2 * e["flow"] + (e["direction"] == "b2a"), []).append(e)
+    cut = {way for way, rest in did.items() if any(e["what"] == "recovery_began" for e in rest)}
+    for way in sorted(cut.union(rows["way"][lost].tolist())):
+        if facts.world.flows[way >> 1].tcp is None:
+            continue
+        there, back = rows.ways.get(way, none), rows.ways.get(way ^ 1, none)
+        data, acks = there[rows["len_bytes"][there] > 0], back[rows["delivered"][back]]
+        direction = "b2a" if way & 1 else "a2b"
+        yield _Way(facts, way >> 1, direction, Rows(rows, data), Rows(rows, acks), did.get(way, []))
+
+
+class _Way:
+    """One direction's data, the ACKs that reached its sender, and what the sender did."""
+
+    def __init__(
+        self,
+        facts: Truth,
+        flow: int,
+        direction: str,
+        data: Rows,
+        acks: Rows,
+        events: list[dict[str, Any]],
+    ) -> None:
+        self.facts, self.flow, self.direction, self.data, self.events = facts, flow, direction, data, events
+        order = np.argsort(acks["t_end_ns"], kind="stable")
+        self.ack_ns = acks["t_end_ns"][order]
+        self.acked = np.maximum.accumulate(acks["rel_ack"][order]) if len(order) else acks["rel_ack"]
+        self.end = data["end"]
+        self.last_ns = int(max(data["t_end_ns"].max(initial=0), self.ack_ns.max(initial=0)))
+
+    def reached_ns(self, byte: int) -> int:
+        """When everything below this byte was known to have arrived; the end of all for never."""
+        at = int(np.searchsorted(self.acked, byte))
+        return int(self.ack_ns[at]) if at < len(self.ack_ns) else self.last_ns
+
+    def known_at(self, t_ns: int) -> int:
+        """What had been acknowledged at this time."""
+        at = int(np.searchsorted(self.ack_ns, t_ns, side="right")) - 1
+        return int(self.acked[at]) if at >= 0 else 0
+
+    def sent_to(self, t_ns: int) -> int:
+        """The highest byte sent before this time."""
+        return int(self.end[self.data["t_made_ns"] < t_ns].max(initial=0))
+
+    def lost(self) -> Array:
+        """Positions of lost copies that left their host, in order of sending."""
+        d = self.data
+        return np.flatnonzero(d["lost"] & (d["t_tap_ns"] != NEVER))
+
+    def finding(
+        self, code: str, start: int, end: int, cost_s: float, values: dict[str, Value], sentence: str
+    ) -> Finding:
+        """What must be found here."""
+        return Finding(
+            code=code,
+            t_start_ns=start,
+            t_end_ns=max(start, end),
+            capture="sender.pcap",
+            subject=self.facts.subject(self.flow, self.direction),
+            severity="serious" if cost_s > 1 else "warning",
+            confidence=1.0,
+            cost_s=max(0.0, cost_s),
+            values=values,
+            sentence=sentence,
+            flow=self.flow,
+            direction=self.direction,
+        )
+
+    def startup_overflow(self) -> Iterator[Finding]:
+        """Three first copies or more found a full queue before the sender reacted to anything for the first time."""
+        d = self.data
+        reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began")]
+        lost = self.lost()
+        if not reactions or not len(lost):
+            return
+        reaction = int(min(reactions))
+        early = lost[(d["t_made_ns"][lost] < reaction) & (d["copy"][lost] == 0)]
+        full = early[np.isin(d["fate"][early], _FULL)]
+        if len(full) < _RUN or 2 * len(full) < len(early):
+            return
+        start, end = int(d["t_tap_ns"][early[0]]), self.reached_ns(int(self.end[early].max()))
+        arrived = d["delivered"] & (d["t_end_ns"] > start) & (d["t_end_ns"] <= reaction)
+        wait_s = (end - reaction) / 1e9
+        pace = float(d["len_bytes"][arrived].sum()) / ((reaction - start) / 1e9)
+        news = self.known_at(end) - self.known_at(reaction)
+        cost_s = wait_s - news / pace if pace > 0 else wait_s
+        yield self.finding(
+            "startup_overflow",
+            start,
+            end,
+            cost_s,
+            {"losses_count": len(early)},
+            "The first window overshot a buffer.",
+        )
+
+    def periodic_loss(self) -> Iterator[Finding]:
+        """Five ticks or more of one clock of the world at which a loss event began, which strike at least every second time
+        and begin at least half of all loss events; where its spells have a length, fewer than eight need not be found. A
+        loss that is not made good by the end of the run is not known.
+        """
+        d = self.data
+        lost = self.lost()
+        lost = lost[self.end[lost] <= self.known_at(self.last_ns)]
+        if len(lost) < _TICKS:
+            return
+        event = self._events(lost)
+        starts = lost[np.flatnonzero(np.concatenate(([True], event[1:] != event[:-1])))]
+        best: tuple[int, int, Array, bool] | None = None
+        for begin, every, lasts, fates in _clocks(self.facts):
+            since = d["t_end_ns"][starts] - begin
+            struck = (since >= 0) & np.isin(d["fate"][starts], fates)
+            # A tick of no length strikes the next packet, whenever that comes.
+            struck &= (since % every <= lasts) if lasts else True
+            # What is lost again within one tick belongs to its first loss.
+            ticks, first = np.unique(since[struck] // every, return_index=True)
+            often = len(ticks) >= _TICKS and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
+            if often and 2 * len(ticks) >= len(starts) and (best is None or len(ticks) > best[0]):
+                best = len(ticks), every, np.flatnonzero(struck)[first], not lasts or len(ticks) >= _SPELLS
+        if best is None:
+            return
+        number, every, which, shows = best
+        mine = starts[which]
+        found = self.finding(
+            "periodic_loss",
+            int(d["t_tap_ns"][mine[0]]),
+            int(d["t_tap_ns"][mine[-1]]),
+            self._late_ns(mine) / 1e9,
+            {"period_s": every / 1e9, "events_count": number},
+            "A clock of the network makes losses.",
+        )
+        yield found if shows else replace(found, confidence=NEED_NOT)
+
+    def _events(self, lost: Array) -> Array:
+        """Numbers of loss events: losses that were sent before the event's first one was sent again belong to it."""
+        d = self.data
+        later: dict[int, list[int]] = {}
+        for seq, made in zip(d["rel_seq"].tolist(), d["t_made_ns"].tolist(), strict=True):
+            later.setdefault(seq, []).append(made)
+        event, number, known = np.zeros(len(lost), np.int64), -1, NEVER
+        for i, p in enumerate(lost.tolist()):
+            made = int(d["t_made_ns"][p])
+            if number < 0 or made >= known:
+                number += 1
+                known = min((t for t in later[int(d["rel_seq"][p])] if t > made), default=2**62)
+            event[i] = number
+        return event
+
+    def _late_ns(self, positions: Array) -> int:
+        """By how much lost segments were acknowledged later than usual."""
+        d = self.data
+        once = np.flatnonzero((d["copy"] == 0) & d["delivered"] & (d["t_tap_ns"] != NEVER))
+        usual = int(np.median(self._answered(once) - d["t_tap_ns"][once])) if len(once) else 0
+        return int(np.maximum(self._answered(positions) - d["t_tap_ns"][positions] - usual, 0).sum())
+
+    def _answered(self, positions: Array) -> Array:
+        at = np.searchsorted(self.acked, self.end[positions])
+        return np.concatenate((self.ack_ns, [self.last_ns]))[at]
+
+    def repeated_fast_retransmit(self) -> Iterator[Finding]:
+        """A fast retransmission for what had been sent before the window was last cut; or for what had been sent after that
+        and arrived. Such cuts in a row are one case, which begins with the cut before them."""
+        chain: list[tuple[int, int]] = []
+        cut: tuple[int, int] | None = None
+        for e in sorted(self.events, key=lambda e: e["t_ns"]):
+            t = int(e["t_ns"])
+            if e["what"] in ("timeout_undone", "recovery_undone"):
+                cut = None
+            if e["what"] not in ("timeout", "recovery_began"):
+                continue
+            now = (t, self.sent_to(t))
+            if e["what"] == "recovery_began" and cut is not None and self._again(int(e["rel_seq"]), t, cut[1]):
+                chain = [*(chain or [cut]), now]
+            else:
+                yield from self._chain(chain)
+                chain = []
+            cut = now
+        yield from self._chain(chain)
+
+    def _again(self, seq: int, t_ns: int, point: int) -> bool:
+        d = self.data
+        if seq != point:
+            return seq < point
+        copies = (d["rel_seq"] == seq) & (d["t_made_ns"] < t_ns)
+        return bool(d["delivered"][copies].any())
+
+    def _chain(self, chain: list[tuple[int, int]]) -> Iterator[Finding]:
+        if not chain:
+            return
+        (start, _), (last, point) = chain[0], chain[-1]
+        expiries = [int(e["t_ns"]) for e in self.events if e["what"] == "timeout" and int(e["t_ns"]) > last]
+        end = min([self.reached_ns(point), *expiries])
+        yield self.finding(
+            "repeated_fast_retransmit",
+            start,
+            end,
+            (end - chain[1][0]) / 1e9,
+            {"cuts_count": len(chain)},
+            "The window was cut again for what had been sent before it was cut.",
+        )
+
+
+def _clocks(facts: Truth) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
+    """What strikes at fixed times in this world: first time, period, length, and the fates that it deals."""
+    world = facts.world
+
+    def clock(first_s: float, every_s: float, lasts_s: float, fates: tuple[str, ...]) -> Any:
+        return round(first_s * 1e9), round(every_s * 1e9), round(lasts_s * 1e9), fates
+
+    for node in world.nodes:
+        yield from (clock(first, every, 0.0, ("router",)) for first, every, _ in node.drops_s if every > 0)
+    for wire in world.wires:
+        yield from (clock(first, every, lasts, ("wire",)) for first, lasts, _, every in wire.bursts_s if every > 0)
+        yield from (clock(*even, ("wire",)) for even in _even(wire.blackouts_s))
+    if world.cell is None:
+        return
+    for station in world.cell.stations:
+        yield from (clock(first, every, lasts, _FULL) for first, lasts, every in station.stalls_s if every > 0)
+        yield from (clock(first, every, lasts, ("air",)) for first, lasts, _, every in station.fades_s if every > 0)
+    for path in world.cell.paths:
+        yield from (clock(first, every, lasts, ("air",)) for first, lasts, _, every in path.fades_s if every > 0)
+        yield from (clock(*even, ("air",)) for even in _even(path.blackouts_s))
+
+
+def _even(spans: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float, float]]:
+    """First time, period and length of spells that come evenly; nothing for others."""
+    starts = np.array([start for start, _ in spans])
+    if len(starts) >= _TICKS and np.ptp(np.diff(starts)) < 1e-6:
+        yield float(starts[0]), float(np.diff(starts).mean()), max(lasts for _, lasts in spans)

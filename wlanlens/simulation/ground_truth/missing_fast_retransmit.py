@@ -1,0 +1,71 @@
+"""Third duplicate ACKs after which the sender sent nothing again, by why: here it is always right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._findings import finding
+from wlanlens.simulation.ground_truth._runs import Side, sides
+
+CODES = ("missing_fast_retransmit",)
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """One a flow and reason, from its first to its last third duplicate ACK; it costs nothing."""
+    found = []
+    for side in sides(facts):
+        by: dict[str, list[int]] = {}
+        for e in side.events:
+            third = _third_ns(side, int(e["t_ns"]), int(e["rel_seq"])) if e["what"] == "third_duplicate" else None
+            if third is not None:
+                by.setdefault(_reason(side, third, int(e["rel_seq"])), []).append(third)
+        for reason, t in by.items():
+            found.append(
+                finding(
+                    facts, side, "missing_fast_retransmit", min(t), max(t), 0.0,
+                    "The sender rightly sent nothing again.", {"reason": reason, "runs_count": len(t)},
+                )
+            )  # fmt: skip
+    return found
+
+
+def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
+    """When the third ACK that repeats `seq` came after data beyond it had left the device; None: there were not three.
+
+    What still stands in the device's queue is not outstanding on the line, and its ACK no duplicate there.
+    """
+    d, b = side.data, side.back
+    left = d["t_tap_ns"][(d["end"] > seq) & (d["t_tap_ns"] >= 0)]
+    if not len(left):
+        return None
+    until = side.reached_ns(seq + 1) or 1 << 62
+    pure = b["delivered"] & (b["rel_ack"] == seq) & (b["len_bytes"] == 0)
+    came = np.sort(b["t_end_ns"][pure & (b["t_end_ns"] > left.min()) & (b["t_end_ns"] < until)])
+    # The first ACK of this byte is no duplicate, unless it came before.
+    first = side.reached_ns(seq)
+    came = came[came != first] if first is not None else came
+    if len(came) < 3 or int(came[-1]) < t_ns:
+        return None
+    again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
+    if again.any():
+        # Of a copy under way nothing is known yet: only data sent after it tells, by arriving, that it was lost. Rows
+        # stand in order of their making; one answer makes several at one instant.
+        last = int(np.flatnonzero(again)[-1])
+        after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[0])
+        if d["delivered"][last] or not after[last + 1 :].any():
+            return None
+    return int(came[2])
+
+
+def _reason(side: Side, t_ns: int, seq: int) -> str:
+    """What the last event that matters to this byte was: a timeout or a recovery in which it had been sent."""
+    d = side.data
+    for what in ("timeout", "recovery_began"):
+        before = [int(e["t_ns"]) for e in side.events if e["what"] == what and e["t_ns"] < t_ns]
+        if before:
+            sent = d["end"][d["t_made_ns"] <= before[-1]]
+            if len(sent) and int(sent.max()) >= seq:
+                return "after_timeout" if what == "timeout" else "recovery_point"
+    return "other"

@@ -1,0 +1,160 @@
+"""Bad times of the channel: errors in bursts, and signals that fall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._columns import Array, among, numbers
+from wlanlens.simulation.ground_truth._frames import Attempts, attempts, runs
+from wlanlens.simulation.ground_truth.air import made
+
+#: What is decided here.
+CODES = ("burst_loss", "signal_fade")
+
+#: As the detectors' docstrings have it.
+_LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
+#: Failures that came in spells, and their share: fewer are no number, or not what made the runs.
+_LEAST_BAD, _SPELLS = 10, 0.2
+_DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
+_AROUND_NS, _SHORTEST_NS = 1_000_000_000, 100_000_000
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """By pair of stations."""
+    if facts.world.cell is None or not facts.frames.num_rows:
+        return []
+    a = attempts(facts)
+    return [*_bursts(facts, a), *_fades(facts, a)]
+
+
+def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
+    """Pairs whose attempts failed in longer runs than independent errors make, for damage that comes in spells.
+
+    Independent: each rate and stretch of 256 frames by itself. The cost is the time of the attempts too many, or that of
+    the packets lost behind the first of each burst, if it is more.
+    """
+    if a.spell.sum() < _LEAST_BAD:
+        return
+    for pair in a.pairs():
+        mine = a.of(*pair)
+        bad = a.bad[mine]
+        if (
+            len(mine) < _LEAST_FRAMES
+            or bad.mean() < _LEAST_FER
+            or a.spell[mine].sum() < max(_LEAST_BAD, _SPELLS * bad.sum())
+        ):
+            continue
+        chances = _chances(bad, a.rate_mbps[mine])
+        expected = float((chances[1:] * chances[:-1]).sum())
+        total, number = int(bad.sum()), len(runs(bad)[0])
+        by_chance = total / max(1.0, total - expected)
+        in_runs = total / number >= _BURST * by_chance
+        ends = mine[a.last[mine]]
+        lost = ~a.done[ends] & np.isin(a.packet[ends], a.packet[mine[a.spell[mine]]])
+        first, length = runs(lost)
+        dead = length.max(initial=0) >= _LOST
+        if not in_runs and not dead:
+            continue
+        wasted_us = max(0.0, total - number * by_chance) * float(a.took_us(mine[bad]).mean()) if in_runs else 0.0
+        behind = [p for b, n in zip(first, length, strict=True) for p in a.packet[ends[b + 1 : b + n]]]
+        lost_us = float(a.took_us(mine[np.isin(a.packet[mine], behind)]).sum())
+        yield made(
+            facts,
+            "burst_loss",
+            pair,
+            (a.end_ns[mine[0]], a.end_ns[mine[-1]]),
+            max(wasted_us, lost_us) / 1e6,
+            f"{total} of {len(mine)} frames failed in {number} bursts.",
+            fer_share=total / len(mine),
+            mean_burst_packets=total / number,
+            longest_burst_count=int(runs(bad)[1].max()),
+            lost_packets_count=int((~a.done[ends]).sum()),
+        )
+
+
+def _chances(bad: Array, rate: Array) -> Array:
+    """Each attempt's chance to fail, of its rate in its stretch, drawn towards that of its rate in all."""
+    _, kind = np.unique(rate, return_inverse=True)
+    whole = np.bincount(kind, bad) / np.bincount(kind)
+    _, cell = np.unique(kind * (len(bad) // _BLOCK + 1) + np.arange(len(bad)) // _BLOCK, return_inverse=True)
+    return np.asarray((np.bincount(cell, bad)[cell] + 4 * whole[kind]) / (np.bincount(cell)[cell] + 4))
+
+
+def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
+    """Fades of a station by 10 dB or more, on all its ways at once, for which frames from or to it failed.
+
+    Fading by waves is another one on each way: what the sniffer hears of it is not what the receiver hears. From the first
+    to the last of the station's frames in the fade; the cost is the throughput missing in it, by that around it.
+    """
+    f = facts.frames
+    cell = facts.world.cell
+    end = numbers(f["t_end_ns"])
+    spells = [_spells_ns(one.fades_s, int(end.max())) for one in (cell.stations if cell is not None else ())]
+    if not any(spells):
+        return
+    station, receiver = numbers(f["station"]), numbers(f["to"])
+    by_fade = among(f["damaged_by"], "fade")
+    # Frames that name their sender.
+    clear = among(f["kind"], "data")
+    for s, fades in enumerate(spells):
+        own = end[(station == s) & clear]
+        mine = (a.station == s) | (a.to == s)
+        inside = np.zeros(len(a.end_ns), bool)
+        for start, stop in fades:
+            inside |= (a.end_ns >= start) & (a.end_ns < stop)
+        outside = float(a.bad[mine & ~inside].mean()) if (mine & ~inside).any() else 0.0
+        hit = end[by_fade & ((station == s) | (receiver == s))]
+        for start, stop in fades:
+            low = own[(own >= start) & (own < stop)]
+            within = mine & (a.end_ns >= start) & (a.end_ns < stop)
+            failed = int(((hit >= start) & (hit < stop)).sum())
+            if len(low) < _LEAST_LOW or low[-1] - low[0] < _SHORTEST_NS or failed < _LEAST_FAILED:
+                continue
+            if a.bad[within].mean() < _FACTOR * outside:
+                continue
+            span = int(low[0]), int(low[-1])
+            sends = within & (a.station == s)
+            whose = sends if sends.any() else within
+            names, times = np.unique(np.stack((a.station[whose], a.to[whose])), axis=1, return_counts=True)
+            pair = names[:, times.argmax()].tolist()
+            yield made(
+                facts,
+                "signal_fade",
+                (pair[0], pair[1]),
+                span,
+                _missing_s(a, mine, span),
+                f"The signal fell and {failed} frames failed for it.",
+                failed_count=failed,
+            )
+
+
+def _spells_ns(fades_s: tuple[tuple[float, float, float, float], ...], end_ns: int) -> list[tuple[int, int]]:
+    """From and to of each time that a fade of some depth holds."""
+    out = []
+    for start, lasts, depth_db, every in fades_s:
+        count = 1 + (int((end_ns / 1e9 - start) / every) if every > 0 and end_ns / 1e9 > start else 0)
+        if depth_db >= _DROP_DB:
+            out += [(int((start + k * every) * 1e9), int((start + k * every + lasts) * 1e9)) for k in range(count)]
+    return sorted(out)
+
+
+def _missing_s(a: Attempts, mine: Array, span: tuple[int, int]) -> float:
+    """A spell's length times the share by which what arrived in it falls short of what arrived around it."""
+    done = mine & a.last & a.done
+    t, size = a.end_ns[done], a.bytes[done] + 88
+    length = span[1] - span[0]
+    reach = max(length, _AROUND_NS)
+    low, high = max(int(a.end_ns[mine].min()), span[0] - reach), min(int(a.end_ns[mine].max()), span[1] + reach)
+
+    def arrived(start: int, stop: int) -> float:
+        return float(size[(t >= start) & (t < stop)].sum())
+
+    around_ns = max(0, span[0] - low) + max(0, high - span[1])
+    around = arrived(low, span[0]) + arrived(span[1], high)
+    if not around or not around_ns:
+        return 0.0
+    return max(0.0, 1 - arrived(*span) / length / (around / around_ns)) * length / 1e9

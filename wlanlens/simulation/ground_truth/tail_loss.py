@@ -1,0 +1,75 @@
+"""Lost ends of transfers that only a timer found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._findings import finding
+from wlanlens.simulation.ground_truth._runs import Run, Side, sides
+
+CODES = ("tail_loss",)
+
+#: New data within this of the ACK that ends the silence: the transfer was blocked in its middle.
+_QUIET_NS = 50_000_000
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """One a run of expiries, or a probe, for a segment that had been lost and that no three duplicate ACKs told of.
+
+    From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe.
+    """
+    found = []
+    for side in sides(facts, every=True):
+        for run in side.runs:
+            found += _by_timer(facts, side, run)
+        found += _by_probe(facts, side)
+    return found
+
+
+def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
+    last, start = run.expiries[-1], run.expiries[0].silent_from_ns
+    # Until its ACK comes nobody knows what was lost.
+    if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
+        return []
+    end = max(run.progress_ns, last.t_ns)
+    return [
+        finding(
+            facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
+            "The timer found a lost tail.", {"found_by": "retransmission timer"},
+        )
+    ]  # fmt: skip
+
+
+def _by_probe(facts: Truth, side: Side) -> list[Finding]:
+    d, found = side.data, []
+    for i in np.flatnonzero(d["probe"]).tolist():
+        t, seq = int(d["t_made_ns"][i]), int(d["rel_seq"][i])
+        if side.arrived(seq, t) or any(e["what"] == "timeout" and e["t_ns"] > t for e in side.events):
+            continue
+        copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t)]
+        came = side.reached_ns(int(d["end"][i]))
+        if len(copies) and came is not None and _ends(side, int(copies.max()), t):
+            start = int(copies.max())
+            found.append(
+                finding(
+                    facts, side, "tail_loss", start, came, (t - start) / 1e9,
+                    "A probe found a lost tail.", {"found_by": "tail loss probe"},
+                )
+            )  # fmt: skip
+    return found
+
+
+def _ends(side: Side, since_ns: int, t_ns: int) -> bool:
+    """Whether nothing new followed what was sent until `t_ns`, and fewer than three ACKs repeated themselves before."""
+    d, b = side.data, side.back
+    end = int(d["end"][d["t_made_ns"] < t_ns].max())
+    came = side.reached_ns(end)
+    new = d["end"] > end
+    until = came + _QUIET_NS if came is not None else 1 << 62
+    if bool((new & (d["t_made_ns"] > t_ns) & (d["t_made_ns"] <= until)).any()):
+        return False
+    acked = side.acked_at(t_ns)
+    repeated = b["delivered"] & (b["rel_ack"] == acked) & (b["t_end_ns"] >= since_ns) & (b["t_end_ns"] <= t_ns)
+    return int(repeated.sum()) < 4

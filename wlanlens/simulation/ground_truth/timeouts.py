@@ -1,0 +1,49 @@
+"""Expiries of the retransmission timer, in runs: spurious when a copy sent before arrived, genuine when none did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wlanlens.detection.finding import Finding, Value
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._findings import finding
+from wlanlens.simulation.ground_truth._runs import Expiry, Run, Side, sides
+
+CODES = ("spurious_timeout", "genuine_timeout")
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """One a run of expiries without an ACK of new data between, and of each kind of expiry in it.
+
+    Spurious ones: from the last data before the first needless expiry to the ACK that ends the silence and the recovery
+    after it; that is the cost. A recovery that repeats nothing that had arrived is owed to losses and is no part of it.
+    Genuine ones: to that ACK.
+    """
+    return [f for side in sides(facts) for run in side.runs for f in _of_run(facts, side, run)]
+
+
+def _of_run(facts: Truth, side: Side, run: Run) -> Iterator[Finding]:
+    for code, wanted in (("spurious_timeout", True), ("genuine_timeout", False)):
+        mine = [e for e in run.expiries if e.arrived is wanted]
+        if mine:
+            yield _finding(facts, side, run, code, mine)
+
+
+def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) -> Finding:
+    start = mine[0].silent_from_ns
+    idle_end = max(run.expiries[-1].t_ns, run.progress_ns if run.progress_ns is not None else facts.end_ns)
+    end = idle_end
+    if code == "spurious_timeout" and run.progress_ns is not None:
+        recovered = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
+        end = recovered if side.repeated(idle_end, recovered) else idle_end
+    cost_s = (end - start) / 1e9
+    sentence = "The timer expired " + (
+        "though the segment arrived." if code == "spurious_timeout" else "for a lost segment."
+    )
+    values: dict[str, Value] = {
+        "expiries_count": len(mine),
+        "first_expiry_s": mine[0].t_ns / 1e9,
+        "idle_s": (idle_end - start) / 1e9,
+        "recovery_s": (end - idle_end) / 1e9,
+    }
+    return finding(facts, side, code, start, end, cost_s, sentence, values)

@@ -1,0 +1,59 @@
+"""A USB bus that limits: the driver always has a packet for it, and the adapter has room for the packet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wlanlens.detection.finding import Finding
+from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._columns import Array, among, numbers
+
+CODES = ("usb_bottleneck",)
+
+#: A driver that submits within this of the completion before had a packet waiting for it.
+_AT_ONCE_NS = 100_000
+#: Transfers in a row, and in all, from which it is more than a message.
+_ROW, _LEAST = 5, 20
+#: Share of these transfers that a full adapter may refuse; where the air limits it refuses nearly all.
+_REFUSED = 0.1
+
+
+def findings(facts: Truth) -> list[Finding]:
+    """One a node, from its first such transfer to its last; the cost is what the transfers took beyond a full bus."""
+    found = []
+    names = ("t_submit_ns", "t_complete_ns", "refused_ns", "len_bytes")
+    urbs = {name: numbers(facts.urbs[name]) for name in names}
+    out, node = among(facts.urbs["direction"], "out"), numbers(facts.urbs["node"])
+    for one_node in np.flatnonzero(np.bincount(node[out])):
+        rows = np.flatnonzero(out & (node == one_node))
+        one = _limited({name: column[rows] for name, column in urbs.items()})
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _limited(urbs: dict[str, Array]) -> Finding | None:
+    submit, complete = urbs["t_submit_ns"], urbs["t_complete_ns"]
+    # Something was outstanding all the while, or the driver submitted as soon as it could.
+    backlog = np.zeros(len(submit), bool)
+    backlog[1:] = submit[1:] - complete[:-1] <= _AT_ONCE_NS
+    stretch = np.cumsum(~backlog)
+    busy = np.bincount(stretch)[stretch] >= _ROW
+    if int(busy.sum()) < _LEAST or float(np.mean(urbs["refused_ns"][busy] > 0)) > _REFUSED:
+        return None
+    begin = np.maximum(submit, np.concatenate(([0], complete[:-1])))
+    rows = np.flatnonzero(busy)
+    took = int((complete - begin)[rows].sum())
+    cost_s = max(0.0, (took - int(urbs["len_bytes"][rows].sum()) / (19 * 64) * 1e6) / 1e9)
+    return Finding(
+        code="usb_bottleneck",
+        t_start_ns=int(begin[rows[0]]),
+        t_end_ns=int(complete[rows[-1]]),
+        capture="usb.pcap",
+        subject="USB bus 1 device 2 endpoint 2 out",
+        severity="serious",
+        confidence=1.0,
+        cost_s=cost_s,
+        values={"transfers_count": len(rows)},
+        sentence="The air waited for the bus.",
+    )

@@ -1,0 +1,41 @@
+"""Tables by name: schemas, enumerations, and columns as NumPy arrays."""
+
+from wlanlens.tables.fields import capture_field
+from wlanlens.tables.schemas import (
+    SchemaError,
+    axis_columns,
+    brief_columns,
+    core_schemas,
+    empty,
+    enum_values,
+    names,
+    schema,
+    schemas,
+    validate,
+    with_capture,
+)
+from wlanlens.tables.vocabulary import ARRIVALS, LINK, LOST, OWNERS, PLACES, POINTS, PURPOSES, STAGE_MEANINGS, STAGES
+
+__all__ = [
+    "ARRIVALS",
+    "LINK",
+    "LOST",
+    "OWNERS",
+    "PLACES",
+    "POINTS",
+    "PURPOSES",
+    "STAGES",
+    "STAGE_MEANINGS",
+    "SchemaError",
+    "axis_columns",
+    "brief_columns",
+    "capture_field",
+    "core_schemas",
+    "empty",
+    "enum_values",
+    "names",
+    "schema",
+    "schemas",
+    "validate",
+    "with_capture",
+]

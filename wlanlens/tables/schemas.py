@@ -1,0 +1,160 @@
+"""Tables by name: their schemas (Rust's, and those that Python makes), and checks."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.tables.air_schemas import airtime, stations
+from wlanlens.tables.fields import capture_field
+from wlanlens.tables.judgement_schemas import judgements
+from wlanlens.tables.link_schemas import journeys, links
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Columns of wide tables that are shown unless all are asked for: less than a screenful.
+_BRIEF = {
+    "frames": (
+        "packet",
+        "t_ns",
+        "subtype",
+        "ta",
+        "ra",
+        "seq",
+        "retry",
+        "rate_mbps",
+        "signal_dbm",
+        "airtime_us",
+        "carries",
+        "stop",
+    ),
+    "exchanges": (
+        "ta",
+        "ra",
+        "seq",
+        "first_packet",
+        "last_packet",
+        "attempts",
+        "rates_mbps",
+        "outcome",
+        "airtime_us",
+        "wasted_us",
+        "carries",
+        "flow",
+    ),
+    "stations": (
+        "station",
+        "role",
+        "frames",
+        "data_frames",
+        "retry_frames",
+        "dropped",
+        "signal_median_dbm",
+        "rates_mbps",
+        "airtime_ns",
+    ),
+}
+
+
+class SchemaError(WlanlensError):
+    """A table that is not what its name promises."""
+
+
+@cache
+def schemas() -> dict[str, pa.Schema]:
+    """Every table's schema by name, the column `capture` included."""
+    from wlanlens import _core
+
+    out = {name: with_capture(core) for name, core in _core.schemas().items()}
+    return {
+        **out,
+        "links": links(),
+        "journeys": journeys(),
+        "airtime": airtime(),
+        "stations": stations(),
+        **judgements(),
+    }
+
+
+def axis_columns(name: str) -> tuple[str, ...]:
+    """The columns of a table that are times on the axis, ns since the trace's start."""
+    also = ("silent_from_ns", "progress_ns")
+    return tuple(c for c in schema(name).names if (c.startswith("t_") and c.endswith("_ns")) or c in also)
+
+
+@cache
+def core_schemas() -> dict[str, pa.Schema]:
+    """The schemas of the batches that Rust hands out: without the column `capture`."""
+    from wlanlens import _core
+
+    return dict(_core.schemas())
+
+
+def with_capture(core: pa.Schema) -> pa.Schema:
+    """A table's schema with the column `capture` in front."""
+    return core.insert(0, capture_field())
+
+
+def names() -> tuple[str, ...]:
+    """Every table's name, in the order in which they are documented."""
+    return tuple(schemas())
+
+
+def schema(name: str) -> pa.Schema:
+    """The schema of a table."""
+    found = schemas().get(name)
+    if found is None:
+        raise MissingTable(f"there is no table {name!r}", next="tables are " + ", ".join(names()))
+    return found
+
+
+def enum_values(name: str, column: str) -> tuple[str, ...]:
+    """The values of an enum column, in order; empty when it is none."""
+    metadata = schema(name).field(column).metadata or {}
+    return tuple(metadata.get(b"values", b"").decode().split())
+
+
+def brief_columns(name: str) -> tuple[str, ...]:
+    """The columns of a wide table that are shown unless all are asked for; empty for tables that fit a screen."""
+    return _BRIEF.get(name, ())
+
+
+def empty(name: str) -> pa.Table:
+    """A table with no rows."""
+    return schema(name).empty_table()
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    """A type without what Parquet does not keep: the width of dictionary keys, names of list items."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if pa.types.is_large_string(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_kind(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _kind(f.type)) for f in kind])
+    return kind
+
+
+def validate(table: pa.Table | pa.Schema, name: str) -> None:
+    """Check that a table (or its schema) has the columns and types that its name promises; raise `SchemaError`."""
+    import pyarrow as pa
+
+    got = table if isinstance(table, pa.Schema) else table.schema
+    want = schema(name)
+    lacking = [n for n in want.names if n not in got.names]
+    if lacking:
+        raise SchemaError(f"table {name}: columns are missing: {', '.join(lacking)}")
+    for field in want:
+        have = got.field(field.name)
+        if _kind(have.type) != _kind(field.type):
+            raise SchemaError(f"table {name}: column {field.name} is {have.type}, not {field.type}")
+    if isinstance(table, pa.Table):
+        for field in want:
+            if not field.nullable and table.column(field.name).null_count:
+                raise SchemaError(f"table {name}: column {field.name} has nulls")

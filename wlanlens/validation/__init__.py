@@ -1,0 +1,1 @@
+"""Scoring: findings, clocks and links beside what really happened."""

@@ -1,0 +1,224 @@
+"""Score: how well findings match the truth of a simulation, in number, in time and in cost; scores of runs add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from wlanlens.detection.finding import NEED_NOT, Finding, Undecided, Value
+
+#: A finding is true, and an event found, when at least so much of its time is the other's: more than a chance touch, and
+#: little enough that a rest beside the event (a recovery, a first sign) does not make it another.
+SHARED = 0.5
+
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well findings of one code match the truth.
+
+    Attributes
+    ----------
+    code : str
+        The detector's code.
+    truth, found : int
+        Events planted, and findings reported.
+    recalled, right : int
+        Events that findings cover, and findings that are true.
+    time_errors_s : tuple of float
+        A number each match: the greater distance of its starts and its ends.
+    cost_found_s, cost_true_s, cost_off_s : float
+        Of all matches: cost reported, true cost, and the sum of the distances of the two.
+    open : int
+        Events that the detector said it could not decide: not among `truth`, neither found nor missed.
+    """
+
+    code: str
+    truth: int = 0
+    found: int = 0
+    recalled: int = 0
+    right: int = 0
+    time_errors_s: tuple[float, ...] = ()
+    cost_found_s: float = 0.0
+    cost_true_s: float = 0.0
+    cost_off_s: float = 0.0
+    open: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        if self.code != other.code:
+            raise ValueError(f"scores of {self.code} and {other.code} do not add up")
+        mine, theirs = vars(self), vars(other)
+        return Score(self.code, **{name: mine[name] + theirs[name] for name in mine if name != "code"})
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the reported that is true; None when nothing was reported."""
+        return self.right / self.found if self.found else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true that was reported; None when nothing was planted."""
+        return self.recalled / self.truth if self.truth else None
+
+    @property
+    def time_error_s(self) -> float | None:
+        """Median of the time errors; None without a match."""
+        return median(self.time_errors_s) if self.time_errors_s else None
+
+    @property
+    def cost_error(self) -> float | None:
+        """Distance of reported and true cost as a share of the true; None without a match that costs anything."""
+        return self.cost_off_s / self.cost_true_s if self.cost_true_s > 0 else None
+
+    def within(self, error_s: float) -> float | None:
+        """Share of the matches whose time error is no more than this; None without a match."""
+        right = sum(e <= error_s for e in self.time_errors_s)
+        return right / len(self.time_errors_s) if self.time_errors_s else None
+
+
+def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms: float = 5.0) -> dict[str, Score]:
+    """Compare findings with truth of the same code, by time and subject.
+
+    A finding is right when at least half of its time is that of true events; an event is found when at least half of
+    its time is that of right findings. So one finding may stand for several events in a row and several findings for
+    one event, but a finding that covers much more than what happened is wrong and finds nothing. `tolerance_ms`: spans
+    are widened by it on both sides where they are compared, so that instants can match. A subject is compared only
+    where both name one. An event whose confidence is no more than `NEED_NOT` counts only where it is found.
+    """
+    groups: dict[str, tuple[list[Finding], list[Finding]]] = {}
+    for place, items in enumerate((findings, truth)):
+        for f in items:
+            groups.setdefault(f.code, ([], []))[place].append(f)
+    slack_ns = int(tolerance_ms * 1e6)
+    return {code: _of_code(code, found, true, slack_ns) for code, (found, true) in sorted(groups.items())}
+
+
+def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tolerance_ms: float = 5.0) -> list[bool]:
+    """Of each finding of one code, whether it is right."""
+    slack_ns = int(tolerance_ms * 1e6)
+    return [_covered(f, truth, slack_ns) for f in findings]
+
+
+def told(
+    findings: Sequence[Finding], truth: Sequence[Finding], name: str, *, tolerance_ms: float = 5.0
+) -> list[tuple[Value | None, Value]]:
+    """What findings of one code say beside what is true, of a value by name: one pair a group of findings and events that
+    belong together, of which each has one such value; None where the findings do not say."""
+    slack_ns = int(tolerance_ms * 1e6)
+    right = [f for f in findings if _covered(f, truth, slack_ns)]
+    recalled = [t for t in truth if _covered(t, right, slack_ns)]
+    out: list[tuple[Value | None, Value]] = []
+    for ours, theirs in _matches(right, recalled, slack_ns):
+        said, true = ({f.values.get(name) for f in group} for group in (ours, theirs))
+        if len(said) == len(true) == 1 and None not in true:
+            out += [(s, t) for s in said for t in true if t is not None]
+    return out
+
+
+def decidable(
+    truth: Iterable[Finding],
+    findings: Sequence[Finding],
+    cases: Iterable[Undecided],
+    *,
+    until_ns: int,
+    tolerance_ms: float = 5.0,
+) -> tuple[list[Finding], int]:
+    """The truth of one code without what its detector left open with its times, and how many events are left out so.
+
+    An event that begins or ends in such a case is cut there; one that lies in such cases and is not found is left out.
+    What goes on when the capture ends, at `until_ns`, ends there.
+    """
+    slack_ns = int(tolerance_ms * 1e6)
+    spans = [span for case in cases for span in case.spans]
+    kept, left_out = [], 0
+    for whole in truth:
+        going_on = whole.t_start_ns <= until_ns < whole.t_end_ns
+        event = replace(whole, t_end_ns=until_ns) if going_on else whole
+        start, end = event.t_start_ns, event.t_end_ns
+        mine = sorted((a, b) for who, a, b in spans if not (who and event.subject) or who == event.subject)
+        for a, b in mine:
+            if a - slack_ns <= start <= b:
+                start = min(b, end)
+        for a, b in reversed(mine):
+            if a <= end <= b + slack_ns and a > start:
+                end = a
+        if end - start > slack_ns or (start, end) == (event.t_start_ns, event.t_end_ns):
+            kept.append(replace(event, t_start_ns=start, t_end_ns=end))
+        elif _covered(event, findings, slack_ns):
+            kept.append(event)
+        else:
+            left_out += 1
+    return kept, left_out
+
+
+def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
+    right = [f for f in found if _covered(f, truth, slack_ns)]
+    recalled = [t for t in truth if _covered(t, right, slack_ns)]
+    truth = [t for t in truth if t.confidence > NEED_NOT or t in recalled]
+    errors, cost_off = [], 0.0
+    cost_found = cost_true = 0.0
+    for ours, theirs in _matches(right, recalled, slack_ns):
+        (a, b), (c, d) = _hull(ours), _hull(theirs)
+        errors.append(max(abs(a - c), abs(b - d)) / 1e9)
+        reported, true = sum(f.cost_s for f in ours), sum(t.cost_s for t in theirs)
+        cost_found, cost_true, cost_off = cost_found + reported, cost_true + true, cost_off + abs(reported - true)
+    return Score(
+        code, len(truth), len(found), len(recalled), len(right), tuple(errors), cost_found, cost_true, cost_off
+    )
+
+
+def _same(a: Finding, b: Finding) -> bool:
+    return not (a.subject and b.subject) or a.subject == b.subject
+
+
+def _covered(one: Finding, others: Iterable[Finding], slack_ns: int) -> bool:
+    """Whether at least half of a span is that of others, which are widened."""
+    begin, end = one.t_start_ns, one.t_end_ns
+    spans = sorted(
+        (max(begin, o.t_start_ns - slack_ns), min(end, o.t_end_ns + slack_ns))
+        for o in others
+        if o.t_start_ns - slack_ns <= end and o.t_end_ns + slack_ns >= begin and _same(one, o)
+    )
+    return bool(spans) and _length(spans) >= SHARED * (end - begin)
+
+
+def _length(spans: Iterable[_Span]) -> int:
+    """Of the union of spans in order of their starts."""
+    total, reach = 0, -(1 << 62)
+    for begin, end in spans:
+        total += max(0, end - max(begin, reach))
+        reach = max(reach, end)
+    return total
+
+
+def _matches(found: list[Finding], truth: list[Finding], slack_ns: int) -> list[tuple[list[Finding], list[Finding]]]:
+    """Findings and events that belong together: joined where half of the shorter of two is in the other."""
+    owner = list(range(len(found) + len(truth)))
+
+    def root(i: int) -> int:
+        while owner[i] != i:
+            owner[i] = owner[owner[i]]
+            i = owner[i]
+        return i
+
+    order = sorted(range(len(truth)), key=lambda i: truth[i].t_start_ns)
+    for i, f in enumerate(found):
+        for k in order:
+            t = truth[k]
+            if t.t_start_ns - slack_ns > f.t_end_ns:
+                break
+            shared = min(f.t_end_ns, t.t_end_ns) - max(f.t_start_ns, t.t_start_ns) + slack_ns
+            shorter = min(f.t_end_ns - f.t_start_ns, t.t_end_ns - t.t_start_ns)
+            if shared >= SHARED * shorter and shared >= 0 and _same(f, t):
+                owner[root(len(found) + k)] = root(i)
+    groups: dict[int, tuple[list[Finding], list[Finding]]] = {}
+    for i, f in enumerate([*found, *truth]):
+        groups.setdefault(root(i), ([], []))[i >= len(found)].append(f)
+    return [(ours, theirs) for ours, theirs in groups.values() if ours and theirs]
+
+
+def _hull(spans: Iterable[Finding]) -> _Span:
+    listed = list(spans)
+    return min(f.t_start_ns for f in listed), max(f.t_end_ns for f in listed)
