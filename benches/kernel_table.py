@@ -24,8 +24,8 @@ LABELS = ("spurious_retransmission", "fast_retransmission", "out_of_order", "ret
 
 #: Groups of columns: of whom, and (heading, what of a capture it shows) each.
 GROUPS = (
-    ("kernel", (("resent", "truth"), ("needless", "needless"), ("RTO", "rto"))),
-    ("wlanlens", (("resent", "ours"), ("trigger", "trigger"), ("need", "need"), ("needless", "needless_known"), ("RTO", "rto_named"))),
+    ("kernel", (("resent", "truth"), ("spurious", "spurious"), ("RTO", "rto"))),
+    ("wlanlens", (("resent", "ours"), ("trigger", "trigger"), ("need", "need"), ("spurious", "spurious_known"), ("RTO", "rto_named"))),
     ("tshark", (("resent", "tshark"), ("out-of-order", "out_of_order"), ("fast", "fast"), ("spurious", "spurious"))),
     ("tcptrace", (("rexmt", "tcptrace"), ("out-of-order", "tcptrace_out_of_order"))),
 )  # fmt: skip
@@ -38,15 +38,15 @@ def ours(name: str) -> Counter[str]:
     for flow in kernel.truth(name)["flows"]:
         row = kernel.flow_row(name, flow["sport"])
         count["truth"] += len(flow["retransmission_list"])
-        count["needless"] += sum(not entry["needed"] for entry in flow["retransmission_list"])
+        count["spurious"] += sum(not entry["needed"] for entry in flow["retransmission_list"])
         count["rto"] += flow["rto"]
         count["rto_named"] += sum(row[f"rto_{kind}"] for kind in ("genuine", "spurious", "ack_lost", "undecided"))
     count["ours"] = len(score.resent)
     count["false"] = len(score.false)
     count["trigger"] = sum(r.trigger_right for r in score.resent)
-    count["need"] = sum(r.needless is not None and r.needless != r.truth["needed"] for r in score.resent)
-    count["need_wrong"] = sum(r.needless is not None and r.needless == r.truth["needed"] for r in score.resent)
-    count["needless_known"] = sum(r.needless is True for r in score.resent)
+    count["need"] = sum(r.spurious is not None and r.spurious != r.truth["needed"] for r in score.resent)
+    count["need_wrong"] = sum(r.spurious is not None and r.spurious == r.truth["needed"] for r in score.resent)
+    count["spurious_known"] = sum(r.spurious is True for r in score.resent)
     return count
 
 
@@ -75,7 +75,7 @@ def tshark(name: str) -> Counter[str]:
             count["out_of_order"] += label == "out_of_order"
             count["fast"] += label == "fast_retransmission"
             count["spurious"] += label == "spurious_retransmission"
-            count["needless_tshark"] += label == "spurious_retransmission" and not entry["needed"]
+            count["spurious_tshark"] += label == "spurious_retransmission" and not entry["needed"]
     return count
 
 
@@ -133,7 +133,7 @@ def main(names: list[str]) -> None:
     print(
         f"  tshark   calls {t['tshark']} a retransmission and {t['out_of_order']} out-of-order, and {t['tshark_false']} others one of both;"
     )
-    print(f"           it knows {t['needless_tshark']} of {t['needless']} needless ones, and names no timeout.")
+    print(f"           it knows {t['spurious_tshark']} of {t['spurious']} spurious ones, and names no timeout.")
     print(
         f"  tcptrace counts {t['tcptrace']}, and {t['tcptrace_out_of_order']} out-of-order; it has no trigger, no need and no timeout."
     )

@@ -144,7 +144,7 @@ def _who(trace: Trace, row: dict[str, Any], segment: dict[str, Any]) -> str:
         if not size and segment["rel_ack"] is not None:
             parts[-1] += f" of {segment['rel_ack']}"
         if segment["transmission"] == "retransmission":
-            need = {True: ", needlessly", False: ", needed", None: ""}[segment["needless"]]
+            need = {True: ", spuriously", False: ", needed", None: ""}[segment["spurious"]]
             why = str(segment["trigger"] or "undecided").replace("_", " ")
             parts.append(f"sent again ({why}){need}")
     else:

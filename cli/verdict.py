@@ -25,8 +25,8 @@ _COLOURS = {
     "application": "bright_black",
     "receiver_window": "magenta",
     "delayed_ack": "bright_magenta",
-    "rto_idle": "red",
-    "backoff_idle": "bright_red",
+    "rto_wait": "red",
+    "rto_backoff": "bright_red",
     "spurious_recovery": "yellow",
     "loss_recovery": "bright_yellow",
     "fast_recovery": "cyan",
@@ -36,10 +36,10 @@ _COLOURS = {
     "air_retries": "red",
     "air_others": "bright_yellow",
     "queue": "bright_cyan",
-    "transfer": "green",
+    "path": "green",
     "unknown": "white",
 }
-#: One letter an owner, so that the bar can be read without colours.
+#: One letter a category, so that the bar can be read without colours.
 _LETTERS = dict(zip(PLAIN, "HAWDTBsLFSUaroQ#?", strict=True))
 _SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
 
@@ -90,8 +90,8 @@ def _line(console: Console, head: str, text: str, style: str = "") -> None:
 
 
 def _ledger(console: Console, analysis: wl.Analysis) -> None:
-    owners = analysis.verdict.owners_ns
-    life = sum(owners.values())
+    categories = analysis.verdict.categories_ns
+    life = sum(categories.values())
     if not life:
         return
     width = min(console.width, 100) - 4
@@ -99,24 +99,24 @@ def _ledger(console: Console, analysis: wl.Analysis) -> None:
     console.print(Text(f"Where {share(life, 0)} went", style="bold"))
     letters = console.options.ascii_only or console.no_color or not console.is_terminal
     bar = Text("  ")
-    for name, cells in _cells(owners, width).items():
+    for name, cells in _cells(categories, width).items():
         bar.append((_LETTERS[name] if letters else "\u2588") * cells, style=_COLOURS[name])
     console.print(bar, no_wrap=True, overflow="crop")
     grid = Table.grid(padding=(0, 2))
     for _ in range(3):
         grid.add_column()
-    for name, ns in sorted(owners.items(), key=lambda item: -item[1]):
+    for name, ns in sorted(categories.items(), key=lambda item: -item[1]):
         style = "" if name in HEALTHY else "bold"
         mark = Text(_LETTERS[name] if letters else "\u2588", style=_COLOURS[name])
         grid.add_row(mark, Text(share(ns, life), style=style), Text(PLAIN[name], style=style))
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 
-def _cells(owners: dict[str, int], width: int) -> dict[str, int]:
-    """How many of `width` cells each owner gets: at least one, the sum exact, by largest remainder."""
-    total = sum(owners.values())
-    cells = {name: max(1, ns * width // total) for name, ns in owners.items()}
-    by_remainder = sorted(owners, key=lambda name: -(owners[name] * width % total))
+def _cells(categories: dict[str, int], width: int) -> dict[str, int]:
+    """How many of `width` cells each category gets: at least one, the sum exact, by largest remainder."""
+    total = sum(categories.values())
+    cells = {name: max(1, ns * width // total) for name, ns in categories.items()}
+    by_remainder = sorted(categories, key=lambda name: -(categories[name] * width % total))
     while sum(cells.values()) < width:
         for name in by_remainder[: width - sum(cells.values())]:
             cells[name] += 1

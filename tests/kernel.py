@@ -52,11 +52,11 @@ def found(name: str, tap: str = "sender") -> Findings:
 
 
 @cache
-def owners_ns(name: str, flow: int = 0) -> dict[str, int]:
-    """The ledger of one data direction a2b, ns by owner."""
+def categories_ns(name: str, flow: int = 0) -> dict[str, int]:
+    """The ledger of one data direction a2b, ns by category."""
     rows = ledger.summary(ledger.build(trace(name))).to_pylist()
     big = payload_direction(name)
-    return {r["owner"]: r["ns"] for r in rows if r["flow"] == flow and r["direction"] == big}
+    return {r["category"]: r["ns"] for r in rows if r["flow"] == flow and r["direction"] == big}
 
 
 def payload_direction(name: str) -> str:
@@ -106,7 +106,7 @@ class Resent:
     n: int
     truth: dict[str, Any]
     trigger: str | None
-    needless: bool | None
+    spurious: bool | None
 
     @property
     def trigger_right(self) -> bool:
@@ -136,7 +136,7 @@ def score(name: str) -> Score:
         missed += sorted(set(want) - got)
         false += sorted(got - set(want))
         for n in sorted(set(want) & got):
-            needless = rows["needless"][n]
-            known = None if pd.isna(needless) else bool(needless)
+            spurious = rows["spurious"][n]
+            known = None if pd.isna(spurious) else bool(spurious)
             resent.append(Resent(name, n, want[n], str(rows["trigger"][n]), known))
     return Score(tuple(missed), tuple(false), tuple(resent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.captures import ROOT
 from wlanlens import registry
+from wlanlens.tables import reference_page
 
 
 def detectors() -> str:

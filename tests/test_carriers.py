@@ -17,15 +17,15 @@ from wlanlens.trace import Trace
 
 
 def shares(trace: Trace) -> dict[str, float]:
-    """Of each owner its share of the time, after a look at the sum."""
+    """Of each category its share of the time, after a look at the sum."""
     judged = trace.leading()
     rough = ledger.from_intervals(judged.table("intervals"), judged.table("timeouts"))
     fine = trace.table("ledger")
     assert sum(ledger.sums(fine)) == sum(ledger.sums(rough))
     # What is not a transfer is as it was.
     before, after = ledger.totals(rough), ledger.totals(fine)
-    kept = {name: ns for name, ns in after.items() if not name.startswith("air_") and name not in ("usb", "transfer")}
-    assert kept == {name: ns for name, ns in before.items() if name != "transfer"}
+    kept = {name: ns for name, ns in after.items() if not name.startswith("air_") and name not in ("usb", "path")}
+    assert kept == {name: ns for name, ns in before.items() if name != "path"}
     rows = fine.to_pandas()
     for _, one in rows.groupby(["flow", "direction"], observed=True):
         assert (one.t_end_ns > one.t_start_ns).all()
@@ -41,7 +41,7 @@ def run(folder: Path, scenario: str | Scenario, **parameters: Any) -> Run:
 def test_a_slow_bus_owns_the_time(tmp_path: Path) -> None:
     got = shares(aligned(run(tmp_path, "slow_bus", duration_s=4.0)))
     assert got["usb"] > 0.8
-    assert got.get("transfer", 0.0) < 0.02
+    assert got.get("path", 0.0) < 0.02
 
 
 def test_a_slow_air_owns_it_though_transfers_wait_on_the_bus(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_another_station_owns_what_it_takes(tmp_path: Path) -> None:
     shares(trace)
     mine = trace.table("ledger").to_pandas()
     mine = mine[mine.capture == "sender.pcap"]
-    spent = (mine.t_end_ns - mine.t_start_ns).groupby(mine.owner.astype(str)).sum()
+    spent = (mine.t_end_ns - mine.t_start_ns).groupby(mine.category.astype(str)).sum()
     assert 0.3 < spent["air_others"] / spent[["air_others", "air_retries", "air_useful"]].sum() < 0.7
 
 

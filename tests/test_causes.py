@@ -39,7 +39,7 @@ def test_every_cause_is_found(tmp_path: Path, name: str, code: str, seconds: flo
     assert score.within(0.01) == 1.0
     assert score.cost_off_s < 0.02 * score.cost_true_s + 0.001
     # No resend and no expiry is judged wrongly, and none of them is left open.
-    assert got.needless.wrong == got.needless.open == 0
+    assert got.spurious.wrong == got.spurious.open == 0
     assert got.timeouts.wrong == got.timeouts.open == 0
     assert got.lost.wrong == 0
     if code == "ack_holding":
@@ -50,14 +50,14 @@ def test_losses_have_their_place(tmp_path: Path) -> None:
     got = scored(tmp_path / "a", "no_mac_retransmission", (), duration_s=5.0)
     assert got.lost.right > 40
     assert got.lost.wrong <= 0.02 * got.lost.right
-    assert got.needless == Told(right=got.needless.right)
+    assert got.spurious == Told(right=got.spurious.right)
     got = scored(tmp_path / "b", "periodic_access_point_drops", (), duration_s=10.0)
     assert got.lost.right == 5
 
 
 def test_one_point_less_leaves_more_open(tmp_path: Path) -> None:
     got = scored(tmp_path, "no_mac_retransmission", (), "sender", "air", duration_s=5.0)
-    assert got.needless.wrong == 0
+    assert got.spurious.wrong == 0
 
 
 def test_values_are_compared_by_match() -> None:

@@ -72,7 +72,7 @@ def test_default_out_is_the_captures_name(run: Run, tmp_path: Path) -> None:
 def test_json_is_for_machines(run: Run) -> None:
     said = json.loads(run("analyze", MIXED, "--json", "--no-report").stdout)
     assert said["verdict"]["duration_s"] == pytest.approx(5.2158, abs=0.01)
-    assert sum(said["verdict"]["owners_ns"].values()) == pytest.approx(said["verdict"]["duration_s"] * 1e9)
+    assert sum(said["verdict"]["categories_ns"].values()) == pytest.approx(said["verdict"]["duration_s"] * 1e9)
     assert said["report"] is None
     assert {d["state"] for d in said["detectors"]} <= {"found", "fine", "not_run", "undecided", "failed"}
     assert "failed" not in {d["state"] for d in said["detectors"]}

@@ -19,22 +19,22 @@ def test_states_become_owners() -> None:
     rows = intervals([("handshake", 5), ("slow_start", 10), ("rto_wait", 7), ("idle", 3), ("closing", 2)])
     entered = ledger.from_intervals(table("intervals", rows))
     tables.validate(entered, "ledger")
-    assert [(r["owner"], r["t_start_ns"], r["t_end_ns"]) for r in entered.to_pylist()] == [
+    assert [(r["category"], r["t_start_ns"], r["t_end_ns"]) for r in entered.to_pylist()] == [
         ("handshake", 0, 5),
         ("slow_start", 5, 15),
-        ("rto_idle", 15, 22),
+        ("rto_wait", 15, 22),
         ("application", 22, 25),
         ("unknown", 25, 27),
     ]
 
 
 def test_every_state_has_an_owner() -> None:
-    assert set(tables.enum_values("intervals", "state")) == set(classify.OWNER_OF_STATE)
-    assert set(classify.OWNER_OF_STATE.values()) <= set(ledger.OWNERS)
-    assert set(ledger.PLAIN) == set(ledger.OWNERS)
+    assert set(tables.enum_values("intervals", "state")) == set(classify.CATEGORY_OF_STATE)
+    assert set(classify.CATEGORY_OF_STATE.values()) <= set(ledger.CATEGORIES)
+    assert set(ledger.PLAIN) == set(ledger.CATEGORIES)
 
 
-def test_recovery_after_a_spurious_timeout_is_needless() -> None:
+def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
     rows = intervals([("loss_recovery", 5), ("loss_recovery", 6)])
     rows[0]["timeout_packet"], rows[1]["timeout_packet"] = 10, 20
     timeouts = table("timeouts", [{"packet": 10, "kind": "spurious"}, {"packet": 20, "kind": "genuine"}])
@@ -47,7 +47,7 @@ def test_a_window_that_fills_the_path_is_no_limit() -> None:
     for row, rtt, acked in zip(rows, (50, 50, 20), (900, 100, 1000), strict=True):
         row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
     entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"receiver_window": 10**9, "transfer": 2 * 10**9}
+    assert ledger.totals(entered) == {"receiver_window": 10**9, "path": 2 * 10**9}
 
 
 def test_a_path_that_slows_and_never_rests_is_no_window() -> None:
@@ -57,7 +57,7 @@ def test_a_path_that_slows_and_never_rests_is_no_window() -> None:
     for row in rows:
         row |= {"rtt_ns": 50 * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": 1000}
     entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"transfer": 13 * 10**8, "receiver_window": 3 * 10**7}
+    assert ledger.totals(entered) == {"path": 13 * 10**8, "receiver_window": 3 * 10**7}
 
 
 def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
@@ -65,7 +65,7 @@ def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
     for row, rtt in zip(rows, (219, 221, 900), strict=True):
         row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6}
     entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"transfer": 5, "queue": 6, "slow_start": 7}
+    assert ledger.totals(entered) == {"path": 5, "queue": 6, "slow_start": 7}
 
 
 def test_the_detectors_share_the_ledgers_figures() -> None:
@@ -78,7 +78,9 @@ def test_the_detectors_share_the_ledgers_figures() -> None:
 @given(
     st.lists(
         st.lists(
-            st.tuples(st.sampled_from(sorted(classify.OWNER_OF_STATE)), st.integers(0, 2**60)), min_size=1, max_size=6
+            st.tuples(st.sampled_from(sorted(classify.CATEGORY_OF_STATE)), st.integers(0, 2**60)),
+            min_size=1,
+            max_size=6,
         ),
         min_size=1,
         max_size=4,
@@ -128,15 +130,15 @@ def test_no_intervals_no_rows() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(ledger.OWNERS), st.integers(1, 10**12)), min_size=1, max_size=60),
+    st.lists(st.tuples(st.sampled_from(ledger.CATEGORIES), st.integers(1, 10**12)), min_size=1, max_size=60),
     st.integers(1, 9),
 )
 def test_a_coarse_ledger_has_the_same_sums_and_tiles_the_same_life(parts: list[tuple[str, int]], step: int) -> None:
     rows = []
     for flow in (0, 1):
         at = flow
-        for owner, length in parts:
-            rows.append({"flow": flow, "owner": owner, "t_start_ns": at, "t_end_ns": at + length})
+        for category, length in parts:
+            rows.append({"flow": flow, "category": category, "t_start_ns": at, "t_end_ns": at + length})
             at += length
     whole = table("ledger", rows)
     coarse = pa.Table.from_batches([ledger.coarse(whole.combine_chunks().to_batches()[0], step)])

@@ -40,7 +40,7 @@ def test_timeouts_and_why() -> None:
         "3 of them spurious because ACKs were held."
     )
     assert (said.duration_s, said.lost_s) == (5.22, 1.56)
-    assert sum(said.owners_ns.values()) == round(5.22 * S)
+    assert sum(said.categories_ns.values()) == round(5.22 * S)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ Or do all of it in one pass, for captures of any size, and get a report::
 
     analysis = wl.analyze(["sender.pcap"], out="sender.wlanlens")
     analysis.verdict.sentence            # what slowed the flow that matters most
-    analysis.totals                      # nanoseconds of each owner in the ledger, exact
+    analysis.totals                      # nanoseconds of each category in the ledger, exact
     analysis.report                      # path of the HTML page
 
 Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `open`, `align` and `analyze`.

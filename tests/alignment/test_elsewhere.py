@@ -19,11 +19,11 @@ def needed(run: Run) -> Any:
     truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0) & truth.t_tap_ns.notna()]
     truth = truth.sort_values(["t_tap_ns", "id"])
     arrived: dict[int, bool] = {}
-    needless = []
+    spurious = []
     for row in truth.itertuples():
-        needless.append(arrived.get(row.rel_seq, False))
+        spurious.append(arrived.get(row.rel_seq, False))
         arrived[row.rel_seq] = arrived.get(row.rel_seq, False) or row.fate == "delivered"
-    return truth.assign(needless=needless)
+    return truth.assign(spurious=spurious)
 
 
 @pytest.mark.parametrize("taps", TAPS, ids="+".join)
@@ -38,11 +38,11 @@ def test_every_resend_is_judged_and_rightly(tmp_path: Path, name: str, taps: tup
     assert len(segments) == len(truth)
     again = (segments.transmission == "retransmission").to_numpy()
     assert again.sum() > resends
-    said, by = segments.needless[again], segments.needless_by[again].astype(object)
+    said, by = segments.spurious[again], segments.spurious_evidence[again].astype(object)
     # Of few frames the sniffer cannot tell whether they were acknowledged.
     known = said.notna().to_numpy()
     assert known.mean() > (0.95 if taps == ("air", "sender") else 0.999)
-    assert (said[known].astype(bool).to_numpy() == truth.needless.to_numpy()[again][known]).all()
+    assert (said[known].astype(bool).to_numpy() == truth.spurious.to_numpy()[again][known]).all()
     assert "receiver" not in taps or (by == "other_capture").mean() > 0.9
 
 
@@ -59,6 +59,6 @@ def test_undecided_timeouts_are_decided(tmp_path: Path) -> None:
         # The stamps are the truth's, in whole microseconds from the first packet's on.
         copies = truth[(truth.rel_seq == row.rel_seq) & (truth.t_tap_ns < row.t_ns)]
         assert (copies.fate == "delivered").any() == (row.kind in ("spurious", "ack_lost"))
-    decided = together[together.kind_by.astype(object) == "other_capture"]
+    decided = together[together.kind_evidence.astype(object) == "other_capture"]
     assert set(decided.kind) == {"ack_lost"}
     assert decided.evidence_packet.isna().all()

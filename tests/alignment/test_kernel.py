@@ -90,8 +90,8 @@ def test_need_of_every_retransmission(name: str) -> None:
     got = []
     for row in resent.sort_values(["flow", "t_ns"]).itertuples():
         offset = -1 if row.kind in ("syn", "synack") else int(row.rel_seq) - 1
-        got.append((offset, int(row.len), not row.needless))
-        assert row.needless_by == "other_capture"
+        got.append((offset, int(row.len), not row.spurious))
+        assert row.spurious_evidence == "other_capture"
     assert got == wanted
 
 
@@ -99,8 +99,8 @@ def test_captures_that_began_late_and_missed_packets() -> None:
     late = both("rnd2_cubic-late").leading().table("segments").to_pandas()
     resent = late[late.transmission == "retransmission"]
     assert len(resent) == 24
-    assert not resent.needless.any()
-    assert (resent.needless_by == "other_capture").all()
+    assert not resent.spurious.any()
+    assert (resent.spurious_evidence == "other_capture").all()
     dropped = both("clean_cubic-capdrop").table("links").to_pandas()
     assert (dropped.seen == 1).sum() == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
     # What the sender's tap missed arrived all the same.

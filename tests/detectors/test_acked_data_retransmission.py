@@ -16,7 +16,7 @@ def rows(after_ms: float, *, acked: int = 1 + 2 * MSS) -> list[dict[str, object]
         data(1, 0, 1),
         data(2, 0, 1 + MSS),
         ack(3, 100, acked),
-        again(4, 100 + after_ms, 1 + MSS, needless=True),
+        again(4, 100 + after_ms, 1 + MSS, spurious=True),
     ]
 
 
@@ -36,7 +36,7 @@ def test_no_queue_is_so_long() -> None:
 
 def test_look_alikes_by_hand() -> None:
     assert run(CODE, trace(segments=rows(12, acked=1 + MSS))) == ([], [])
-    needed = [{**row, "needless": False} if "needless" in row else row for row in rows(12)]
+    needed = [{**row, "spurious": False} if "spurious" in row else row for row in rows(12)]
     assert run(CODE, trace(segments=needed)) == ([], [])
 
 

@@ -41,7 +41,7 @@ def test_after_a_timeout() -> None:
 
 def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
     """A timer's copy and the hole's behind it, segments `between`, and duplicates of the hole."""
-    first = again(40, 60, HOLE - MSS, needless=False, trigger="rto")
+    first = again(40, 60, HOLE - MSS, spurious=False, trigger="rto")
     stood = ack(39, 59, HOLE - MSS)
     return [data(1, 0, HOLE), stood, first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
 
@@ -61,7 +61,7 @@ def test_a_resend_behind_three_segments_is_under_way() -> None:
 def test_duplicates_that_may_answer_what_went_before_the_resend() -> None:
     """The ACK jumps from a hole over three segments that the receiver had: their copies make the duplicates."""
     expiry = timeout(40, 60, rel_seq=HOLE - 4 * MSS, flight_bytes=6 * MSS)
-    copies = [again(40 + i, 60, HOLE - (4 - i) * MSS, needless=False) for i in range(5)]
+    copies = [again(40 + i, 60, HOLE - (4 - i) * MSS, spurious=False) for i in range(5)]
     rows = [data(1, 0, HOLE), ack(39, 59, HOLE - 4 * MSS), *copies, data(49, 63, HOLE + 5 * MSS), *dupacks()]
     assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
 
@@ -93,10 +93,10 @@ def test_at_the_recovery_point() -> None:
     assert [f.values["reason"] for f in found] == ["recovery_point"]
 
 
-def test_caused_by_needless_resends() -> None:
-    resends = [again(40 + i, 70 + i, 1 + i * MSS, needless=True) for i in range(3)]
+def test_caused_by_spurious_retransmissions() -> None:
+    resends = [again(40 + i, 70 + i, 1 + i * MSS, spurious=True) for i in range(3)]
     found, _ = run(CODE, trace(segments=[*resends, *dupacks(), again(60, 322, HOLE, trigger="rto")]))
-    assert [f.values["reason"] for f in found] == ["needless_resends"]
+    assert [f.values["reason"] for f in found] == ["spurious_retransmissions"]
 
 
 def test_no_sack_blocks_although_agreed() -> None:

@@ -27,7 +27,7 @@ def lossy(times_ms: np.ndarray[Any, np.dtype[Any]], seed: int = 1) -> Trace:
     for k, start in enumerate(times_ms.tolist()):
         i = int(np.searchsorted(t, start))
         if i < len(t):
-            late = {"needless": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
+            late = {"spurious": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
             rows.append(again(10_000 + k, float(t[i]) + 30, 1 + i * MSS, trigger="fast", **late))
     return trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"]))
 
@@ -73,7 +73,7 @@ def test_even_in_bytes_is_no_clock() -> None:
 def test_a_perfectly_even_flow_cannot_tell_bytes_from_time() -> None:
     rows = [data(i + 1, 4.0 * i, 1 + i * MSS) for i in range(2400)]
     for k, i in enumerate(range(100, 2300, 200)):
-        late = {"needless": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
+        late = {"spurious": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
         rows.append(again(10_000 + k, 4.0 * i + 30, 1 + i * MSS, trigger="fast", **late))
     found, undecided = run(CODE, trace(flows(), segments=sorted(rows, key=lambda row: row["t_ns"])))
     assert not found

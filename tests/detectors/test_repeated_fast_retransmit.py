@@ -20,7 +20,7 @@ def dupacks(packet: int, t_ms: float, number: int, count: int = 3) -> list[dict[
 
 
 def resend(packet: int, t_ms: float, seq: int, flight: int, **more: Any) -> dict[str, Any]:
-    return again(packet, t_ms, seq, **{"trigger": "fast", "needless": False, "flight_bytes": flight * MSS, **more})
+    return again(packet, t_ms, seq, **{"trigger": "fast", "spurious": False, "flight_bytes": flight * MSS, **more})
 
 
 def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
@@ -36,7 +36,7 @@ def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
     rows.append(ack(60, 1090, 1 + 20 * MSS, dupacks=0))
     recovery = {
         "packet": 30, "t_start_ns": 1_022_500_000, "t_end_ns": 1_090_000_000, "ended_by": "acked", "dupacks": 3,
-        "retransmissions": 2, "needless": 0, "undecided": 0, "recover_rel_seq": 1 + 10 * MSS,
+        "retransmissions": 2, "spurious_retransmissions": 0, "undecided": 0, "recover_rel_seq": 1 + 10 * MSS,
     }  # fmt: skip
     return trace(segments=sorted(rows, key=lambda row: row["packet"]), recoveries=[recovery])
 
@@ -56,21 +56,21 @@ def test_a_loss_above_the_recovery_point_is_another() -> None:
     assert run(CODE, reno(second=12)) == ([], [])
 
 
-def careless(needless: int) -> Trace:
+def careless(spurious: int) -> Trace:
     """A timer's resend, so many resends of what had arrived, and a fast one at the recovery point."""
     rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(10)]
-    rows.append(again(20, 1300, 1, trigger="rto", needless=True, flight_bytes=10 * MSS))
-    rows += [again(21 + i, 1310 + i, 1 + (i + 1) * MSS, needless=True, flight_bytes=9 * MSS) for i in range(needless)]
+    rows.append(again(20, 1300, 1, trigger="rto", spurious=True, flight_bytes=10 * MSS))
+    rows += [again(21 + i, 1310 + i, 1 + (i + 1) * MSS, spurious=True, flight_bytes=9 * MSS) for i in range(spurious)]
     point = 1 + 10 * MSS
     rows.append(ack(40, 1320, point, dupacks=0))
     rows.append(data(41, 1320.1, point))
     rows += dupacks(42, 1330, point)
-    rows.append(resend(50, 1332.5, point, 1, needless=True, trigger="go_back_n"))
+    rows.append(resend(50, 1332.5, point, 1, spurious=True, trigger="go_back_n"))
     rows.append(ack(60, 1360, point + MSS, dupacks=0))
     return trace(segments=sorted(rows, key=lambda row: row["packet"]), timeouts=[timeout(20, 1300)])
 
 
-def test_needless_resends_make_a_careless_sender_cut_again() -> None:
+def test_spurious_retransmissions_make_a_careless_sender_cut_again() -> None:
     (finding,), _ = run(CODE, careless(4))
     assert finding.values["first_cut"] == "timeout"
     assert run(CODE, careless(1)) == ([], [])

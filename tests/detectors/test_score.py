@@ -81,23 +81,23 @@ def union_s(spans: list[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("name", [n for n in ORIGINAL if len(kernel.truth(n)["flows"]) == 1])
 def test_idle_time_in_the_ledger(name: str) -> None:
-    ns = kernel.owners_ns(name)
-    idle_s = (ns.get("rto_idle", 0) + ns.get("backoff_idle", 0)) / 1e9
+    ns = kernel.categories_ns(name)
+    idle_s = (ns.get("rto_wait", 0) + ns.get("rto_backoff", 0)) / 1e9
     true = waits(name)
     assert idle_s == pytest.approx(union_s(true), abs=IDLE_S * max(1, len(true)))
 
 
 def test_closed_window_in_the_ledger() -> None:
     ((_, _, silent_s),) = kernel.truth("zerowin")["flows"][0]["silence"]
-    assert kernel.owners_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(silent_s, rel=0.05)
+    assert kernel.categories_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(silent_s, rel=0.05)
 
 
 def test_delayed_acks_in_the_ledger() -> None:
     true = kernel.truth("slowread")["flows"][0]["delayed_ack_stalls"]
-    assert kernel.owners_ns("slowread")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], rel=0.05)
+    assert kernel.categories_ns("slowread")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], rel=0.05)
     # One stall, before anything is known of the path's pace: the segment's own time on it, 2.4 ms, counts in.
     true = kernel.truth("delack_initcwnd1")["flows"][0]["delayed_ack_stalls"]
-    assert kernel.owners_ns("delack_initcwnd1")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], abs=0.003)
+    assert kernel.categories_ns("delack_initcwnd1")["delayed_ack"] / 1e9 == pytest.approx(true["total_s"], abs=0.003)
 
 
 @pytest.mark.parametrize("name", kernel.NAMES)
@@ -107,7 +107,7 @@ def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
     way = kernel.payload_direction(name)
     mine = [s for s in spans if s["flow"] == 0 and s["direction"] == way]
     life = max(s["t_end_ns"] for s in mine) - min(s["t_start_ns"] for s in mine)
-    assert sum(kernel.owners_ns(name).values()) == life
+    assert sum(kernel.categories_ns(name).values()) == life
 
 
 @pytest.mark.parametrize("name", ["clean_cubic", "clean_newreno", "clean_passive", "dup1", "ackloss30_cubic"])
@@ -125,8 +125,8 @@ def test_table() -> None:
     for name in ORIGINAL:
         true, found = true_expiries(name), expiries(name)
         kinds = Counter(k for _, k in true) & Counter(k for _, k in found)
-        ns = kernel.owners_ns(name)
-        idle_s = (ns.get("rto_idle", 0) + ns.get("backoff_idle", 0)) / 1e9
+        ns = kernel.categories_ns(name)
+        idle_s = (ns.get("rto_wait", 0) + ns.get("rto_backoff", 0)) / 1e9
         held = len(kernel.truth(name)["emulator"]["b2a"]["held"])
         holds = len(kernel.of(kernel.found(name), "ack_holding"))
         open_ = {s.code: s.undecided for s in kernel.found(name).states}["ack_holding"]

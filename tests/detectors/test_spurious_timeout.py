@@ -10,15 +10,15 @@ from tests.detectors.made import MS, ack, again, interval, run, timeout, trace
 CODE = "spurious_timeout"
 
 
-def test_fires_with_the_silence_and_the_needless_resends() -> None:
+def test_fires_with_the_silence_and_the_spurious_retransmissions() -> None:
     made = trace(
-        timeouts=[timeout(10, 1200, kind="spurious", kind_by="timestamp", evidence_packet=11)],
+        timeouts=[timeout(10, 1200, kind="spurious", kind_evidence="timestamp", evidence_packet=11)],
         segments=[
             ack(4, 0, 1),
             ack(5, 1000, 1449),
-            again(10, 1200, 1449, trigger="rto", needless=True),
+            again(10, 1200, 1449, trigger="rto", spurious=True),
             ack(11, 1220, 2897, tsval=6010),
-            again(12, 1221, 2897, needless=True),
+            again(12, 1221, 2897, spurious=True),
         ],
         intervals=[interval("loss_recovery", 1220, 1250, timeout_packet=10)],
     )
@@ -28,7 +28,7 @@ def test_fires_with_the_silence_and_the_needless_resends() -> None:
     assert (finding.t_start_ns, finding.t_end_ns) == (1000 * MS, 1250 * MS)
     assert finding.cost_s == pytest.approx(0.25)
     assert finding.severity == "warning"
-    assert finding.values["needless_resends_count"] == 2
+    assert finding.values["spurious_retransmissions_count"] == 2
     assert finding.values["ack_late_ms"] == pytest.approx(210)
     assert "210 ms late" in finding.sentence
     assert finding.rows("timeouts") == (10,)

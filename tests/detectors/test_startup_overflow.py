@@ -38,7 +38,7 @@ def started(lost: tuple[int, ...], *, queued: bool = True) -> list[dict[str, Any
                 t,
                 1 + i * MSS,
                 copy=1,
-                needless=False,
+                spurious=False,
                 since_first_ns=gap,
                 since_previous_ns=gap,
                 trigger="fast",

@@ -30,7 +30,7 @@ def test_found_by_a_probe() -> None:
         1100,
         1 + 3 * MSS,
         trigger="tail_loss_probe",
-        needless=False,
+        spurious=False,
         since_previous_ns=100_000_000,
         flight_bytes=MSS,
     )

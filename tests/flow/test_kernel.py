@@ -31,7 +31,7 @@ def test_retransmissions_are_exactly_the_senders(name: str) -> None:
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
 def test_need_is_never_wrong(name: str) -> None:
-    wrong = [(r.n, r.truth, r.needless) for r in kernel.score(name).resent if r.needless == r.truth["needed"]]
+    wrong = [(r.n, r.truth, r.spurious) for r in kernel.score(name).resent if r.spurious == r.truth["needed"]]
     assert wrong == []
 
 
@@ -44,7 +44,7 @@ def test_triggers_over_the_set() -> None:
 def test_need_is_decided_where_the_receiver_reports() -> None:
     told = [name for name in kernel.WHOLE if kernel.truth(name)["tcp"]["sack"] or kernel.truth(name)["tcp"]["ts"]]
     resent = [r for name in told for r in kernel.score(name).resent]
-    assert sum(r.needless is not None for r in resent) >= 0.90 * len(resent)
+    assert sum(r.spurious is not None for r in resent) >= 0.90 * len(resent)
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
@@ -100,19 +100,19 @@ def _timeouts(name: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", STALLS)
 def test_delayed_ack_stalls(name: str) -> None:
     (flow,) = kernel.truth(name)["flows"]
-    stalled_s = kernel.owners_ns(name).get("delayed_ack", 0) / 1e9
+    stalled_s = kernel.categories_ns(name).get("delayed_ack", 0) / 1e9
     assert stalled_s == pytest.approx(flow["delayed_ack_stalls"]["total_s"], rel=0.05)
 
 
 @pytest.mark.parametrize("name", [name for name in kernel.WHOLE if name not in STALLS])
 def test_no_other_delayed_ack_is_blamed(name: str) -> None:
-    assert kernel.owners_ns(name).get("delayed_ack", 0) == 0
+    assert kernel.categories_ns(name).get("delayed_ack", 0) == 0
 
 
 def test_zero_window_time() -> None:
     (flow,) = kernel.truth("zerowin")["flows"]
     closed_s = sum(length for _, _, length in flow["silence"])
-    assert kernel.owners_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(closed_s, rel=0.05)
+    assert kernel.categories_ns("zerowin")["receiver_window"] / 1e9 == pytest.approx(closed_s, rel=0.05)
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)

@@ -71,6 +71,6 @@ def test_nobody_blames_tcp(name: str, tmp_path: Path) -> None:
         blamed = {row for table, _, rows in finding.evidence if table == "segments" for row in rows}
         assert not blamed & copies, finding
     assert "retransmi" not in analysis.verdict.sentence
-    recovery = ("rto_idle", "backoff_idle", "spurious_recovery", "loss_recovery", "fast_recovery")
-    lost_ns = sum(analysis.verdict.owners_ns.get(owner, 0) for owner in recovery)
+    recovery = ("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery", "fast_recovery")
+    lost_ns = sum(analysis.verdict.categories_ns.get(name, 0) for name in recovery)
     assert lost_ns < 0.02 * sum(analysis.verdict.owners_ns.values())

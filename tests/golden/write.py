@@ -19,7 +19,7 @@ WHOLE = ("timeouts", "recoveries", "intervals")
 #: Columns of `segments` that tell what happened; only rows that are not plain data, ACKs or their first copies.
 SEGMENTS = (
     "packet", "t_ns", "flow", "direction", "kind", "rel_seq", "rel_ack", "len", "transmission", "lost_before_tap", "trigger",
-    "trigger_evidence", "backoff", "copy", "needless", "needless_by", "dupacks", "phase",
+    "trigger_evidence", "backoff", "copy", "spurious", "spurious_evidence", "dupacks", "phase",
 )  # fmt: skip
 
 

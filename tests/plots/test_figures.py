@@ -26,7 +26,7 @@ def names(figure):
 def test_time_sequence_shows_all_that_xplot_shows(made):
     figure = registry.units("plots")["time_sequence"](made.trace, made.findings, flow=0, direction="a2b")
     assert names(figure)[:4] == ["segment", "ACK", "window", "SACK"]
-    assert "timeout (RTO), needless (2)" in names(figure)
+    assert "timeout (RTO), spurious (2)" in names(figure)
     again = next(t for t in figure.data if t.name.startswith("timeout"))
     assert list(again.text) == ["<s>R</s>", "<s>R</s>"]
     assert again.customdata.tolist() == [

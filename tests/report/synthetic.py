@@ -76,8 +76,8 @@ def rows_of_flow(
                 len=MSS,
                 transmission="retransmission",
                 trigger="rto",
-                needless=True,
-                needless_by="timestamp",
+                spurious=True,
+                spurious_evidence="timestamp",
                 copy=1,
                 flight_bytes=seq - acked,
                 peer_window_bytes=window,
@@ -124,7 +124,7 @@ def rows_of_flow(
                     len=MSS,
                     transmission="retransmission",
                     trigger="go_back_n",
-                    needless=True,
+                    spurious=True,
                     copy=1,
                     flight_bytes=MSS,
                     peer_window_bytes=window,
@@ -139,7 +139,7 @@ def rows_of_flow(
                 len=MSS,
                 transmission="retransmission",
                 trigger="fast" if n == 0 else "sack",
-                needless=False if n == 0 else None,
+                spurious=False if n == 0 else None,
                 copy=1,
                 flight_bytes=seq - acked,
                 peer_window_bytes=window,
@@ -189,20 +189,26 @@ def intervals(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     times = [r["t_ns"] for r in segments]
     out: list[dict[str, Any]] = []
 
-    def put(owner: str, start: int, end: int) -> None:
+    def put(category: str, start: int, end: int) -> None:
         if end > start:
             out.append(
-                {"flow": segments[0]["flow"], "direction": "a2b", "owner": owner, "t_start_ns": start, "t_end_ns": end}
+                {
+                    "flow": segments[0]["flow"],
+                    "direction": "a2b",
+                    "category": category,
+                    "t_start_ns": start,
+                    "t_end_ns": end,
+                }
             )
 
     put("handshake", times[0], times[2])
     since = times[2]
     for a, b in pairwise(times[2:]):
         if b - a > 100_000_000:
-            put("transfer", since, a)
-            put("rto_idle", a, b)
+            put("path", since, a)
+            put("rto_wait", a, b)
             since = b
-    put("transfer", since, times[-1])
+    put("path", since, times[-1])
     return out
 
 

@@ -127,7 +127,7 @@ def test_pointing_at_a_segment_tells_what_it_is(opened, small):
         }""",
         [start, end],
     )
-    assert any("sent again: timeout (RTO), needless" in text for text in told)
+    assert any("sent again: timeout (RTO), spurious" in text for text in told)
     assert any("window" in text for text in told)
     assert all(text.startswith("packet ") for text in told)
 

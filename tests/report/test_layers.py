@@ -115,7 +115,7 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     number = next(f["n"] for f in page_data(one)["findings"] if "Spurious" in f["words"])
     one.choose(number)
     text = shown(one)
-    assert "timeout (RTO), needless" in text
+    assert "timeout (RTO), spurious" in text
     assert "sent 2 times" in text
     before = one.page.locator("#journey").get_attribute("data-shown")
     one.page.click("#journey-copies button:not([disabled])")

@@ -17,7 +17,7 @@ CODES = (
 )  # fmt: skip
 
 SCENARIOS = (
-    "ack_holding", "held_acks_stamp_defect", "needless_resends", "genuine_timeout", "silent_receiver", "lost_acks",
+    "ack_holding", "held_acks_stamp_defect", "spurious_retransmissions", "genuine_timeout", "silent_receiver", "lost_acks",
     "window_updates", "keep_alives", "closed_window", "blackout", "lost_tail", "tail_loss_probes", "small_window",
     "congestion_window", "deep_buffer", "long_path",
 )  # fmt: skip

@@ -25,7 +25,7 @@ from wlanlens.validation.validate import Case, Judged, View, home, judge, summar
 
 #: Scenarios, and detectors that these few runs prove. What other detectors reach is in docs/validation.md.
 PART = (
-    "ack_holding", "clean_rts_link", "idle_usb_sender", "needless_resends", "rate_thrashing", "repeated_fast_retransmit",
+    "ack_holding", "clean_rts_link", "idle_usb_sender", "spurious_retransmissions", "rate_thrashing", "repeated_fast_retransmit",
     "slow_bus", "startup_overflow", "stuck_rate",
 )  # fmt: skip
 PROVED = (
@@ -66,7 +66,7 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
         ("bursty_errors", 12, "missing_fast_retransmit"),  # a lost go-back-N copy, and duplicates of data sent after it
         ("congestion_cycles", 7, "missing_fast_retransmit"),  # the timer sends the segment, within a round trip
         ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
-        ("interference", 5, "missing_fast_retransmit"),  # duplicates of needless copies, while the needed one arrives
+        ("interference", 5, "missing_fast_retransmit"),  # duplicates of spurious copies, while the needed one arrives
         ("long_path", 14, "window_limited"),  # half a congestion window of twice the receiver's fills that as well
         ("long_path", 17, "window_limited"),  # ACKs that had waited for a lost segment tell nothing of the path
     ],
@@ -91,7 +91,7 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
             "acked_data_retransmission",
         ),  # a sniffer that missed the handshake is still no sender's tap
         ("delayed_ack_deadlock", 1, "spurious_timeout"),  # what fills a hole is acknowledged at once
-        ("early_drop_at_buffer", 1, "spurious_timeout"),  # needless copies stand in a queue of seconds
+        ("early_drop_at_buffer", 1, "spurious_timeout"),  # spurious copies stand in a queue of seconds
         ("genuine_timeout", 1, "tail_loss"),  # what was lost behind the tail comes after it
         ("held_acks_stamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
         ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission

@@ -115,7 +115,7 @@ class Together(Mapping[str, "pa.Table"]):
             return delay_breakdown.table(self.captures, clocks, self.journeys, self._ways, self._fates, *below)
         parts = [self.of(i, name) for i in everyone]
         if name == "segments":
-            parts = self.elsewhere.needless(parts)
+            parts = self.elsewhere.spurious(parts)
         if name == "timeouts" and any(part.num_rows for part in parts):
             parts = self.elsewhere.kinds(parts, self._parted("segments"))
         return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()

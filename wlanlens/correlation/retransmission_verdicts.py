@@ -29,10 +29,10 @@ _ARRIVED, _LOST, _UNKNOWN, _OUTSIDE = 1, 0, -1, -2
 class Elsewhere:
     """Facts of each capture, corrected by the others.
 
-    A retransmission was needless when all its bytes had arrived in earlier copies, and it was needed when some had not, as
+    A retransmission was spurious when all its bytes had arrived in earlier copies, and it was needed when some had not, as
     the last capture on their way tells: a tap near the receiver by having them, a sniffer by the acknowledgments of the
     MAC. A tap that missed packets is found out by neighbours that it missed (`lost` of `links`), and by ACKs of what it
-    never saw: then nothing is said, or that it was needless.
+    never saw: then nothing is said, or that it was spurious.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class Elsewhere:
         #: By capture and direction of a connection: what its sequence numbers have more at the far end, if anything.
         self._shifts: dict[int, dict[int, int]] = {}
 
-    def needless(self, segments: Sequence[pa.Table]) -> list[pa.Table]:
-        """The tables `segments` with `needless` decided where the other captures do."""
+    def spurious(self, segments: Sequence[pa.Table]) -> list[pa.Table]:
+        """The tables `segments` with `spurious` decided where the other captures do."""
         out = list(segments)
         for here in range(len(self._captures)):
             rows = _Rows(segments[here], self._packets[here])
@@ -54,11 +54,11 @@ class Elsewhere:
                 continue
             verdict, known = self._judge(here, far, rows)
             if known.any():
-                out[here] = _written(segments[here], {"needless": verdict, "needless_by": "other_capture"}, known)
+                out[here] = _written(segments[here], {"spurious": verdict, "spurious_evidence": "other_capture"}, known)
         return out
 
     def kinds(self, timeouts: Sequence[pa.Table], segments: Sequence[pa.Table]) -> list[pa.Table]:
-        """The tables `timeouts` with `kind` corrected; `segments` are those that `needless` made.
+        """The tables `timeouts` with `kind` corrected; `segments` are those that `spurious` made.
 
         An expiry was genuine when its resend was needed. When it was not, the ACKs had been lost if the receiver had sent
         some that covered the segment before the expiry and none of these came; else data or ACKs were late.
@@ -68,18 +68,18 @@ class Elsewhere:
             far = self._far(here)
             if far < 0 or not table.num_rows:
                 continue
-            needless, decided, end = _resends(table, segments[here], self._packets[here])
+            spurious, decided, end = _resends(table, segments[here], self._packets[here])
             kind = np.asarray(table.column("kind").cast("string").to_pylist(), object)
-            by = np.asarray(table.column("kind_by").cast("string").to_pylist(), object)
+            by = np.asarray(table.column("kind_evidence").cast("string").to_pylist(), object)
             evidence = table.column("evidence_packet").to_pylist()
-            change = decided & np.where(needless, np.isin(kind, ("genuine", "undecided")), kind != "genuine")
+            change = decided & np.where(spurious, np.isin(kind, ("genuine", "undecided")), kind != "genuine")
             for i in np.flatnonzero(change).tolist():
-                lost = needless[i] and self._acks_lost(here, far, table, i, int(end[i]))
-                kind[i] = "ack_lost" if lost else "spurious" if needless[i] else "genuine"
-                by[i], evidence[i] = ("other_capture" if needless[i] else None), None
+                lost = spurious[i] and self._acks_lost(here, far, table, i, int(end[i]))
+                kind[i] = "ack_lost" if lost else "spurious" if spurious[i] else "genuine"
+                by[i], evidence[i] = ("other_capture" if spurious[i] else None), None
             if change.any():
                 out[here] = _replaced(
-                    table, {"kind": kind.tolist(), "kind_by": by.tolist(), "evidence_packet": evidence}
+                    table, {"kind": kind.tolist(), "kind_evidence": by.tolist(), "evidence_packet": evidence}
                 )
         return out
 
@@ -99,7 +99,7 @@ class Elsewhere:
         return self._receivers[there]
 
     def _judge(self, here: int, far: int, rows: _Rows) -> tuple[Array, Array]:
-        """Whether each resend was needless, and where that is known."""
+        """Whether each resend was spurious, and where that is known."""
         verdict, known = np.zeros(len(rows.key), bool), np.zeros(len(rows.key), bool)
         journey = self._journeys.of[here][rows.row]
         fate = np.where(journey >= 0, self._fate[journey], _UNKNOWN)
@@ -197,10 +197,10 @@ def _medians(key: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _resends(timeouts: pa.Table, segments: pa.Table, packets: pa.Table) -> tuple[Array, Array, Array]:
-    """Of each expiry whether its resend was needless, whether another capture said so, and where the segment ends, as on the
+    """Of each expiry whether its resend was spurious, whether another capture said so, and where the segment ends, as on the
     wire."""
-    elsewhere = coded(segments.column("needless_by"), ["other_capture"]) == 0
-    needless = filled(segments.column("needless"), False)
+    elsewhere = coded(segments.column("spurious_evidence"), ["other_capture"]) == 0
+    spurious = filled(segments.column("spurious"), False)
     number = segments.column("packet").to_numpy()
     wanted = timeouts.column("packet").to_numpy()
     at = np.minimum(np.searchsorted(number, wanted), max(0, len(number) - 1))
@@ -209,7 +209,7 @@ def _resends(timeouts: pa.Table, segments: pa.Table, packets: pa.Table) -> tuple
     raw = packets.column("tcp_seq").fill_null(0).to_numpy().astype(np.int64)[row] if packets.num_rows else wanted * 0
     length = timeouts.column("len").to_numpy().astype(np.int64)
     decided = found & elsewhere[at] if len(number) else found
-    return (needless[at] if len(number) else found), decided, (raw + length) % (1 << 32)
+    return (spurious[at] if len(number) else found), decided, (raw + length) % (1 << 32)
 
 
 def _written(table: pa.Table, values: dict[str, Any], which: Array) -> pa.Table:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Owners told as one cause, in words; {s} is "1.56 s (30 %)".
 _CAUSES = (
-    (("rto_idle", "backoff_idle", "spurious_recovery", "loss_recovery"), "{s} went to {timeouts}"),
+    (("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery"), "{s} went to {timeouts}"),
     (("fast_recovery",), "{s} went to fast recovery from losses"),
     (("receiver_window",), "{s} went to waiting for the receiver's window"),
     (("delayed_ack",), "{s} went to waiting for delayed ACKs"),
@@ -62,7 +62,7 @@ def _overshot(values: Mapping[str, Value]) -> str:
     return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
 
 
-#: Detectors whose time several owners share, or one owner with others: what they say of their costliest case.
+#: Detectors whose time several categories share, or one category with others: what they say of their costliest case.
 _EXPLAINS: dict[str, Callable[[Mapping[str, Value]], str]] = {
     "startup_overflow": _overshot,
     "periodic_loss": lambda values: f"losses came every {seconds(round(float(values['period_s']) * 1e9))}",
@@ -87,8 +87,8 @@ class Verdict:
         Of which flow; flow None when there is none.
     duration_s, lost_s : float
         Its life from SYN to last ACK, and what of it the named causes took.
-    owners_ns : dict
-        Its ledger: nanoseconds of each owner.
+    categories_ns : dict
+        Its ledger: nanoseconds of each category.
     """
 
     sentence: str
@@ -98,7 +98,7 @@ class Verdict:
     subject: str = ""
     duration_s: float = 0.0
     lost_s: float = 0.0
-    owners_ns: dict[str, int] = field(default_factory=dict)
+    categories_ns: dict[str, int] = field(default_factory=dict)
 
 
 def judge(
@@ -124,24 +124,24 @@ def judge(
     sizes = _payload(trace)
     who = max(lives, key=lambda key: (sizes.get(key, 0), sum(lives[key].values()), key))
     flow, direction = who
-    owners = lives[who]
-    life = sum(owners.values())
+    categories = lives[who]
+    life = sum(categories.values())
     subject = trace.subject(flow, direction)
     causes = sorted(
-        ((sum(owners.get(o, 0) for o in group), text) for group, text in _CAUSES), key=lambda c: c[0], reverse=True
+        ((sum(categories.get(o, 0) for o in group), text) for group, text in _CAUSES), key=lambda c: c[0], reverse=True
     )
     named = [c for i, c in enumerate(causes[:2]) if life and c[0] >= life * (SECOND_SHARE if i else SHARE)]
     parts = [text.format(s=share(ns, life), timeouts=_timeouts(trace, flow, direction, findings)) for ns, text in named]
     slow_bus = sum(f.cost_s for f in findings if f.code == "usb_bottleneck")
-    if slow_bus >= SHARE * life / 1e9 and not owners.get("usb", 0):
+    if slow_bus >= SHARE * life / 1e9 and not categories.get("usb", 0):
         # The ledger cannot share out the bus's time, for transfers are of no one flow.
         parts.append(f"the USB bus limited it and cost {share(min(life, round(slow_bus * 1e9)), life)}")
     # What is said of timeouts is not said again.
     told = {"ack_loss"} if any("only ACKs were lost" in part for part in parts) else set()
     parts += _explained([f for f in findings if (f.flow, f.direction) == who and f.code not in told], life)
-    if owners.get("application", 0) >= life * 0.5 and life:
-        parts.append(f"{share(owners['application'], life)} the application had nothing to send")
-    said = "; ".join(parts) if parts else _fine(owners, life)
+    if categories.get("application", 0) >= life * 0.5 and life:
+        parts.append(f"{share(categories['application'], life)} the application had nothing to send")
+    said = "; ".join(parts) if parts else _fine(categories, life)
     others = connections - 1
     more = f" {count(others, 'other connection')} beside it." if others > 0 else ""
     on_air = words.flow(air, flow, direction) if air is not None else ""
@@ -153,7 +153,7 @@ def judge(
         subject=subject,
         duration_s=life / 1e9,
         lost_s=sum(ns for ns, _ in named) / 1e9,
-        owners_ns={o: owners[o] for o in ledgers.OWNERS if o in owners},
+        categories_ns={o: categories[o] for o in ledgers.CATEGORIES if o in categories},
     )
 
 
@@ -172,7 +172,7 @@ def _no_packet(trace: Trace, findings: Sequence[Finding], records: int) -> str:
 def _lives(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int]]:
     out: dict[tuple[int, str], dict[str, int]] = {}
     for row in ledgers.summary(ledger).to_pylist():
-        out.setdefault((row["flow"], row["direction"]), {})[row["owner"]] = row["ns"]
+        out.setdefault((row["flow"], row["direction"]), {})[row["category"]] = row["ns"]
     return out
 
 
@@ -186,16 +186,16 @@ def _payload(trace: Trace) -> dict[tuple[int, str], int]:
 def _timeouts(trace: Trace, flow: int, direction: str, findings: Sequence[Finding]) -> str:
     """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
     kinds: dict[str, int] = {}
-    needless: list[int] = []
+    spurious: list[int] = []
     if trace.has("timeouts"):
         for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
             if (row["flow"], row["direction"]) == (flow, direction):
                 kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
-                needless += [row["t_ns"]] if row["kind"] == "spurious" else []
+                spurious += [row["t_ns"]] if row["kind"] == "spurious" else []
     total = sum(kinds.values())
     if not total:
         return "recovery after losses"
-    why = _why([f for f in findings if f.flow in (None, flow)], needless)
+    why = _why([f for f in findings if f.flow in (None, flow)], spurious)
     words = {
         "spurious": f"spurious {why}".strip(),
         "ack_lost": f"because only ACKs were lost{_lost([f for f in findings if f.flow == flow])}",
@@ -214,11 +214,11 @@ def _timeouts(trace: Trace, flow: int, direction: str, findings: Sequence[Findin
     )
 
 
-def _why(findings: Sequence[Finding], needless: Sequence[int]) -> str:
+def _why(findings: Sequence[Finding], spurious: Sequence[int]) -> str:
     """Why most of the spurious timeouts came: they fell into times in which ACKs were held."""
     held = [f for f in findings if f.code == "ack_holding"]
-    inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in held) for t in needless)
-    if not inside or 2 * inside < len(needless):
+    inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in held) for t in spurious)
+    if not inside or 2 * inside < len(spurious):
         return ""
     by = {str(f.values.get("kept_by", "")) for f in held}
     return "because ACKs were held" + (_KEPT_BY.get(by.pop(), "") if len(by) == 1 else "")
@@ -249,6 +249,6 @@ def _explained(findings: Sequence[Finding], life: int) -> list[str]:
     return [text for _, text in sorted(parts, key=lambda part: -part[0])]
 
 
-def _fine(owners: Mapping[str, int], life: int) -> str:
-    most = max(owners, key=lambda o: owners[o]) if owners else "unknown"
-    return f"nothing in this capture slowed it: {share(owners.get(most, 0), life)} {ledgers.PLAIN[most]}"
+def _fine(categories: Mapping[str, int], life: int) -> str:
+    most = max(categories, key=lambda o: categories[o]) if categories else "unknown"
+    return f"nothing in this capture slowed it: {share(categories.get(most, 0), life)} {ledgers.PLAIN[most]}"

@@ -34,7 +34,7 @@ def acked_data_retransmission(
 
     How it decides
     --------------
-    A retransmission marked needless whose last byte is at or below the highest ACK captured before it. `max_queue_ms`:
+    A retransmission marked spurious whose last byte is at or below the highest ACK captured before it. `max_queue_ms`:
     when the ACK is older than that, no queue explains it (100 packets of 1500 bytes take 220 ms at the 5.5 Mbit/s of
     802.11b, and 1.2 s only at 1 Mbit/s): the sender then never saw the ACK, or is at fault, and the sentence says so.
     `join_ms`: resends closer together than that are one finding; a retransmission timeout takes longer.
@@ -43,7 +43,7 @@ def acked_data_retransmission(
     -------------
     At a tap beside the receiver, in the middle or on the air an ACK passes before the resend that it crosses on the way: ordinary,
     and told from this case only at the sender; left undecided. Go-back-N of data not yet acknowledged, and resends
-    found needless later, come before their ACK and stay silent.
+    found spurious later, come before their ACK and stay silent.
 
     References
     ----------
@@ -53,11 +53,11 @@ def acked_data_retransmission(
     yield from facts.one_sided("acked_data_retransmission")
     resends = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "needless"],
+        ["packet", "t_ns", "rel_seq", "len", "spurious"],
         where={"transmission": ("retransmission",), "kind": ("data",)},
         valid=("t_ns", "rel_seq"),
     )
-    resends = resends.take(resends["needless"] == 1)
+    resends = resends.take(resends["spurious"] == 1)
     if not len(resends):
         return
     acks = facts.keep(Acks)

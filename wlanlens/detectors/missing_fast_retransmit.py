@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RIGHT = {
     "recovery_point": "they did not go beyond the recovery point of the recovery before (RFC 6582 section 3.2)",
     "after_timeout": "after a timeout duplicate ACKs may come of its own resends (RFC 6582 section 3.2)",
-    "needless_resends": "its own needless resends had caused the duplicate ACKs",
+    "spurious_retransmissions": "its own spurious resends had caused the duplicate ACKs",
     "no_sack_blocks": "SACK was agreed, but the duplicate ACKs carried no SACK blocks: nothing was known to be missing",
     "filled_without_resend": "the missing segment arrived late by itself: reordering, no loss",
 }
@@ -54,8 +54,8 @@ def missing_fast_retransmit(
     is of data sent after the resend. A fast recovery sends a byte once: a resend since its start is the answer. What the
     timer sent after the duplicates answers none of them. Otherwise, in this order:
     `after_timeout` when the ACK does not go beyond what had been sent at an expiry before; `recovery_point` when it
-    does not go beyond the recovery point of a fast recovery before; `needless_resends` when at least three resends of
-    bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were needless;
+    does not go beyond the recovery point of a fast recovery before; `spurious_retransmissions` when at least three resends of
+    bytes below that ACK in the last `cause_s` seconds (longer than any round trip with its queue) were spurious;
     `no_sack_blocks` when SACK was agreed and that direction never sent a block; `filled_without_resend` when new data
     was acknowledged without a resend. What is left is wrong.
 
@@ -86,7 +86,7 @@ def missing_fast_retransmit(
     third = third.ordered("packet")
     resends = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "needless", "trigger"],
+        ["packet", "t_ns", "rel_seq", "len", "spurious", "trigger"],
         where={"transmission": ("retransmission",)},
         valid=("rel_seq", "t_ns"),
         keys=np.unique(third.key),
@@ -132,7 +132,7 @@ def _outrun(facts: Facts, resends: Rows) -> Array:
     """
     sent = facts.rows(
         "segments",
-        ["packet", "rel_seq", "len", "transmission", "needless"],
+        ["packet", "rel_seq", "len", "transmission", "spurious"],
         where={"kind": ("data",)},
         valid=("rel_seq",),
         keys=np.unique(resends.key),
@@ -140,8 +140,8 @@ def _outrun(facts: Facts, resends: Rows) -> Array:
     acks = facts.keep(Acks)
     first = acks.packet(acks.first_reaching(resends.key, resends["rel_seq"]))
     stood = np.maximum(acks.before(resends.key, first), 1)
-    # A needless copy is answered by a duplicate, and one of unknown need may be.
-    answered = (sent["transmission"] == "first") | (sent["needless"] == 0)
+    # A spurious copy is answered by a duplicate, and one of unknown need may be.
+    answered = (sent["transmission"] == "first") | (sent["spurious"] == 0)
     here = sent.latest("packet", resends.key, resends["packet"])
     out = np.zeros(len(resends), bool)
     for back in range(1, DUPLICATES + 1):
@@ -186,15 +186,15 @@ def _reasons(
     agreed = facts.of_flow("sack_agreed", third.key)
     blocks = facts.of_flow("sack_packets", third.key ^ 1)
     out[(agreed == 1) & (blocks == 0)] = "no_sack_blocks"
-    needless = resends.take(resends["needless"] == 1).ordered("t_ns")
-    if len(needless) >= 3:
-        newest = needless.latest("t_ns", third.key, third["t_ns"])
+    spurious = resends.take(resends["spurious"] == 1).ordered("t_ns")
+    if len(spurious) >= 3:
+        newest = spurious.latest("t_ns", third.key, third["t_ns"])
         three = newest >= 2
         for back in range(3):
             at_ = np.maximum(newest - back, 0)
-            three &= (needless.key[at_] == third.key) & (needless["rel_seq"][at_] < third["rel_ack"])
-            three &= needless["t_ns"][at_] >= third["t_ns"] - cause_ns
-        out[three] = "needless_resends"
+            three &= (spurious.key[at_] == third.key) & (spurious["rel_seq"][at_] < third["rel_ack"])
+            three &= spurious["t_ns"][at_] >= third["t_ns"] - cause_ns
+        out[three] = "spurious_retransmissions"
     out[_latest(fast, "t_start_ns", fast["recover_rel_seq"], third) >= third["rel_ack"]] = "recovery_point"
     expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).ordered("t_ns")
     sent = expiries["rel_seq"] + expiries["flight_bytes"]

@@ -51,7 +51,7 @@ def overbuffering(
     From the round trips that ACKs sample of data (Karn's rule, or the echoed timestamp) against the least of these. Each
     stands for the time since the sample before it, but no longer than itself: a sender that was silent queued nothing.
     `min_delay_ms`: queueing of more than 200 ms, the least retransmission timeout in use, at which a flow that starts in
-    this queue times out needlessly and speech is past use. `min_share_percent`: of the flow's life, so that one burst
+    this queue times out spuriously and speech is past use. `min_share_percent`: of the flow's life, so that one burst
     does not count. `min_correlation_ratio`: of round-trip time and the flow's bytes under way when the segment was sent,
     so that the delay is its own; 0.5 is far above chance for the dozens of samples there are. `max_samples`: of these,
     evenly spread, enough for three digits.

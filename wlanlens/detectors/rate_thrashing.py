@@ -135,18 +135,18 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int) -> _Climbs |
     if best is None:
         return None
     best_mbps, success, steady = best
-    owner = np.repeat(np.arange(len(which)), e.seen[which])
+    category = np.repeat(np.arange(len(which)), e.seen[which])
     above = (rate > best_mbps) & (bad == 1)
-    failures = np.bincount(owner, above, len(which)).astype(np.int64)
+    failures = np.bincount(category, above, len(which)).astype(np.int64)
     top = np.zeros(len(which))
-    np.maximum.at(top, owner, np.nan_to_num(rate))
+    np.maximum.at(top, category, np.nan_to_num(rate))
     first, last = a.rate_mbps[e.first[which]], a.rate_mbps[e.first[which] + e.seen[which] - 1]
     came_from = np.concatenate(([np.inf], np.fmin(last, first)[:-1]))
-    failed = np.bincount(owner, bad == 1, len(which))
+    failed = np.bincount(category, bad == 1, len(which))
     climb = (failures >= failures_count) & (2 * failures >= failed) & (top > best_mbps) & (came_from <= best_mbps)
     if not climb.any():
         return None
-    us = np.bincount(owner, np.nan_to_num(attempt_us(airtime, rate, a.nth[mine])), len(which))
+    us = np.bincount(category, np.nan_to_num(attempt_us(airtime, rate, a.nth[mine])), len(which))
     arrived = e.delivered[which]
     wasted = us - np.where(arrived, steady, 0.0)
     total, good = float(us.sum()), int(arrived.sum())

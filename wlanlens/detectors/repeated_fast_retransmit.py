@@ -22,7 +22,7 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     What it finds
     -------------
     Fast retransmissions of data that had been sent before the window was last cut (by a fast retransmission or a
-    timeout), or that stand right at the point up to which that cut recovers, after needless resends: the sender took
+    timeout), or that stand right at the point up to which that cut recovers, after spurious resends: the sender took
     duplicate ACKs for a second congestion and halved its window again. The cost is the time from the second cut on until
     everything sent before the last is acknowledged.
 
@@ -38,7 +38,7 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     the left edge on the third duplicate ACK that follows new progress. `dupacks_count`: TCP's threshold.
     `answer_ms`: such a resend follows the duplicate ACK within this time; stacks answer within their tick, of 10 ms at
     most. A cut is a repeated one when the segment begins below the highest byte sent before the cut before it, or,
-    without SACK, at that byte and after `dupacks_count` needless resends: these made the duplicate ACKs. Cuts in a row
+    without SACK, at that byte and after `dupacks_count` spurious resends: these made the duplicate ACKs. Cuts in a row
     are one finding, from the first cut on, the rightful one.
 
     What fools it
@@ -58,8 +58,8 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     if not len(rows):
         return
     # Segments that had arrived and were sent again made the duplicate ACKs.
-    needless = np.diff(cuts.needless) - (rows["needless"][1:] == 1)
-    at_point = (seq[1:] == point[:-1]) & (needless >= dupacks_count) & ~cuts.with_sack[1:]
+    spurious = np.diff(cuts.spurious) - (rows["spurious"][1:] == 1)
+    at_point = (seq[1:] == point[:-1]) & (spurious >= dupacks_count) & ~cuts.with_sack[1:]
     again = cuts.fast[1:] & (rows.key[1:] == rows.key[:-1]) & ((seq[1:] < point[:-1]) | at_point)
     # A tap that never saw the first copies does not know what had been sent.
     again &= (rows["lost_before_tap"][1:] != 1) & (rows["lost_before_tap"][:-1] != 1)
@@ -94,7 +94,7 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
             values={
                 "cuts_count": number,
                 "first_cut": "fast retransmission" if cuts.fast[begin[n]] else "timeout",
-                "needless_count": int((rows["needless"][part][1:] == 1).sum()),
+                "spurious_count": int((rows["spurious"][part][1:] == 1).sum()),
             },
             evidence={"segments": rows["packet"][part]},
             sentence=(
@@ -117,13 +117,13 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
 class _Cuts:
     """When a sender cut its window: resends by key and time.
 
-    `number` is the resend's place among all resends, `needless` how many up to it were not needed, `fast` False for the
+    `number` is the resend's place among all resends, `spurious` how many up to it were not needed, `fast` False for the
     timer's, `with_sack` whether the connection uses SACK.
     """
 
     rows: Rows
     number: Array
-    needless: Array
+    spurious: Array
     fast: Array
     with_sack: Array
 
@@ -136,7 +136,7 @@ class _Cuts:
 def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     resends = facts.rows(
         "segments",
-        ["t_ns", "packet", "rel_seq", "needless", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
+        ["t_ns", "packet", "rel_seq", "spurious", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
         where={"transmission": ("retransmission",)},
         valid=("t_ns", "rel_seq", "flight_bytes"),
     )
@@ -151,8 +151,8 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     # What the tap had seen acknowledged was not sent again for duplicate ACKs: that ACK was lost behind the tap.
     fast &= ~timer & (facts.keep(Acks).before(resends.key, resends["packet"]) <= resends["rel_seq"])
     number = np.flatnonzero(fast | timer)
-    needless = np.cumsum(resends["needless"] == 1)[number]
-    return _Cuts(resends.take(number), number, needless, fast[number], with_sack[number])
+    spurious = np.cumsum(resends["spurious"] == 1)[number]
+    return _Cuts(resends.take(number), number, spurious, fast[number], with_sack[number])
 
 
 def _find(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:

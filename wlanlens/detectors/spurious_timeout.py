@@ -47,7 +47,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     What fools it
     -------------
     Without timestamps and DSACK a capture at the sender cannot tell late ACKs from lost data or lost ACKs: such
-    expiries are left undecided. A recovery after a proved one counts where a resend in it is known to have been needless,
+    expiries are left undecided. A recovery after a proved one counts where a resend in it is known to have been spurious,
     and is left undecided where no need is known. A tail loss probe is no expiry, a genuine timeout is in `timeouts` as genuine: both stay silent.
 
     References
@@ -60,11 +60,11 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     if not len(runs):
         return
     kinds = runs.rows["kind"]
-    needless = np.isin(kinds, NEEDLESS)
-    found = runs.any_of(needless)
+    spurious = np.isin(kinds, NEEDLESS)
+    found = runs.any_of(spurious)
     length = runs.last - runs.first + 1
-    # In a run with a needless expiry those before it may have been needless as well.
-    before = np.arange(len(kinds)) < np.repeat(np.where(found, _begun(runs, needless), len(kinds)), length)
+    # In a run with a spurious expiry those before it may have been spurious as well.
+    before = np.arange(len(kinds)) < np.repeat(np.where(found, _begun(runs, spurious), len(kinds)), length)
     open_ = (kinds == "undecided") & before
     if found.any():
         yield from _findings(facts, runs, np.flatnonzero(found), late_ack_ms)
@@ -79,10 +79,10 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
         )
 
 
-def _begun(runs: Runs, needless: Array) -> Array:
-    """The position of each run's first needless expiry, or of the next there is."""
-    begun = np.searchsorted(np.cumsum(needless), np.concatenate(([0], np.cumsum(needless)))[runs.first] + 1)
-    return np.minimum(begun, len(needless) - 1)
+def _begun(runs: Runs, spurious: Array) -> Array:
+    """The position of each run's first spurious expiry, or of the next there is."""
+    begun = np.searchsorted(np.cumsum(spurious), np.concatenate(([0], np.cumsum(spurious)))[runs.first] + 1)
+    return np.minimum(begun, len(spurious) - 1)
 
 
 def _open_until(facts: Facts, runs: Runs) -> Array:
@@ -98,15 +98,15 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
     recovery_ns, recovery_end, state_end = _recoveries(facts, runs)
     resends = facts.rows(
         "segments",
-        ["packet", "t_ns", "len", "needless"],
+        ["packet", "t_ns", "len", "spurious"],
         where={"transmission": ("retransmission",)},
         valid=("t_ns",),
         keys=runs.key[which],
     )
     # Where every resend after the silence was needed, or none came, the sender had undone the timeout or recovers from loss.
-    maybe = resends.take(resends["needless"] != 0).ordered("t_ns")
+    maybe = resends.take(resends["spurious"] != 0).ordered("t_ns")
     repeats = maybe.any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
-    resends = resends.take(resends["needless"] == 1)
+    resends = resends.take(resends["spurious"] == 1)
     unsure = np.intersect1d(which, np.flatnonzero(repeats))
     repeats &= resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
     unsure = unsure[~repeats[unsure]]
@@ -114,29 +114,29 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         yield facts.undecided(
             "spurious_timeout",
             runs.key[unsure],
-            "Whether the sender repeated data needlessly after a spurious timeout or recovered from losses cannot be told.",
+            "Whether the sender repeated data spuriously after a spurious timeout or recovered from losses cannot be told.",
             t_start_ns=runs.t_end_ns[unsure],
             t_end_ns=recovery_end[unsure],
         )
     recovery_ns = np.where(repeats, recovery_ns, 0)
     recovery_end = np.where(repeats, recovery_end, runs.t_end_ns)
     life = facts.life_s(runs.key)
-    # Expiries before the first needless one of a run had their reason: the cost begins after them.
-    needless = np.isin(rows["kind"], NEEDLESS)
-    begun = _begun(runs, needless)
+    # Expiries before the first spurious one of a run had their reason: the cost begins after them.
+    spurious = np.isin(rows["kind"], NEEDLESS)
+    begun = _begun(runs, spurious)
     t_begun = rows["silent_from_ns"][begun]
     cost = runs.t_end_ns - t_begun + recovery_ns
     listed, others = most(cost[which])
     for run in which[listed].tolist():
         part, key, first = runs.members(run), runs.key[run], int(begun[run])
-        kinds, mine = rows["kind"][part], needless[part]
+        kinds, mine = rows["kind"][part], spurious[part]
         t_start, t_idle = int(t_begun[run]), int(runs.t_end_ns[run])
         t_end = max(t_idle, int(recovery_end[run]))
         # What stood in the device's queue when the last ACK came passes the tap after it.
         again = _within(resends, key, int(rows["t_ns"][first]), max(t_end, int(state_end[run]) if repeats[run] else 0))
         idle_s, recovery_s = (t_idle - t_start) / 1e9, int(recovery_ns[run]) / 1e9
         late_ms = late[run] / 1e6 if late[run] != NULL else None
-        by = [b for k, b in zip(kinds, rows["kind_by"][part], strict=True) if k in NEEDLESS]
+        by = [b for k, b in zip(kinds, rows["kind_evidence"][part], strict=True) if k in NEEDLESS]
         why = _why(set(kinds[mine]), late_ms, late_ack_ms)
         values: dict[str, float | int | str] = {
             "expiries_count": len(kinds),
@@ -147,8 +147,8 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
             "first_expiry_s": int(rows["t_ns"][first]) / 1e9,
             "idle_s": idle_s,
             "recovery_s": recovery_s,
-            "needless_resends_count": len(again),
-            "needless_resends_bytes": int(again["len"].sum()),
+            "spurious_retransmissions_count": len(again),
+            "spurious_retransmissions_bytes": int(again["len"].sum()),
             "rto_ms": int(rows["rto_ns"][part][0]) / 1e6 if rows["rto_ns"][part][0] != NULL else "unknown",
             "evidence_by": ", ".join(sorted({str(b) for b in by if b})) or "order of ACKs",
         }
@@ -167,7 +167,7 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
             sentence=(
                 f"{facts.subject(key)}: the retransmission timer expired {_times(int(mine.sum()))} "
                 f"{at(rows['t_ns'][first])} though {why}; the sender stood idle for {time(idle_s)} and sent "
-                f"{count(len(again), 'segment')} again needlessly, {time(idle_s + recovery_s)} in all."
+                f"{count(len(again), 'segment')} again spuriously, {time(idle_s + recovery_s)} in all."
             ),
         )
     which = which[others]

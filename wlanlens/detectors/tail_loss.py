@@ -177,11 +177,11 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
 def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "needless", "flight_bytes"],
+        ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes"],
         where={"trigger": ("tail_loss_probe",)},
         valid=("t_ns", "rel_seq"),
     )
-    probes = probes.take(probes["needless"] == 0)
+    probes = probes.take(probes["spurious"] == 0)
     if not len(probes):
         return
     t, waited = probes["t_ns"], np.maximum(probes["since_previous_ns"], 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.ledger.delivery_rate import best, paces, unresting
-from wlanlens.tables import OWNERS
+from wlanlens.tables import CATEGORIES
 from wlanlens.tables.columns import filled
 
 if TYPE_CHECKING:
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Owner of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timer was
+#: Category of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timer was
 #: right to expire: the finding `spurious_timeout` says that it was not. After the last ACK of data nothing is owed to
 #: anyone, and what was not captured is not known.
-OWNER_OF_STATE = {
+CATEGORY_OF_STATE = {
     "handshake": "handshake",
     "idle": "application",
     "zero_window": "receiver_window",
     "window_limited": "receiver_window",
     "delayed_ack": "delayed_ack",
-    "rto_wait": "rto_idle",
-    "backoff_wait": "backoff_idle",
+    "rto_wait": "rto_wait",
+    "backoff_wait": "rto_backoff",
     "loss_recovery": "loss_recovery",
     "fast_recovery": "fast_recovery",
     "slow_start": "slow_start",
-    "transfer": "transfer",
+    "transfer": "path",
     "closing": "unknown",
     "not_captured": "unknown",
 }
 
 #: Kinds of timeout after which nothing had to be sent again.
-NEEDLESS_KINDS = ("spurious", "ack_lost")
+SPURIOUS_KINDS = ("spurious", "ack_lost")
 
 #: A transfer stands in a queue when its mean round trip is longer than the flow's least by this: the least
 #: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. Below, a queue keeps the
@@ -53,30 +53,30 @@ FULL_PACE = 0.8
 
 
 def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
-    """The owner of each interval, as an index into `OWNERS`.
+    """The category of each interval, as an index into `CATEGORIES`.
 
-    By its state (`OWNER_OF_STATE`), with three refinements. Recovery after a timeout that was not needed is
+    By its state (`CATEGORY_OF_STATE`), with three refinements. Recovery after a timeout that was not needed is
     `spurious_recovery`. Time under the receiver's limit in which the window filled the path (`FULL_PATH`) is the
     path's: `transfer`. A transfer whose round trips are far above the flow's least (`QUEUE_NS`) is `queue`.
     """
     state, states = _codes(intervals.column("state"))
-    table = np.array([OWNERS.index(OWNER_OF_STATE.get(s, "unknown")) for s in states], np.int8)
-    owners: Array = table[state] if len(table) else np.zeros(0, np.int8)
-    if not len(owners):
-        return owners
+    table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
+    categories: Array = table[state] if len(table) else np.zeros(0, np.int8)
+    if not len(categories):
+        return categories
     if timeouts is not None and timeouts.num_rows:
-        _give(owners, _after_needless(intervals, timeouts), "loss_recovery", "spurious_recovery")
+        _give(categories, _after_spurious(intervals, timeouts), "loss_recovery", "spurious_recovery")
     directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
     least = _least(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
     full = (least > 0) & (rtt // FULL_PATH > least) & _unresting(intervals, directions, rtt)
-    _give(owners, limited & full, "receiver_window", "transfer")
-    _give(owners, (least > 0) & (rtt - QUEUE_NS >= least), "transfer", "queue")
-    return owners
+    _give(categories, limited & full, "receiver_window", "path")
+    _give(categories, (least > 0) & (rtt - QUEUE_NS >= least), "path", "queue")
+    return categories
 
 
-def _give(owners: Array, which: Array, old: str, new: str) -> None:
-    owners[which & (owners == OWNERS.index(old))] = OWNERS.index(new)
+def _give(categories: Array, which: Array, old: str, new: str) -> None:
+    categories[which & (categories == CATEGORIES.index(old))] = CATEGORIES.index(new)
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
@@ -88,13 +88,13 @@ def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
     return np.asarray(whole.indices.to_numpy(zero_copy_only=False), np.int64), whole.dictionary.to_pylist()
 
 
-def _after_needless(intervals: pa.Table, timeouts: pa.Table) -> Array:
+def _after_spurious(intervals: pa.Table, timeouts: pa.Table) -> Array:
     """Intervals that belong to a timeout though nothing was lost."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kinds = timeouts.column("kind").cast(pa.string())
-    packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(NEEDLESS_KINDS)))
+    packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(SPURIOUS_KINDS)))
     found = pc.is_in(intervals.column("timeout_packet"), packets.combine_chunks())
     return np.asarray(found.to_numpy(), dtype=bool)
 

@@ -1,4 +1,4 @@
-"""The ledger: where every second of a flow's life went. Exact whole nanoseconds, one owner an interval."""
+"""The ledger: where every second of a flow's life went. Exact whole nanoseconds, one category an interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from wlanlens.trace import Trace
 
-OWNERS = tables.OWNERS
+CATEGORIES = tables.CATEGORIES
 
 #: What tells where packets were below TCP.
 BELOW = ("links", *tables.LINK)
@@ -28,8 +28,8 @@ PLAIN = {
     "application": "the application had nothing to send",
     "receiver_window": "waiting for the receiver's window",
     "delayed_ack": "waiting for delayed ACKs",
-    "rto_idle": "waiting for the retransmission timer",
-    "backoff_idle": "waiting for the timer after its backoff",
+    "rto_wait": "waiting for the retransmission timer",
+    "rto_backoff": "waiting for the timer after its backoff",
     "spurious_recovery": "sending again what was not lost",
     "loss_recovery": "recovering after a timeout",
     "fast_recovery": "fast recovery",
@@ -39,12 +39,12 @@ PLAIN = {
     "air_retries": "retries on the air",
     "air_others": "other stations on the air",
     "queue": "standing in a queue",
-    "transfer": "transferring",
+    "path": "transferring",
     "unknown": "not known from this capture",
 }
 
 #: Owners of time that a healthy transfer spends too: no loss.
-HEALTHY = ("handshake", "application", "slow_start", "air_useful", "transfer", "unknown")
+HEALTHY = ("handshake", "application", "slow_start", "air_useful", "path", "unknown")
 
 
 #: What a note says of mended intervals.
@@ -65,7 +65,7 @@ def build(trace: Trace) -> pa.Table:
 def from_intervals(
     intervals: pa.Table, timeouts: pa.Table | None = None, below: Mapping[str, pa.Table] | None = None
 ) -> pa.Table:
-    """The ledger of a table `intervals`; neighbours with one owner become one interval.
+    """The ledger of a table `intervals`; neighbours with one category become one interval.
 
     `below`: the tables `BELOW` of several captures, by which transfers are divided among what carried them.
     """
@@ -80,18 +80,18 @@ def from_intervals(
     back: Array = _is_b2a(intervals.column("direction"))
     start: Array = intervals.column("t_start_ns").to_numpy()
     end: Array = intervals.column("t_end_ns").to_numpy()
-    owner = classify.assign(intervals, timeouts)
+    category = classify.assign(intervals, timeouts)
 
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
-    who, flow, back, start, end, owner = (a[order] for a in (who, flow, back, start, end, owner))
+    who, flow, back, start, end, category = (a[order] for a in (who, flow, back, start, end, category))
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
-        row, start, end, owner = link_layer.divide(flow, start, end, owner, below)
+        row, start, end, category = link_layer.divide(flow, start, end, category, below)
         who, flow, back = who[row], flow[row], back[row]
         same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
 
-    first = np.concatenate(([True], ~(same & (owner[1:] == owner[:-1]))))
+    first = np.concatenate(([True], ~(same & (category[1:] == category[:-1]))))
     last = np.concatenate((first[1:], [True]))
     kept = start[first] < end[last]
     directions = pa.DictionaryArray.from_arrays(pa.array(back[first][kept].astype(np.int8)), pa.array(["a2b", "b2a"]))
@@ -99,7 +99,7 @@ def from_intervals(
         pa.DictionaryArray.from_arrays(pa.array(who[first][kept].astype(np.int32)), capture.dictionary),
         pa.array(flow[first][kept]),
         directions,
-        pa.DictionaryArray.from_arrays(pa.array(owner[first][kept]), pa.array(OWNERS)),
+        pa.DictionaryArray.from_arrays(pa.array(category[first][kept]), pa.array(CATEGORIES)),
         pa.array(start[first][kept]),
         pa.array(end[last][kept]),
     ]
@@ -156,22 +156,22 @@ def _check(flow: Array, start: Array, end: Array, same: Array) -> None:
 
 
 def totals(ledger: pa.Table) -> dict[str, int]:
-    """Nanoseconds of each owner, exact, in the ledger's order; owners without time are left out."""
-    return {name: ns for name, ns in zip(OWNERS, sums(ledger), strict=True) if ns}
+    """Nanoseconds of each category, exact, in the ledger's order; categories without time are left out."""
+    return {name: ns for name, ns in zip(CATEGORIES, sums(ledger), strict=True) if ns}
 
 
 def sums(ledger: pa.Table) -> list[int]:
-    """Nanoseconds of every owner of `OWNERS`; whole numbers of any size."""
-    codes, lengths = owner_codes(ledger), _lengths(ledger)
-    return [sum(lengths[codes == i].tolist()) for i in range(len(OWNERS))]
+    """Nanoseconds of every category of `CATEGORIES`; whole numbers of any size."""
+    codes, lengths = category_codes(ledger), _lengths(ledger)
+    return [sum(lengths[codes == i].tolist()) for i in range(len(CATEGORIES))]
 
 
-def owner_codes(ledger: pa.Table) -> Array:
-    """Each row's owner as an index into `OWNERS`."""
+def category_codes(ledger: pa.Table) -> Array:
+    """Each row's category as an index into `CATEGORIES`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(ledger.column("owner").cast(pa.string()), pa.array(OWNERS))
+    found = pc.index_in(ledger.column("category").cast(pa.string()), pa.array(CATEGORIES))
     return np.asarray(found.to_numpy(), np.int64)
 
 
@@ -180,23 +180,23 @@ def _lengths(ledger: pa.Table) -> Array:
 
 
 def summary(ledger: pa.Table) -> pa.Table:
-    """One row a capture, flow, direction and owner: `ns`, the sum of its intervals."""
+    """One row a capture, flow, direction and category: `ns`, the sum of its intervals."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    keys = ["capture", "flow", "direction", "owner"]
-    plain = {name: ledger.column(name).cast(pa.string()) for name in ("capture", "direction", "owner")}
+    keys = ["capture", "flow", "direction", "category"]
+    plain = {name: ledger.column(name).cast(pa.string()) for name in ("capture", "direction", "category")}
     rows = pa.table(
         {
             "capture": plain["capture"],
             "flow": ledger.column("flow"),
             "direction": plain["direction"],
-            "owner": plain["owner"],
+            "category": plain["category"],
             "ns": pc.subtract(ledger.column("t_end_ns"), ledger.column("t_start_ns")),
         }
     )
     out = rows.group_by(keys, use_threads=False).aggregate([("ns", "sum")]).rename_columns([*keys, "ns"])
-    rank = pc.index_in(out.column("owner"), pa.array(OWNERS))
+    rank = pc.index_in(out.column("category"), pa.array(CATEGORIES))
     order = pc.sort_indices(
         out.append_column("rank", rank), sort_keys=[(k, "ascending") for k in ("capture", "flow", "direction", "rank")]
     )
@@ -204,7 +204,7 @@ def summary(ledger: pa.Table) -> pa.Table:
 
 
 def coarse(ledger: pa.RecordBatch, step: int) -> pa.RecordBatch:
-    """Runs of `step` intervals of a flow as one an owner: sums and ends stay exact, the order inside is lost."""
+    """Runs of `step` intervals of a flow as one a category: sums and ends stay exact, the order inside is lost."""
     import pyarrow as pa
 
     if not ledger.num_rows:
@@ -213,19 +213,19 @@ def coarse(ledger: pa.RecordBatch, step: int) -> pa.RecordBatch:
     back = _is_b2a(pa.chunked_array([ledger.column("direction")]))
     start: Array = ledger.column("t_start_ns").to_numpy()
     end: Array = ledger.column("t_end_ns").to_numpy()
-    owner = owner_codes(pa.Table.from_batches([ledger]))
+    category = category_codes(pa.Table.from_batches([ledger]))
     broken = np.concatenate(([True], (flow[1:] != flow[:-1]) | (back[1:] != back[:-1]) | (start[1:] != end[:-1])))
     first = np.flatnonzero(broken)
     run = np.cumsum(broken) - 1
     group_starts = broken | ((np.arange(len(flow)) - first[run]) % step == 0)
     group = np.cumsum(group_starts) - 1
-    lengths: Array = np.zeros((int(group[-1]) + 1, len(OWNERS)), np.int64)
-    np.add.at(lengths, (group, owner), end - start)
+    lengths: Array = np.zeros((int(group[-1]) + 1, len(CATEGORIES)), np.int64)
+    np.add.at(lengths, (group, category), end - start)
     until = start[group_starts][:, None] + np.cumsum(lengths, axis=1)
     at, which = np.nonzero(lengths)
     rows = ledger.take(pa.array(np.flatnonzero(group_starts)[at]))
     columns = {
-        "owner": pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int8)), pa.array(OWNERS)),
+        "category": pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int8)), pa.array(CATEGORIES)),
         "t_start_ns": pa.array((until - lengths)[at, which]),
         "t_end_ns": pa.array(until[at, which]),
     }

@@ -1,6 +1,6 @@
-"""What carried a flow's packets while it was transferring: the USB bus, the air, or the path that no capture shows.
+"""What carried a flow's packets while the path carried it: the USB bus, the air, or the path that no capture shows.
 
-With several captures the time of the ledger's owner `transfer` is divided by where the connection's packets were: on the
+With several captures the time of the ledger's category `path` is divided by where the connection's packets were: on the
 air (`air_useful`: the attempt that arrived, its acknowledgment and the access before it; `air_retries`: from a packet's
 first attempt to its last), waiting for the air while others had it (`air_others`), or on the USB bus (`usb`).
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.tables import OWNERS, POINTS
+from wlanlens.tables import CATEGORIES, POINTS
 from wlanlens.tables.columns import filled, find
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The time is divided in pieces of this length; inside one the order of the owners is not kept. A second of a busy channel
+#: The time is divided in pieces of this length; inside one the order of the categories is not kept. A second of a busy channel
 #: has a thousand frames, and a ledger that names each would be longer than the capture.
 PIECE_NS = 100_000_000
 
@@ -29,8 +29,8 @@ PIECE_NS = 100_000_000
 #: all PHYs: an idle channel for so long is the price of access. For longer, nothing was ready to be sent.
 ACCESS_NS = 670_000
 
-#: The owners in the order in which they are laid into a piece; what is left stays `transfer`.
-_LAID = ("usb", "air_others", "air_retries", "air_useful", "transfer")
+#: The categories in the order in which they are laid into a piece; what is left stays `path`.
+_LAID = ("usb", "air_others", "air_retries", "air_useful", "path")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Carriers:
         self._useful = _rows(self._useful, order)
 
     def seconds(self, flow: int, start: Array, end: Array) -> Array:
-        """ns of each owner of `_LAID` in pieces of time, which follow one another: one row a piece."""
+        """ns of each category of `_LAID` in pieces of time, which follow one another: one row a piece."""
         useful, retries, waiting, bus = self._of(flow)
         edges = [start, end, *(edge for spans in (useful, retries, waiting, bus) for edge in (spans.start, spans.end))]
         bounds = np.unique(np.clip(np.concatenate(edges), start[0], end[-1]))
@@ -143,7 +143,7 @@ class Carriers:
         }
         for name, values in spent.items():
             np.add.at(out[:, _LAID.index(name)], piece, values)
-        out[:, _LAID.index("transfer")] = end - start - out.sum(axis=1)
+        out[:, _LAID.index("path")] = end - start - out.sum(axis=1)
         return out
 
     def knows(self, flow: int) -> bool:
@@ -173,28 +173,28 @@ class Carriers:
 
 
 def divide(
-    flow: Array, start: Array, end: Array, owner: Array, below: Mapping[str, pa.Table]
+    flow: Array, start: Array, end: Array, category: Array, below: Mapping[str, pa.Table]
 ) -> tuple[Array, Array, Array, Array]:
-    """Intervals with `transfer` divided among what carried it: of each the row it comes from, start, end and owner.
+    """Intervals with `path` divided among what carried it: of each the row it comes from, start, end and category.
 
     Rows stand in order of connection, direction and time, and so do the results; no nanosecond is lost.
     """
-    transfer = OWNERS.index("transfer")
-    mine = np.flatnonzero(owner == transfer)
+    path = CATEGORIES.index("path")
+    mine = np.flatnonzero(category == path)
     carriers = Carriers(below) if len(mine) else None
-    parts = [(row, start[row], end[row], owner[row]) for row in (np.flatnonzero(owner != transfer),)]
+    parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
     breaks = np.flatnonzero((np.diff(flow[mine]) != 0) | (start[mine][1:] < end[mine][:-1])) + 1
     for rows in np.split(mine, breaks):
         if carriers is None or not len(rows):
             continue
         if not carriers.knows(int(flow[rows[0]])):
-            parts.append((rows, start[rows], end[rows], owner[rows]))
+            parts.append((rows, start[rows], end[rows], category[rows]))
             continue
         row, a, b = _pieces(rows, start, end)
         lengths = carriers.seconds(int(flow[rows[0]]), a, b)
         until = a[:, None] + np.cumsum(lengths, axis=1)
         at, which = np.nonzero(lengths)
-        codes = np.array([OWNERS.index(name) for name in _LAID], owner.dtype)
+        codes = np.array([CATEGORIES.index(name) for name in _LAID], category.dtype)
         parts.append((row[at], (until - lengths)[at, which], until[at, which], codes[which]))
     row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((b, a, row))

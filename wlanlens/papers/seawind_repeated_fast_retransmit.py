@@ -12,7 +12,7 @@ from wlanlens.simulation.scenario import Run
 class _Cuts:
     cases: int
     recoveries: int
-    needless: int
+    spurious: int
     rate: float
     shown: Packets
 

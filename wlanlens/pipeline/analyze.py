@@ -74,7 +74,7 @@ class Analysis:
     verdict : Verdict
         The sentence.
     totals : dict
-        Nanoseconds of each owner over all flows.
+        Nanoseconds of each category over all flows.
     air : Summary
         What the air was used for; of a capture without 802.11 frames all its sums are 0.
     description : dict
@@ -204,7 +204,7 @@ class _Run:
         self.air = airtime.Air()
         self.found: list[Finding] = []
         self.left_out: Counter[str] = Counter()
-        self.ledger_ns = [0] * len(ledger.OWNERS)
+        self.ledger_ns = [0] * len(ledger.CATEGORIES)
         self.last_t_ns = 0
         self.mended = 0
         self.captures, self.clocks = [capture], [ClockMap.identity(capture.name)]
@@ -333,7 +333,7 @@ class _Run:
             "start_ns": start_ns,
             "duration_ns": self.last_t_ns,
             "connections": self.connections,
-            "ledger_ns": {name: ns for name, ns in zip(ledger.OWNERS, self.ledger_ns, strict=True) if ns},
+            "ledger_ns": {name: ns for name, ns in zip(ledger.CATEGORIES, self.ledger_ns, strict=True) if ns},
             "air": asdict(used),
             "findings": {"kept": len(findings), "left_out": dict(sorted(self.left_out.items()))},
             "detectors": [asdict(state) for state in findings.states],

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Owner(NamedTuple):
-    """How an owner of ledger time is shown."""
+class Category(NamedTuple):
+    """How a category of ledger time is shown."""
 
     title: str
     colour: str
@@ -18,24 +18,24 @@ class Owner(NamedTuple):
     """Colour of text on it."""
 
 
-OWNERS: dict[str, Owner] = {
-    "handshake": Owner("handshake", "#c9ced6", "#111"),
-    "application": Owner("application", "#e4e6ea", "#111"),
-    "receiver_window": Owner("receiver window", "#f0e442", "#111"),
-    "delayed_ack": Owner("delayed ACK", "#b5a642", "#111"),
-    "rto_idle": Owner("RTO idle", "#d55e00", "#fff"),
-    "backoff_idle": Owner("backoff idle", "#8a2d00", "#fff"),
-    "spurious_recovery": Owner("spurious recovery", "#cc79a7", "#111"),
-    "loss_recovery": Owner("loss recovery", "#e69f00", "#111"),
-    "fast_recovery": Owner("fast recovery", "#f5c97a", "#111"),
-    "slow_start": Owner("slow start", "#9ad0c2", "#111"),
-    "usb": Owner("USB", "#7a5195", "#fff"),
-    "air_useful": Owner("air: useful", "#009e73", "#fff"),
-    "air_retries": Owner("air: retries", "#005f45", "#fff"),
-    "air_others": Owner("air: others", "#7fb8a4", "#111"),
-    "queue": Owner("queue", "#0072b2", "#fff"),
-    "transfer": Owner("transfer", "#8fbbdc", "#111"),
-    "unknown": Owner("unknown", "#ffffff", "#111"),
+CATEGORIES: dict[str, Category] = {
+    "handshake": Category("handshake", "#c9ced6", "#111"),
+    "application": Category("application", "#e4e6ea", "#111"),
+    "receiver_window": Category("receiver window", "#f0e442", "#111"),
+    "delayed_ack": Category("delayed ACK", "#b5a642", "#111"),
+    "rto_wait": Category("RTO idle", "#d55e00", "#fff"),
+    "rto_backoff": Category("backoff idle", "#8a2d00", "#fff"),
+    "spurious_recovery": Category("spurious recovery", "#cc79a7", "#111"),
+    "loss_recovery": Category("loss recovery", "#e69f00", "#111"),
+    "fast_recovery": Category("fast recovery", "#f5c97a", "#111"),
+    "slow_start": Category("slow start", "#9ad0c2", "#111"),
+    "usb": Category("USB", "#7a5195", "#fff"),
+    "air_useful": Category("air: useful", "#009e73", "#fff"),
+    "air_retries": Category("air: retries", "#005f45", "#fff"),
+    "air_others": Category("air: others", "#7fb8a4", "#111"),
+    "queue": Category("queue", "#0072b2", "#fff"),
+    "path": Category("path", "#8fbbdc", "#111"),
+    "unknown": Category("unknown", "#ffffff", "#111"),
 }
 
 

@@ -38,7 +38,7 @@ KINDS = (
 COPIES = ("first", "reordered", "network_duplicate", "capture_duplicate", "mac_copy")
 """`segments.transmission` but retransmission; the position is the code in `FlowRows.mark`."""
 
-NEEDS = ("needed", "needless", "unknown")
+NEEDS = ("needed", "spurious", "unknown")
 RETRANSMISSION = 16
 """Marks from here on are retransmissions: 16 + 3 * position of the trigger + position of the need."""
 
@@ -171,9 +171,9 @@ def _marks(segments: pa.Table) -> NDArray[np.uint8]:
     names = ("retransmission", *COPIES)
     how = _codes(segments["transmission"], names, names.index("first")).astype(np.int64)
     trigger = _codes(segments["trigger"], tuple(TRIGGERS), list(TRIGGERS).index("undecided")).astype(np.int64)
-    known = _known(segments["needless"])
-    value = pc.fill_null(segments["needless"], False).to_numpy()
-    need = np.where(known, np.where(value, NEEDS.index("needless"), NEEDS.index("needed")), NEEDS.index("unknown"))
+    known = _known(segments["spurious"])
+    value = pc.fill_null(segments["spurious"], False).to_numpy()
+    need = np.where(known, np.where(value, NEEDS.index("spurious"), NEEDS.index("needed")), NEEDS.index("unknown"))
     return np.where(how == 0, RETRANSMISSION + len(NEEDS) * trigger + need, how - 1).astype(np.uint8)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens.ledger.ledger import PLAIN, summary
 from wlanlens.plots._figure import escaped
-from wlanlens.plots._palette import OWNERS
+from wlanlens.plots._palette import CATEGORIES
 from wlanlens.registry import plot
 
 if TYPE_CHECKING:
@@ -35,21 +35,21 @@ def ledger_bar(
     lives: dict[tuple[str, int, str], dict[str, int]] = {}
     for row in summary(trace.table("ledger")).to_pylist():
         if flow in (None, row["flow"]) and direction in (None, row["direction"]):
-            lives.setdefault((row["capture"], row["flow"], row["direction"]), {})[row["owner"]] = row["ns"]
+            lives.setdefault((row["capture"], row["flow"], row["direction"]), {})[row["category"]] = row["ns"]
     order = sorted(lives, key=lambda key: (-sum(lives[key].values()), key))[:most_flows]
     names = [escaped(trace.subject(key[1], key[2])) for key in order]
-    used = [owner for owner in OWNERS if any(owner in lives[key] for key in order)]
+    used = [category for category in CATEGORIES if any(category in lives[key] for key in order)]
     figure = go.Figure(
         [
             go.Bar(
                 y=names,
-                x=[lives[key].get(owner, 0) / 1e9 for key in order],
+                x=[lives[key].get(category, 0) / 1e9 for key in order],
                 orientation="h",
-                name=OWNERS[owner].title,
-                marker={"color": OWNERS[owner].colour, "line": {"color": "#fff", "width": 1}},
-                hovertemplate=f"{escaped(PLAIN[owner])}: %{{x:.3f}} s<extra></extra>",
+                name=CATEGORIES[category].title,
+                marker={"color": CATEGORIES[category].colour, "line": {"color": "#fff", "width": 1}},
+                hovertemplate=f"{escaped(PLAIN[category])}: %{{x:.3f}} s<extra></extra>",
             )
-            for owner in used
+            for category in used
         ]
     )
     return figure.update_layout(

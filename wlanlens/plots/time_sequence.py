@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
-_NEEDED = {"needed": "needed", "needless": "needless", "unknown": "need unknown"}
+_NEEDED = {"needed": "needed", "spurious": "spurious", "unknown": "need unknown"}
 
 
 @plot("time_sequence", needs=("segments",))
@@ -97,7 +97,7 @@ def time_sequence(
         again = rows.take(np.flatnonzero(rows.mark == mark))
         name, need = mark_name(int(mark))
         title, colour, _ = TRIGGERS[name]
-        letter = {"needed": "R", "needless": "<s>R</s>", "unknown": "R?"}[need]
+        letter = {"needed": "R", "spurious": "<s>R</s>", "unknown": "R?"}[need]
         figure.add_trace(
             go.Scatter(
                 x=again.t_ns / 1e9,

@@ -1,4 +1,4 @@
-"""The ledger as the page shows it: one bar a flow, its seconds by owner, exact sums."""
+"""The ledger as the page shows it: one bar a flow, its seconds by category, exact sums."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Account:
 
     key: FlowKey
     total_ns: int
-    owners: tuple[tuple[str, int], ...]
-    """(owner, ns) in the ledger's order, those with time only; they sum to total_ns."""
+    categories: tuple[tuple[str, int], ...]
+    """(category, ns) in the ledger's order, those with time only; they sum to total_ns."""
 
     @property
     def lost_ns(self) -> int:
-        """Time of owners that a healthy transfer does not have."""
-        return sum(ns for owner, ns in self.owners if owner not in HEALTHY)
+        """Time of categories that a healthy transfer does not have."""
+        return sum(ns for category, ns in self.categories if category not in HEALTHY)
 
 
 def accounts(ledger: pa.Table) -> dict[FlowKey, Account]:
     """One account a flow's direction."""
     found: dict[FlowKey, list[tuple[str, int]]] = {}
     sums = summary(ledger)
-    for capture, flow, direction, owner, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):
-        found.setdefault(FlowKey(capture, flow, direction), []).append((owner, ns))
+    for capture, flow, direction, category, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):
+        found.setdefault(FlowKey(capture, flow, direction), []).append((category, ns))
     return {
         key: Account(key, sum(ns for _, ns in parts), tuple(p for p in parts if p[1])) for key, parts in found.items()
     }

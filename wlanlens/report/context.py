@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens.detection.finding import Group, grouped
 from wlanlens.detection.runner import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
-from wlanlens.plots._palette import LINES, OWNERS, TRIGGERS
+from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
 from wlanlens.report import units
 from wlanlens.report.balance import Account
@@ -148,16 +148,16 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
             "lost": units.seconds(account.lost_ns / 1e9),
             "parts": [
                 {
-                    "owner": owner,
-                    "title": OWNERS[owner].title,
-                    "meaning": PLAIN[owner],
+                    "category": category,
+                    "title": CATEGORIES[category].title,
+                    "meaning": PLAIN[category],
                     "ns": ns,
                     "seconds": units.summed_seconds(ns, account.total_ns),
                     "share": units.share(ns, account.total_ns),
                     "wide": ns >= 0.09 * account.total_ns,
-                    "healthy": owner in HEALTHY,
+                    "healthy": category in HEALTHY,
                 }
-                for owner, ns in account.owners
+                for category, ns in account.categories
             ],
         }
         for account in accounts
@@ -192,9 +192,9 @@ def page_data(
         "needs": list(NEEDS),
         "triggers": [{"title": t.title, "colours": [t.light, t.dark]} for t in TRIGGERS.values()],
         "lines": {name: list(pair) for name, pair in LINES.items()},
-        "owners": [
+        "categories": [
             {"title": o.title, "colour": o.colour, "meaning": PLAIN[name], "lost": name not in HEALTHY}
-            for name, o in OWNERS.items()
+            for name, o in CATEGORIES.items()
         ],
         "flows": [
             {"subject": v.subject, "rows": v.rows, "file": file}

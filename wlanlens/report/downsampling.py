@@ -38,7 +38,7 @@ DRAWN = (
     "len",
     "transmission",
     "trigger",
-    "needless",
+    "spurious",
     "rtt_ns",
     "flight_bytes",
     "peer_window_bytes",

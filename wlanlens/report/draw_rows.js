@@ -43,25 +43,25 @@ function drawFindings(b, { findings, chosen, pointed }, look, laneShare) {
   }
 }
 
-// Every pixel column holds the owners of its slice of time, each as tall as its share; what costs lies at the bottom
+// Every pixel column holds the categories of its slice of time, each as tall as its share; what costs lies at the bottom
 // and is never less than a pixel.
-function drawLedger(b, { from, to, owner }, top) {
-  const kinds = PAGE.owners.length, shares = new Float64Array(b.w * kinds);
+function drawLedger(b, { from, to, category }, top) {
+  const kinds = PAGE.categories.length, shares = new Float64Array(b.w * kinds);
   for (let i = lowerBound(to.length, (k) => to[k] / 1e9, b.x[0]); i < from.length && from[i] / 1e9 <= b.x[1]; i++) {
     const left = Math.max(0, b.px(from[i] / 1e9)), right = Math.min(b.w, b.px(to[i] / 1e9));
     for (let column = Math.floor(left); column < right; column++) {
-      shares[column * kinds + owner[i]] += Math.min(right, column + 1) - Math.max(left, column);
+      shares[column * kinds + category[i]] += Math.min(right, column + 1) - Math.max(left, column);
     }
   }
-  const order = PAGE.owners.map((_, k) => k).sort((a, z) => Number(PAGE.owners[z].lost) - Number(PAGE.owners[a].lost));
+  const order = PAGE.categories.map((_, k) => k).sort((a, z) => Number(PAGE.categories[z].lost) - Number(PAGE.categories[a].lost));
   const full = b.h - top;
   for (let column = 0; column < b.w; column++) {
     let bottom = b.h;
     for (const k of order) {
       const share = shares[column * kinds + k];
       if (!share) continue;
-      const high = Math.min(bottom - top, Math.max(PAGE.owners[k].lost ? b.unit : 0, share * full));
-      b.pen.fillStyle = PAGE.owners[k].colour;
+      const high = Math.min(bottom - top, Math.max(PAGE.categories[k].lost ? b.unit : 0, share * full));
+      b.pen.fillStyle = PAGE.categories[k].colour;
       b.pen.fillRect(column, bottom - high, 1, high);
       bottom -= high;
     }

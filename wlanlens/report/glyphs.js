@@ -21,7 +21,7 @@ function glyphPainter(b, paper) {
     pen.strokeText(shown, 2 * b.unit, canvas.height / 2);
     pen.fillStyle = colour;
     pen.fillText(shown, 2 * b.unit, canvas.height / 2);
-    if (need === "needless") {
+    if (need === "spurious") {
       pen.fillRect(1.5 * b.unit, Math.round(canvas.height / 2 - b.unit / 2), canvas.width - 3 * b.unit, b.unit);
     }
     sprites.set(key, canvas);

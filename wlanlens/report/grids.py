@@ -176,7 +176,7 @@ _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
         ),
     ),
     (("retransmissions",), Column("sent again", "retransmissions", _count("retransmissions"))),
-    (("needless_retransmissions",), Column("needless", "of these, needless", _count("needless_retransmissions"))),
+    (("spurious_retransmissions",), Column("spurious", "of these, spurious", _count("spurious_retransmissions"))),
     (
         ("rto_genuine", "rto_spurious", "rto_ack_lost", "rto_undecided"),
         Column("timeouts", "RTO expiries by kind", _rtos),

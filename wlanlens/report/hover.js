@@ -54,10 +54,10 @@ function findingAt(figure, at) {
 }
 
 function ownerAt(figure, at) {
-  const { from, to, owner } = figure.data.ledger;
+  const { from, to, category } = figure.data.ledger;
   const i = lowerBound(to.length, (k) => to[k] / 1e9, at.x);
   if (i >= to.length || from[i] / 1e9 > at.x) return "";
-  return `${PAGE.owners[owner[i]].title}: ${lasting((to[i] - from[i]) / 1e9)}\n${PAGE.owners[owner[i]].meaning}`;
+  return `${PAGE.categories[category[i]].title}: ${lasting((to[i] - from[i]) / 1e9)}\n${PAGE.categories[category[i]].meaning}`;
 }
 
 function describeSegment(figure, at) {

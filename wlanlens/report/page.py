@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
-from wlanlens.plots._palette import LINES, OWNERS, STAGES, TRIGGERS, USES
+from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, encode, grids, layers, units
 from wlanlens.report import bus as bus_section
@@ -116,7 +116,7 @@ def write(
         air_thinned=_thinned(frames, air),
         uses=USES,
         page=embedded(context.page_data(views, rows, files, frames, transfers, drawn)),
-        owners=OWNERS,
+        categories=CATEGORIES,
         triggers=TRIGGERS,
         lines=LINES,
         verdict=verdict,

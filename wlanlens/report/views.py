@@ -12,7 +12,7 @@ import numpy as np
 from wlanlens.plots._reduce import strokes, thin
 from wlanlens.plots._rows import NONE, FlowKey, FlowRows, flow_rows, of_flow
 from wlanlens.report import encode
-from wlanlens.tables import OWNERS
+from wlanlens.tables import CATEGORIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,9 +146,9 @@ def _ledger_columns(ledger: pa.Table, key: FlowKey) -> dict[str, NDArray[Any]]:
     if "capture" in ledger.column_names:
         mask = pc.and_(mask, pc.equal(ledger["capture"], key.capture))
     ours = ledger.filter(mask).sort_by("t_start_ns")
-    owner = [OWNERS.index(o) for o in ours["owner"].to_pylist()]
+    category = [CATEGORIES.index(o) for o in ours["category"].to_pylist()]
     return {
         "ledger_from": ours["t_start_ns"].to_numpy(),
         "ledger_to": ours["t_end_ns"].to_numpy(),
-        "ledger_owner": np.array(owner, np.int64),
+        "ledger_owner": np.array(category, np.int64),
     }

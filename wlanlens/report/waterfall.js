@@ -91,7 +91,7 @@ function partsOf(layers, j) {
         name: `attempt ${k - attempts.first[j] + 1}${rate}`, minor: true, from: attempts.t[k], ns: attempts.ns[k],
         meaning: attempts.damaged[k] ? "heard damaged" : late ? "after the packet had arrived: its acknowledgment was lost" : "an attempt on the air",
         colours: PAGE.journeys.rates[rateColour(layers, attempts.kbps[k])] ?? NEUTRAL,
-        within: `frame ${attempts.packet[k]}${attempts.damaged[k] ? ", damaged" : late ? ", needless" : ""}`,
+        within: `frame ${attempts.packet[k]}${attempts.damaged[k] ? ", damaged" : late ? ", spurious" : ""}`,
       });
     }
     const acked = layers.ack[j] > 0;

@@ -30,6 +30,6 @@ class GenuineTimeout(Scenario):
         bursts = (Bursts(self.alive_s, self.dead_s, clock="time"),)
         # An adapter that gives up soon has nothing left of the flight when the link is back: none of it arrives late.
         sender = Station(node=0, short_retry_limit=self.attempts)
-        # Only the way of the data: ACKs lost as well would make some timeouts needless.
+        # Only the way of the data: ACKs lost as well would make some timeouts spurious.
         paths = (RadioPath(0, 1, bursts=0),)
         return pair((sender, Station(node=1)), Flow(0, 1, bulk(), tcp=tcp), bursts=bursts, paths=paths)

@@ -12,7 +12,7 @@ class HeldAcksStampDefect(Scenario):
     """ACKs are kept twice and more, and Linux 2.4 does not notice that its first timeout was spurious.
 
     The USB study's section 4.2: the stamp of the first resend is that of the SYN, so the first timeout is followed by slow
-    start and needless resends, later ones are undone. The receiver reports no duplicates; the adapter takes one packet at
+    start and spurious resends, later ones are undone. The receiver reports no duplicates; the adapter takes one packet at
     a time, and 100 wait for it, so that tcpdump sees resends after the ACK that covers them.
     """
 

@@ -7,9 +7,9 @@ from wlanlens.simulation.config import Flow, Holds, Node, Tcp, World, bulk
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
-@scenario("needless_resends")
+@scenario("spurious_retransmissions")
 @dataclass(frozen=True, kw_only=True)
-class NeedlessResends(Scenario):
+class SpuriousResends(Scenario):
     """After a spurious timeout the sender repeats what had arrived, and ignores the duplicate ACKs that come of it.
 
     Rightly so: they carry no SACK blocks, and ask for nothing that was sent before the timeout (the USB study's section

@@ -14,13 +14,23 @@ from wlanlens.tables.schemas import (
     validate,
     with_capture,
 )
-from wlanlens.tables.vocabulary import ARRIVALS, LINK, LOST, OWNERS, PLACES, POINTS, PURPOSES, STAGE_MEANINGS, STAGES
+from wlanlens.tables.vocabulary import (
+    ARRIVALS,
+    CATEGORIES,
+    LINK,
+    LOST,
+    PLACES,
+    POINTS,
+    PURPOSES,
+    STAGE_MEANINGS,
+    STAGES,
+)
 
 __all__ = [
     "ARRIVALS",
+    "CATEGORIES",
     "LINK",
     "LOST",
-    "OWNERS",
     "PLACES",
     "POINTS",
     "PURPOSES",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from wlanlens.tables.fields import capture_field, enum, field
-from wlanlens.tables.vocabulary import OWNERS
+from wlanlens.tables.vocabulary import CATEGORIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,12 +24,12 @@ def judgements() -> dict[str, pa.Schema]:
     ledger = table(
         "ledger",
         "The life of each data direction, from its SYN to its last ACK, cut into intervals that each have exactly one "
-        "owner; they follow each other without gap or overlap and sum to the life to the nanosecond.",
+        "category; they follow each other without gap or overlap and sum to the life to the nanosecond.",
         [
             capture_field(),
             field("flow", pa.uint32(), "Number of the TCP connection in its capture, from 0."),
             field("direction", enum(), "The direction of the data.", values=directions),
-            field("owner", enum(), "What the time went to.", values=" ".join(OWNERS)),
+            field("category", enum(), "What the time went to.", values=" ".join(CATEGORIES)),
             field("t_start_ns", i64, "Start, since the trace's start.", unit="ns"),
             field("t_end_ns", i64, "End, the next interval's start.", unit="ns"),
         ],

@@ -1,13 +1,13 @@
 """Enumerations: the values of enum columns that Python writes, and what they mean."""
 
 #: Who a second of a flow's life belongs to, in the order in which the ledger shows them.
-OWNERS = (
+CATEGORIES = (
     "handshake",
     "application",
     "receiver_window",
     "delayed_ack",
-    "rto_idle",
-    "backoff_idle",
+    "rto_wait",
+    "rto_backoff",
     "spurious_recovery",
     "loss_recovery",
     "fast_recovery",
@@ -17,7 +17,7 @@ OWNERS = (
     "air_retries",
     "air_others",
     "queue",
-    "transfer",
+    "path",
     "unknown",
 )
 

@@ -1,5 +1,5 @@
 """How right several captures together are about causes: findings, who kept ACKs, where packets were lost, which resends and
-timeouts were needless."""
+timeouts were spurious."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Causes:
         Who kept ACKs, of the findings `ack_holding` that are true.
     lost : Told
         Where data of the sending host was lost.
-    needless : Told
-        Whether its resends were needless.
+    spurious : Told
+        Whether its resends were spurious.
     timeouts : Told
         Whether its expiries were: spurious or ack_lost against genuine.
     """
@@ -66,7 +66,7 @@ class Causes:
     scores: dict[str, Score] = field(default_factory=dict)
     kept_by: Told = Told()
     lost: Told = Told()
-    needless: Told = Told()
+    spurious: Told = Told()
     timeouts: Told = Told()
 
 
@@ -86,7 +86,7 @@ def score_causes(
         scores=score(found, truth),
         kept_by=_kept_by(found, truth),
         lost=_lost(facts, packets),
-        needless=_of(packets, "needless", lambda row: row["arrived"] if row["resend"] else None),
+        spurious=_of(packets, "spurious", lambda row: row["arrived"] if row["resend"] else None),
         timeouts=_of(packets, "timeout", lambda row: row["arrived"] if row["timeout"] is not _NO_TIMEOUT else None),
     )
 
@@ -107,7 +107,7 @@ _NO_TIMEOUT = object()
 def _packets(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """The sending host's data as its capture has it, each with what became of it and what is said of it."""
     leading = trace.leading()
-    names = ["capture", "flow", "direction", "packet", "rel_seq", "len", "transmission", "needless"]
+    names = ["capture", "flow", "direction", "packet", "rel_seq", "len", "transmission", "spurious"]
     sender = next((c.name for c in trace.captures if c.vantage == "sender"), None)
     rows = [
         row
@@ -139,7 +139,7 @@ def _packets(run: Run, trace: Trace) -> list[dict[str, Any]]:
                 "node": sender_node,
                 "resend": row["transmission"] == "retransmission",
                 "arrived": any(earlier == "delivered" for earlier, _ in copies[:nth]),
-                "needless": row["needless"],
+                "spurious": row["spurious"],
                 "timeout": _NO_TIMEOUT if expiry is None else _KINDS[expiry["kind"]],
                 "lost": link.get("lost"),
             }

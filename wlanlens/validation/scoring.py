@@ -195,12 +195,12 @@ def _length(spans: Iterable[_Span]) -> int:
 
 def _matches(found: list[Finding], truth: list[Finding], slack_ns: int) -> list[tuple[list[Finding], list[Finding]]]:
     """Findings and events that belong together: joined where half of the shorter of two is in the other."""
-    owner = list(range(len(found) + len(truth)))
+    category = list(range(len(found) + len(truth)))
 
     def root(i: int) -> int:
-        while owner[i] != i:
-            owner[i] = owner[owner[i]]
-            i = owner[i]
+        while category[i] != i:
+            category[i] = category[category[i]]
+            i = category[i]
         return i
 
     order = sorted(range(len(truth)), key=lambda i: truth[i].t_start_ns)
@@ -212,7 +212,7 @@ def _matches(found: list[Finding], truth: list[Finding], slack_ns: int) -> list[
             shared = min(f.t_end_ns, t.t_end_ns) - max(f.t_start_ns, t.t_start_ns) + slack_ns
             shorter = min(f.t_end_ns - f.t_start_ns, t.t_end_ns - t.t_start_ns)
             if shared >= SHARED * shorter and shared >= 0 and _same(f, t):
-                owner[root(len(found) + k)] = root(i)
+                category[root(len(found) + k)] = root(i)
     groups: dict[int, tuple[list[Finding], list[Finding]]] = {}
     for i, f in enumerate([*found, *truth]):
         groups.setdefault(root(i), ([], []))[i >= len(found)].append(f)

@@ -136,7 +136,7 @@ fn the_first_spurious_timeout_is_not_undone_by_a_stamp_of_the_syn() {
 }
 
 #[test]
-fn needless_resends_begin_no_fast_retransmission_without_sack_blocks() {
+fn spurious_retransmissions_begin_no_fast_retransmission_without_sack_blocks() {
     // The receiver reports no duplicates: its duplicate ACKs show no hole.
     let mut w = line();
     w["wires"][0]["holds_s"] = json!([[2.0, 0.5]]);
@@ -156,7 +156,7 @@ fn needless_resends_begin_no_fast_retransmission_without_sack_blocks() {
 
 #[test]
 fn duplicates_are_reported_where_that_is_agreed() {
-    // Every resend was needless; with DSACK the sender learns it and takes the timeout back without timestamps.
+    // Every resend was spurious; with DSACK the sender learns it and takes the timeout back without timestamps.
     let undone = |dsack: bool| {
         let mut w = line();
         w["wires"][0]["holds_s"] = json!([[2.0, 0.5]]);
@@ -203,7 +203,7 @@ fn resends_that_wait_in_the_device_pass_the_tap_after_the_ack_that_covers_them()
 }
 
 #[test]
-fn lost_acks_alone_make_needless_timeouts() {
+fn lost_acks_alone_make_spurious_timeouts() {
     let mut w = line();
     w["wires"][0]["ack_blackouts_s"] = json!([[1.0, 1.5]]);
     let t = run(w);

@@ -113,7 +113,7 @@ def find(points: Points) -> tuple[list[int], Array]:
     more: list[int] = []
     for start, end in pairwise(seen):
         more += _hidden(points, start, end, out)
-    kept = [c for c in cuts if not more or not _needless(points, c, sorted((0, *cuts, *more, len(points.x))), out)]
+    kept = [c for c in cuts if not more or not _spurious(points, c, sorted((0, *cuts, *more, len(points.x))), out)]
     for cut in kept:
         _leave_out(points, cut, sorted((0, *kept, *more, len(points.x))), out)
     return sorted((*kept, *more)), out
@@ -129,7 +129,7 @@ def _hidden(points: Points, start: int, end: int, out: Array) -> list[int]:
     return [*_hidden(points, start, last + 1, out), first, *_hidden(points, first, end, out)]
 
 
-def _needless(points: Points, cut: int, edges: list[int], out: Array) -> bool:
+def _spurious(points: Points, cut: int, edges: list[int], out: Array) -> bool:
     """Whether a contradiction only came of a step that shows elsewhere: both pieces fit one line."""
     at = edges.index(cut)
     start, end = edges[at - 1], edges[at + 1]

@@ -12,7 +12,7 @@ from wlanlens.detection.toolkit.common import NULL, Array, Facts, groups
 class Losses:
     """Lost copies of data that passed the tap, by key and time of sending.
 
-    A copy is lost when the segment had to be sent again and that was needed (`needless` false).
+    A copy is lost when the segment had to be sent again and that was needed (`spurious` false).
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Losses:
     def __init__(self, facts: Facts) -> None:
         rows = facts.rows(
             "segments",
-            ["packet", "t_ns", "rel_seq", "len", "copy", "since_previous_ns", "needless"],
+            ["packet", "t_ns", "rel_seq", "len", "copy", "since_previous_ns", "spurious"],
             where={"transmission": ("retransmission",)},
             valid=("t_ns", "rel_seq", "since_previous_ns"),
         )
-        rows = rows.take((rows["needless"] == 0) & (rows["rel_seq"] > 0) & (rows["len"] > 0))
+        rows = rows.take((rows["spurious"] == 0) & (rows["rel_seq"] > 0) & (rows["len"] > 0))
         sent = rows["t_ns"] - rows["since_previous_ns"]
         rows = rows.take(order := np.lexsort((rows["rel_seq"], sent, rows.key)))
         self.key, self.t_ns, self.again_ns = rows.key, sent[order], rows["t_ns"]

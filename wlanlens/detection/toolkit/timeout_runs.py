@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.detection.toolkit.common import NULL, Array, Facts
 
 COLUMNS = (
-    "packet", "t_ns", "rel_seq", "len", "kind", "kind_by", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
+    "packet", "t_ns", "rel_seq", "len", "kind", "kind_evidence", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
     "waited_ns", "silent_from_ns", "progress_ns", "progress_packet", "flight_bytes",
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ class Runs:
     def __init__(self, facts: Facts) -> None:
         rows = facts.rows("timeouts", COLUMNS)
         # A SYN or SYN-ACK sent again after its ACK had passed the tap crossed that ACK: there was nothing to wait for.
-        crossed = (rows["rel_seq"] == 0) & (rows["kind_by"] == "acked")
+        crossed = (rows["rel_seq"] == 0) & (rows["kind_evidence"] == "acked")
         rows = rows.take(~crossed)
         order = np.lexsort((rows["packet"], rows["t_ns"], rows.key))
         self.rows = rows.take(order)

@@ -12,7 +12,7 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("overbuffering",)
 
-#: The least timeout in use: a flow that begins behind such a queue times out needlessly.
+#: The least timeout in use: a flow that begins behind such a queue times out spuriously.
 _LEAST_NS = 200_000_000
 #: Of a flow's life, so that one burst does not count.
 _SHARE = 0.10

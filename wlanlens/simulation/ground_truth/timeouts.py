@@ -15,7 +15,7 @@ CODES = ("spurious_timeout", "genuine_timeout")
 def findings(facts: Truth) -> list[Finding]:
     """One a run of expiries without an ACK of new data between, and of each kind of expiry in it.
 
-    Spurious ones: from the last data before the first needless expiry to the ACK that ends the silence and the recovery
+    Spurious ones: from the last data before the first spurious expiry to the ACK that ends the silence and the recovery
     after it; that is the cost. A recovery that repeats nothing that had arrived is owed to losses and is no part of it.
     Genuine ones: to that ACK.
     """

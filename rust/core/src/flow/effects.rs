@@ -86,7 +86,7 @@ impl Half {
         if o.acked_before {
             // Decided before it was sent.
             out.segments.decide(number, Some(true), Some(By::Acked));
-            self.tally.needless += 1;
+            self.tally.spurious += 1;
             if let Some(t) = self.timeouts.back_mut().filter(|t| Some(t.id) == timeout) {
                 t.kind = Some(TimeoutKind::Spurious);
                 t.by = Some(By::Acked);
@@ -210,12 +210,12 @@ impl Half {
                 ended: None,
                 dupacks: self.dupacks,
                 retransmissions: 0,
-                needless: 0,
+                spurious: 0,
                 undecided: 0,
                 open: 0,
                 recover: self.end,
                 first_row: 0,
-                first_needless: None,
+                first_spurious: None,
             });
         }
         self.recoveries.back().filter(|r| r.ended.is_none()).map_or(0, |r| r.id)

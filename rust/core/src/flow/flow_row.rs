@@ -102,7 +102,7 @@ impl FlowTable {
             f.retransmissions_fast.push(by(Trigger::Fast) + by(Trigger::PartialAck) + by(Trigger::Sack));
             f.retransmissions_tail_loss_probe.push(by(Trigger::TailLossProbe));
             f.retransmissions_undecided.push(by(Trigger::Undecided));
-            f.needless_retransmissions.push(t.needless);
+            f.spurious_retransmissions.push(t.spurious);
             f.needed_retransmissions.push(t.needed);
             f.rto_genuine.push(t.rto[TimeoutKind::Genuine as usize]);
             f.rto_spurious.push(t.rto[TimeoutKind::Spurious as usize]);

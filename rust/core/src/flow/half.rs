@@ -45,13 +45,13 @@ pub struct Recovery {
     pub ended: Option<RecoveryEnd>,
     pub dupacks: u16,
     pub retransmissions: u32,
-    pub needless: u32,
+    pub spurious: u32,
     pub undecided: u32,
     pub open: u32,
     pub recover: i64,
     pub first_row: u64,
     /// Need of the first segment sent again.
-    pub first_needless: Option<bool>,
+    pub first_spurious: Option<bool>,
 }
 
 /// A tail loss probe after which another expiry would tell whether it had really been the timer.
@@ -81,7 +81,7 @@ pub struct Tally {
     pub first_packet: u64,
     pub retransmissions: u64,
     pub by_trigger: [u64; 7],
-    pub needless: u64,
+    pub spurious: u64,
     pub needed: u64,
     pub undecided: u64,
     pub rto: [u64; 4],

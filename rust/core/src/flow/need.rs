@@ -63,8 +63,8 @@ fn older(a: u32, b: u32) -> bool {
 }
 
 impl Pending {
-    fn settle(&mut self, needless: bool, by: Option<By>, kind: TimeoutKind, packet: u64) {
-        self.verdict = Some(needless);
+    fn settle(&mut self, spurious: bool, by: Option<By>, kind: TimeoutKind, packet: u64) {
+        self.verdict = Some(spurious);
         self.by = by;
         self.kind = kind;
         self.evidence_packet = Some(packet);

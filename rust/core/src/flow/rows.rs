@@ -75,8 +75,8 @@ impl Block {
         c.copy.fill(rows, |r| r.copy);
         c.since_first_ns.fill_opt(rows, |r| r.since_first_ns);
         c.since_previous_ns.fill_opt(rows, |r| r.since_previous_ns);
-        c.needless.fill_opt(rows, |_| None);
-        c.needless_by.fill_opt(rows, |_| None);
+        c.spurious.fill_opt(rows, |_| None);
+        c.spurious_evidence.fill_opt(rows, |_| None);
         c.rtt_ns.fill_opt(rows, |r| r.rtt_ns);
         c.rtt_ambiguous.fill_opt(rows, |r| r.rtt_ambiguous);
         c.flight_bytes.fill_opt(rows, |r| r.flight);
@@ -132,12 +132,12 @@ impl SegmentBlocks {
         Some((block, at % limits::BATCH_ROWS))
     }
 
-    /// Decide whether an open row was needless, and close it.
-    pub fn decide(&mut self, row: u64, needless: Option<bool>, by: Option<By>) {
+    /// Decide whether an open row was spurious, and close it.
+    pub fn decide(&mut self, row: u64, spurious: Option<bool>, by: Option<By>) {
         if let Some((block, i)) = self.find(row) {
             block.open = block.open.saturating_sub(1);
-            block.columns.needless.set(i, needless);
-            block.columns.needless_by.set(i, by.map(|b| b as i8));
+            block.columns.spurious.set(i, spurious);
+            block.columns.spurious_evidence.set(i, by.map(|b| b as i8));
         }
     }
 

@@ -49,7 +49,7 @@ impl Half {
         let p = &p;
         out.segments.decide(p.row, p.verdict, p.by);
         match p.verdict {
-            Some(true) => self.tally.needless += 1,
+            Some(true) => self.tally.spurious += 1,
             Some(false) => self.tally.needed += 1,
             None => self.tally.undecided += 1,
         }
@@ -61,10 +61,10 @@ impl Half {
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == p.recovery && p.recovery != 0) {
             r.open = r.open.saturating_sub(1);
-            r.needless += u32::from(p.verdict == Some(true));
+            r.spurious += u32::from(p.verdict == Some(true));
             r.undecided += u32::from(p.verdict.is_none());
             if p.row == r.first_row {
-                r.first_needless = p.verdict;
+                r.first_spurious = p.verdict;
             }
         }
         self.emit_recoveries(false, out);
@@ -108,7 +108,7 @@ impl Half {
         rows.rel_seq.push(t.start);
         rows.len.push(t.len);
         rows.kind.push(kind as i8);
-        rows.kind_by.push_opt(t.by.map(|b: By| b as i8));
+        rows.kind_evidence.push_opt(t.by.map(|b: By| b as i8));
         rows.evidence_packet.push_opt(t.evidence_packet);
         rows.backoff.push(t.backoff);
         rows.rto_ns.push_opt(t.rto);
@@ -153,9 +153,9 @@ impl Half {
         rows.ended_by.push(r.ended.unwrap_or(RecoveryEnd::CaptureEnd) as i8);
         rows.dupacks.push(r.dupacks);
         rows.retransmissions.push(r.retransmissions);
-        rows.needless.push(r.needless);
+        rows.spurious_retransmissions.push(r.spurious);
         rows.undecided.push(r.undecided + r.open);
         rows.recover_rel_seq.push(r.recover);
-        rows.spurious.push_opt(r.first_needless);
+        rows.spurious.push_opt(r.first_spurious);
     }
 }

@@ -128,18 +128,18 @@ impl Tables {
         out
     }
 
-    fn needless(&self) -> Vec<Option<bool>> {
+    fn spurious(&self) -> Vec<Option<bool>> {
         self.batches("segments")
-            .flat_map(|b| b.column_by_name("needless").unwrap().as_boolean().iter().collect::<Vec<_>>())
+            .flat_map(|b| b.column_by_name("spurious").unwrap().as_boolean().iter().collect::<Vec<_>>())
             .collect()
     }
 
-    /// (trigger, needless) of each retransmission.
+    /// (trigger, spurious) of each retransmission.
     fn resends(&self) -> Vec<(&'static str, Option<bool>)> {
         let what = self.names("segments", "transmission", TRANSMISSIONS);
         let triggers = self.names("segments", "trigger", TRIGGERS);
-        let needless = self.needless();
-        (0..what.len()).filter(|i| what[*i] == "retransmission").map(|i| (triggers[i], needless[i])).collect()
+        let spurious = self.spurious();
+        (0..what.len()).filter(|i| what[*i] == "retransmission").map(|i| (triggers[i], spurious[i])).collect()
     }
 
     fn intervals(&self) -> Vec<(u32, i8, i64, i64, &'static str)> {

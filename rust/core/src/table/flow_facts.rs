@@ -30,7 +30,7 @@ define_table! {
     retransmissions_fast: U64, "", "Of these: on duplicate ACKs, partial ACKs or SACK.";
     retransmissions_tail_loss_probe: U64, "", "Of these: tail loss probes (RFC 8985).";
     retransmissions_undecided: U64, "", "Of these: of unknown cause.";
-    needless_retransmissions: U64, "", "Of the retransmissions: proved superfluous.";
+    spurious_retransmissions: U64, "", "Of the retransmissions: proved superfluous.";
     needed_retransmissions: U64, "", "Of the retransmissions: proved necessary.";
     rto_genuine: U64, "", "Timer expiries for a segment that had been lost.";
     rto_spurious: U64, "", "Timer expiries for a segment that was merely late, or its ACK.";

@@ -32,7 +32,7 @@ pub const EVIDENCE: &[&str] = &[
     "same_bytes",
     "timing",
 ];
-pub const NEEDLESS_BY: &[&str] = &["timestamp", "dsack", "other_capture", "min_rtt", "acked"];
+pub const SPURIOUS_EVIDENCE: &[&str] = &["timestamp", "dsack", "other_capture", "min_rtt", "acked"];
 pub const PHASES: &[&str] = &["open", "disorder", "recovery", "loss"];
 pub const TIMEOUT_KINDS: &[&str] = &["genuine", "spurious", "ack_lost", "undecided"];
 pub const TIMERS: &[&str] = &["rfc6298", "linux", "linux22"];
@@ -75,8 +75,8 @@ define_table! {
     copy: U16, "", "How often TCP had sent its first byte before (0: never).";
     since_first_ns: I64 ? null, "ns", "Time since the first copy, if it was captured.";
     since_previous_ns: I64 ? null, "ns", "Time since the latest copy, if it was captured.";
-    needless: Bool ? null, "", "An earlier copy arrived, or its loss had not been the reason: true; it was needed: false; null: this capture cannot tell.";
-    needless_by: Enum(NEEDLESS_BY) ? null, "", "The evidence that decided `needless`; null where it is null or follows from the loss itself.";
+    spurious: Bool ? null, "", "An earlier copy arrived, or its loss had not been the reason: true; it was needed: false; null: this capture cannot tell.";
+    spurious_evidence: Enum(SPURIOUS_EVIDENCE) ? null, "", "The evidence that decided `spurious`; null where it is null or follows from the loss itself.";
     rtt_ns: I64 ? null, "ns", "Round-trip time sampled by this ACK at the tap (RFC 7323 echo, or Karn's rule).";
     rtt_ambiguous: Bool ? null, "", "This ACK covers bytes sent more than once and timestamps cannot tell the copies apart.";
     flight_bytes: U32 ? null, "bytes", "Sent and not acknowledged, as the tap saw it.";
@@ -98,7 +98,7 @@ define_table! {
     rel_seq: I64, "bytes", "Its sequence number relative to the SYN's.";
     len: U32, "bytes", "Its payload.";
     kind: Enum(TIMEOUT_KINDS), "", "genuine: the segment had been lost; spurious: it or its ACK was only late; ack_lost: it had arrived, its ACKs were lost.";
-    kind_by: Enum(NEEDLESS_BY) ? null, "", "The evidence that decided a spurious or ack_lost kind.";
+    kind_evidence: Enum(SPURIOUS_EVIDENCE) ? null, "", "The evidence that decided a spurious or ack_lost kind.";
     evidence_packet: U64 ? null, "", "The packet that proves the kind: the ACK with the old echo, the DSACK, the late burst.";
     backoff: U16, "", "Timer expiries before for the same segment.";
     rto_ns: I64 ? null, "ns", "The timeout by the model, backoff included.";
@@ -123,7 +123,7 @@ define_table! {
     ended_by: Enum(RECOVERY_ENDS), "", "What ended it.";
     dupacks: U16, "", "Duplicate ACKs before it.";
     retransmissions: U32, "", "Segments sent again.";
-    needless: U32, "", "Those that were not needed.";
+    spurious_retransmissions: U32, "", "Those that were not needed.";
     undecided: U32, "", "Those of which this capture cannot tell.";
     recover_rel_seq: I64, "bytes", "The recovery point: the highest sequence sent when it began.";
     spurious: Bool ? null, "", "Nothing had been lost: the first segment sent again was not needed.";

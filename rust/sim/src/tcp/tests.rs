@@ -224,7 +224,7 @@ fn a_blackout_backs_the_timer_off() {
 }
 
 #[test]
-fn held_acks_fire_the_timer_needlessly() {
+fn held_acks_fire_the_timer_spuriously() {
     let hold = |config| {
         let mut w = world(config, path);
         w.ways[1].hold = Some((400 * MS, 800 * MS));
