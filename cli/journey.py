@@ -50,7 +50,7 @@ def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    vantage = next(c.vantage for c in trace.captures if c.name == capture)
+    point = next(c.point for c in trace.captures if c.name == capture)
     points = table.column("points").combine_chunks()
     flat = points.flatten()
     at = pc.and_(
@@ -58,11 +58,11 @@ def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]
     )
     found = set(pc.list_parent_indices(points).filter(at.fill_null(False)).to_pylist())
     wanted = pa.scalar(packet, pa.uint64())
-    if vantage == "air":
+    if point == "air":
         attempts = table.column("attempts").combine_chunks()
         here = pc.equal(attempts.flatten().field("packet"), wanted)
         found |= set(pc.list_parent_indices(attempts).filter(here).to_pylist())
-    columns = {"air": ("mac_ack_packet",), "usb": ("usb_submit_packet", "usb_complete_packet")}.get(vantage, ())
+    columns = {"air": ("mac_ack_packet",), "usb": ("usb_submit_packet", "usb_complete_packet")}.get(point, ())
     for name in columns:
         here = pc.equal(table.column(name), wanted).fill_null(False)
         found |= set(pc.indices_nonzero(here).to_pylist())
@@ -156,12 +156,12 @@ def _who(trace: Trace, row: dict[str, Any], segment: dict[str, Any]) -> str:
 
 def _points(trace: Trace, row: dict[str, Any]) -> list[Sequence[str]]:
     """A line a capture."""
-    vantage = {capture.name: capture.vantage for capture in trace.captures}
+    point_of = {capture.name: capture.point for capture in trace.captures}
     out: list[Sequence[str]] = [("point", "capture", "frame", "t (s)", "")]
     for point in row["points"]:
         out.append(
             (
-                vantage[point["capture"]],
+                point_of[point["capture"]],
                 point["capture"],
                 "-" if point["packet"] is None else str(point["packet"]),
                 "" if point["t_ns"] is None else f"{point['t_ns'] / 1e9:.9f}",
@@ -238,13 +238,13 @@ def _filters(trace: Trace, row: dict[str, Any]) -> dict[str, str]:
     """A display filter for each capture that has it."""
     from wlanlens.detection.finding import frame_filter
 
-    vantage = {capture.name: capture.vantage for capture in trace.captures}
+    point_of = {capture.name: capture.point for capture in trace.captures}
     out = {}
     for point in row["points"]:
         numbers = {point["packet"]}
-        if vantage[point["capture"]] == "air":
+        if point_of[point["capture"]] == "air":
             numbers |= {row["mac_ack_packet"], *(a["packet"] for a in row["attempts"])}
-        if vantage[point["capture"]] == "usb":
+        if point_of[point["capture"]] == "usb":
             numbers |= {row["usb_submit_packet"], row["usb_complete_packet"]}
         known = sorted(number for number in numbers if number is not None)
         if point["packet"] is not None:

@@ -61,7 +61,7 @@ def _journey(directory: bytes, packet: str) -> None:
     trace = wl.load(os.fsdecode(directory)).trace
     names = [capture.name for capture in trace.captures]
     where, _, number = packet.rpartition(":")
-    by_point = {c.vantage: c.name for c in reversed(trace.captures)}
+    by_point = {c.point: c.name for c in reversed(trace.captures)}
     name = where if where in names else by_point.get(where, "")
     if not name:
         given = ", ".join(f"{n}:{number or packet}" for n in names)

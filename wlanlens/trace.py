@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import tables
 from wlanlens.alignment.clock import ClockMap
 from wlanlens.capture import decryption_keys as key_lines
-from wlanlens.capture.capture import VANTAGES, Capture, Note
+from wlanlens.capture.capture import CAPTURE_POINTS, Capture, Note
 from wlanlens.capture.capture import open as open_capture
 from wlanlens.correlation.combined_tables import Together
 from wlanlens.errors import AlignmentError, MissingTable
@@ -257,13 +257,13 @@ def gather(
     given = key_lines.of(keys)
     opened = [c if isinstance(c, Capture) else open_capture(c, keys=given) for c in chosen]
     for role, path in (roles or {}).items():
-        if role not in VANTAGES:
-            raise AlignmentError(f"role {role!r} is none of {', '.join(VANTAGES)}")
+        if role not in CAPTURE_POINTS:
+            raise AlignmentError(f"role {role!r} is none of {', '.join(CAPTURE_POINTS)}")
         same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
         if same:
-            same[0].vantage = role
+            same[0].point = role
         else:
-            opened.append(open_capture(path, vantage=role, keys=given))
+            opened.append(open_capture(path, point=role, keys=given))
     if not opened:
         raise AlignmentError("there is no capture to align")
     return opened

@@ -28,7 +28,7 @@ def three(folder: Path, name: str, *, missed: float = 0.0, **parameters: float) 
 @pytest.mark.parametrize("name", ["clean_link", "bursty_errors", "rate_thrashing"])
 def test_attempts_are_those_that_were_made(tmp_path: Path, name: str) -> None:
     run, trace = three(tmp_path, name, duration_s=10.0)
-    assert [c.vantage for c in trace.captures] == ["sender", "air", "receiver"]
+    assert [c.point for c in trace.captures] == ["sender", "air", "receiver"]
     links = trace.table("links").to_pandas()
     truth = run.facts.packets.to_pandas()
     sent = truth[(truth.direction == "a2b") & truth.t_tap_ns.notna()].sort_values("id")
@@ -88,7 +88,7 @@ def test_analyze_writes_all_of_it(tmp_path: Path) -> None:
     run, _ = three(tmp_path / "in", "ack_holding", duration_s=10.0)
     done = wl.analyze(list(run.captures.values()), out=tmp_path / "out")
     back = wl.load(tmp_path / "out")
-    assert [c.vantage for c in back.trace.captures] == ["sender", "air", "receiver"]
+    assert [c.point for c in back.trace.captures] == ["sender", "air", "receiver"]
     assert [m.bound_ns for m in back.trace.clocks] == [m.bound_ns for m in done.trace.clocks]
     assert back.trace.clocks[1].pieces == done.trace.clocks[1].pieces != ()
     assert back.trace.table("links").num_rows > 1000

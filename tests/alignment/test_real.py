@@ -21,7 +21,7 @@ def test_a_ping_at_both_ends(turned: bool) -> None:
     """Two packets: the clocks are 48.85 s apart, to within half a millisecond, half the round trip."""
     paths = [FOLDER / "tcp" / f"ip_ttl_{end}.pcapng" for end in ("source", "dest")]
     trace = wl.align(paths[::-1] if turned else paths)
-    assert {c.name: c.vantage for c in trace.captures} == {
+    assert {c.name: c.point for c in trace.captures} == {
         "ip_ttl_source.pcapng": "sender",
         "ip_ttl_dest.pcapng": "receiver",
     }

@@ -53,7 +53,7 @@ def test_each_frame_counts_once(tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.pcap" for name in "abc"]
     sets = [heard(path, air, n, n * 7_000_000_000) for n, path in enumerate(paths)]
     trace = wl.align(paths)
-    assert [c.vantage for c in trace.captures] == ["air"] * 3
+    assert [c.point for c in trace.captures] == ["air"] * 3
     for clock_map in trace.clocks:
         if clock_map.pieces:
             assert abs(clock_map.offset_ns) % 7_000_000_000 == pytest.approx(0, abs=1000)

@@ -23,7 +23,7 @@ CLOCKS = {
 def test_a_packet_at_all_four_points(tmp_path: Path, name: str) -> None:
     run = simulate(clocked(name, CLOCKS, duration_s=10.0), tmp_path, seed=1)
     trace = wl.align(list(run.captures.values()))
-    assert [c.vantage for c in trace.captures] == ["sender", "usb", "air", "receiver"]
+    assert [c.point for c in trace.captures] == ["sender", "usb", "air", "receiver"]
     for clock_map, clock in zip(trace.clocks[1:], list(CLOCKS.values())[1:], strict=True):
         piece = clock_map.pieces[0]
         true_ns = (piece.at_ns - 10**18 - clock.offset_ns) / (1 + clock.drift_ppm * 1e-6)

@@ -272,7 +272,7 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
         "packets": table("packets", sack_packets(every)),
         "ledger": table("ledger", ledger),
         "quality": table(
-            "quality", [{"format": "pcap", "vantage": "sender", "records": len(every), "tcp_segments": len(every)}]
+            "quality", [{"format": "pcap", "point": "sender", "records": len(every), "tcp_segments": len(every)}]
         ),
     }
     name = hostile.get("name", NAME)
@@ -285,7 +285,7 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
         "sentence": hostile.get("note", "The file ends inside a record; what came before was kept."),
     }
     capture = Capture.described(
-        {"name": name, "path": name, "vantage": "sender", "format": "pcap", "records": len(every), "notes": [note]}
+        {"name": name, "path": name, "point": "sender", "format": "pcap", "records": len(every), "notes": [note]}
     )
     duration = max(r["t_ns"] for r in every)
     trace = Trace([capture], held, start_ns=START_NS, duration_ns=duration, endpoints=endpoints)
@@ -339,7 +339,7 @@ def many(packets: int) -> Made:
 def nothing() -> Made:
     """An analysis of a capture without a TCP connection."""
     capture = Capture.described(
-        {"name": NAME, "path": NAME, "vantage": "unknown", "format": "pcap", "records": 0, "notes": []}
+        {"name": NAME, "path": NAME, "point": "unknown", "format": "pcap", "records": 0, "notes": []}
     )
     held = {name: tables.empty(name) for name in ("segments", "packets", "ledger", "quality")}
     return Made(Trace([capture], held, start_ns=START_NS, duration_ns=0), [], held["ledger"], [])

@@ -22,7 +22,7 @@ def of_air(folder: Path, trace: Trace, *, findings: tuple[Finding, ...] = (), ve
     """The report of a capture of the air without TCP."""
     summary = airtime.of_tables(trace.table("frames"), trace.table("exchanges")).summary(trace.duration_ns)
     path = folder / "report.html"
-    described = {"name": "air.pcap", "path": "/air.pcap", "vantage": "air", "notes": [], "records": 13}
+    described = {"name": "air.pcap", "path": "/air.pcap", "point": "air", "notes": [], "records": 13}
     trace.captures = [Capture.described(described)]
     trace.clocks = []
     report.write(

@@ -146,4 +146,4 @@ def test_a_slow_bus_is_found_through_the_whole_path(sent: list[made.Packet], tmp
     (finding,) = analysis.findings
     assert finding.values["mode"] == "breadth first, no reclamation"
     assert finding.cost_s == pytest.approx(60 * (25 - 1514 / 1216) / 1e3, rel=0.05)
-    assert analysis.trace.captures[0].vantage == "usb"
+    assert analysis.trace.captures[0].point == "usb"

@@ -86,9 +86,9 @@ def join(captures: Sequence[Capture], *, nat: bool = False, scratch: Path | None
     Captures are gone through batch by batch; with a folder `scratch` nothing that grows with them stays in memory.
     """
     tell_apart(captures)
-    said = [capture.vantage != "unknown" for capture in captures]
+    said = [capture.point != "unknown" for capture in captures]
     for capture in captures:
-        capture.vantage = _vantage(capture)
+        capture.point = _vantage(capture)
     _doubt([capture for capture, told in zip(captures, said, strict=True) if not told])
     sides, found = survey(captures, nat=nat, scratch=scratch)
     for (i, j), made in found.items():
@@ -119,7 +119,7 @@ def _infer(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> dict
         if made.exact >= MIN_PAIRS:
             continue
         for shown, hider in ((i, j), (j, i)):
-            if sides[hider].capture.vantage in ("air", "usb") and sides[shown].capture.vantage not in ("air", "usb"):
+            if sides[hider].capture.point in ("air", "usb") and sides[shown].capture.point not in ("air", "usb"):
                 told = length_matching.infer(sides[shown], sides[hider])
                 if told is not None:
                     out[shown, hider] = told
@@ -131,7 +131,7 @@ def _echoes(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> lis
     """The frames of each sniffer that one before it heard; they tell of two sniffers' clocks where packets do not."""
     again: list[list[Array]] = [[np.zeros(0, np.int64)] for _ in sides]
     for (i, j), made in list(found.items()):
-        if not all(sides[k].capture.vantage == "air" and sides[k].capture.rows("frames") for k in (i, j)):
+        if not all(sides[k].capture.point == "air" and sides[k].capture.rows("frames") for k in (i, j)):
             continue
         numbers_i, numbers_j, heard = duplicate_frames.meet(sides[i], sides[j])
         again[j].append(numbers_j)
@@ -179,20 +179,20 @@ def tell_apart(captures: Sequence[Capture]) -> None:
 
 
 def _vantage(capture: Capture) -> str:
-    return quality.counted(capture).vantage(capture)
+    return quality.counted(capture).point(capture)
 
 
 def _doubt(inferred: Sequence[Capture]) -> None:
     """Two hosts cannot both be the sender: which is which, the order of their packets will tell."""
-    vantages = [capture.vantage for capture in inferred]
-    for capture, vantage in zip(inferred, vantages, strict=True):
-        if vantage in ("sender", "receiver") and vantages.count(vantage) > 1:
-            capture.vantage = "unknown"
+    points = [capture.point for capture in inferred]
+    for capture, point in zip(inferred, points, strict=True):
+        if point in ("sender", "receiver") and points.count(point) > 1:
+            capture.point = "unknown"
 
 
 def _clocks(sides: Sequence[Side], found: dict[tuple[int, int], Meeting]) -> list[ClockMap]:
     """The clock of every capture on the axis: that of a capture whose own clock was not set."""
-    order = sorted(range(len(sides)), key=lambda i: _AXIS_ORDER.index(sides[i].capture.vantage))
+    order = sorted(range(len(sides)), key=lambda i: _AXIS_ORDER.index(sides[i].capture.point))
     fits: dict[tuple[int, int], _Fitted | Unfit] = {}
 
     def fitted(reference: int, other: int) -> _Fitted | Unfit:
@@ -350,7 +350,7 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
     # Copies that only their order tells apart show the direction, but may be off by a copy: they bound no offset.
     before = clock.passed_first(t_ref, t_cap, sample[f"src_{near}"], sample[f"dst_{near}"], hops)
     if (before == 0).all() and not meeting.echo:
-        before = np.full(len(before), _by_vantage(ref.capture.vantage, cap.capture.vantage), np.int8)
+        before = np.full(len(before), _by_point(ref.capture.point, cap.capture.point), np.int8)
     if not meeting.inferred and not meeting.echo:
         _enough(ref, cap, meeting.exact, reference < other)
     exact = sample["exact"]
@@ -373,7 +373,7 @@ def _fit(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], reference
     return _Fitted.of(made, inferred=meeting.inferred)
 
 
-def _by_vantage(reference: str, other: str) -> int:
+def _by_point(reference: str, other: str) -> int:
     """Which tap comes first where packets go one way only: the sender's side."""
     order = ("sender", "usb", "air", "ap", "receiver")
     if reference not in order or other not in order:
@@ -406,15 +406,15 @@ def _last(side: Side) -> int | None:
 
 
 def _why_unreadable(side: Side) -> str:
-    if side.capture.vantage == "air":
+    if side.capture.point == "air":
         return " (encrypted frames need keys)"
-    if side.capture.vantage == "usb":
+    if side.capture.point == "usb":
         return " (its transfers are no network adapter's)"
     return ""
 
 
 def _place(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], clocks: Sequence[ClockMap]) -> None:
-    """The vantage of captures that do not tell it themselves: the first that most payload passes is the sender's."""
+    """The point of captures that do not tell it themselves: the first that most payload passes is the sender's."""
     ahead = np.zeros((len(sides), len(sides)))
     for (i, j), made in found.items():
         sample = made.sample
@@ -427,13 +427,13 @@ def _place(sides: Sequence[Side], found: dict[tuple[int, int], Meeting], clocks:
         ahead[i, j] = np.sign(later @ payload) or later[0]
         ahead[j, i] = -ahead[i, j]
     before, behind = (ahead > 0).sum(axis=0), (ahead < 0).sum(axis=0)
-    taken = {side.capture.vantage for side in sides}
+    taken = {side.capture.point for side in sides}
     for k, side in enumerate(sides):
-        if side.capture.vantage != "unknown" or not (before[k] or behind[k]):
+        if side.capture.point != "unknown" or not (before[k] or behind[k]):
             continue
         place = "sender" if not before[k] else "receiver" if not behind[k] else "ap"
         if place not in taken:
-            side.capture.vantage = place
+            side.capture.point = place
             taken.add(place)
 
 

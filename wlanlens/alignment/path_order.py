@@ -46,7 +46,7 @@ class Ways:
                 apart[:, j, i] = -apart[:, i, j]
         # The way back passes the captures in the other order.
         apart -= np.where((back >= 0)[:, None, None], apart[back], 0.0)
-        self.before: Array = _before([capture.vantage for capture in captures], apart)
+        self.before: Array = _before([capture.point for capture in captures], apart)
 
     def rank(self) -> Array:
         """[way, capture]: how many captures lie before it."""
@@ -54,18 +54,18 @@ class Ways:
         return place
 
 
-def _before(vantages: Sequence[str], apart: Array) -> Array:
+def _before(points: Sequence[str], apart: Array) -> Array:
     """[way, i, j]: packets pass i before j. Of the orders in which points can lie that which agrees best with the time
     between them: two points so near to each other that their clocks leave open which is first do not decide it. `apart` is
     that time, summed over the packets of each way."""
     places = []
     for order in _ORDERS:
-        place = np.array([order.index(v) if v in order else -1 for v in vantages])
+        place = np.array([order.index(v) if v in order else -1 for v in points])
         known = (place >= 0)[:, None] & (place >= 0)
         places += [known & (place[:, None] < place), known & (place[:, None] > place)]
     candidates = np.array(places)
     best = candidates[np.einsum("wij,oij->wo", apart, candidates).argmax(axis=1)]
-    unplaced = ~np.isin(vantages, _ORDERS[0])
+    unplaced = ~np.isin(points, _ORDERS[0])
     odd = unplaced[:, None] | unplaced
     told = (apart != 0).any(axis=(1, 2))
     before: Array = np.where(odd, apart > 0, best & told[:, None, None])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from wlanlens.capture.decryption_keys import Keys
 
-VANTAGES = ("sender", "usb", "air", "receiver", "ap", "unknown")
+CAPTURE_POINTS = ("sender", "usb", "air", "receiver", "ap", "unknown")
 
 
 #: Rows of a table in memory that are handed out at once.
@@ -86,7 +86,7 @@ class Capture:
         The file as it was named; "-" is standard input.
     name : str
         The file's name without its folder, as the column `capture` has it.
-    vantage : str
+    point : str
         Where the tap sits: sender, usb, air, receiver, ap or unknown.
     """
 
@@ -94,16 +94,16 @@ class Capture:
         self,
         path: str | bytes | os.PathLike[Any],
         *,
-        vantage: str = "unknown",
+        point: str = "unknown",
         name: str | None = None,
         keys: Keys | Iterable[str] | None = None,
     ) -> None:
-        if vantage not in VANTAGES:
-            raise WlanlensError(f"vantage {vantage!r} is none of {', '.join(VANTAGES)}")
+        if point not in CAPTURE_POINTS:
+            raise WlanlensError(f"point {point!r} is none of {', '.join(CAPTURE_POINTS)}")
         self.raw_path = os.fspath(path)
         self.path: str = as_text(self.raw_path)
         self.name = name or name_of(self.raw_path)
-        self.vantage = vantage
+        self.point = point
         self._keys = key_lines.of(keys)
         self._reader: _core.Reader | None = None
         self._tables: Mapping[str, pa.Table] | None = None
@@ -112,7 +112,7 @@ class Capture:
         self._info: dict[str, Any] = {}
 
     def __repr__(self) -> str:
-        return f"<Capture {printable(self.name)}: {self.format or 'not opened'}, {self.vantage}>"
+        return f"<Capture {printable(self.name)}: {self.format or 'not opened'}, {self.point}>"
 
     def reader(self, **options: Any) -> _core.Reader:
         """A fresh reader at the file's start; errors name the file."""
@@ -176,7 +176,7 @@ class Capture:
         return {
             "name": self.name,
             "path": os.fsdecode(self.raw_path) if self.path == "-" else os.fsdecode(os.path.abspath(self.raw_path)),
-            "vantage": self.vantage,
+            "point": self.point,
             "size_bytes": self.size_bytes(),
             **self.info,
             "notes": [{k: v for k, v in asdict(note).items() if k != "capture"} for note in self.notes],
@@ -187,7 +187,7 @@ class Capture:
         """A capture from analysis.json: its description without its tables."""
         row = dict(row)
         notes, path = row.pop("notes"), str(row.pop("path"))
-        capture = cls(path, name=str(row.pop("name")), vantage=str(row.pop("vantage")))
+        capture = cls(path, name=str(row.pop("name")), point=str(row.pop("point")))
         capture._info, capture._read = row, True
         capture._notes = [Note(**note, capture=capture.name) for note in notes]
         return capture
@@ -307,12 +307,12 @@ def name_of(path: str | bytes) -> str:
 
 
 def open(
-    path: str | bytes | os.PathLike[Any], *, vantage: str = "unknown", keys: Keys | Iterable[str] | None = None
+    path: str | bytes | os.PathLike[Any], *, point: str = "unknown", keys: Keys | Iterable[str] | None = None
 ) -> Capture:
     """A capture file, recognised by its content; "-" is standard input. Tables are read when first asked for.
 
     `keys` decrypts 802.11 frames: lines such as "wpa-pwd:PASSPHRASE:SSID", "wep:HEX" and "wpa-psk:HEX".
     """
-    capture = Capture(path, vantage=vantage, keys=keys)
+    capture = Capture(path, point=point, keys=keys)
     capture._open()
     return capture

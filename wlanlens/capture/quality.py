@@ -51,10 +51,10 @@ class Quality:
                 payload = pc.sum(batch.column("payload_bytes").filter(pc.equal(taps, tap))).as_py()
                 self.taps[tap] += payload or 0
 
-    def vantage(self, capture: Capture) -> str:
+    def point(self, capture: Capture) -> str:
         """Where the tap sits: as said by the user, on the air or the bus by the link type, else near the sender of most payload."""
-        if capture.vantage != "unknown":
-            return capture.vantage
+        if capture.point != "unknown":
+            return capture.point
         if any(link_type in _AIR for link_type, _ in capture.link_types):
             return "air"
         if capture.link_types and all(link_type in _BUS for link_type, _ in capture.link_types):
@@ -74,7 +74,7 @@ class Quality:
         return {
             "capture": capture.name,
             "format": capture.format,
-            "vantage": capture.vantage,
+            "point": capture.point,
             "records": int(info.get("records", 0)),
             "other_records": int(info.get("other_records", 0)),
             "tcp_segments": self.segments,
@@ -116,7 +116,7 @@ def of(captures: Sequence[Capture]) -> pa.Table:
     rows = []
     for capture in captures:
         counts = counted(capture)
-        rows.append({**counts.row(capture), "vantage": counts.vantage(capture)})
+        rows.append({**counts.row(capture), "point": counts.point(capture)})
     return to_table(rows)
 
 

@@ -58,7 +58,7 @@ class Attempts:
         for c, capture in enumerate(captures):
             rows = np.flatnonzero(journeys.of[c] >= 0)
             rows = rows[~taken[journeys.of[c][rows]]]
-            if capture.vantage != "air" or not len(rows):
+            if capture.point != "air" or not len(rows):
                 continue
             of, record = journeys.of[c][rows], journeys.packets[c].column("packet").to_numpy()[rows]
             # Packets of one frame, an A-MSDU, are attempts of each.

@@ -169,11 +169,11 @@ def leaders(captures: Sequence[Capture], joined: Joined) -> Array:
     best: Array = np.full(total, -1, np.int64)
     rank: Array = np.full(total, np.inf)
     for i, capture in enumerate(captures):
-        point = _BEST_POINT[capture.vantage]
+        point = _BEST_POINT[capture.point]
         seen: list[tuple[int, int, float]] = []
         for batch in capture.scan("flows", ("flow", "payload_bytes", "tap")):
             taps = [_BEST.get(t, 2) for t in batch.column("tap").cast("string").to_pylist()]
-            places = [(tap if capture.vantage == "unknown" else point) + i / 1000 for tap in taps]
+            places = [(tap if capture.point == "unknown" else point) + i / 1000 for tap in taps]
             numbers = joined.flows[i][batch.column("flow").to_numpy().astype(np.int64)]
             seen += zip(batch.column("payload_bytes").to_pylist(), numbers.tolist(), places, strict=True)
         # Of both directions, the one with the data decides.

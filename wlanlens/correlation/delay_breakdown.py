@@ -74,7 +74,7 @@ def table(
     first, last, timed = instants.ends()
     columns["t_start_ns"], columns["t_end_ns"] = (pa.array(values, mask=~timed) for values in (first, last))
     for point in tables.POINTS:
-        at = [c for c, capture in enumerate(captures) if capture.vantage == point]
+        at = [c for c, capture in enumerate(captures) if capture.point == point]
         columns[f"{point}_fate"] = _fate(codes[:, at])
     columns.update(transfers)
     columns.update(_sums(stages, count))

@@ -68,7 +68,7 @@ class Instants:
         self.capture: Array = np.full((count, len(EVENTS)), -1, np.int16, order="F")
         self._out: Array = np.zeros(count, bool)
         self._at: dict[str, list[int]] = {
-            point: [c for c, capture in enumerate(captures) if capture.vantage == point] for point in tables.POINTS
+            point: [c for c, capture in enumerate(captures) if capture.point == point] for point in tables.POINTS
         }
         for event, point in ((SENDER, "sender"), (AP, "ap"), (RECEIVER, "receiver")):
             for c in self._at[point]:

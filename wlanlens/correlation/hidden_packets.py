@@ -24,7 +24,7 @@ def attach(links: pa.Table, captures: Sequence[Capture], joined: Joined, exchang
     import pyarrow.compute as pc
 
     for (shown, hider), found in joined.inferred.items():
-        point = captures[hider].vantage
+        point = captures[hider].point
         if point not in tables.POINTS or not links.num_rows:
             continue
         # The journey's row in the capture that shows it.

@@ -39,7 +39,7 @@ def table(
         return tables.empty("links")
     columns: dict[str, Any] = about(journeys)
     for point in tables.POINTS:
-        there = [j for j, capture in enumerate(captures) if capture.vantage == point]
+        there = [j for j, capture in enumerate(captures) if capture.point == point]
         number, t_ns, seen = _at(journeys, there)
         columns[f"{point}_packet"] = pa.array(number, pa.uint64(), mask=~seen)
         columns[f"{point}_t_ns"] = pa.array(t_ns, pa.int64(), mask=~seen)
@@ -52,8 +52,8 @@ def table(
     columns["one_way_ns"] = _one_way(journeys)
     columns.update(_air(captures, journeys, exchanges))
     columns["fate"] = _fate(journeys)
-    vantages = [capture.vantage for capture in captures]
-    columns["lost"] = loss_location.places(vantages, journeys, ways, codes, columns["fate"], columns["acked"])
+    points = [capture.point for capture in captures]
+    columns["lost"] = loss_location.places(points, journeys, ways, codes, columns["fate"], columns["acked"])
     schema = tables.schema("links")
     return pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
 
@@ -141,7 +141,7 @@ def _air(captures: Sequence[Capture], journeys: Journeys, exchanges: Sequence[pa
     told_of, told = np.zeros(count, bool), np.zeros(count, bool)
     last, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     for j, rows in enumerate(exchanges):
-        if captures[j].vantage != "air" or not rows.num_rows:
+        if captures[j].point != "air" or not rows.num_rows:
             continue
         lists = rows.column("packets").combine_chunks()
         exchange_of = np.repeat(np.arange(rows.num_rows), lists.value_lengths().fill_null(0).to_numpy())

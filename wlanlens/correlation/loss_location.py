@@ -25,7 +25,7 @@ _FAR = np.iinfo(np.int64).max
 
 
 def places(
-    vantages: Sequence[str], journeys: Journeys, ways: Ways, codes: Array, fate: pa.Array, acked: pa.Array
+    points: Sequence[str], journeys: Journeys, ways: Ways, codes: Array, fate: pa.Array, acked: pa.Array
 ) -> pa.Array:
     """The column `lost`: of a packet that the last capture on its way has not, though it was capturing, the place between the
     last that has it and the next on its way, if it was lost before that.
@@ -47,8 +47,8 @@ def places(
     at = np.arange(len(rows))
     lost = np.flatnonzero((behind[at, then] < _FAR) & (codes[rows, then] == LOST_BEFORE))
     rows, last, then = rows[lost], last[lost], then[lost]
-    place = np.array([LOST.index(_BEFORE.get(vantage, "on_way")) for vantage in vantages], np.int8)[then]
-    heard = np.array([vantage == "air" for vantage in vantages])[last]
+    place = np.array([LOST.index(_BEFORE.get(point, "on_way")) for point in points], np.int8)[then]
+    heard = np.array([point == "air" for point in points])[last]
     answered = np.where(known(pa.chunked_array([acked])), filled(pa.chunked_array([acked]), False), -1)
     told = np.where(answered[rows] == 1, LOST.index("after_air"), LOST.index("on_air"))
     told[~_answers_heard(ways, rows, arrived, answered)] = LOST.index("unknown")

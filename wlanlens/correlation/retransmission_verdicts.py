@@ -90,7 +90,7 @@ class Elsewhere:
             return -1
         others = [end for end in ends if end != here]
         # A capture between the ends sees both ways: the receiver's end tells.
-        by_point = sorted(others, key=lambda j: self._captures[j].vantage != "receiver")
+        by_point = sorted(others, key=lambda j: self._captures[j].point != "receiver")
         return by_point[0] if by_point else -1
 
     def _receiver(self, there: int) -> Receiver:
@@ -141,7 +141,7 @@ def _fates(captures: Sequence[Capture], journeys: Journeys, links: pa.Table) -> 
     state = np.full(len(fate), _UNKNOWN, np.int8)
     state[fate == ARRIVALS.index("arrived")], state[fate == ARRIVALS.index("outside")] = _ARRIVED, _OUTSIDE
     state[(fate == ARRIVALS.index("not_seen")) & (lost >= 0) & (lost != LOST.index("unknown"))] = _LOST
-    last = {captures[j].vantage for j in journeys.ends or ()} - {"sender", "usb"}
+    last = {captures[j].point for j in journeys.ends or ()} - {"sender", "usb"}
     if last == {"air"}:
         # The air is the end: what was on it has arrived when that was acknowledged.
         heard = valid(links.column("air_packet"))

@@ -137,7 +137,7 @@ def analyze(
 
 def _single(chosen: Sequence[AnyPath | Capture], roles: Mapping[str, AnyPath], keys: Keys) -> Capture:
     for role, path in roles.items():
-        return Capture(path, vantage=role, keys=keys)
+        return Capture(path, point=role, keys=keys)
     first = chosen[0]
     return first if isinstance(first, Capture) else Capture(first, keys=keys)
 
@@ -249,7 +249,7 @@ class _Run:
             error.path = error.path or printable(self.capture.path)
             raise
         self.capture.take(feed)
-        self.capture.vantage = self.quality.vantage(self.capture)
+        self.capture.point = self.quality.point(self.capture)
         self._conclude(last=True)
         if self.mended:
             self.capture.add_note("ledger_mended", "error", self.mended, ledger.MENDED)
@@ -273,7 +273,7 @@ class _Run:
         entered = self._enter(held)
         self.writers["ledger"].append(entered)
         if "links" in held:
-            points = {capture.name: capture.vantage for capture in self.captures}
+            points = {capture.name: capture.point for capture in self.captures}
             if "air" in points.values():
                 self.air.linked_retransmissions(held["segments"], held["links"], points)
         else:

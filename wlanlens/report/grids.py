@@ -33,7 +33,7 @@ _NO_TIME = units.seconds(0)
 
 _QUALITY = (
     Column("capture", "file and its format", lambda r: f"{r['capture']} ({r['format']})"),
-    Column("tap", "where the tap sat", lambda r: str(r["vantage"])),
+    Column("tap", "where the tap sat", lambda r: str(r["point"])),
     Column("records", "records in the file", _count("records")),
     Column("other records", "records without an IP packet (ARP, beacons ...)", _count("other_records")),
     Column("TCP segments", "segments followed", _count("tcp_segments")),
@@ -121,7 +121,7 @@ def clocks(trace: Trace) -> tuple[list[str], list[tuple[Column, list[str]]]]:
         return [], []
     fates = _point_fates(trace)
     order = sorted(trace.clocks, key=lambda clock: bool(clock.pieces))
-    points = {capture.name: capture.vantage for capture in trace.captures}
+    points = {capture.name: capture.point for capture in trace.captures}
     heads = [f"{clock.capture} ({points[clock.capture]})" for clock in order]
     rows = [{**asdict(clock), **fates.get(clock.capture, {"missed": 0, "passed": 0})} for clock in order]
     return heads, [(column, [column.cell(row) for row in rows]) for column in _CLOCKS]

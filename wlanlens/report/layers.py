@@ -94,8 +94,8 @@ def _records(trace: Trace, columns: dict[str, NDArray[Any]]) -> NDArray[np.int64
     count = len(columns["t"])
     of_point = np.repeat(np.arange(count), len(trace.captures))
     seen = columns["point_packet"] > 0
-    air = next((i for i, capture in enumerate(trace.captures) if capture.vantage == "air"), 0)
-    usb = next((i for i, capture in enumerate(trace.captures) if capture.vantage == "usb"), 0)
+    air = next((i for i, capture in enumerate(trace.captures) if capture.point == "air"), 0)
+    usb = next((i for i, capture in enumerate(trace.captures) if capture.point == "usb"), 0)
     parts = [(columns["point_capture"][seen], columns["point_packet"][seen], of_point[seen])]
     for name, where, of in (
         ("attempt_packet", air, columns["attempt_of"]),
@@ -199,8 +199,8 @@ def page(
     """What the page's script needs besides the columns; None where no flow has journeys."""
     if not any(made):
         return None
-    vantages = {capture.vantage for capture in trace.captures}
-    bus, air = "usb" in vantages, "air" in vantages
+    points = {capture.point for capture in trace.captures}
+    bus, air = "usb" in points, "air" in points
     shown = ["host", *(["bus"] if bus else []), *(["air"] if air else [])]
     marks = ["a segment", *(["a transfer"] if bus else []), *(["an attempt"] if air else [])]
     return {
@@ -213,7 +213,7 @@ def page(
         ],
         "fates": [{"code": code, "words": words} for code, words in FATES.items()],
         "rates": [list(pair) for pair in RATES],
-        "captures": [{"name": c.name, "point": c.vantage} for c in trace.captures],
+        "captures": [{"name": c.name, "point": c.point} for c in trace.captures],
         "command": [f"wlanlens show {shlex.quote(directory)} {shlex.quote(c.name + ':')}" for c in trace.captures],
         "bus": bus,
         "air": air,

@@ -68,7 +68,7 @@ def judgements() -> dict[str, pa.Schema]:
         [
             capture_field(),
             field("format", text, "Container format."),
-            field("vantage", text, "Where the tap sits."),
+            field("point", text, "Where the tap sits."),
             field("records", u64, "Records in the file."),
             field("other_records", u64, "Records without an IP packet (ARP, beacons ...)."),
             field("tcp_segments", u64, "TCP segments followed."),

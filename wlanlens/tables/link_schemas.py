@@ -18,10 +18,10 @@ def links() -> pa.Schema:
     i64, u64 = pa.int64(), pa.uint64()
     seen = [
         column
-        for vantage in POINTS
+        for point in POINTS
         for column in (
-            field(f"{vantage}_packet", u64, f"Its number in the capture at the {PLACES[vantage]}.", null=True),
-            field(f"{vantage}_t_ns", i64, "When it passed there, since the trace's start.", unit="ns", null=True),
+            field(f"{point}_packet", u64, f"Its number in the capture at the {PLACES[point]}.", null=True),
+            field(f"{point}_t_ns", i64, "When it passed there, since the trace's start.", unit="ns", null=True),
         )
     ]
     return pa.schema(

@@ -108,7 +108,7 @@ def _packets(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """The sending host's data as its capture has it, each with what became of it and what is said of it."""
     leading = trace.leading()
     names = ["capture", "flow", "direction", "packet", "rel_seq", "len", "transmission", "spurious"]
-    sender = next((c.name for c in trace.captures if c.vantage == "sender"), None)
+    sender = next((c.name for c in trace.captures if c.point == "sender"), None)
     rows = [
         row
         for row in leading.table("segments").select(names).to_pylist()

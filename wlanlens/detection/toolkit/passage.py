@@ -53,7 +53,7 @@ class Passage:
         self.fate, self.lost = (np.array([word or "" for word in taken(name)], object) for name in ("fate", "lost"))
         self.air_last = np.where((last := taken("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = taken("tcp_ack"), taken("tcp_flags")
-        self._points = {capture.name: capture.vantage for capture in facts.trace.captures}
+        self._points = {capture.name: capture.point for capture in facts.trace.captures}
         self._facts = facts
 
     def of(self, key: int) -> Array:
@@ -108,7 +108,7 @@ class Passage:
 def downlinks(facts: Facts) -> Array:
     """Keys of the directions that come to the air from an access point: most of their frames have From DS alone."""
     frames, passage = facts.trace.table("frames"), facts.keep(Passage)
-    sniffers = [capture.name for capture in facts.trace.captures if capture.vantage == "air"]
+    sniffers = [capture.name for capture in facts.trace.captures if capture.point == "air"]
     mine = np.isin(vector(frames.column("capture")).astype(str), sniffers)
     number = vector(frames.column("packet"))[mine]
     down = (vector(frames.column("from_ds"))[mine] == 1) & (vector(frames.column("to_ds"))[mine] == 0)

@@ -1,4 +1,4 @@
-//! `packets`: one row an IP packet, at any vantage.
+//! `packets`: one row an IP packet, at any point.
 
 use super::column::DictCol;
 use super::keys::Keys;
@@ -12,7 +12,7 @@ pub const DIRECTIONS: &[&str] = &["a2b", "b2a"];
 
 define_table! {
     PacketRows, PACKETS, "packets",
-    "One row an IP packet, at any vantage, also inside 802.11 data frames and USB transfers.", {
+    "One row an IP packet, at any point, also inside 802.11 data frames and USB transfers.", {
     packet: U64, "", "Number of the record in its file, from 1: Wireshark's frame.number.";
     time: Time ? null, "", "When the tap stamped it, in the capture's own clock; null when the stamp cannot be represented.";
     t_ns: I64 ? null, "ns", "Time since the trace's start on its common axis.";
