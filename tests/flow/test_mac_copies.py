@@ -72,5 +72,5 @@ def test_nobody_blames_tcp(name: str, tmp_path: Path) -> None:
         assert not blamed & copies, finding
     assert "retransmi" not in analysis.verdict.sentence
     recovery = ("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery", "fast_recovery")
-    lost_ns = sum(analysis.verdict.categories_ns.get(name, 0) for name in recovery)
+    lost_ns = sum(analysis.verdict.categories_ns.get(category, 0) for category in recovery)
     assert lost_ns < 0.02 * sum(analysis.verdict.owners_ns.values())
