@@ -11,7 +11,7 @@ from wlanlens.alignment.clock import ClockMap
 from wlanlens.capture import decryption_keys as key_lines
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture, Note
 from wlanlens.capture.capture import open as open_capture
-from wlanlens.correlation.combined_tables import Together
+from wlanlens.correlation.combined_tables import CombinedTables
 from wlanlens.errors import AlignmentError, MissingTable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Trace:
         self.clocks = list(clocks or ()) or [ClockMap.identity(c.name) for c in self.captures]
         self._held = held
         #: Of several captures: their tables on one axis.
-        self._together = held if isinstance(held, Together) else None
+        self._together = held if isinstance(held, CombinedTables) else None
         self._made: dict[str, pa.Table] = {}
         self._start_ns, self._duration_ns = start_ns, duration_ns
         self._endpoints = endpoints
@@ -80,7 +80,7 @@ class Trace:
         raise MissingTable(f"this trace has no table {name!r}")
 
     @property
-    def together(self) -> Together:
+    def together(self) -> CombinedTables:
         """The tables of several captures on one axis, and which rows are the same packet; `MissingTable` of a single one."""
         if self._together is None:
             raise MissingTable("these are not the tables of several captures")
@@ -241,7 +241,7 @@ def align(
     from wlanlens.alignment import align as alignment
 
     joined = alignment.join(opened, nat=nat)
-    return Trace(opened, Together(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
+    return Trace(opened, CombinedTables(opened, joined), start_ns=joined.start_ns, clocks=joined.clocks)
 
 
 def gather(

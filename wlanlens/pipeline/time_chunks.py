@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.alignment.align import Joined
+from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.packet_matching import Pairs
 from wlanlens.alignment.sampling import MARK_ROWS
-from wlanlens.correlation.combined_tables import LINKED, Together
+from wlanlens.correlation.combined_tables import LINKED, CombinedTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,11 +57,11 @@ class Slice:
 
     Attributes
     ----------
-    together : Together
+    together : CombinedTables
         Its tables on the axis, the rows around its own included.
     """
 
-    def __init__(self, together: Together, own: dict[str, list[tuple[int, int]]]) -> None:
+    def __init__(self, together: CombinedTables, own: dict[str, list[tuple[int, int]]]) -> None:
         self.together = together
         self._own = own
 
@@ -133,7 +133,7 @@ def _index(values: Any, names: Any) -> Array:
     return found
 
 
-def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator[Slice]:
+def cut(captures: Sequence[Capture], joined: Alignment, leaders: Array) -> Iterator[Slice]:
     """The slices of a trace, in the order of time; `leaders` is the capture that tells most of each connection."""
     cuts, times = _cuts(joined)
     reach = _reach(joined, cuts)
@@ -149,10 +149,10 @@ def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator
             for name, rows in mine.items():
                 own.setdefault(name, []).append(rows)
         near = {(i, j): cursor.take(spans[i], spans[j]) for (i, j), cursor in pairs.items()}
-        yield Slice(Together(parts, replace(joined, pairs=near), leaders), own)
+        yield Slice(CombinedTables(parts, replace(joined, pairs=near), leaders), own)
 
 
-def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
+def _cuts(joined: Alignment) -> tuple[list[Array], list[Array]]:
     """For each capture the rows of `packets` at which its slices begin, and its end; and the times, in its own tables',
     at which they end: those at the same times of the axis."""
     marks, beats, on_axis = [], [], []
@@ -173,7 +173,7 @@ def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
     return rows, times
 
 
-def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
+def _reach(joined: Alignment, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
     """For each capture and slice the rows that its own rows and those of the other captures need."""
     slices = len(cuts[0]) - 1
     low = [np.maximum(c[:-1] - CONTEXT_ROWS, 0) for c in cuts]
