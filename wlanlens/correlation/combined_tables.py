@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from wlanlens.correlation import delay_breakdown, hidden_packets, links
 from wlanlens.correlation.observation import fates
 from wlanlens.correlation.packet_index import Journeys
 from wlanlens.correlation.retransmission_verdicts import Elsewhere
+from wlanlens.tables.lazy_tables import LazyTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,23 +145,26 @@ class Together(Mapping[str, "pa.Table"]):
             self._best = leaders(self.captures, self.joined)
         return self._best
 
-    def leading(self) -> dict[str, pa.Table]:
-        """The tables of which each connection's facts are of the one capture that tells most of it."""
+    def leading(self) -> LazyTables:
+        """The tables for detectors: of each connection the facts of one capture, and each 802.11 frame once."""
+        makers = {name: partial(self.__getitem__, name) for name in self}
+        makers.update({name: partial(self.heard, name) for name in HEARD})
+        makers.update({name: partial(self._leading_facts, name) for name in FACTS})
+        return LazyTables(makers)
+
+    def _leading_facts(self, name: str) -> pa.Table:
+        """The rows of a table that each connection's leading capture has."""
         import pyarrow as pa
 
         best = self.leaders()
-        out: dict[str, pa.Table] = {name: self[name] for name in self if name not in FACTS}
-        out.update({name: self.heard(name) for name in HEARD})
         names = [capture.name for capture in self.captures]
-        for name in FACTS:
-            whole = self[name]
-            captures = whole.column("capture").cast(pa.string()).combine_chunks().dictionary_encode()
-            order = np.array([names.index(n) for n in captures.dictionary.to_pylist()], np.int64)
-            indices = captures.indices.to_numpy()
-            mine = order[indices] if len(order) else indices
-            kept = mine == best[whole.column("flow").to_numpy()] if whole.num_rows else np.zeros(0, bool)
-            out[name] = whole.filter(pa.array(kept))
-        return out
+        whole = self[name]
+        captures = whole.column("capture").cast(pa.string()).combine_chunks().dictionary_encode()
+        order = np.array([names.index(n) for n in captures.dictionary.to_pylist()], np.int64)
+        indices = captures.indices.to_numpy()
+        mine = order[indices] if len(order) else indices
+        kept = mine == best[whole.column("flow").to_numpy()] if whole.num_rows else np.zeros(0, bool)
+        return whole.filter(pa.array(kept))
 
 
 def leaders(captures: Sequence[Capture], joined: Joined) -> Array:

@@ -6,7 +6,7 @@ leave first; only when that frees too little are running ones cut, and what touc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROWS = 512 * 1024
 
 #: Facts a window holds. `packets` go to disk only.
-HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
+HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -93,9 +93,9 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
 class Window:
     """The rows held of one capture, or of several with `links` between them."""
 
-    def __init__(self, captures: Sequence[Capture]) -> None:
+    def __init__(self, captures: Sequence[Capture], names: Collection[str]) -> None:
         self._captures = captures
-        self._facts = HELD if len(captures) == 1 else (*HELD, "links")
+        self._facts = tuple(name for name in HELD if name in names)
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
@@ -132,8 +132,9 @@ class Window:
         rest: dict[str, pa.Table] = {}
         if not last:
             open_rows = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
-            for name in set(self._facts) - set(HELD):
-                open_rows[name] &= _flow(held[name]) >= 0
+            if "links" in open_rows:
+                # Links of packets without a connection wait for nothing.
+                open_rows["links"] &= _flow(held["links"]) >= 0
             if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
                 rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
                 held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
