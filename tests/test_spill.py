@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from wlanlens.pipeline.spill import ROWS, Spilled, SpillWriter
 
 import wlanlens as wl
 from tests.captures import ROOT
 from wlanlens import tables
 from wlanlens.errors import OutputError
 from wlanlens.pipeline.output_dir import Output, Scratch
-from wlanlens.pipeline.spill import ROWS, Spilled, SpillWriter
 from wlanlens.pipeline.table_writers import Pen
 
 SAMPLE = ROOT / "sample_traces" / "mixed_newreno.sender.pcap"

@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
     from wlanlens.detection.runner import detect
     from wlanlens.errors import WlanlensError
+    from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load, rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.scenario import simulate
     from wlanlens.tables import brief_columns
-    from wlanlens.trace import Trace, align
+    from wlanlens.trace import Trace
     from wlanlens.validation.scoring import score
 
 _HOME = {
@@ -56,7 +57,7 @@ _HOME = {
     "Finding": "detection.finding",
     "Trace": "trace",
     "WlanlensError": "errors",
-    "align": "trace",
+    "align": "pipeline.align",
     "analyze": "pipeline.analyze",
     "brief_columns": "tables",
     "detect": "detection.runner",

@@ -57,7 +57,7 @@ class Copies:
 
         acked = np.asarray(links.column("acked").cast(pa.int8()).fill_null(-1).to_numpy(), np.int8)
         heard = np.asarray(pc.is_valid(links.column("air_packet")), bool)
-        on_air = np.asarray(pc.equal(links.column("lost").cast(pa.string()), "on_air").fill_null(False), bool)
+        on_air = np.asarray(pc.equal(links.column("loss_location").cast(pa.string()), "on_air").fill_null(False), bool)
         delivered, dropped, unknown, unseen = (*range(len(OUTCOMES)), len(OUTCOMES))
         state = np.select([~heard, acked == 1, (acked == 0) | on_air], [unseen, delivered, dropped], unknown)
         for capture, point in points.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
 from wlanlens.tables.columns import coded, filled
+from wlanlens.tables.lazy_tables import LazyTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,19 +143,21 @@ class CombinedTables(Mapping[str, "pa.Table"]):
             self._best = leaders(self.captures, self.alignment)
         return self._best
 
-    def leading(self) -> dict[str, pa.Table]:
-        """All tables, with the facts of each connection from the one capture with the best evidence."""
+    def leading(self) -> LazyTables:
+        """The tables for detectors: the facts of each connection from one capture, and each 802.11 frame once."""
+        makers = {name: partial(self.__getitem__, name) for name in self}
+        makers.update({name: partial(self.heard, name) for name in HEARD})
+        makers.update({name: partial(self._leading_facts, name) for name in FACTS})
+        return LazyTables(makers)
+
+    def _leading_facts(self, name: str) -> pa.Table:
+        """The rows of a table from the capture with the best evidence of each connection."""
         import pyarrow as pa
 
-        best = self.leaders()
-        out: dict[str, pa.Table] = {name: self[name] for name in self if name not in FACTS}
-        out.update({name: self.heard(name) for name in HEARD})
-        names = [capture.name for capture in self.captures]
-        for name in FACTS:
-            whole = self[name]
-            of_best = best[filled(whole.column("flow"))] if whole.num_rows else np.zeros(0, np.int64)
-            out[name] = whole.filter(pa.array(coded(whole.column("capture"), names) == of_best))
-        return out
+        whole = self[name]
+        best = self.leaders()[filled(whole.column("flow"))] if whole.num_rows else np.zeros(0, np.int64)
+        of_capture = coded(whole.column("capture"), [capture.name for capture in self.captures])
+        return whole.filter(pa.array(of_capture == best))
 
 
 def leaders(captures: Sequence[Capture], alignment: Alignment) -> Array:

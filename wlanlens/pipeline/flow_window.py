@@ -6,7 +6,7 @@ leave first; only when that frees too little are running ones cut, and what touc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROWS = 512 * 1024
 
 #: Facts a window holds. `packets` go to disk only.
-HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
+HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -93,9 +93,9 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
 class Window:
     """The rows held of one capture, or of several with `links` between them."""
 
-    def __init__(self, captures: Sequence[Capture]) -> None:
+    def __init__(self, captures: Sequence[Capture], names: Collection[str]) -> None:
         self._captures = captures
-        self._facts = HELD if len(captures) == 1 else (*HELD, "links")
+        self._facts = tuple(name for name in HELD if name in names)
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
@@ -116,7 +116,7 @@ class Window:
         if name == "packets":
             self._endpoints.add(batch)
         elif name in self._held:
-            self._held[name].append(batch)
+            self._held[name].append(batch.select(held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
@@ -125,15 +125,16 @@ class Window:
         import pyarrow as pa
 
         held = {
-            name: pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+            name: pa.Table.from_batches(batches, held_schema(name)).unify_dictionaries()
             for name, batches in self._held.items()
         }
         ended = np.unique(held["flows"].column("flow").to_numpy())
         rest: dict[str, pa.Table] = {}
         if not last:
             open_rows = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
-            for name in set(self._facts) - set(HELD):
-                open_rows[name] &= _flow(held[name]) >= 0
+            if "links" in open_rows:
+                # Links of packets without a connection wait for nothing.
+                open_rows["links"] &= _flow(held["links"]) >= 0
             if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
                 rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
                 held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
@@ -163,6 +164,16 @@ class Window:
     def forget(self) -> None:
         """Drop the addresses of the connections that ended before the latest cut, once they are judged."""
         self._endpoints.forget(self._ended)
+
+
+def held_schema(name: str) -> pa.Schema:
+    """The columns of a table that are held: of `links` not the lists, which no detector reads and which are most of its bytes."""
+    import pyarrow as pa
+
+    whole = tables.schema(name)
+    if name != "links":
+        return whole
+    return pa.schema([field for field in whole if not pa.types.is_list(field.type)], metadata=whole.metadata)
 
 
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:

@@ -15,8 +15,8 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.alignment.sampling import MARK_ROWS
-from wlanlens.correlation.combined_tables import LINKED, CombinedTables
+from wlanlens.alignment.capture_summary import MARK_ROWS
+from wlanlens.correlation.combined_tables import CombinedTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,20 +84,14 @@ class Slice:
             base += count
         return out
 
-    def linked(self, before: int) -> dict[str, pa.Table]:
-        """The own rows of `links` and `journeys`: a journey is where the row of its first capture is. So many rows of
-        `links` were other slices' before."""
+    def links(self) -> pa.Table:
+        """The own rows of `links`: a packet belongs to the slice that has its row in its first capture."""
         import pyarrow as pa
 
-        links, told = (self.together[name] for name in LINKED)
-        if not links.num_rows:
-            return {"links": links, "journeys": told}
-        kept = pa.array(self._own_journeys(links))
-        links, told = links.filter(kept), told.filter(kept)
-        number = pa.array(np.arange(before, before + links.num_rows), tables.schema("journeys").field("journey").type)
-        return {"links": links, "journeys": told.set_column(0, "journey", number)}
+        links = self.together["links"]
+        return links.filter(pa.array(self._own_links(links))) if links.num_rows else links
 
-    def _own_journeys(self, whole: pa.Table) -> Array:
+    def _own_links(self, whole: pa.Table) -> Array:
         """Which rows of `links` are its own."""
         import pyarrow as pa
 
@@ -107,12 +101,12 @@ class Slice:
         which = _index(flat.field("capture"), names)
         number = flat.field("packet").to_numpy().astype(np.int64)
         begins = np.concatenate(([0], np.cumsum(lists.value_lengths().to_numpy())[:-1]))
-        journey = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
-        owner = which == np.minimum.reduceat(which, begins)[journey]
+        packet = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
+        owner = which == np.minimum.reduceat(which, begins)[packet]
         low, high = (np.array([self._packet(i, end) for i in range(len(names))]) for end in (0, 1))
         own = (number >= low[which]) & (number < high[which])
         kept: Array = np.zeros(whole.num_rows, bool)
-        kept[journey[owner & own]] = True
+        kept[packet[owner & own]] = True
         return kept
 
     def _packet(self, capture: int, end: int) -> int:
@@ -156,16 +150,16 @@ def _cuts(joined: Alignment) -> tuple[list[Array], list[Array]]:
     """For each capture the rows of `packets` at which its slices begin, and its end; and the times, in its own tables',
     at which they end: those at the same times of the axis."""
     marks, beats, on_axis = [], [], []
-    for side, clock_map in zip(joined.sides, joined.clocks, strict=True):
+    for side, clock_map in zip(joined.summaries, joined.clocks, strict=True):
         mine = np.array(side.marks, np.int64).reshape(-1, 3)
         marks.append((mine[:, 0], np.maximum.accumulate(clock_map.to_axis(mine[:, 2], mine[:, 1]))))
-        own = np.unique(np.concatenate((mine[:, 2], np.array(side.beats, np.int64))))
+        own = np.unique(np.concatenate((mine[:, 2], np.array(side.link_times, np.int64))))
         beats.append((own, np.maximum.accumulate(clock_map.to_axis(own))))
-        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.beats, np.int64))]
+        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.link_times, np.int64))]
     every = ROWS // MARK_ROWS
     borders = np.sort(np.concatenate(on_axis))[every::every]
     rows, times = [], []
-    for side, (row, at), (own, own_at) in zip(joined.sides, marks, beats, strict=True):
+    for side, (row, at), (own, own_at) in zip(joined.summaries, marks, beats, strict=True):
         inner = np.append(row, side.rows)[np.searchsorted(at, borders)]
         rows.append(np.concatenate(([0], inner, [side.rows])))
         ends = np.append(own - (side.capture.start_ns or 0), _ALL)[np.searchsorted(own_at, borders)]
@@ -191,7 +185,7 @@ def _reach(joined: Alignment, cuts: Sequence[Array]) -> list[list[tuple[int, int
         far = (low[k] < c[:-1] - WIDEST_ROWS // 4) | (high[k] > c[1:] + WIDEST_ROWS // 4)
         if far.any():
             said = "Slices of the trace that have packets whose rows here are too far away to be linked."
-            joined.sides[k].capture.add_note("links_cut", "loss", int(far.sum()), said)
+            joined.summaries[k].capture.add_note("links_cut", "loss", int(far.sum()), said)
         # Cursors go forward only; a pair far from all others is of two packets that look alike.
         least = np.maximum(np.minimum.accumulate(low[k][::-1])[::-1], c[:-1] - WIDEST_ROWS // 4)
         most = np.minimum(np.maximum.accumulate(high[k]), c[1:] + WIDEST_ROWS // 4)

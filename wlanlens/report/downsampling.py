@@ -11,12 +11,13 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
 from wlanlens.ledger.ledger import coarse
-from wlanlens.pipeline.result_dir import StoredTables
+from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.alignment.clock import ClockMap
     from wlanlens.capture.capture import Capture
 
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -58,7 +59,7 @@ _RARE_BY = ("flow", "kind", "transmission", "t_ns")
 _GAPS = 5000
 
 
-def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
+def top_flows(stored: ParquetTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
     """The flows that matter: those of the costliest findings first (half at most), then those with most payload."""
     chosen: dict[int, None] = {}
     for finding in sorted(findings, key=lambda f: -f.cost_s):
@@ -78,7 +79,13 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
 
 
 def digest(
-    captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
+    captures: Sequence[Capture],
+    stored: ParquetTables,
+    flows: Sequence[int],
+    *,
+    start_ns: int,
+    duration_ns: int,
+    clocks: Sequence[ClockMap] | None = None,
 ) -> Trace:
     """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
 
@@ -129,10 +136,10 @@ def digest(
                 rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
                 batches.append(_thin(batch, step, rare_rows, rare_step))
         held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
-    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
 
 
-def _first(stored: StoredTables, name: str) -> pa.Table:
+def _first(stored: ParquetTables, name: str) -> pa.Table:
     """The first `OTHER_ROWS` of a table: a figure of every millisecond cannot be drawn from every k-th transfer."""
     import pyarrow as pa
 
@@ -146,7 +153,7 @@ def _first(stored: StoredTables, name: str) -> pa.Table:
     return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
 
 
-def _every(stored: StoredTables, name: str) -> pa.Table:
+def _every(stored: ParquetTables, name: str) -> pa.Table:
     """A table that tells of no flow, thinned to `OTHER_ROWS`."""
     import pyarrow as pa
 
@@ -158,7 +165,7 @@ def _every(stored: StoredTables, name: str) -> pa.Table:
     return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
 
 
-def _drawn_frames(stored: StoredTables) -> pa.Table:
+def _drawn_frames(stored: ParquetTables) -> pa.Table:
     """The undamaged data and management frames with a transmitter: every k-th, and every retry."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -189,7 +196,7 @@ def _retries(batch: pa.RecordBatch) -> Mask:
     return np.asarray(batch.column("retry").fill_null(False).to_numpy(zero_copy_only=False), bool)
 
 
-def _dropped(stored: StoredTables) -> pa.Table:
+def _dropped(stored: ParquetTables) -> pa.Table:
     """The exchanges that were given up, thinned to `OTHER_ROWS`."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -201,7 +208,7 @@ def _dropped(stored: StoredTables) -> pa.Table:
     return pa.Table.from_batches(_at_most(given_up), tables.schema("exchanges")).unify_dictionaries()
 
 
-def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
+def _sack_blocks(stored: ParquetTables, flows: Sequence[int]) -> pa.Table:
     """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
     import pyarrow as pa
     import pyarrow.compute as pc
