@@ -91,7 +91,9 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
     pairs = {both: common.pairs for both, common in found.items()}
     for (i, j), made in pairs.items():
         if made.clipped:
-            why = f"Windows of rows with more candidates in {printable(captures[j].name)} than fit: links may be missing."
+            why = (
+                f"Windows of rows with more candidates in {printable(captures[j].name)} than fit: links may be missing."
+            )
             captures[i].add_note("pairing_clipped", "loss", made.clipped, why)
     inferred = _infer_pairs(summaries, found)
     heard = _duplicate_frames(summaries, found)
@@ -139,9 +141,7 @@ def _infer_pairs(
     return out
 
 
-def _duplicate_frames(
-    summaries: Sequence[CaptureSummary], found: dict[tuple[int, int], CommonPackets]
-) -> list[Array]:
+def _duplicate_frames(summaries: Sequence[CaptureSummary], found: dict[tuple[int, int], CommonPackets]) -> list[Array]:
     """The frames of each sniffer that an earlier one heard too. Without common packets, `found` is given these frames."""
     duplicates: list[list[Array]] = [[np.zeros(0, np.int64)] for _ in summaries]
     for (i, j), common in list(found.items()):

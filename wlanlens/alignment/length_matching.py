@@ -149,7 +149,9 @@ def infer(readable: CaptureSummary, opaque: CaptureSummary) -> InferredPairs | N
     )
 
 
-def _both_directions(seen: PacketLengths, hidden: PacketLengths, host: int, end: int, most: int | None = None) -> list[tuple[Array, Array]]:
+def _both_directions(
+    seen: PacketLengths, hidden: PacketLengths, host: int, end: int, most: int | None = None
+) -> list[tuple[Array, Array]]:
     """Rows of both captures that match, sent by a host and to it, if `end` is that host; of the first `most` packets of each."""
     out = []
     for here, there in (

@@ -83,9 +83,7 @@ class _Reached:
     through: int | None = None
 
 
-def _chain(
-    axis: int, names: Sequence[str], fitted: Callable[[int, int], _FittedPair | NoClockFit]
-) -> list[_Reached]:
+def _chain(axis: int, names: Sequence[str], fitted: Callable[[int, int], _FittedPair | NoClockFit]) -> list[_Reached]:
     """The map of every capture to the axis, through others where the two have no common packets; nearest first."""
     reached = {axis: _Reached(axis, ClockMap.identity(names[axis]))}
     refused: list[str] = []

@@ -125,7 +125,9 @@ class ByteStreams:
             mine = chosen[rows]
             near = np.minimum(self._nth[mine][:, None] + np.arange(1, _AFTER + 1), len(self._sent) - 1)
             later_sent = self._sent[near]
-            later = (self._key[later_sent] == self._key[mine][:, None]) & (self._begin[later_sent] > self._begin[mine][:, None])
+            later = (self._key[later_sent] == self._key[mine][:, None]) & (
+                self._begin[later_sent] > self._begin[mine][:, None]
+            )
             out[rows] = np.where(later, came[later_sent], np.iinfo(np.int64).max).min(axis=1) < last[at[rows]]
         return out
 

@@ -86,9 +86,7 @@ class CombinedTables(Mapping[str, "pa.Table"]):
     @cached_property
     def verdicts(self) -> RetransmissionVerdicts:
         """Facts about retransmissions that need several captures."""
-        return RetransmissionVerdicts(
-            self.captures, self._of_each("packets"), self.index, self._links_without_delays
-        )
+        return RetransmissionVerdicts(self.captures, self._of_each("packets"), self.index, self._links_without_delays)
 
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa

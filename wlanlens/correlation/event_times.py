@@ -159,7 +159,9 @@ class EventTimes:
         found, first = transmissions.first()
         _, final = transmissions.last()
         # Transmissions of a packet are in order of start, and of end except where hops overlap.
-        early = np.bincount(transmissions.packet[transmissions.end <= until[transmissions.packet]], minlength=len(self.t_ns))
+        early = np.bincount(
+            transmissions.packet[transmissions.end <= until[transmissions.packet]], minlength=len(self.t_ns)
+        )
         chosen = np.clip(first + early[found] - 1, first, final)
         self.t_ns[found, AIR_END] = transmissions.end[chosen]
         before, behind = np.maximum(chosen - 1, first), np.minimum(chosen + 1, final)
@@ -167,7 +169,9 @@ class EventTimes:
         uncertainty[found] = np.where(nearer, transmissions.end[chosen] - transmissions.end[before], 0)
         farther = transmissions.end[behind] < until[found] + off[found]
         farther &= until[found] < _LAST
-        uncertainty[found] = np.maximum(uncertainty[found], np.where(farther, transmissions.end[behind] - transmissions.end[chosen], 0))
+        uncertainty[found] = np.maximum(
+            uncertainty[found], np.where(farther, transmissions.end[behind] - transmissions.end[chosen], 0)
+        )
         return uncertainty
 
     def ends(self) -> tuple[Array, Array, Array]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def attach(links: pa.Table, captures: Sequence[Capture], alignment: Alignment, exchanges: Sequence[pa.Table]) -> pa.Table:
+def attach(
+    links: pa.Table, captures: Sequence[Capture], alignment: Alignment, exchanges: Sequence[pa.Table]
+) -> pa.Table:
     """The table `links` with inferred numbers and times at the sniffer and on the bus."""
     import pyarrow.compute as pc
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.alignment.align import Alignment
-from wlanlens.alignment.packet_matching import Pairs
 from wlanlens.alignment.capture_summary import MARK_ROWS
+from wlanlens.alignment.packet_matching import Pairs
 from wlanlens.correlation.combined_tables import CombinedTables
 
 if TYPE_CHECKING:

@@ -123,7 +123,9 @@ def estimate(points: OffsetLimits, pieces: Sequence[tuple[int, int]], out: Array
         was, slope = slope, float(tried[int(np.argmin(cost))])
         if abs(slope - was) < 1:
             break
-    weight = sum(float(np.square(m.x - m.x.mean()).sum()) / _square(_ERROR_RATIO * (_scale(m, slope) + floor)) for m in marks)
+    weight = sum(
+        float(np.square(m.x - m.x.mean()).sum()) / _square(_ERROR_RATIO * (_scale(m, slope) + floor)) for m in marks
+    )
     return Drift(slope, float(np.sqrt(1 / weight + _square(_phase_lock(points, rows, slope)))))
 
 

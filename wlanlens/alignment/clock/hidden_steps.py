@@ -152,7 +152,9 @@ def _level(group: _Group, place: int, slope: float) -> _Level:
     return _Level(group.side, group.rows, found[0], found[1], noise)
 
 
-def _between(points: OffsetLimits, levels: tuple[_Level, _Level], slope: float, start: int, end: int) -> tuple[int, int]:
+def _between(
+    points: OffsetLimits, levels: tuple[_Level, _Level], slope: float, start: int, end: int
+) -> tuple[int, int]:
     """The last row that only the levels before a step allow, and the first that only the levels after it allow."""
     rows, after = [], []
     for level in levels:
