@@ -252,7 +252,7 @@ class _Run:
         self.capture.point = self.quality.point(self.capture)
         self._conclude(last=True)
         if self.mended:
-            self.capture.add_note("ledger_mended", "error", self.mended, ledger.MENDED)
+            self.capture.add_note("ledger_mended", "error", self.mended, ledger.REPAIRED)
 
     def _take(self, name: str, batch: pa.RecordBatch) -> None:
         import pyarrow.compute as pc
@@ -293,7 +293,7 @@ class _Run:
         try:
             return ledger.from_intervals(held["intervals"], held["timeouts"], held)
         except ledger.LedgerError:
-            mended, faults = ledger.mend(held["intervals"])
+            mended, faults = ledger.repaired(held["intervals"])
             self.mended += faults
             return ledger.from_intervals(mended, held["timeouts"], held)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.air.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
+from tests.airtime.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
 from tests.rows import table
 from wlanlens import airtime, tables
 from wlanlens.airtime import pending, slices, stations, words
