@@ -50,6 +50,11 @@ def seconds(ns: int) -> str:
     return f"{ns / 1e9:.0f} s"
 
 
+def hundredths(value_s: float) -> str:
+    """Seconds of a column on the terminal: two decimal places."""
+    return f"{value_s:.2f} s"
+
+
 def count(number: int, noun: str) -> str:
     """ "1 packet", "2 packets"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.errors import MissingTable, WlanlensError, did_you_mean
 from wlanlens.tables.air_schemas import airtime, stations
 from wlanlens.tables.fields import capture_field
 from wlanlens.tables.judgement_schemas import judgements
@@ -112,7 +112,9 @@ def schema(name: str) -> pa.Schema:
     """
     found = schemas().get(name)
     if found is None:
-        raise MissingTable(f"there is no table {name!r}", next="the tables are " + ", ".join(names()))
+        raise MissingTable(
+            f"there is no table {name!r}", next=did_you_mean(name, names(), f"the tables are {', '.join(names())}")
+        )
     return found
 
 
