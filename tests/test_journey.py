@@ -88,10 +88,10 @@ def test_a_lost_packet_says_after_which_point(thrashing: Path) -> None:
 @pytest.mark.parametrize(
     ("packet", "status", "said"),
     [
-        ("35", 2, "say which capture's packet: sender.pcap:35"),
+        ("35", 2, "name the capture of the packet, one of: sender.pcap:35"),
         ("nowhere:35", 2, "sender.pcap:35"),
-        ("sender:none", 2, "no packet number"),
-        ("sender:0", 2, "no packet number"),
+        ("sender:none", 2, "not a packet number"),
+        ("sender:0", 2, "not a packet number"),
         ("sender:99999999", 3, "packet 99999999 of sender.pcap"),
     ],
 )

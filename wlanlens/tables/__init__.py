@@ -1,4 +1,4 @@
-"""Tables by name: schemas, enumerations, and columns as NumPy arrays."""
+"""Tables: their schemas, the values of enums, and columns as NumPy arrays."""
 
 from wlanlens.tables.fields import capture_field
 from wlanlens.tables.schemas import (
