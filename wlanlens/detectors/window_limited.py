@@ -9,7 +9,7 @@ from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.detection.toolkit.round_trips import least_of_data
-from wlanlens.ledger.delivery_rate import never_pauses, rates
+from wlanlens.ledger.delivery_rate import best_rates, never_pauses, rates
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
