@@ -87,7 +87,7 @@ def test_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch
         run = simulate(clocked("clean_link", CLOCKS, duration_s=float(size)), tmp_path / f"{size}", seed=3)
         with counting() as counted:
 
-            def begun(*given: Any) -> Iterator[time_chunks.Slice]:
+            def begun(*given: Any) -> Iterator[time_chunks.Chunk]:
                 counted.begin()
                 yield from cut(*given)
 

@@ -32,7 +32,7 @@ def test_small_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = wl.analyze(list(run.captures.values()), out=tmp_path / "whole", report=False)
     monkeypatch.setattr(time_chunks, "ROWS", 4096)
     monkeypatch.setattr(time_chunks, "CONTEXT_ROWS", 1024)
-    made: list[time_chunks.Slice] = []
+    made: list[time_chunks.Chunk] = []
     cut = time_chunks.cut
 
     def counted(*args: Any) -> Any:
