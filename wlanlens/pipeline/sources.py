@@ -83,7 +83,7 @@ class Source(ABC):
 
     @abstractmethod
     def steps(self) -> Iterator[Iterator[Rows]]:
-        """All rows, in steps. Between two steps no connection's facts are cut in the middle of an event."""
+        """All rows, step by step; between two steps the run may judge what it holds."""
 
     def quality(self) -> pa.Table:
         """The table `quality`; known after the last step."""
@@ -185,7 +185,7 @@ class AlignedCaptures(Source):
         capture.keep(ArrowTables(paths, {name: writer.rows for name, writer in writers.items()}), feed)
         give_back()
 
-    def _rows(self, chunk: time_chunks.Slice, leading: Any) -> Iterator[Rows]:
+    def _rows(self, chunk: time_chunks.Chunk, leading: Any) -> Iterator[Rows]:
         """A chunk's own rows. Facts of connections come from the capture that leads each."""
         import pyarrow as pa
 
