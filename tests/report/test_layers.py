@@ -85,7 +85,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     one.page.mouse.click(x, y)
     text = shown(one)
     rows = usb.trace.table("links").to_pandas()
-    row = rows[rows.attempts.map(lambda attempts: any(a["packet"] == frame for a in attempts))].iloc[0]
+    row = rows[rows.transmissions_heard.map(lambda heard: any(t["packet"] == frame for t in heard))].iloc[0]
     for point in row.points:
         number = f"{int(row.usb_complete_packet)}" if point["capture"] == "usb.pcap" else f"{int(point['packet'])}"
         line = next(line for line in text.splitlines() if point["capture"] in line and "\t" in line)
