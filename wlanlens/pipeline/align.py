@@ -12,7 +12,7 @@ from wlanlens.alignment import align as alignment
 from wlanlens.capture import decryption_keys, quality
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture
 from wlanlens.capture.capture import open as open_capture
-from wlanlens.correlation.combined_tables import Together
+from wlanlens.correlation.combined_tables import CombinedTables
 from wlanlens.errors import AlignmentError
 from wlanlens.ledger import ledger
 from wlanlens.tables.lazy_tables import LazyTables
@@ -62,11 +62,11 @@ def align(
     if len(opened) == 1:
         own = LazyTables({name: partial(opened[0].table, name) for name in tables.core_schemas()})
         return Trace(opened, _with_derived(opened, own, own))
-    joined = alignment.join(opened, nat=nat)
-    combined = Together(opened, joined)
+    aligned = alignment.align_captures(opened, nat=nat)
+    combined = CombinedTables(opened, aligned)
     leading = combined.leading()
     held = _with_derived(opened, combined, leading)
-    return Trace(opened, held, leading=leading, start_ns=joined.start_ns, clocks=joined.clocks)
+    return Trace(opened, held, leading=leading, start_ns=aligned.start_ns, clocks=aligned.clocks)
 
 
 def _with_derived(

@@ -65,7 +65,7 @@ class Run:
                 self._judge_window(last=False)
         self._judge_window(last=True)
         if self._mended:
-            self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.MENDED)
+            self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.REPAIRED)
 
     def _take(self, rows: Rows) -> None:
         """Write some rows, and hold them for the detectors."""
@@ -104,7 +104,7 @@ class Run:
         try:
             return ledger.build(held)
         except ledger.LedgerError:
-            mended, faults = ledger.mend(held["intervals"])
+            mended, faults = ledger.repaired(held["intervals"])
             self._mended += faults
             return ledger.build({**held, "intervals": mended})
 

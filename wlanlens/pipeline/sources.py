@@ -15,7 +15,7 @@ from wlanlens.alignment import align
 from wlanlens.alignment.clock import ClockMap
 from wlanlens.capture import quality
 from wlanlens.capture.capture import stamp
-from wlanlens.correlation.combined_tables import FACTS, HEARD, LINKED, leaders
+from wlanlens.correlation.combined_tables import FACTS, HEARD, leaders
 from wlanlens.errors import WlanlensError
 from wlanlens.formatting import printable
 from wlanlens.pipeline import time_chunks
@@ -138,10 +138,9 @@ class AlignedCaptures(Source):
     def __init__(
         self, captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
     ) -> None:
-        super().__init__(captures, (*tables.core_schemas(), *LINKED), progress)
+        super().__init__(captures, (*tables.core_schemas(), "links"), progress)
         self._scratch, self._nat = scratch, nat
         self._start_ns = 0
-        self._linked = 0
 
     @property
     def start_ns(self) -> int:
@@ -152,17 +151,17 @@ class AlignedCaptures(Source):
         return max(self.captures, key=lambda capture: capture.rows("frames")).name
 
     def steps(self) -> Iterator[Iterator[Rows]]:
-        align.tell_apart(self.captures)
+        align.set_distinct_names(self.captures)
         for number, capture in enumerate(self.captures):
             if capture.loaded:
                 self._counts[number] = quality.counted(capture)
             else:
                 self._store(number)
-        joined = align.join(self.captures, nat=self._nat, scratch=self._scratch.folder())
-        self._start_ns, self.clocks = joined.start_ns, joined.clocks
+        aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
+        self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
-        leading = leaders(self.captures, joined)
-        for chunk in time_chunks.cut(self.captures, joined, leading):
+        leading = leaders(self.captures, aligned)
+        for chunk in time_chunks.cut(self.captures, aligned, leading):
             yield self._rows(chunk, leading)
             give_back()
 
@@ -200,9 +199,7 @@ class AlignedCaptures(Source):
         for name in HEARD:
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
                 yield Rows(name, batch, stored=False)
-        for name, rows in chunk.linked(self._linked).items():
-            self._linked += rows.num_rows if name == "links" else 0
-            yield from _batches(name, rows)
+        yield from _batches("links", chunk.links())
 
 
 def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.alignment.align import Joined
+from wlanlens.alignment.align import Alignment
+from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.alignment.sampling import MARK_ROWS
-from wlanlens.correlation.combined_tables import LINKED, Together
+from wlanlens.correlation.combined_tables import CombinedTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,70 +57,62 @@ class Chunk:
 
     Attributes
     ----------
-    together : Together
+    combined : CombinedTables
         Its tables on the axis, with the rows around its own.
     """
 
-    def __init__(self, together: Together, own: dict[str, list[tuple[int, int]]]) -> None:
-        self.together = together
+    def __init__(self, combined: CombinedTables, own: dict[str, list[tuple[int, int]]]) -> None:
+        self.combined = combined
         self._own = own
 
     def rows(self, number: int, name: str, table: pa.Table | None = None) -> pa.Table:
         """The own rows of one capture's table on the axis, or of `table`, which has the same rows."""
         low, high = self._own[name][number]
-        return (self.together.of(number, name) if table is None else table).slice(low, high - low)
+        return (self.combined.of(number, name) if table is None else table).slice(low, high - low)
 
     def heard(self, name: str) -> pa.Table:
         """The own rows of `frames` or `exchanges` of all sniffers, each frame once."""
-        return self.together.merged(name, self.parts(name))
+        return self.combined.merged(name, self.parts(name))
 
     def parts(self, name: str) -> list[pa.Table]:
         """The own rows of a table, capture by capture, with the facts from other captures."""
-        whole = self.together[name]
+        whole = self.combined[name]
         out, base = [], 0
-        for number in range(len(self.together.captures)):
-            count = self.together.of(number, name).num_rows
+        for number in range(len(self.combined.captures)):
+            count = self.combined.of(number, name).num_rows
             out.append(self.rows(number, name, whole.slice(base, count)))
             base += count
         return out
 
-    def linked(self, before: int) -> dict[str, pa.Table]:
-        """The own rows of `links` and `journeys`: a packet belongs to the chunk with its row in the first capture.
-
-        `before` is the number of rows of `links` in the chunks before.
-        """
+    def links(self) -> pa.Table:
+        """The own rows of `links`: a packet belongs to the chunk with its row in the first capture."""
         import pyarrow as pa
 
-        links, told = (self.together[name] for name in LINKED)
-        if not links.num_rows:
-            return {"links": links, "journeys": told}
-        kept = pa.array(self._own_journeys(links))
-        links, told = links.filter(kept), told.filter(kept)
-        number = pa.array(np.arange(before, before + links.num_rows), tables.schema("journeys").field("journey").type)
-        return {"links": links, "journeys": told.set_column(0, "journey", number)}
+        links = self.combined["links"]
+        return links.filter(pa.array(self._own_links(links))) if links.num_rows else links
 
-    def _own_journeys(self, whole: pa.Table) -> Array:
+    def _own_links(self, whole: pa.Table) -> Array:
         """A mask of the rows of `links` that the chunk owns."""
         import pyarrow as pa
 
         lists = whole.column("rows").combine_chunks()
         flat = lists.flatten()
-        names = pa.array([capture.name for capture in self.together.captures])
+        names = pa.array([capture.name for capture in self.combined.captures])
         which = _index(flat.field("capture"), names)
         number = flat.field("packet").to_numpy().astype(np.int64)
         begins = np.concatenate(([0], np.cumsum(lists.value_lengths().to_numpy())[:-1]))
-        journey = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
-        owner = which == np.minimum.reduceat(which, begins)[journey]
+        packet = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
+        owner = which == np.minimum.reduceat(which, begins)[packet]
         low, high = (np.array([self._packet(i, end) for i in range(len(names))]) for end in (0, 1))
         own = (number >= low[which]) & (number < high[which])
         kept: Array = np.zeros(whole.num_rows, bool)
-        kept[journey[owner & own]] = True
+        kept[packet[owner & own]] = True
         return kept
 
     def _packet(self, capture: int, end: int) -> int:
         """The first packet of a capture's own rows, or the first packet after them."""
         at = self._own["packets"][capture][end]
-        numbers = self.together.captures[capture].table("packets").column("packet")
+        numbers = self.combined.captures[capture].table("packets").column("packet")
         low, high = self._own["packets"][capture]
         if low == high:
             return 0
@@ -135,12 +127,12 @@ def _index(values: Any, names: Any) -> Array:
     return found
 
 
-def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator[Chunk]:
+def cut(captures: Sequence[Capture], aligned: Alignment, leaders: Array) -> Iterator[Chunk]:
     """The chunks of a trace in the order of time; `leaders` is the leading capture of each connection."""
-    cuts, times = _cuts(joined)
-    reach = _reach(joined, cuts)
+    cuts, times = _cuts(aligned)
+    reach = _reach(aligned, cuts)
     cursors = [_Cursors(capture) for capture in captures]
-    pairs = {both: _PairCursor(made) for both, made in joined.pairs.items()}
+    pairs = {both: _PairCursor(made) for both, made in aligned.pairs.items()}
     for s in range(len(cuts[0]) - 1):
         own: dict[str, list[tuple[int, int]]] = {}
         parts, spans = [], []
@@ -151,25 +143,25 @@ def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator
             for name, rows in mine.items():
                 own.setdefault(name, []).append(rows)
         near = {(i, j): cursor.take(spans[i], spans[j]) for (i, j), cursor in pairs.items()}
-        yield Chunk(Together(parts, replace(joined, pairs=near), leaders), own)
+        yield Chunk(CombinedTables(parts, replace(aligned, pairs=near), leaders), own)
 
 
-def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
+def _cuts(aligned: Alignment) -> tuple[list[Array], list[Array]]:
     """Where to cut: for each capture the rows of `packets` at which chunks begin, and the times at which they end.
 
     The rows end with the number of all rows. The times are those of the capture's own tables.
     """
     marks, beats, on_axis = [], [], []
-    for side, clock_map in zip(joined.sides, joined.clocks, strict=True):
+    for side, clock_map in zip(aligned.summaries, aligned.clocks, strict=True):
         mine = np.array(side.marks, np.int64).reshape(-1, 3)
         marks.append((mine[:, 0], np.maximum.accumulate(clock_map.to_axis(mine[:, 2], mine[:, 1]))))
-        own = np.unique(np.concatenate((mine[:, 2], np.array(side.beats, np.int64))))
+        own = np.unique(np.concatenate((mine[:, 2], np.array(side.link_times, np.int64))))
         beats.append((own, np.maximum.accumulate(clock_map.to_axis(own))))
-        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.beats, np.int64))]
+        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.link_times, np.int64))]
     every = ROWS // MARK_ROWS
     borders = np.sort(np.concatenate(on_axis))[every::every]
     rows, times = [], []
-    for side, (row, at), (own, own_at) in zip(joined.sides, marks, beats, strict=True):
+    for side, (row, at), (own, own_at) in zip(aligned.summaries, marks, beats, strict=True):
         inner = np.append(row, side.rows)[np.searchsorted(at, borders)]
         rows.append(np.concatenate(([0], inner, [side.rows])))
         ends = np.append(own - (side.capture.start_ns or 0), _ALL)[np.searchsorted(own_at, borders)]
@@ -177,13 +169,13 @@ def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
     return rows, times
 
 
-def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
+def _reach(aligned: Alignment, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
     """For each capture and chunk the rows that its own rows and the rows of the other captures need."""
     chunks = len(cuts[0]) - 1
     low = [np.maximum(c[:-1] - CONTEXT_ROWS, 0) for c in cuts]
     high = [np.minimum(c[1:] + CONTEXT_ROWS, c[-1]) for c in cuts]
     if chunks > 1:
-        for (i, j), made in joined.pairs.items():
+        for (i, j), made in aligned.pairs.items():
             for batch in made.scan():
                 rows = [batch.column(name).to_numpy().astype(np.int64) for name in ("row_a", "row_b")]
                 for (here, there), (mine, theirs) in (((i, j), rows), ((j, i), rows[::-1])):
@@ -195,7 +187,7 @@ def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]
         far = (low[k] < c[:-1] - WIDEST_ROWS // 4) | (high[k] > c[1:] + WIDEST_ROWS // 4)
         if far.any():
             why = "Time chunks with packets whose rows in this capture are too far away to be linked."
-            joined.sides[k].capture.add_note("links_cut", "loss", int(far.sum()), why)
+            aligned.summaries[k].capture.add_note("links_cut", "loss", int(far.sum()), why)
         # Cursors only move forward. A pair far from all others is two different packets that look alike.
         least = np.maximum(np.minimum.accumulate(low[k][::-1])[::-1], c[:-1] - WIDEST_ROWS // 4)
         most = np.minimum(np.maximum.accumulate(high[k]), c[1:] + WIDEST_ROWS // 4)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wlanlens.detection.finding import Finding
-from wlanlens.errors import NoSuchUnit, WlanlensError
+from wlanlens.errors import NoSuchUnit, WlanlensError, did_you_mean
 from wlanlens.registry import Unit, units
 from wlanlens.simulation.ground_truth import Truth
 
@@ -234,11 +234,8 @@ def find(name: str) -> ScenarioKind:
     shelf = units("scenarios")
     unit = shelf.get(name) if isinstance(name, str) else None
     if not isinstance(unit, ScenarioKind):
-        near = difflib.get_close_matches(str(name), shelf, 1)
-        raise NoSuchUnit(
-            f"there is no scenario {_shown(name)}",
-            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens list scenarios` names them",
-        )
+        hint = did_you_mean(str(name), shelf, "`wlanlens list scenarios` lists them")
+        raise NoSuchUnit(f"there is no scenario {_shown(name)}", next=hint)
     return unit
 
 

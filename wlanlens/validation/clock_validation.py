@@ -20,8 +20,8 @@ from wlanlens.alignment import align
 from wlanlens.alignment.clock import ClockMap, Piece
 from wlanlens.capture.capture import Capture
 from wlanlens.capture.capture import open as open_capture
-from wlanlens.correlation.combined_tables import Together
-from wlanlens.correlation.packet_index import Journeys
+from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.errors import AlignmentError
 from wlanlens.pipeline.align import open_captures
 from wlanlens.simulation.config import TapClock
@@ -196,11 +196,11 @@ def tried(trial: Trial) -> TrialScore:
         true_rows = [_Rows(open_capture(truly.captures[tap])) for tap in taps]
         try:
             captures = open_captures([], roles=made.captures)
-            joined = align.join(captures)
+            aligned = align.align_captures(captures)
         except AlignmentError as error:
             return TrialScore(trial, refused=str(error))
-        journeys = Together(captures, joined).journeys
-        return TrialScore(trial, _clocks(joined.clocks, taps, wrong, true_rows), *_links(journeys, true_rows))
+        index = CombinedTables(captures, aligned).index
+        return TrialScore(trial, _clocks(aligned.clocks, taps, wrong, true_rows), *_links(index, true_rows))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -314,14 +314,14 @@ def _shared(a: _Rows, b: _Rows) -> tuple[Array, Array]:
     return np.array(rows_a, np.intp), np.array(rows_b, np.intp)
 
 
-def _links(journeys: Journeys, rows: Sequence[_Rows]) -> tuple[int, int, int]:
+def _links(index: PacketIndex, rows: Sequence[_Rows]) -> tuple[int, int, int]:
     """Packets that two taps both hold, those linked, and links of two different packets."""
     shared = linked = wrong = 0
     for (i, a), (j, b) in combinations(enumerate(rows), 2):
         rows_a, rows_b = _shared(a, b)
         shared += len(rows_a)
-        linked += int((journeys.of[i][rows_a] == journeys.of[j][rows_b]).sum())
-        both = journeys.rows[(journeys.rows[:, i] >= 0) & (journeys.rows[:, j] >= 0)]
+        linked += int((index.packet_of[i][rows_a] == index.packet_of[j][rows_b]).sum())
+        both = index.rows[(index.rows[:, i] >= 0) & (index.rows[:, j] >= 0)]
         one, other = both[:, i], both[:, j]
         told = a.known[one] & b.known[other]
         same = (a.key[one] == b.key[other]) & (np.abs(a.t_ns[one] - b.t_ns[other]) < _UNDER_WAY_NS)

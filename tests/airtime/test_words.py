@@ -1,4 +1,4 @@
-"""The air in sentences."""
+"""Sentences about the air."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def test_use() -> None:
     no_time = summary(airtime_ns=0, no_airtime=500, purpose_ns={})
     assert words.use(no_time).startswith("Of 500 802.11 frames, 40 % management (beacons 20 %), 20 % data")
     assert words.caveats(no_time) == [
-        "The capture does not tell how fast frames were sent, so their time on the air is not known."
+        "The capture does not record data rates, so the airtime of its frames is unknown."
     ]
 
 
 def test_caveats() -> None:
     assert words.caveats(summary()) == []
-    told = words.caveats(summary(no_airtime=60, channels_mhz=[2412, 2437], encrypted=50, airtime_ns=43 * S))
-    assert told == [
-        "The time of 60 frames (12 %) is missing: the capture does not tell how fast they were sent.",
-        "More than the whole time: frames of several channels, or frames that the sniffer recorded twice.",
-        "The sniffer heard 2 channels (2412, 2437 MHz): shares are of all its time.",
+    sentences = words.caveats(summary(no_airtime=60, channels_mhz=[2412, 2437], encrypted=50, airtime_ns=43 * S))
+    assert sentences == [
+        "The airtime of 60 frames (12 %) is missing: the capture does not record their data rate.",
+        "The airtime exceeds the capture's duration: frames of several channels, or frames recorded twice.",
+        "The sniffer heard 2 channels (2412, 2437 MHz): percentages refer to the whole capture.",
         "50 data frames (25 %) could not be decrypted: give the network's key with --key-file.",
     ]
     assert "holds no ACKs" in words.caveats(summary(purpose_frames={"unproven": 100}))[0]
@@ -48,17 +48,18 @@ def test_caveats() -> None:
 def test_retransmissions() -> None:
     assert words.retransmissions(summary()) == ""
     assert words.retransmissions(summary(tcp={"dropped": 1, "delivered": 0})) == (
-        "TCP sent 1 segment again, after the air had lost the copy before."
+        "TCP retransmitted 1 segment; the earlier copy was lost on the air."
     )
     assert words.retransmissions(summary(tcp={"delivered": 3})) == (
-        "TCP sent 3 segments again, all although the air had delivered the copy before."
+        "TCP retransmitted 3 segments; all earlier copies were delivered on the air."
     )
 
 
 def test_a_flow_on_the_air() -> None:
     air = summary(flows=[[7, "a2b", S // 2, S // 10, 100, 140, 3]])
     assert words.flow(air, 7, "a2b") == (
-        "Its frames were on the air for 500 ms, 100 ms (20 %) of it in vain; 1.4 attempts each and 3 of 100 given up."
+        "Its frames used 500 ms of airtime, 100 ms (20 %) of it on failed attempts; 1.4 transmissions per frame and 3 of "
+        "100 dropped."
     )
     assert words.flow(air, 7, "b2a") == ""
     assert words.flow(summary(flows=[[7, "a2b", 0, 0, 1, 1, 0]]), 7, "a2b") == ""
@@ -70,11 +71,11 @@ def test_a_flow_on_the_air() -> None:
         (
             summary(encrypted=180),
             0,
-            "No TCP connection that can be read; 180 data frames (90 %) could not be decrypted",
+            "No readable TCP connection; 180 data frames (90 %) could not be decrypted",
         ),
-        (summary(data_frames=0), 0, "No data frame and so no TCP connection. The channel was busy 38 %"),
+        (summary(data_frames=0), 0, "No data frames, so no TCP connection. The channel was busy 38 %"),
         (summary(), 5, "No TCP connection among 5 IP packets. The channel was busy"),
-        (summary(), 0, "No IP packet. The channel was busy"),
+        (summary(), 0, "No IP packets. The channel was busy"),
     ],
 )
 def test_the_verdict_of_a_capture_without_tcp(air: Summary, packets: int, said: str) -> None:
@@ -82,9 +83,3 @@ def test_the_verdict_of_a_capture_without_tcp(air: Summary, packets: int, said: 
     found = judge(trace, tables.empty("ledger"), (), packets=packets, connections=0, records=500, air=air)
     assert said in found.sentence
     assert found.flow is None
-
-
-def test_small_shares_are_not_nothing() -> None:
-    assert words.percent(1, 10**6) == "<0.1 %"
-    assert words.percent(0, 10**6) == "0 %"
-    assert words.percent(0, 0) == "0 %"

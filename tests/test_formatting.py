@@ -1,4 +1,4 @@
-"""What is hostile in a string must not reach a terminal."""
+"""Unsafe characters never reach a terminal, and shares are rounded honestly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wlanlens.formatting import printable
+from wlanlens.formatting import percent, printable
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,9 @@ def test_nothing_unsafe_is_left(text: str) -> None:
 
 def test_marks_do_not_pile_up() -> None:
     assert printable("a" + "\u0301" * 50).count("\u0301") == 4
+
+
+def test_a_share_above_zero_never_reads_as_zero() -> None:
+    assert percent(1, 10**6) == "<0.1 %"
+    assert percent(0, 10**6) == "0 %"
+    assert percent(0, 0) == "0 %"

@@ -1,4 +1,4 @@
-"""802.11 tables by hand: two stations, an access point with beacons, and exchanges with retries."""
+"""802.11 tables made by hand: two stations, an access point with beacons, and exchanges with retries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def frame(packet: int, subtype: str = "qos_data", **more: Any) -> dict[str, Any]:
-    """One frame; 1 ms after the one before, 100 us long."""
+    """One frame; 1 ms after the previous one, 100 us long."""
     kinds = {"beacon": "management", "probe_response": "management", "ack": "control", "cts": "control"}
     sender = {} if subtype in ("ack", "cts") else {"ta": STATION}
     usual = {"type": kinds.get(subtype, "data"), "ra": AP, "retry": False, "fcs_ok": True, "rate_mbps": 54.0}
@@ -27,7 +27,7 @@ def frame(packet: int, subtype: str = "qos_data", **more: Any) -> dict[str, Any]
 
 
 def exchange(packets: list[int], outcome: str = "delivered", **more: Any) -> dict[str, Any]:
-    """The life of the MSDU that these frames carry."""
+    """The exchange of the MSDU in these frames."""
     usual = {"ta": STATION, "ra": AP, "attempts": len(packets), "airtime_us": 100.0 * len(packets)}
     wasted = 100.0 * (len(packets) - (outcome == "delivered"))
     ends = {"first_packet": packets[0], "last_packet": packets[-1]}
@@ -39,7 +39,7 @@ def retry(packet: int, **more: Any) -> dict[str, Any]:
     return frame(packet, retry=True, **more)
 
 
-#: A beacon, an MSDU that took three attempts, one given up after two, one nobody saw the end of, and control frames.
+#: A beacon, an MSDU with three transmissions, one dropped after two, one with unknown outcome, and control frames.
 FRAMES = [
     frame(1, "beacon", ta=AP, ra=ALL, bssid=AP, rate_mbps=1.0, airtime_us=2000.0, from_ds=False),
     frame(2),
@@ -74,7 +74,7 @@ def networks(ssid: str | None = "home", bssid: str = AP) -> pa.Table:
 
 
 def trace_of(frames: pa.Table, exchanges: pa.Table, *, ssid: str | None = "home", duration_ns: int = 20 * MS) -> Trace:
-    """A trace of these tables, with the sums that the analysis makes of them."""
+    """A trace of these tables, with their airtime sums."""
     sums = airtime.of_tables(frames, exchanges)
     held = {name: tables.empty(name) for name in tables.names()}
     held |= {"frames": frames, "exchanges": exchanges, "networks": networks(ssid), **sums.tables(NAME)}
@@ -82,7 +82,7 @@ def trace_of(frames: pa.Table, exchanges: pa.Table, *, ssid: str | None = "home"
 
 
 def many(count: int) -> tuple[pa.Table, pa.Table]:
-    """Frames by the million: four stations, a rate that wanders, a retry every seventh; no exchanges."""
+    """Many frames: four stations, changing rates, every seventh a retry; no exchanges."""
     at = np.arange(count)
     rates = np.array([1, 2, 5.5, 11, 24, 54])
     again = at % 7 == 3

@@ -1,4 +1,4 @@
-"""What carried a transfer: the bus, the air, or the path, to the nanosecond."""
+"""Time on the path by link: the bus, the air, or the rest of the path, to the nanosecond."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wlanlens.trace import Trace
 
 
 def shares(trace: Trace) -> dict[str, float]:
-    """Of each category its share of the time, after a look at the sum."""
+    """The share of the time of each category; checks the sums on the way."""
     judged = trace.leading()
     rough = ledger.from_intervals(judged.table("intervals"), judged.table("timeouts"))
     fine = trace.table("ledger")
     assert sum(ledger.sums(fine)) == sum(ledger.sums(rough))
-    # What is not a transfer is as it was.
+    # Time in other categories does not change.
     before, after = ledger.totals(rough), ledger.totals(fine)
     kept = {name: ns for name, ns in after.items() if not name.startswith("air_") and name not in ("usb", "path")}
     assert kept == {name: ns for name, ns in before.items() if name != "path"}
@@ -38,25 +38,25 @@ def run(folder: Path, scenario: str | Scenario, **parameters: Any) -> Run:
     return simulate(scenario, folder, seed=1, **parameters)
 
 
-def test_a_slow_bus_owns_the_time(tmp_path: Path) -> None:
+def test_time_of_a_slow_bus_is_usb(tmp_path: Path) -> None:
     got = shares(aligned(run(tmp_path, "slow_bus", duration_s=4.0)))
     assert got["usb"] > 0.8
     assert got.get("path", 0.0) < 0.02
 
 
-def test_a_slow_air_owns_it_though_transfers_wait_on_the_bus(tmp_path: Path) -> None:
+def test_time_of_a_slow_air_is_air_although_transfers_wait_on_the_bus(tmp_path: Path) -> None:
     got = shares(aligned(run(tmp_path, "slow_air_over_usb", duration_s=4.0)))
     assert got["air_useful"] > 0.9
     assert got["usb"] < 0.05
 
 
-def test_retries_are_as_long_as_they_were(tmp_path: Path) -> None:
+def test_time_of_retries_agrees_with_the_truth(tmp_path: Path) -> None:
     made = run(tmp_path, "data_ack_collision", duration_s=4.0)
     got = shares(aligned(made))
     frames = made.facts.frames.to_pandas()
     data = frames[frames.kind == "data"]
     failed = data[data.fate != "received"]
-    # Two that collide are on the air together; between attempts there is a backoff, whose window doubles.
+    # Two frames that collide are on the air together; between transmissions there is a backoff, whose window doubles.
     on_air = (
         failed.groupby((failed.t_start_ns.diff() > 1000).cumsum()).t_end_ns.max()
         - failed.groupby((failed.t_start_ns.diff() > 1000).cumsum()).t_start_ns.min()
@@ -66,7 +66,7 @@ def test_retries_are_as_long_as_they_were(tmp_path: Path) -> None:
     assert got.get("air_others", 0.0) < 0.01
 
 
-def test_another_station_owns_what_it_takes(tmp_path: Path) -> None:
+def test_time_of_another_station_is_air_others(tmp_path: Path) -> None:
     world = World(
         nodes=(Node("sender"), Node("receiver"), Node("other")),
         cell=Cell((Station(node=0), Station(node=1), Station(node=2)), ad_hoc=True, beacons=False),
@@ -81,7 +81,7 @@ def test_another_station_owns_what_it_takes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("taps", [("sender", "receiver"), ("sender",)])
-def test_without_the_air_it_stays_a_transfer(tmp_path: Path, taps: tuple[str, ...]) -> None:
+def test_without_an_air_capture_it_stays_path(tmp_path: Path, taps: tuple[str, ...]) -> None:
     got = shares(aligned(run(tmp_path, "clean_link", duration_s=2.0), *taps))
     assert not [name for name in got if name.startswith("air_") or name == "usb"]
 

@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""The command line as a user sees it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.captures import CLEAN, MIXED, conversation, pcap
+from wlanlens_cli.main import COMMANDS
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
@@ -42,13 +43,18 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_help_names_every_command_and_is_quick(run: Run) -> None:
-    begun = time.process_time()
+    start = time.process_time()
     done = run("--help")
     assert done.returncode == 0
-    for command in (b"analyze", b"report", b"show", b"evidence", b"query", b"list"):
-        assert command in done.stdout
-        assert run(command.decode(), "--help").returncode == 0
-    assert time.process_time() - begun < 5
+    assert b"..." not in done.stdout
+    for command in COMMANDS:
+        assert command.encode() in done.stdout
+        assert run(command, "--help").returncode == 0
+    assert time.process_time() - start < 5
+
+
+def test_an_unknown_command_names_the_nearest(run: Run) -> None:
+    assert "did you mean 'analyze'?" in run("analise").stderr.decode()
 
 
 def test_analyze_prints_verdict_and_paths(run: Run, tmp_path: Path) -> None:
@@ -69,13 +75,13 @@ def test_default_out_is_the_captures_name(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "clean_cubic.sender.wlanlens" / "tables" / "packets" / "part-00000.parquet").exists()
 
 
-def test_json_is_for_machines(run: Run) -> None:
-    said = json.loads(run("analyze", MIXED, "--json", "--no-report").stdout)
-    assert said["verdict"]["duration_s"] == pytest.approx(5.2158, abs=0.01)
-    assert sum(said["verdict"]["categories_ns"].values()) == pytest.approx(said["verdict"]["duration_s"] * 1e9)
-    assert said["report"] is None
-    assert {d["state"] for d in said["detectors"]} <= {"found", "fine", "not_run", "undecided", "failed"}
-    assert "failed" not in {d["state"] for d in said["detectors"]}
+def test_json_has_the_verdict_and_the_states(run: Run) -> None:
+    found = json.loads(run("analyze", MIXED, "--json", "--no-report").stdout)
+    assert found["verdict"]["duration_s"] == pytest.approx(5.2158, abs=0.01)
+    assert sum(found["verdict"]["categories_ns"].values()) == pytest.approx(found["verdict"]["duration_s"] * 1e9)
+    assert found["report"] is None
+    assert {d["state"] for d in found["detectors"]} <= {"found", "fine", "not_run", "undecided", "failed"}
+    assert "failed" not in {d["state"] for d in found["detectors"]}
 
 
 def test_standard_input_and_compression(run: Run, tmp_path: Path) -> None:
@@ -99,9 +105,9 @@ def test_fail_on(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "text"),
     [
-        (["analyze"], 2, "which capture"),
+        (["analyze"], 2, "no capture given"),
         (["analyze", "missing.pcap"], 3, "missing.pcap: No such file or directory"),
         (["analyze", MIXED, "--only", "nonsense"], 2, "no detector nonsense"),
         (["analyze", MIXED, CLEAN], 3, "no packet in common"),
@@ -111,15 +117,15 @@ def test_fail_on(run: Run) -> None:
         (["show", MIXED, "99999"], 3, "no packet 99999"),
     ],
 )
-def test_errors_are_one_line(run: Run, arguments: list[object], status: int, said: str) -> None:
+def test_errors_are_one_line(run: Run, arguments: list[object], status: int, text: str) -> None:
     done = run(*arguments)
     assert done.returncode == status
-    assert said in done.stderr.decode()
+    assert text in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert done.stdout == b""
 
 
-def test_a_hostile_name_is_shown_inert(run: Run, tmp_path: Path) -> None:
+def test_a_hostile_file_name_is_escaped(run: Run, tmp_path: Path) -> None:
     name = b"\x1b[2Jcaf\xe9\n.pcap"
     (tmp_path / os.fsdecode(name)).write_bytes(b"nonsense")
     done = run("analyze", name)
@@ -138,7 +144,7 @@ def test_no_packets(run: Run) -> None:
     assert done.stdout.startswith(b"The capture holds no packets.")
 
 
-def test_show_sets_rows_beside_the_dissection(run: Run) -> None:
+def test_show_prints_rows_after_the_dissection(run: Run) -> None:
     text = run("show", MIXED, 5).stdout.decode()
     assert "###[ TCP ]###" in text
     assert re.search(r"sport\s+= 40000", text)
@@ -168,7 +174,7 @@ def test_query(run: Run, analysed: Path) -> None:
         "SELECT * FROM glob('/etc/*')",
     ],
 )
-def test_query_reads_the_tables_and_nothing_else(run: Run, analysed: Path, tmp_path: Path, sql: str) -> None:
+def test_query_reads_only_the_tables(run: Run, analysed: Path, tmp_path: Path, sql: str) -> None:
     done = run("query", analysed, sql)
     assert done.returncode == 3
     assert b"root:" not in done.stdout
@@ -198,7 +204,7 @@ def test_evidence_opens_in_wireshark_with_comments(run: Run, analysed: Path, tmp
     assert run("evidence", analysed, 999).returncode == 2
 
 
-def test_report_again(run: Run, analysed: Path) -> None:
+def test_the_report_can_be_written_again(run: Run, analysed: Path) -> None:
     before = (analysed / "report.html").read_bytes()
     (analysed / "report.html").unlink()
     assert run("report", analysed).returncode == 0
@@ -206,7 +212,7 @@ def test_report_again(run: Run, analysed: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_while_a_pipe_is_silent(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_command_while_a_pipe_is_silent(tmp_path: Path, number: signal.Signals) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     process = subprocess.Popen(
@@ -216,9 +222,9 @@ def test_a_signal_ends_it_while_a_pipe_is_silent(tmp_path: Path, number: signal.
         writer.write(conversation()[:200])
         time.sleep(1)
         process.send_signal(number)
-        begun = time.monotonic()
+        start = time.monotonic()
         out, err = process.communicate(timeout=10)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - start < 5
     assert process.returncode == 128 + number
     assert out == err == b""
     assert not (tmp_path / "out").exists()

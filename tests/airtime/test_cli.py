@@ -1,4 +1,4 @@
-"""The air on the terminal, of a radiotap capture made by hand."""
+"""Sentences about the air on the terminal, for a radiotap capture made by hand."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ Run = Callable[..., str]
 
 
 def radiotap(half_mbps: int) -> bytes:
-    """Rate and signal: 2.4 GHz, -40 dBm."""
+    """A radiotap header with rate, 2.4 GHz and -40 dBm."""
     present = 1 << 2 | 1 << 3 | 1 << 5
     fields = struct.pack("<BxHHb", half_mbps, 2412, 0x00A0, -40)
     return struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
 
 
 def mac(control: int, ra: bytes, ta: bytes, bssid: bytes, seq: int) -> bytes:
-    """A MAC header of three addresses."""
+    """A MAC header with three addresses."""
     return struct.pack("<HH", control, 44) + ra + ta + bssid + struct.pack("<H", seq << 4)
 
 
 def beacon(ssid: bytes, seq: int) -> bytes:
-    """A beacon of channel 1 that asks for encryption."""
+    """A beacon on channel 1 that requires encryption."""
     fixed = struct.pack("<QHH", 0, 100, 0x0011)
     return mac(0x0080, ALL, AP, AP, seq) + fixed + bytes((0, len(ssid))) + ssid + b"\x03\x01\x01"
 
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Beacons, a protected data frame that is repeated, and its ACK."""
+    """Beacons, a protected data frame that is retried, and its ACK."""
     start, ms = 1_700_000_000 * 10**9, 1_000_000
     ack = struct.pack("<HH", 0x00D4, 0) + STATION
     data = mac(0x4108, AP, STATION, AP, 7) + b"\x11" * 40
@@ -62,15 +62,15 @@ def run(tmp_path: Path) -> Run:
     return go
 
 
-def test_analyze_says_what_the_air_was_used_for(run: Run, capture: Path) -> None:
+def test_analyze_prints_what_the_air_was_used_for(run: Run, capture: Path) -> None:
     text = run("analyze", capture)
-    assert "No TCP connection that can be read; 2 data frames (100 %) could not be decrypted" in text
+    assert "No readable TCP connection; 2 data frames (100 %) could not be decrypted" in text
     assert "give the network's key with --key-file" in text
     assert "The channel was busy" in text
     assert "management (beacons" in text
 
 
-def test_show_sets_the_frame_beside_scapys_view(run: Run, capture: Path) -> None:
+def test_show_prints_the_frames_row_after_the_dissection(run: Run, capture: Path) -> None:
     text = run("show", capture, 3)
     assert "RadioTap" in text
     assert "802.11" in text
@@ -82,7 +82,7 @@ def test_show_sets_the_frame_beside_scapys_view(run: Run, capture: Path) -> None
     assert not any(c in run("show", capture, 1) for c in "\x1b\u202e")
 
 
-def test_list_and_query_know_the_air(run: Run, capture: Path) -> None:
+def test_list_and_query_include_the_air(run: Run, capture: Path) -> None:
     run("analyze", capture, "--quiet")
     assert "rate_over_time" in run("list", "plots")
     assert "0 1 2" in run(

@@ -1,4 +1,4 @@
-"""The ledger tiles each flow's life and sums to the nanosecond."""
+"""The ledger covers each flow's life without gap or overlap and sums to the nanosecond."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wlanlens.ledger import classify, ledger
 from wlanlens.ledger.ledger import LedgerError
 
 
-def test_states_become_owners() -> None:
+def test_states_become_categories() -> None:
     rows = intervals([("handshake", 5), ("slow_start", 10), ("rto_wait", 7), ("idle", 3), ("closing", 2)])
     entered = ledger.from_intervals(table("intervals", rows))
     tables.validate(entered, "ledger")
@@ -28,7 +28,7 @@ def test_states_become_owners() -> None:
     ]
 
 
-def test_every_state_has_an_owner() -> None:
+def test_every_state_has_a_category() -> None:
     assert set(tables.enum_values("intervals", "state")) == set(classify.CATEGORY_OF_STATE)
     assert set(classify.CATEGORY_OF_STATE.values()) <= set(ledger.CATEGORIES)
     assert set(ledger.PLAIN) == set(ledger.CATEGORIES)
@@ -42,7 +42,7 @@ def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
 
 
-def test_a_window_that_fills_the_path_is_no_limit() -> None:
+def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
     rows = intervals([("window_limited", 10**9), ("window_limited", 10**9), ("transfer", 10**9)])
     for row, rtt, acked in zip(rows, (50, 50, 20), (900, 100, 1000), strict=True):
         row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
@@ -50,8 +50,8 @@ def test_a_window_that_fills_the_path_is_no_limit() -> None:
     assert ledger.totals(entered) == {"receiver_window": 10**9, "path": 2 * 10**9}
 
 
-def test_a_path_that_slows_and_never_rests_is_no_window() -> None:
-    # Ten times slower than at its best, with an ACK every 10 ms of a round trip of 50: a larger window would only queue.
+def test_a_path_that_slows_and_never_pauses_is_not_window_limited() -> None:
+    # Ten times slower than its best rate, with an ACK every 10 ms and a round trip of 50 ms: a larger window only queues.
     fast, slow = [("transfer", 10**6)] * 300, [("window_limited", 10**7)] * 100
     rows = intervals([*fast, *slow, ("window_limited", 3 * 10**7)])
     for row in rows:
@@ -60,7 +60,7 @@ def test_a_path_that_slows_and_never_rests_is_no_window() -> None:
     assert ledger.totals(entered) == {"path": 13 * 10**8, "receiver_window": 3 * 10**7}
 
 
-def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
+def test_a_round_trip_far_above_the_minimum_is_queueing_delay() -> None:
     rows = intervals([("transfer", 5), ("transfer", 6), ("slow_start", 7)])
     for row, rtt in zip(rows, (219, 221, 900), strict=True):
         row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6}
@@ -69,10 +69,10 @@ def test_a_transfer_far_above_the_least_round_trip_stands_in_a_queue() -> None:
 
 
 def test_the_detectors_share_the_ledgers_figures() -> None:
-    limited, standing = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
+    limited, queued = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
     assert limited["full_path_factor"] == classify.FULL_PATH
-    assert limited["full_pace_share"] == classify.FULL_PACE
-    assert standing["min_delay_ms"] * 1e6 == classify.QUEUE_NS
+    assert limited["full_pace_share"] == classify.FULL_RATE
+    assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS
 
 
 @given(
@@ -107,19 +107,19 @@ def test_a_gap_or_overlap_is_refused(shift: int) -> None:
         min_size=1,
     )
 )
-def test_mended_intervals_tile(spans: list[tuple[int, str, int, int]]) -> None:
+def test_repaired_intervals_have_no_gap_or_overlap(spans: list[tuple[int, str, int, int]]) -> None:
     rows = [
         {"flow": flow, "direction": direction, "t_start_ns": start, "t_end_ns": start + length, "state": "transfer"}
         for flow, direction, start, length in spans
     ]
-    mended, faults = ledger.mend(table("intervals", rows))
-    entered = ledger.from_intervals(mended)
+    fixed, faults = ledger.repaired(table("intervals", rows))
+    entered = ledger.from_intervals(fixed)
     lives: dict[tuple[int, str], list[int]] = {}
     for flow, direction, start, length in spans:
         lives.setdefault((flow, direction), []).extend((start, max(start, start + length)))
     assert sum(ledger.totals(entered).values()) == sum(max(life) - min(life) for life in lives.values())
     if not faults:
-        assert mended.num_rows == len(rows)
+        assert fixed.num_rows == len(rows)
 
 
 def test_no_intervals_no_rows() -> None:
@@ -133,7 +133,7 @@ def test_no_intervals_no_rows() -> None:
     st.lists(st.tuples(st.sampled_from(ledger.CATEGORIES), st.integers(1, 10**12)), min_size=1, max_size=60),
     st.integers(1, 9),
 )
-def test_a_coarse_ledger_has_the_same_sums_and_tiles_the_same_life(parts: list[tuple[str, int]], step: int) -> None:
+def test_a_coarse_ledger_has_the_same_sums_and_covers_the_same_life(parts: list[tuple[str, int]], step: int) -> None:
     rows = []
     for flow in (0, 1):
         at = flow

@@ -1,4 +1,4 @@
-"""What the air was used for: every frame's time has one purpose, however the frames come."""
+"""What the air was used for: every frame's airtime has one purpose, in whatever batches the frames arrive."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.air.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
+from tests.airtime.made import AP, EXCHANGES, FRAMES, MS, NAME, STATION, exchange, exchanges, frame, frames, many, retry
 from tests.rows import table
 from wlanlens import airtime, tables
-from wlanlens.airtime import pending, slices, stations, words
+from wlanlens.airtime import accumulator, pending, slices, stations, words
 
 
 def purposes(sums: airtime.Air) -> dict[str, int]:
@@ -37,7 +37,7 @@ def test_every_frame_has_one_purpose() -> None:
     assert (summary.no_airtime, summary.damaged, summary.data_frames, summary.stations) == (1, 1, 9, 2)
 
 
-def test_the_attempt_that_arrived_is_data_and_those_before_it_are_retries() -> None:
+def test_the_transmission_that_arrived_is_data_and_earlier_ones_are_retries() -> None:
     rows = [frame(1), retry(2), retry(3)]
     assert purposes(airtime.of_tables(frames(rows), exchanges([exchange([1, 2, 3])]))) == {"delivered": 1, "retry": 2}
     assert purposes(airtime.of_tables(frames(rows), exchanges([exchange([1, 2, 3], "dropped")]))) == {"retry": 3}
@@ -64,8 +64,8 @@ def test_batches_of_any_size_sum_to_the_same(size: int, late: int, exchanges_fir
     }
 
 
-def test_frames_that_wait_too_long_are_judged_by_their_retry_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(airtime, "PENDING", 10)
+def test_the_retry_bit_decides_about_frames_that_wait_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accumulator, "PENDING", 10)
     rows = [frame(i, retry=i % 2 == 0) for i in range(1, 101)]
     sums = airtime.Air()
     for batch in frames(rows).to_batches(max_chunksize=4):
@@ -87,14 +87,14 @@ def test_a_station_has_its_signal_rates_and_network() -> None:
     assert one["rate_frames"] == [7, 1, 1]
     assert (one["exchanges"], one["attempts"], one["delivered"], one["dropped"], one["unknown"]) == (3, 6, 1, 1, 1)
     assert one["retries_ns"] == 500_000
-    # ACKs name no sender, and the addresses of a damaged frame are anyone's.
+    # ACKs have no transmitter address, and the addresses of a damaged frame may be wrong.
     assert (by_name[None]["role"], by_name[None]["frames"]) == ("unnamed", 2)
     assert sum(row["airtime_ns"] for row in rows) == sum(
         row["data_ns"] + row["retries_ns"] + row["control_ns"] + row["management_ns"] + row["other_ns"] for row in rows
     )
 
 
-def test_a_flood_of_stations_is_summed_and_the_busy_one_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_stations_are_merged_and_the_busy_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stations, "STATIONS", 8)
     rows = [frame(i, ta=STATION if i % 3 == 0 else f"06:00:00:00:{i >> 8:02x}:{i & 255:02x}") for i in range(1, 401)]
     sums = airtime.Air()
@@ -140,7 +140,7 @@ def test_hostile_numbers_do_not_stop_the_sums() -> None:
     assert sums.tables(NAME)["stations"].num_rows == 2
 
 
-def test_what_became_of_the_copy_before() -> None:
+def test_retransmissions_count_by_the_outcome_of_the_earlier_copy() -> None:
     def segment(packet: int, seq: int, again: str = "first") -> dict[str, object]:
         return {"packet": packet, "flow": 1, "rel_seq": seq, "len": 100, "transmission": again}
 
@@ -153,8 +153,8 @@ def test_what_became_of_the_copy_before() -> None:
     sums = airtime.of_tables(frames([]), exchanges(lives), table("segments", rows))
     assert sums.summary(MS).tcp == {"delivered": 1, "dropped": 1, "unknown": 1, "unseen": 1}
     assert words.retransmissions(sums.summary(MS)) == (
-        "TCP sent 4 segments again: 1 after the air had lost the copy before, 1 although the air had delivered the copy "
-        "before, 1 after a copy whose fate on the air was not seen and 1 without a copy before that the sniffer heard."
+        "TCP retransmitted 4 segments; of the earlier copies 1 was lost on the air, 1 was delivered on the air, 1 has an "
+        "unknown outcome and 1 was missed by the sniffer."
     )
     assert sums.summary(MS).flows == [[1, "a2b", 400_000, 300_000, 3, 4, 1]]
 
@@ -177,7 +177,7 @@ def test_no_frames_no_sums() -> None:
         {"channels_mhz": [None]},
     ],
 )
-def test_a_strangers_summary_is_refused(change: dict[str, object]) -> None:
+def test_a_malformed_summary_is_refused(change: dict[str, object]) -> None:
     with pytest.raises((TypeError, ValueError)):
         airtime.Summary(**change)  # type: ignore[arg-type]
 
@@ -187,15 +187,15 @@ def test_a_million_frames_take_a_moment_and_little_memory() -> None:
     sums = airtime.Air()
     for batch in lot.to_batches(max_chunksize=16_384):
         sums.add("frames", batch)
-        assert sums._pending.rows <= airtime.PENDING + 16_384
+        assert sums._pending.rows <= accumulator.PENDING + 16_384
     sums.finish()
     assert purposes(sums) == {"unproven": 200_000 - 200_000 // 7, "retry": 200_000 // 7}
     assert sums._slices._ns.shape == (slices.SLICES, len(tables.PURPOSES))
 
 
-def test_pending_keeps_stations_that_were_renumbered() -> None:
+def test_pending_frames_follow_new_station_numbers() -> None:
     held = pending.Pending()
-    one = {name: np.array([5]) for name in pending.HELD}
+    one = {name: np.array([5]) for name in pending.COLUMNS}
     held.add(one)
     held.renumber(np.array([0, 1, 2, 3, 4, 2]))
     rows, _ = held.settle(0)
