@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from wlanlens_cli.main import COMMANDS
 
 from tests.captures import CLEAN, MIXED, conversation, pcap
-from wlanlens_cli.main import COMMANDS
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]

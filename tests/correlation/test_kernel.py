@@ -112,7 +112,11 @@ def test_captures_that_began_late_and_missed_packets() -> None:
 def test_fates_of_captures_that_began_late_and_missed_packets() -> None:
     """What was under way when a tap began passed it before; what the kernel lost was lost; what a tap missed was missed."""
     late = both("rnd2_cubic-late").table("links").to_pandas()
-    assert late[["sender_outcome", "receiver_outcome"]].isin(["seen", "not_capturing", "lost_before", "lost_after"]).all(axis=None)
+    assert (
+        late[["sender_outcome", "receiver_outcome"]]
+        .isin(["seen", "not_capturing", "lost_before", "lost_after"])
+        .all(axis=None)
+    )
     assert ((late.sender_outcome == "lost_after") & (late.receiver_outcome == "lost_before")).sum() == 24
     outside = late[(late.sender_outcome == "not_capturing") | (late.receiver_outcome == "not_capturing")]
     assert len(outside) > 20
