@@ -142,7 +142,7 @@ def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, mo
             capture.table("packets")
         with counting() as counted:
             counted.begin()
-            align.join(captures, scratch=tmp_path)
+            align.align_captures(captures, scratch=tmp_path)
             return counted.peaks()
 
     traced, arrow = grown(measure)
