@@ -59,7 +59,7 @@ def air_view(trace: Trace) -> AirView | None:
     starts = np.rint(start_s * 1e9).astype(np.int64)
     ends = [min(starts[-1] + width_ns, max(trace.duration_ns, starts[-1] + 1))] if len(starts) else []
     columns = {_STORED.get(name, name): getattr(rows, name).astype(np.int64) for name in PER_ROW if name not in _FATES}
-    columns["fate"] = rows.retry.astype(np.int64) + 2 * rows.given_up.astype(np.int64)
+    columns["fate"] = rows.retry.astype(np.int64) + 2 * rows.dropped.astype(np.int64)
     columns["pair"] = np.minimum(rows.pair, MOST_PAIRS)
     columns["slice_start"] = np.concatenate((starts, np.array(ends, np.int64)))
     for i, group in enumerate(USES):
@@ -72,7 +72,7 @@ def air_view(trace: Trace) -> AirView | None:
 
 
 _STORED = {"t_ns": "t"}
-_FATES = ("retry", "given_up")
+_FATES = ("retry", "dropped")
 
 
 def _named(address: str, networks: dict[str, str]) -> str:
