@@ -11,7 +11,7 @@ function readFlow(raw) {
     x, packet: Uint32Array.from(c.packet), kind: c.kind, mark: c.mark, seq: c.seq, size: c.size, flight: c.flight,
     sack: { row: c.sack_row, left: c.sack_left, right: c.sack_right },
     rtt: { row: c.rtt_row, ns: c.rtt_ns }, rto: { row: c.rto_row, ns: c.rto_ns },
-    ledger: { from: c.ledger_from, to: c.ledger_to, category: c.ledger_owner },
+    ledger: { from: c.ledger_from, to: c.ledger_to, category: c.ledger_category },
     strokes: c.stroke_t0 ? { t0: c.stroke_t0, t1: c.stroke_t1, lo: c.stroke_lo, hi: c.stroke_hi } : null,
   };
   flow.data = rowsWhere(n, (i) => c.mark[i] < ACK);
