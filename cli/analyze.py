@@ -14,7 +14,7 @@ from .meter import TerminalLine
 
 if TYPE_CHECKING:
     import wlanlens as wl
-    from wlanlens.pipeline.analyze import Progress
+    from wlanlens.pipeline.progress import Progress
 
 SEVERITIES = ("info", "warning", "serious")
 _CODES = "expected info, warning, serious or a code of `wlanlens list detectors`"

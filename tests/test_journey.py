@@ -38,8 +38,8 @@ def thrashing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_journey_names_every_point_frame_and_stage(usb: Path) -> None:
-    rows = wl.load(usb).trace.table("journeys").to_pandas()
-    row = rows[(rows.direction == "a2b") & (rows.payload_bytes > 0) & (rows.receiver_fate == "seen")].iloc[20]
+    rows = wl.load(usb).trace.table("links").to_pandas()
+    row = rows[(rows.direction == "a2b") & (rows.payload_bytes > 0) & (rows.receiver_outcome == "seen")].iloc[20]
     numbers = {point["capture"]: int(point["packet"]) for point in row.points}
     text = show(usb, f"sender.pcap:{numbers['sender.pcap']}").stdout
     assert re.search(r"^10\.0\.0\.1:40000 > 10\.0\.0\.2:5001, data \d+ to \d+ \(1448 bytes\), t = ", text)
@@ -73,8 +73,8 @@ def test_lines_are_as_wide_as_the_terminal(usb: Path) -> None:
 
 def test_a_lost_packet_says_after_which_point(thrashing: Path) -> None:
     trace = wl.load(thrashing).trace
-    rows = trace.table("journeys").to_pandas()
-    row = rows[(rows.direction == "a2b") & (rows.air_fate == "lost_after")].iloc[0]
+    rows = trace.table("links").to_pandas()
+    row = rows[(rows.direction == "a2b") & (rows.air_outcome == "lost_after")].iloc[0]
     number = next(int(p["packet"]) for p in row.points if p["capture"] == "sender.pcap")
     (lines,) = journey.blocks(trace, "sender.pcap", number, 120)
     text = "\n".join(lines)

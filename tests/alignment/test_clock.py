@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from wlanlens.alignment import clock
-from wlanlens.alignment.clock import ClockMap, Drift, Unfit
-from wlanlens.alignment.clock.feasible_region import Polygon
+from wlanlens.alignment.clock import ClockMap, Drift, NoClockFit
+from wlanlens.alignment.clock.feasible_region import FeasibleRegion
 
 MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9
@@ -283,7 +283,7 @@ def test_one_direction_is_said() -> None:
     unknown = fitted(ref, cap, np.zeros(len(ref), np.int8))
     assert unknown.bound_ns is None
     assert "not known" in unknown.sentence
-    with pytest.raises(Unfit, match="no packet in common"):
+    with pytest.raises(NoClockFit, match="no packet in common"):
         fitted(ref[:0], cap[:0], before[:0])
 
 
@@ -320,7 +320,7 @@ def test_the_axis_itself() -> None:
 
 def test_limits_through_a_corner_add_no_corners() -> None:
     # A clock that is exactly right makes all limits meet in one point.
-    polygon = Polygon(0.0, 0.0)
+    polygon = FeasibleRegion(0.0, 0.0)
     for n in range(1000):
         assert polygon.clip(float(n), 1000.0, 1)
     assert len(polygon.corners) <= 6

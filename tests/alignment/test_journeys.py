@@ -31,7 +31,7 @@ def journeys(folder: Path, name: str, *, missed: dict[str, float] | None = None,
     clocks = {tap: replace(clock, missed_share=(missed or {}).get(tap, 0.0)) for tap, clock in CLOCKS.items()}
     run = simulate(clocked(name, clocks, **more), folder, seed=4)
     trace = wl.align(list(run.captures.values()))
-    table = trace.table("journeys")
+    table = trace.table("links")
     tables.validate(table, "journeys")
     assert table.num_rows == trace.table("links").num_rows
     rows = table.to_pandas()
@@ -101,30 +101,30 @@ def test_fates_are_true(tmp_path: Path, name: str, share: float) -> None:
     for row in ended.itertuples():
         sent, got = (points, points[-1]) if row.direction == "a2b" else (points[::-1], points[0])
         for point in sent:
-            told = getattr(row, f"{point}_fate")
+            told = getattr(row, f"{point}_outcome")
             counts[told] = counts.get(told, 0) + 1
-            if told == "not_captured":
+            if told == "missed":
                 # It passed there: it was delivered, or seen at a point behind.
                 behind = sent[sent.index(point) + 1 :]
                 assert row.fate == "delivered" or any(
-                    getattr(row, f"{p}_fate") in ("seen", "lost_after") for p in behind
+                    getattr(row, f"{p}_outcome") in ("seen", "lost_after") for p in behind
                 )
             if told == "lost_after":
                 assert row.fate != "delivered" or share
-        last = getattr(row, f"{got}_fate")
+        last = getattr(row, f"{got}_outcome")
         if row.fate == "delivered" and not share:
-            assert last in ("seen", "outside"), row
+            assert last in ("seen", "not_capturing"), row
         if row.fate != "delivered":
-            assert last in ("lost_before", "unknown", "outside"), row
+            assert last in ("lost_before", "unknown", "not_capturing"), row
     if share:
-        assert counts["not_captured"] > 0.5 * share * len(ended)
+        assert counts["missed"] > 0.5 * share * len(ended)
     # What is called lost was lost; a tap that misses packets is believed less.
-    ends = rows[[f"{p}_fate" for p in (points[-1], points[0])]].to_numpy()
+    ends = rows[[f"{p}_outcome" for p in (points[-1], points[0])]].to_numpy()
     way = (rows.direction == "b2a").to_numpy().astype(int)
     lost = ends[np.arange(len(rows)), way] == "lost_before"
     if lost.any():
         assert (rows.fate[lost] != "delivered").all()
-    gone = (rows.fate != "delivered").to_numpy() & (ends[np.arange(len(rows)), way] != "outside")
+    gone = (rows.fate != "delivered").to_numpy() & (ends[np.arange(len(rows)), way] != "not_capturing")
     if not share:
         assert lost[gone].all()
     if share and name in ("rate_thrashing", "bursty_errors"):
@@ -141,7 +141,7 @@ def test_journeys_do_not_depend_on_slices(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(time_chunks, "ROWS", 4096)
     monkeypatch.setattr(time_chunks, "CONTEXT_ROWS", 1024)
     cut = wl.analyze(list(run.captures.values()), out=tmp_path / "cut", report=False)
-    tables_ = [analysis.trace.table("journeys") for analysis in (whole, cut)]
+    tables_ = [analysis.trace.table("links") for analysis in (whole, cut)]
     assert [t.column("journey").to_pylist() for t in tables_] == [list(range(tables_[0].num_rows))] * 2
     one, other = (sorted(t.drop_columns("journey").to_pylist(), key=repr) for t in tables_)
     assert one == other

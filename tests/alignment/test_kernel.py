@@ -54,12 +54,12 @@ def test_every_packet_is_linked(name: str) -> None:
     emulator = parent(name)["emulator"]
     links = both(name).table("links").to_pandas()
     lost = sum(len(way["lost_list"]) for way in emulator.values() if isinstance(way, dict) and "lost_list" in way)
-    assert (links.seen == 1).sum() == lost
+    assert (links.captures_seen == 1).sum() == lost
     assert (links.fate != "arrived").sum() == lost
     packets = both(name).table("packets").num_rows
-    assert links.sightings.sum() == packets
+    assert links.row_count.sum() == packets
     # Nothing arrives before it left, and the link holds nothing longer than the truth's longest hold.
-    assert (links[links.seen == 2].one_way_ns > 0).all()
+    assert (links[links.captures_seen == 2].one_way_ns > 0).all()
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in DERIVED or n.endswith("-clock")])
@@ -68,7 +68,7 @@ def test_what_was_lost_is_what_stayed_alone(name: str) -> None:
     made = parent(name)
     lost = [row for way in made["emulator"].values() if isinstance(way, dict) for row in way.get("lost_list", [])]
     links = both(name).table("links").to_pandas()
-    alone = links[links.seen == 1].copy()
+    alone = links[links.captures_seen == 1].copy()
     alone["t"] = alone[["sender_t_ns", "receiver_t_ns"]].bfill(axis=1).iloc[:, 0].astype(float) / 1e9
     times = sorted(alone.t)
     wanted = sorted(row[0] if isinstance(row, list) else row["t"] for row in lost)
@@ -102,35 +102,35 @@ def test_captures_that_began_late_and_missed_packets() -> None:
     assert not resent.spurious.any()
     assert (resent.spurious_evidence == "other_capture").all()
     dropped = both("clean_cubic-capdrop").table("links").to_pandas()
-    assert (dropped.seen == 1).sum() == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
+    assert (dropped.captures_seen == 1).sum() == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
     # What the sender's tap missed arrived all the same.
-    data = dropped[(dropped.seen == 1) & (dropped.payload_bytes > 0)]
+    data = dropped[(dropped.captures_seen == 1) & (dropped.payload_bytes > 0)]
     assert len(data)
     assert (data.fate == "arrived").all()
 
 
 def test_fates_of_captures_that_began_late_and_missed_packets() -> None:
     """What was under way when a tap began passed it before; what the kernel lost was lost; what a tap missed was missed."""
-    late = both("rnd2_cubic-late").table("journeys").to_pandas()
-    assert late[["sender_fate", "receiver_fate"]].isin(["seen", "outside", "lost_before", "lost_after"]).all(axis=None)
-    assert ((late.sender_fate == "lost_after") & (late.receiver_fate == "lost_before")).sum() == 24
-    outside = late[(late.sender_fate == "outside") | (late.receiver_fate == "outside")]
+    late = both("rnd2_cubic-late").table("links").to_pandas()
+    assert late[["sender_outcome", "receiver_outcome"]].isin(["seen", "not_capturing", "lost_before", "lost_after"]).all(axis=None)
+    assert ((late.sender_outcome == "lost_after") & (late.receiver_outcome == "lost_before")).sum() == 24
+    outside = late[(late.sender_outcome == "not_capturing") | (late.receiver_outcome == "not_capturing")]
     assert len(outside) > 20
     assert (outside.t_start_ns < 100_000_000).all()
-    dropped = both("clean_cubic-capdrop").table("journeys").to_pandas()
-    missed = dropped[dropped.sender_fate != "seen"]
+    dropped = both("clean_cubic-capdrop").table("links").to_pandas()
+    missed = dropped[dropped.sender_outcome != "seen"]
     assert len(missed) == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
-    assert (missed[missed.payload_bytes > 0].sender_fate == "not_captured").all()
+    assert (missed[missed.payload_bytes > 0].sender_outcome == "missed").all()
     # ACKs may as well have been lost on their way to it.
-    assert (missed[missed.payload_bytes == 0].sender_fate == "unknown").all()
+    assert (missed[missed.payload_bytes == 0].sender_outcome == "unknown").all()
 
 
 @pytest.mark.parametrize("name", ["blackout3", "ackloss30_cubic", "rtxloss_rack", "tail3_newreno"])
 def test_fates_are_those_of_the_kernel(name: str) -> None:
     emulator = parent(name)["emulator"]
     lost = sum(len(way["lost_list"]) for way in emulator.values() if isinstance(way, dict) and "lost_list" in way)
-    rows = both(name).table("journeys").to_pandas()
-    gone = rows[(rows.sender_fate == "lost_before") | (rows.receiver_fate == "lost_before")]
+    rows = both(name).table("links").to_pandas()
+    gone = rows[(rows.sender_outcome == "lost_before") | (rows.receiver_outcome == "lost_before")]
     assert len(gone) == lost > 0
     whole = rows.drop(gone.index)
-    assert (whole[["sender_fate", "receiver_fate"]] == "seen").all(axis=None)
+    assert (whole[["sender_outcome", "receiver_outcome"]] == "seen").all(axis=None)

@@ -105,6 +105,6 @@ def test_it_says_what_the_fates_say(tmp_path: Path, name: str) -> None:
     links, journeys = (trace.table(table).to_pandas() for table in ("links", "journeys"))
     lost = links.lost.astype(object)
     assert (lost.notna() == (links.fate == "not_seen")).all()
-    assert (journeys.air_fate[lost == "before_air"] == "lost_before").all()
-    assert (journeys.receiver_fate[lost.isin(["on_air", "after_air"])] == "lost_before").all()
+    assert (journeys.air_outcome[lost == "before_air"] == "lost_before").all()
+    assert (journeys.receiver_outcome[lost.isin(["on_air", "after_air"])] == "lost_before").all()
     assert lost.isin(["before_air", "on_air"]).sum() > 5

@@ -41,7 +41,7 @@ def test_probe_trains() -> None:
     """Probes that repeat their sequence numbers: 4800 known by their IP ids, 4799 resets without one by their order."""
     trace = wl.align([FOLDER / "tcp" / "sender.pcap", FOLDER / "tcp" / "receiver.pcap"])
     links = trace.table("links").to_pandas()
-    assert (links.seen == 2).sum() == 9599 == len(links)
+    assert (links.captures_seen == 2).sum() == 9599 == len(links)
     assert links.copy_safe.sum() == 4800
     packets = trace.table("packets").to_pandas()
     ids = {(c, p): i for c, p, i in zip(packets.capture, packets.packet, packets.ip_id, strict=True)}
@@ -63,10 +63,10 @@ def test_ten_hops() -> None:
     assert clock_map.bound_ns is not None
     assert abs(clock_map.offset_ns) <= clock_map.bound_ns
     links = trace.table("links").to_pandas()
-    both = links[links.seen == 2]
+    both = links[links.captures_seen == 2]
     assert len(both) == 35
     assert both.copy_safe.all()
-    assert links.sightings.sum() == trace.table("packets").num_rows
+    assert links.row_count.sum() == trace.table("packets").num_rows
     assert (links.attempts.dropna() >= 1).all()
     assert links.attempts.notna().all()
 
@@ -83,7 +83,7 @@ def test_an_access_point_and_its_client() -> None:
     assert clock_map.bound_ns is not None
     assert clock_map.bound_ns < 1_000_000
     links = trace.table("links").to_pandas()
-    assert (links.seen == 2).sum() >= 30
+    assert (links.captures_seen == 2).sum() >= 30
 
 
 @needed

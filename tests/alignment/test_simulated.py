@@ -81,7 +81,7 @@ def test_one_step(tmp_path: Path, name: str, step_ns: int) -> None:
     assert before.offset_ns - after.offset_ns == pytest.approx(step_ns, abs=30 * MS)
     # No link goes astray at the step, and times on the axis do not run back.
     links = made.trace.table("links").to_pandas()
-    both = links[links.seen == 2]
+    both = links[links.captures_seen == 2]
     assert (both.one_way_ns < 2_500 * MS).all()
 
 

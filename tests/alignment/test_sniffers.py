@@ -57,7 +57,7 @@ def test_each_frame_counts_once(tmp_path: Path) -> None:
     for clock_map in trace.clocks:
         if clock_map.pieces:
             assert abs(clock_map.offset_ns) % 7_000_000_000 == pytest.approx(0, abs=1000)
-    _, frames, exchanges = trace.heard_air()
+    frames, exchanges = (trace.leading().table(name) for name in ("frames", "exchanges"))
     union = len(set.union(*sets))
     total = sum(map(len, sets))
     # ACKs beside nothing that both heard stay two: rare, and never too few.

@@ -31,7 +31,7 @@ def test_a_packet_at_all_four_points(tmp_path: Path, name: str) -> None:
         assert abs(piece.offset_ns + clock.offset_ns + true_ns * clock.drift_ppm * 1e-6) <= piece.bound_ns
     links = trace.table("links").to_pandas()
     assert links.copy_safe.all()
-    whole = links[links.seen == 4]
+    whole = links[links.captures_seen == 4]
     assert len(whole) > 0.98 * len(links) > 200
     packets = trace.table("packets").to_pandas().set_index(["capture", "packet"])
     ids = [

@@ -58,7 +58,7 @@ class EarlierCopies:
 
         acked = integers(links.column("acked"), -1)
         heard = known(links.column("air_packet"))
-        on_air = coded(links.column("lost"), ("on_air",)) == 0
+        on_air = coded(links.column("loss_location"), ("on_air",)) == 0
         delivered, dropped, unknown, unseen = (*range(len(OUTCOMES)), len(OUTCOMES))
         state = np.select([~heard, acked == 1, (acked == 0) | on_air], [unseen, delivered, dropped], unknown)
         for capture, point in points.items():

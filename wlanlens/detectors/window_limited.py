@@ -186,7 +186,7 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 

@@ -15,8 +15,6 @@ from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spr
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.trace import Trace
-
 CATEGORIES = tables.CATEGORIES
 _DIRECTIONS = ("a2b", "b2a")
 
@@ -55,11 +53,10 @@ class LedgerError(WlanlensError):
     """Intervals with a gap or an overlap: they do not sum to the flow's life."""
 
 
-def build(trace: Trace) -> pa.Table:
-    """The ledger of a trace, from its `intervals` and `timeouts`."""
-    below = {name: trace.table(name) for name in BELOW if trace.has(name)}
-    timeouts = trace.table("timeouts") if trace.has("timeouts") else None
-    return from_intervals(trace.table("intervals"), timeouts, below)
+def build(held: Mapping[str, pa.Table]) -> pa.Table:
+    """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
+    timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
+    return from_intervals(held["intervals"], timeouts, held)
 
 
 def from_intervals(

@@ -1,7 +1,7 @@
-"""Slices: captures on one axis cut into traces that are small, one after the other.
+"""Time chunks: aligned captures, cut into pieces that fit in memory.
 
-A slice has, of each capture, some rows of `packets` that are its own, and around them as many as their partners in the
-other captures need. Every row is one slice's own, so that what is written of each is written once.
+A chunk owns some rows of each capture, and holds the rows around them that the same packets in the other captures need.
+Every row belongs to exactly one chunk, so that it is written once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.alignment.align import Joined
+from wlanlens.alignment.align import Alignment
+from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.alignment.packet_matching import Pairs
-from wlanlens.alignment.sampling import MARK_ROWS
-from wlanlens.correlation.combined_tables import LINKED, Together
+from wlanlens.correlation.combined_tables import CombinedTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: Rows of `packets` that are a slice's own, of all captures together: twice as many take 90 MB more.
+#: Rows of `packets` that a chunk owns, of all captures: twice as many need 90 MB more.
 ROWS = 1 << 17
-#: Rows around them that are looked at in any case: a lost packet's neighbours tell that the other tap was capturing.
+#: Rows held on each side of them at least: a lost packet's neighbours show whether the other tap was capturing.
 CONTEXT_ROWS = 4 * MARK_ROWS
-#: Tables that tell of packets in other captures' slices, too.
+#: Tables whose rows are also needed for packets of other chunks.
 _AROUND = ("frames", "urbs", "exchanges")
-#: An exchange begins so long before its last attempt at most: a silence that ends it, and another for its copies.
+#: The longest time from the start of an exchange to its last transmission: a pause that ends it, and one for its copies.
 _BEFORE_NS = 2_000_000_000
-#: Rows of one capture in a slice at most: packets of a million a second that are a second under way.
+#: The most rows of one capture in a chunk: a million packets a second with a delay of one second.
 WIDEST_ROWS = 1 << 20
 
-#: By which column rows belong to a slice: segments by packet as `packets` do, all else by time, for a sniffer may hear
-#: millions of frames without an IP packet that can be read.
+#: The column that decides which chunk a row belongs to. Segments go by packet, like `packets`; other tables go by time,
+#: because a sniffer may record millions of frames without a readable IP packet.
 _KEYS = {
     "segments": "packet",
     "frames": "t_ns",
@@ -52,21 +52,21 @@ _KEYS = {
 _ALL = np.iinfo(np.int64).max
 
 
-class Slice:
-    """One slice.
+class Chunk:
+    """One time chunk.
 
     Attributes
     ----------
-    together : Together
-        Its tables on the axis, the rows around its own included.
+    together : CombinedTables
+        Its tables on the axis, with the rows around its own.
     """
 
-    def __init__(self, together: Together, own: dict[str, list[tuple[int, int]]]) -> None:
+    def __init__(self, together: CombinedTables, own: dict[str, list[tuple[int, int]]]) -> None:
         self.together = together
         self._own = own
 
     def rows(self, number: int, name: str, table: pa.Table | None = None) -> pa.Table:
-        """A capture's own rows of a table, on the axis; `table` is one made of it, row by row."""
+        """The own rows of one capture's table on the axis, or of `table`, which has the same rows."""
         low, high = self._own[name][number]
         return (self.together.of(number, name) if table is None else table).slice(low, high - low)
 
@@ -75,7 +75,7 @@ class Slice:
         return self.together.merged(name, self.parts(name))
 
     def parts(self, name: str) -> list[pa.Table]:
-        """The own rows of a table, one part a capture, with what the other captures tell."""
+        """The own rows of a table, capture by capture, with the facts from other captures."""
         whole = self.together[name]
         out, base = [], 0
         for number in range(len(self.together.captures)):
@@ -84,21 +84,15 @@ class Slice:
             base += count
         return out
 
-    def linked(self, before: int) -> dict[str, pa.Table]:
-        """The own rows of `links` and `journeys`: a journey is where the row of its first capture is. So many rows of
-        `links` were other slices' before."""
+    def links(self) -> pa.Table:
+        """The own rows of `links`: a packet belongs to the chunk with its row in the first capture."""
         import pyarrow as pa
 
-        links, told = (self.together[name] for name in LINKED)
-        if not links.num_rows:
-            return {"links": links, "journeys": told}
-        kept = pa.array(self._own_journeys(links))
-        links, told = links.filter(kept), told.filter(kept)
-        number = pa.array(np.arange(before, before + links.num_rows), tables.schema("journeys").field("journey").type)
-        return {"links": links, "journeys": told.set_column(0, "journey", number)}
+        links = self.together["links"]
+        return links.filter(pa.array(self._own_links(links))) if links.num_rows else links
 
-    def _own_journeys(self, whole: pa.Table) -> Array:
-        """Which rows of `links` are its own."""
+    def _own_links(self, whole: pa.Table) -> Array:
+        """A mask of the rows of `links` that the chunk owns."""
         import pyarrow as pa
 
         lists = whole.column("rows").combine_chunks()
@@ -107,16 +101,16 @@ class Slice:
         which = _index(flat.field("capture"), names)
         number = flat.field("packet").to_numpy().astype(np.int64)
         begins = np.concatenate(([0], np.cumsum(lists.value_lengths().to_numpy())[:-1]))
-        journey = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
-        owner = which == np.minimum.reduceat(which, begins)[journey]
+        packet = np.repeat(np.arange(whole.num_rows), lists.value_lengths().to_numpy())
+        owner = which == np.minimum.reduceat(which, begins)[packet]
         low, high = (np.array([self._packet(i, end) for i in range(len(names))]) for end in (0, 1))
         own = (number >= low[which]) & (number < high[which])
         kept: Array = np.zeros(whole.num_rows, bool)
-        kept[journey[owner & own]] = True
+        kept[packet[owner & own]] = True
         return kept
 
     def _packet(self, capture: int, end: int) -> int:
-        """The packet at which a capture's own rows begin, or the one behind them."""
+        """The first packet of a capture's own rows, or the first packet after them."""
         at = self._own["packets"][capture][end]
         numbers = self.together.captures[capture].table("packets").column("packet")
         low, high = self._own["packets"][capture]
@@ -133,8 +127,8 @@ def _index(values: Any, names: Any) -> Array:
     return found
 
 
-def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator[Slice]:
-    """The slices of a trace, in the order of time; `leaders` is the capture that tells most of each connection."""
+def cut(captures: Sequence[Capture], joined: Alignment, leaders: Array) -> Iterator[Chunk]:
+    """The chunks of a trace in the order of time; `leaders` is the leading capture of each connection."""
     cuts, times = _cuts(joined)
     reach = _reach(joined, cuts)
     cursors = [_Cursors(capture) for capture in captures]
@@ -149,23 +143,25 @@ def cut(captures: Sequence[Capture], joined: Joined, leaders: Array) -> Iterator
             for name, rows in mine.items():
                 own.setdefault(name, []).append(rows)
         near = {(i, j): cursor.take(spans[i], spans[j]) for (i, j), cursor in pairs.items()}
-        yield Slice(Together(parts, replace(joined, pairs=near), leaders), own)
+        yield Chunk(CombinedTables(parts, replace(joined, pairs=near), leaders), own)
 
 
-def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
-    """For each capture the rows of `packets` at which its slices begin, and its end; and the times, in its own tables',
-    at which they end: those at the same times of the axis."""
+def _cuts(joined: Alignment) -> tuple[list[Array], list[Array]]:
+    """Where to cut: for each capture the rows of `packets` at which chunks begin, and the times at which they end.
+
+    The rows end with the number of all rows. The times are those of the capture's own tables.
+    """
     marks, beats, on_axis = [], [], []
-    for side, clock_map in zip(joined.sides, joined.clocks, strict=True):
+    for side, clock_map in zip(joined.summaries, joined.clocks, strict=True):
         mine = np.array(side.marks, np.int64).reshape(-1, 3)
         marks.append((mine[:, 0], np.maximum.accumulate(clock_map.to_axis(mine[:, 2], mine[:, 1]))))
-        own = np.unique(np.concatenate((mine[:, 2], np.array(side.beats, np.int64))))
+        own = np.unique(np.concatenate((mine[:, 2], np.array(side.link_times, np.int64))))
         beats.append((own, np.maximum.accumulate(clock_map.to_axis(own))))
-        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.beats, np.int64))]
+        on_axis += [marks[-1][1], clock_map.to_axis(np.array(side.link_times, np.int64))]
     every = ROWS // MARK_ROWS
     borders = np.sort(np.concatenate(on_axis))[every::every]
     rows, times = [], []
-    for side, (row, at), (own, own_at) in zip(joined.sides, marks, beats, strict=True):
+    for side, (row, at), (own, own_at) in zip(joined.summaries, marks, beats, strict=True):
         inner = np.append(row, side.rows)[np.searchsorted(at, borders)]
         rows.append(np.concatenate(([0], inner, [side.rows])))
         ends = np.append(own - (side.capture.start_ns or 0), _ALL)[np.searchsorted(own_at, borders)]
@@ -173,26 +169,26 @@ def _cuts(joined: Joined) -> tuple[list[Array], list[Array]]:
     return rows, times
 
 
-def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
-    """For each capture and slice the rows that its own rows and those of the other captures need."""
-    slices = len(cuts[0]) - 1
+def _reach(joined: Alignment, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]:
+    """For each capture and chunk the rows that its own rows and the rows of the other captures need."""
+    chunks = len(cuts[0]) - 1
     low = [np.maximum(c[:-1] - CONTEXT_ROWS, 0) for c in cuts]
     high = [np.minimum(c[1:] + CONTEXT_ROWS, c[-1]) for c in cuts]
-    if slices > 1:
+    if chunks > 1:
         for (i, j), made in joined.pairs.items():
             for batch in made.scan():
                 rows = [batch.column(name).to_numpy().astype(np.int64) for name in ("row_a", "row_b")]
                 for (here, there), (mine, theirs) in (((i, j), rows), ((j, i), rows[::-1])):
-                    which = np.clip(np.searchsorted(cuts[here], mine, side="right") - 1, 0, slices - 1)
+                    which = np.clip(np.searchsorted(cuts[here], mine, side="right") - 1, 0, chunks - 1)
                     np.minimum.at(low[there], which, theirs)
                     np.maximum.at(high[there], which, theirs + 1)
     out = []
     for k, c in enumerate(cuts):
         far = (low[k] < c[:-1] - WIDEST_ROWS // 4) | (high[k] > c[1:] + WIDEST_ROWS // 4)
         if far.any():
-            said = "Slices of the trace that have packets whose rows here are too far away to be linked."
-            joined.sides[k].capture.add_note("links_cut", "loss", int(far.sum()), said)
-        # Cursors go forward only; a pair far from all others is of two packets that look alike.
+            why = "Time chunks with packets whose rows in this capture are too far away to be linked."
+            joined.summaries[k].capture.add_note("links_cut", "loss", int(far.sum()), why)
+        # Cursors only move forward. A pair far from all others is two different packets that look alike.
         least = np.maximum(np.minimum.accumulate(low[k][::-1])[::-1], c[:-1] - WIDEST_ROWS // 4)
         most = np.minimum(np.maximum.accumulate(high[k]), c[1:] + WIDEST_ROWS // 4)
         out.append(list(zip(least.tolist(), most.tolist(), strict=True)))
@@ -200,7 +196,7 @@ def _reach(joined: Joined, cuts: Sequence[Array]) -> list[list[tuple[int, int]]]
 
 
 class _Cursor:
-    """A table gone through once, its rows in the order of a key; what is out of order counts with what came before."""
+    """Reads a table once, in the order of a key. A row with a smaller key than an earlier row gets the earlier row's key."""
 
     def __init__(self, capture: Capture, name: str) -> None:
         self._feed = capture.scan(name)
@@ -208,11 +204,11 @@ class _Cursor:
         self._schema = tables.schema(name)
         self._held: list[tuple[pa.RecordBatch, Array]] = []
         self._most, self._next = -_ALL, 0
-        #: Rows from this key on are nobody's own yet.
+        #: Rows from this key on have no chunk yet.
         self.begin = -_ALL
 
     def take(self, start: int, end: int) -> tuple[pa.Table, Array]:
-        """Rows with a key from `start` to before `end`, and their keys; starts must rise."""
+        """The rows with keys from `start` to before `end`, and their keys. `start` must not decrease between calls."""
         import pyarrow as pa
 
         while self._most < end:
@@ -232,7 +228,7 @@ class _Cursor:
         return pa.Table.from_batches(batches, self._schema).unify_dictionaries(), np.concatenate(found)
 
     def own(self, end: int, start: int = _ALL, stop: int = -_ALL) -> tuple[pa.Table, tuple[int, int]]:
-        """Rows up to before a key, and on request others around them: the rows, and where the own ones lie."""
+        """The own rows up to before the key `end`, with the rows from `start` to `stop` around them; and where the own rows are."""
         begin, self.begin = self.begin, max(end, self.begin)
         table, keys = self.take(min(begin, start), max(end, stop))
         low, high = np.searchsorted(keys, (begin, self.begin)).tolist()
@@ -249,7 +245,7 @@ class _Cursor:
 
 
 class _Cursors:
-    """All tables of a capture gone through once."""
+    """Reads all tables of a capture once."""
 
     def __init__(self, capture: Capture) -> None:
         names = [name for name in tables.core_schemas() if name not in _KEYS]
@@ -259,7 +255,7 @@ class _Cursors:
     def take(
         self, core: Array, around: tuple[int, int], end_ns: int
     ) -> tuple[int, dict[str, pa.Table], dict[str, tuple[int, int]]]:
-        """The first row of `packets`, the tables around a slice, and where its own rows lie in each."""
+        """The first row of `packets`, the tables around a chunk, and where its own rows are in each."""
         packets, rows = self._of["packets"].take(*around)
         first = int(rows[0]) if len(rows) else around[0]
         end = int(core[1]) - first
@@ -276,13 +272,13 @@ class _Cursors:
             elif name in _KEYS:
                 held[name], own[name] = cursor.own(end_ns)
             elif name != "packets":
-                # What belongs to no time, such as names of networks, comes with the last slice.
+                # Rows without a time, such as names of networks, belong to the last chunk.
                 held[name], own[name] = cursor.own(_ALL if end_ns == _ALL else -_ALL)
         return first, held, own
 
 
 class _PairCursor:
-    """The pairs of two captures gone through once."""
+    """Reads the pairs of two captures once."""
 
     def __init__(self, made: Pairs) -> None:
         self._made = made
@@ -291,7 +287,7 @@ class _PairCursor:
         self._most = -1
 
     def take(self, rows_a: tuple[int, int], rows_b: tuple[int, int]) -> Pairs:
-        """The pairs of two spans of rows, counted from the spans' beginnings."""
+        """The pairs in two spans of rows; rows count from the start of each span."""
         import pyarrow as pa
 
         while self._most < rows_a[1]:
@@ -315,4 +311,4 @@ class _PairCursor:
         return replace(self._made, held=held)
 
 
-__all__ = ["ROWS", "Slice", "cut"]
+__all__ = ["ROWS", "Chunk", "cut"]

@@ -93,20 +93,19 @@ STATIONS = (
 
 
 class Stage(NamedTuple):
-    """How a stage of a packet's way is shown, on light and on dark paper."""
+    """Colours of a stage of a packet's path, on light and on dark paper."""
 
-    meaning: str
     light: str
     dark: str
 
 
 STAGES: dict[str, Stage] = {
-    "queue": Stage("host's tap and USB driver", "#0072b2", "#5cb8ec"),
-    "bus": Stage("USB bus, and the adapter on the way in", "#7a5195", "#b98fd6"),
-    "air_wait": Stage("waiting for the air, and in queues before it", "#b87700", "#ffb733"),
-    "air": Stage("on the air, all attempts", "#009e73", "#3ed3a6"),
-    "wire": Stage("behind the air", "#5c6470", "#b9c0ca"),
-    "unseparated": Stage("all of the way: no capture tells what lies between", "#8a94a0", "#8a94a0"),
+    "queue": Stage("#0072b2", "#5cb8ec"),
+    "bus": Stage("#7a5195", "#b98fd6"),
+    "air_wait": Stage("#b87700", "#ffb733"),
+    "air": Stage("#009e73", "#3ed3a6"),
+    "wire": Stage("#5c6470", "#b9c0ca"),
+    "unseparated": Stage("#8a94a0", "#8a94a0"),
 }
 
 RATES = (

@@ -140,15 +140,15 @@ def _point_fates(trace: Trace) -> dict[str, dict[str, int]]:
     import pyarrow as pa
 
     out: dict[str, dict[str, int]] = {}
-    if not trace.has("journeys"):
+    if not trace.has("links"):
         return out
-    for chunk in trace.table("journeys").column("points").chunks:
+    for chunk in trace.table("links").column("points").chunks:
         points = chunk.flatten()
-        pairs = pa.table({"capture": points.field("capture"), "fate": points.field("fate")})
-        for row in pairs.group_by(["capture", "fate"]).aggregate([([], "count_all")]).to_pylist():
+        pairs = pa.table({"capture": points.field("capture"), "outcome": points.field("outcome")})
+        for row in pairs.group_by(["capture", "outcome"]).aggregate([([], "count_all")]).to_pylist():
             entry = out.setdefault(row["capture"], {"missed": 0, "passed": 0})
-            entry["missed"] += row["count_all"] * (row["fate"] == "not_captured")
-            entry["passed"] += row["count_all"] * (row["fate"] in ("seen", "lost_after", "not_captured"))
+            entry["missed"] += row["count_all"] * (row["outcome"] == "missed")
+            entry["passed"] += row["count_all"] * (row["outcome"] in ("seen", "lost_after", "missed"))
     return out
 
 

@@ -101,3 +101,20 @@ def latest(lists: pa.ListArray) -> Array:
     found = (lengths > 0) & (last >= ends - lengths)
     out: Array = np.where(found, np.append(values, np.nan)[last], np.nan)
     return out
+
+
+def numbers_of_texts(column: pa.Array | pa.ChunkedArray, hashes: Array | None = None) -> Array:
+    """A number for each text, the same in every batch; -1 for null. `hashes` are those of the column's dictionary."""
+    texts = encoded(column)
+    numbers = text_hashes(texts.dictionary) if hashes is None else hashes
+    out: Array = numbers[integers(texts.indices, len(numbers) - 1)]
+    return out
+
+
+def text_hashes(texts: pa.Array) -> Array:
+    """A number for each of some texts, and -1 for null after them."""
+    import pandas as pd
+
+    names = np.array(texts.to_pylist(), object)
+    hashed = pd.util.hash_array(names, categorize=False).astype(np.int64) if len(names) else np.zeros(0, np.int64)
+    return np.append(hashed, -1)

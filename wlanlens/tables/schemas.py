@@ -9,7 +9,7 @@ from wlanlens.errors import MissingTable, WlanlensError, did_you_mean
 from wlanlens.tables.air_schemas import airtime, stations
 from wlanlens.tables.fields import capture_field
 from wlanlens.tables.judgement_schemas import judgements
-from wlanlens.tables.link_schemas import journeys, links
+from wlanlens.tables.link_schemas import links
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,6 @@ def schemas() -> dict[str, pa.Schema]:
     return {
         **out,
         "links": links(),
-        "journeys": journeys(),
         "airtime": airtime(),
         "stations": stations(),
         **judgements(),

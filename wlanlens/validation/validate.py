@@ -14,11 +14,12 @@ from wlanlens import registry
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.runner import detect
 from wlanlens.errors import NoSuchUnit, did_you_mean
+from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.ground_truth import address, codes
 from wlanlens.simulation.scenario import EPOCH_NS, Run, Scenario, ScenarioKind, find, simulate
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.trace import Trace, align
+from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, decidable, score, true_findings
 
 #: What a detector must reach: share of findings that are true, share of events that are found, and share of matches

@@ -1,4 +1,4 @@
-"""The attempts at packets that were heard on the air."""
+"""The 802.11 transmissions of packets that sniffers heard."""
 
 from __future__ import annotations
 
@@ -13,98 +13,99 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
-    from wlanlens.correlation.packet_index import Journeys
+    from wlanlens.correlation.packet_index import PacketIndex
 
 Array = np.ndarray[Any, Any]
 
 
-class Attempts:
-    """The attempts heard on the air, in the order of journeys and time.
+class AirTransmissions:
+    """The transmissions heard on the air, in order of packet and time.
 
     Attributes
     ----------
-    journey, start, end, capture : int64 arrays
-        Of each attempt its journey, when it began and ended, and the capture that heard it.
+    packet, start, end, capture : int64 arrays
+        Packet, start, end and capture of each transmission.
     """
 
     def __init__(self, count: int, heard: Sequence[tuple[Array, ...]]) -> None:
-        names = ("journey", "start", "end", "packet", "rate", "damaged", "capture", "ack_t_ns", "ack_packet")
+        names = ("packet", "start", "end", "record", "rate", "damaged", "capture", "ack_t_ns", "ack_record")
         columns = [np.concatenate([part[k] for part in heard]) if heard else np.zeros(0) for k in range(len(names))]
         order = np.lexsort((columns[1], columns[0]))
         self.count = count
-        self.journey: Array = columns[0][order].astype(np.int64)
+        self.packet: Array = columns[0][order].astype(np.int64)
         self.start: Array = columns[1][order].astype(np.int64)
         self.end: Array = columns[2][order].astype(np.int64)
-        self._packet: Array = columns[3][order].astype(np.uint64)
+        self._record: Array = columns[3][order].astype(np.uint64)
         self._rate: Array = columns[4][order].astype(float)
         self._damaged: Array = columns[5][order].astype(bool)
         self.capture: Array = columns[6][order].astype(np.int64)
         self._ack_t_ns: Array = columns[7][order].astype(np.int64)
-        self._ack_packet: Array = columns[8][order].astype(np.uint64)
+        self._ack_record: Array = columns[8][order].astype(np.uint64)
 
     @classmethod
     def of(
         cls,
         captures: Sequence[Capture],
-        journeys: Journeys,
+        index: PacketIndex,
         frames: Sequence[pa.Table],
         exchanges: Sequence[pa.Table],
-    ) -> Attempts:
-        """The attempts of each journey, by the first sniffer that heard any of them."""
+    ) -> AirTransmissions:
+        """The transmissions of each packet, by the first sniffer that heard any of them."""
         import pyarrow as pa
 
-        taken = np.zeros(len(journeys.rows), bool)
+        taken = np.zeros(len(index.rows), bool)
         heard = []
         for c, capture in enumerate(captures):
-            rows = np.flatnonzero(journeys.of[c] >= 0)
-            rows = rows[~taken[journeys.of[c][rows]]]
+            rows = np.flatnonzero(index.packet_of[c] >= 0)
+            rows = rows[~taken[index.packet_of[c][rows]]]
             if capture.point != "air" or not len(rows):
                 continue
-            of, record = journeys.of[c][rows], journeys.packets[c].column("packet").to_numpy()[rows]
-            # Packets of one frame, an A-MSDU, are attempts of each.
+            of, record = index.packet_of[c][rows], index.packets[c].column("packet").to_numpy()[rows]
+            # The frame of an A-MSDU is a transmission of each of its packets.
             of, record = _distinct(of, record)
             at = find(frames[c].column("packet").to_numpy(), record)
             of, record, at = of[at >= 0], record[at >= 0], at[at >= 0]
             t_ns = filled(frames[c].column("t_ns"))[at]
             airtime = np.rint(filled(frames[c].column("airtime_us"), 0.0)[at] * 1e3).astype(np.int64)
-            begin = t_ns if _names_start(capture) else t_ns - airtime
+            begin = t_ns if _timestamps_start(capture) else t_ns - airtime
             damaged = ~filled(frames[c].column("fcs_ok"), True)[at]
-            rate = frames[c].column("rate_mbps").cast(pa.float64()).to_numpy(zero_copy_only=False)[at]
+            rate = filled(frames[c].column("rate_mbps").cast(pa.float64()), np.nan)[at]
             where = np.full(len(at), c)
-            heard.append((of, begin, begin + airtime, record, rate, damaged, where, *_answered(exchanges[c], record)))
+            heard.append((of, begin, begin + airtime, record, rate, damaged, where, *_mac_acks(exchanges[c], record)))
             taken[of] = True
-        return cls(len(journeys.rows), heard)
+        return cls(len(index.rows), heard)
 
     def first(self) -> tuple[Array, Array]:
-        """The journeys, and the first attempt of each."""
-        at = np.flatnonzero(np.diff(self.journey, prepend=-1))
-        return self.journey[at], at
+        """The packets, and the first transmission of each."""
+        at = np.flatnonzero(np.diff(self.packet, prepend=-1))
+        return self.packet[at], at
 
     def last(self) -> tuple[Array, Array]:
-        """The journeys, and the last attempt of each."""
-        at = np.flatnonzero(np.diff(self.journey, append=-1))
-        return self.journey[at], at
+        """The packets, and the last transmission of each."""
+        at = np.flatnonzero(np.diff(self.packet, append=-1))
+        return self.packet[at], at
 
-    def answers(self) -> dict[str, pa.Array]:
-        """The MAC acknowledgment that was heard, as columns."""
+    def mac_acks(self) -> dict[str, pa.Array]:
+        """The MAC acknowledgment of each packet, as columns."""
         import pyarrow as pa
 
         t_ns, packet = np.zeros(self.count, np.int64), np.zeros(self.count, np.uint64)
-        told = self._ack_packet > 0
-        # Of several exchanges, hops among them, the last.
-        t_ns[self.journey[told]], packet[self.journey[told]] = self._ack_t_ns[told], self._ack_packet[told]
+        heard = self._ack_record > 0
+        # Of several exchanges, such as hops, the last.
+        of = self.packet[heard]
+        t_ns[of], packet[of] = self._ack_t_ns[heard], self._ack_record[heard]
         return {
             "mac_ack_packet": pa.array(packet, mask=packet == 0),
             "mac_ack_t_ns": pa.array(t_ns, mask=packet == 0),
         }
 
     def column(self) -> pa.ListArray:
-        """The column `attempts`."""
+        """The column `transmissions_heard`."""
         import pyarrow as pa
 
         values = pa.StructArray.from_arrays(
             [
-                pa.array(self._packet),
+                pa.array(self._record),
                 pa.array(self.start),
                 pa.array(self.end),
                 pa.array(self._rate, mask=np.isnan(self._rate)),
@@ -112,29 +113,29 @@ class Attempts:
             ],
             names=["packet", "t_start_ns", "t_end_ns", "rate_mbps", "damaged"],
         )
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(self.journey, minlength=self.count))))
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(self.packet, minlength=self.count))))
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
 
 
 def _distinct(of: Array, record: Array) -> tuple[Array, Array]:
-    """Pairs, each once, in their order."""
+    """The distinct pairs, sorted."""
     order = np.lexsort((record, of))
     of, record = of[order], record[order]
     fresh = np.append(True, (of[1:] != of[:-1]) | (record[1:] != record[:-1]))[: len(of)]
     return of[fresh], record[fresh]
 
 
-def _names_start(capture: Capture) -> bool:
-    """Whether the capture's times are those of frames' starts: as responses show; a host stamps what has come whole."""
+def _timestamps_start(capture: Capture) -> bool:
+    """Whether timestamps are those of the start of frames, as responses show; a host's timestamp is set after the frame."""
     stamps = capture.info.get("stamps") or {}
     at = stamps.get("stamp_at") or ()
     return stamps.get("clock") == "capture" and bool(at) and "ppdu_end" not in at
 
 
-def _answered(exchanges: pa.Table, frames: Array) -> tuple[Array, Array]:
-    """Time and record of the ACK that settled the exchange of each frame; 0: none was heard."""
+def _mac_acks(exchanges: pa.Table, frames: Array) -> tuple[Array, Array]:
+    """Time and record of the MAC acknowledgment of each frame's exchange; 0: none was heard."""
     lists = exchanges.column("packets").combine_chunks()
-    of = np.repeat(np.arange(exchanges.num_rows), lists.value_lengths().fill_null(0).to_numpy())
+    of = np.repeat(np.arange(exchanges.num_rows), filled(lists.value_lengths()))
     at = find(lists.flatten().to_numpy(), frames)
     found = at >= 0
     packet, t_ns = np.zeros(len(frames), np.uint64), np.zeros(len(frames), np.int64)

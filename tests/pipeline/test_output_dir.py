@@ -1,4 +1,4 @@
-"""An analysis directory is whole or not there, and what is not ours stays."""
+"""An analysed directory is complete or absent, and files that wlanlens did not write stay."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import pytest
 from tests.captures import CLEAN, MIXED
 from wlanlens.errors import OutputError, WlanlensError
 from wlanlens.pipeline.analyze import analyze, load
-from wlanlens.pipeline.output_dir import LOCK, SCRATCH, Output, Scratch
+from wlanlens.pipeline.file_names import LOCK, SCRATCH
+from wlanlens.pipeline.output_dir import Output, Scratch
 
 
 def tree(path: Path) -> set[str]:
     return {str(p.relative_to(path)) for p in path.rglob("*")}
 
 
-def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
+def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
     out = tmp_path / "a" / "b"
 
     def fail() -> None:
@@ -30,17 +31,17 @@ def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
     assert tree(tmp_path) == set()
 
 
-def test_a_failed_run_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analyze([CLEAN], out=tmp_path / "out")
     before = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
-    monkeypatch.setattr("wlanlens.pipeline.analyze._write_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("wlanlens.pipeline.run.write_report", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         analyze([MIXED], out=tmp_path / "out")
     after = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
     assert after == before
 
 
-def test_an_earlier_runs_parts_go_and_foreign_files_stay(tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_are_removed_and_foreign_files_stay(tmp_path: Path) -> None:
     out = tmp_path / "out"
     analyze([CLEAN], out=out)
     (out / "tables" / "packets" / "part-00001.parquet").write_bytes(b"stale")
@@ -53,7 +54,7 @@ def test_an_earlier_runs_parts_go_and_foreign_files_stay(tmp_path: Path) -> None
     assert load(out).trace.captures[0].name == MIXED.name
 
 
-def test_links_are_replaced_not_followed(tmp_path: Path) -> None:
+def test_symbolic_links_are_replaced_not_followed(tmp_path: Path) -> None:
     out, home = tmp_path / "out", tmp_path / "home"
     home.mkdir()
     out.mkdir()
@@ -78,7 +79,7 @@ def test_a_foreign_report_is_not_overwritten(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"report.html"}
 
 
-def test_out_is_a_file(tmp_path: Path) -> None:
+def test_the_output_directory_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"mine")
     with pytest.raises(OutputError, match="is a file"):
         analyze([CLEAN], out=tmp_path / "taken")
@@ -92,7 +93,7 @@ def test_two_runs_do_not_share_a_directory(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_directory_from_a_stranger(tmp_path: Path) -> None:
+def test_damaged_directories_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     analyze([CLEAN], out=out)
     part = out / "tables" / "flows" / "part-00000.parquet"
@@ -111,8 +112,8 @@ def test_a_directory_from_a_stranger(tmp_path: Path) -> None:
             load(out)
 
 
-def test_scratch_goes_with_the_run(tmp_path: Path) -> None:
-    """Several captures are staged on the disk: nothing of it stays, also of a run that was killed, or that fails."""
+def test_the_scratch_folder_is_removed(tmp_path: Path) -> None:
+    """Nothing stays of the scratch folder: after a run, after a failed run, and after a run that was killed."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine").write_text("mine")

@@ -1,4 +1,4 @@
-"""Several captures gone through slice by slice: what is written does not depend on where the slices end."""
+"""The tables of several captures do not depend on where the time chunks end."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CLOCKS = {
 
 
 def rows(analysis: wl.Analysis, name: str) -> list[Any]:
-    """A table's rows, whatever their order."""
+    """The rows of a table, sorted."""
     return sorted(analysis.trace.table(name).to_pylist(), key=repr)
 
 
 @pytest.mark.parametrize("name", ["bursty_errors", "ack_holding"])
-def test_slices_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_small_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     run = simulate(clocked(name, CLOCKS, duration_s=30.0), tmp_path / "in", seed=3)
     whole = wl.analyze(list(run.captures.values()), out=tmp_path / "whole", report=False)
     monkeypatch.setattr(time_chunks, "ROWS", 4096)
     monkeypatch.setattr(time_chunks, "CONTEXT_ROWS", 1024)
-    made: list[time_chunks.Slice] = []
+    made: list[time_chunks.Chunk] = []
     cut = time_chunks.cut
 
     def counted(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Memory of two captures analysed together is that of a window, however many packets both hold: bytes counted, not timed."""
+"""The memory for two captures does not grow with their packets. The test counts bytes, not time."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from tests.captures import ROOT
 from wlanlens.alignment import align, sampling
 from wlanlens.detection.runner import Judge
 from wlanlens.detection.toolkit.common import Facts
-from wlanlens.pipeline import flow_window, result_dir, spill, table_writers, time_chunks
+from wlanlens.pipeline import flow_window, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.scenario import simulate
+from wlanlens.tables import stored_tables
 
 CLOCKS = {"sender": TapClock(offset_ns=1_000), "receiver": TapClock(offset_ns=5_000_000_000, drift_ppm=-60.0)}
 
-#: What three times the packets may take more: windows differ by a batch, and the writing thread may be behind. Were all kept: 3.
+#: By how much the memory may grow for three times the packets: windows differ by a batch, and the writer thread may lag.
+#: If everything were kept, the factor would be 3.
 GROWTH = 1.4
 
-#: Pools that were counted: buffers that are still held name theirs when they go.
+#: Memory pools in use so far: a buffer that is freed later refers to its pool.
 POOLS: list[pa.MemoryPool] = []
 
 
 class Counted:
-    """The most bytes that numpy and Python, and Arrow, held at once since the latest `begin`."""
+    """The peak of the bytes that NumPy and Python, and Arrow, hold since the latest `begin`."""
 
     def begin(self) -> None:
         gc.collect()
@@ -61,13 +63,13 @@ def counting() -> Iterator[Counted]:
 
 
 def grown(measure: Callable[[int], tuple[int, int]]) -> list[float]:
-    """How many times more memory three times as much takes."""
-    # What is loaded or made once is no part of it.
+    """By how much the peaks grow when the size grows from 8 to 24."""
+    # The first run also loads modules and fills caches: it is not counted.
     measure(1)
     return [many / few for few, many in zip(measure(8), measure(24), strict=True)]
 
 
-def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (time_chunks, "ROWS", 4096),
         (time_chunks, "CONTEXT_ROWS", 1024),
@@ -75,8 +77,8 @@ def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypa
         (table_writers, "GROUP_ROWS", 4096),
         (downsampling, "SEGMENT_ROWS", 4096),
         (downsampling, "OTHER_ROWS", 2048),
-        (result_dir, "_BATCH", 1024),
-        (spill, "ROWS", 1024),
+        (stored_tables, "BATCH_ROWS", 1024),
+        (table_writers, "BATCH_ROWS", 1024),
     ):
         monkeypatch.setattr(module, name, value)
     cut = time_chunks.cut
@@ -85,7 +87,7 @@ def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypa
         run = simulate(clocked("clean_link", CLOCKS, duration_s=float(size)), tmp_path / f"{size}", seed=3)
         with counting() as counted:
 
-            def begun(*given: Any) -> Iterator[time_chunks.Slice]:
+            def begun(*given: Any) -> Iterator[time_chunks.Chunk]:
                 counted.begin()
                 yield from cut(*given)
 
@@ -99,7 +101,7 @@ def test_slices_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypa
     assert arrow < GROWTH
 
 
-def test_what_detectors_keep_of_a_window_goes_with_it(tmp_path: Path) -> None:
+def test_a_windows_facts_are_freed_with_it(tmp_path: Path) -> None:
     run = simulate(clocked("clean_link", CLOCKS, duration_s=1.0), tmp_path, seed=3)
     gc.collect()
     gc.disable()
@@ -109,14 +111,14 @@ def test_what_detectors_keep_of_a_window_goes_with_it(tmp_path: Path) -> None:
         facts = weakref.ref(Facts.of(trace))
         assert facts() is not None
         del trace
-        # A circle would wait for the collector, and windows would pile up meanwhile.
+        # A reference cycle would keep windows in memory until the garbage collector runs.
         assert facts() is None
     finally:
         gc.enable()
 
 
 def made(folder: Path, packets: int) -> list[Path]:
-    """Captures of one bulk transfer's packets at both ends, as the benchmarks make them."""
+    """Captures of bulk transfers at both ends, made by the benchmarks' generator."""
     spec = importlib.util.spec_from_file_location("make_capture", ROOT / "benches" / "make_capture.py")
     assert spec is not None
     assert spec.loader is not None
@@ -131,7 +133,7 @@ def made(folder: Path, packets: int) -> list[Path]:
     return paths
 
 
-def test_pairs_of_three_times_the_packets_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "CLOCK_PAIRS", 16_384)
 
     def measure(size: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""One pass in windows gives what the whole in memory gives."""
+"""`analyze`, in one pass and in windows, gives the same as `align` and `detect` in memory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.captures import CLEAN, MIXED, SAMPLES
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
 from wlanlens.ledger import ledger
-from wlanlens.pipeline import analyze, flow_window, table_writers
-from wlanlens.pipeline.result_dir import StoredTables
+from wlanlens.pipeline import flow_window, run, table_writers
+from wlanlens.pipeline.result_dir import tables_of
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.pcap")), ids=lambda p: p.name)
@@ -28,10 +28,10 @@ def test_tables_on_disk_are_those_in_memory(path: Path, tmp_path: Path) -> None:
     assert done.ledger.to_pylist() == whole.table("ledger").to_pylist()
     assert done.trace.table("quality").to_pylist() == whole.table("quality").to_pylist()
     assert done.totals == ledger.totals(done.ledger)
-    assert sum(done.totals.values()) == sum(row["ns"] for row in ledger.summary(ledger.build(whole)).to_pylist())
+    assert sum(done.totals.values()) == sum(row["ns"] for row in ledger.summary(whole.table("ledger")).to_pylist())
 
 
-def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_windows_give_the_same_ledger_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = wl.analyze([MIXED], out=tmp_path / "whole", report=False)
     monkeypatch.setattr(flow_window, "ROWS", 200)
     monkeypatch.setattr(table_writers, "GROUP_ROWS", 100)
@@ -46,7 +46,7 @@ def test_small_windows_keep_the_ledger_and_the_tables(tmp_path: Path, monkeypatc
 
 
 def test_findings_are_capped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze, "FINDINGS_KEPT", 1)
+    monkeypatch.setattr(run, "FINDINGS_KEPT", 1)
     done = wl.analyze([MIXED], out=tmp_path / "out", report=False)
     everything = wl.detect(wl.align([MIXED]))
     assert len(everything) > 1
@@ -54,7 +54,7 @@ def test_findings_are_capped_and_counted(tmp_path: Path, monkeypatch: pytest.Mon
     assert sum(done.description["findings"]["left_out"].values()) == len(everything) - 1
 
 
-def test_a_detector_that_fails_is_said_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_detector_is_reported_and_the_others_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wlanlens import registry
 
     shelf = registry.units("detectors")
@@ -83,14 +83,14 @@ def test_captures_of_other_traffic_are_refused() -> None:
         wl.align([MIXED, CLEAN])
 
 
-def test_only_flows_asked_for_are_scanned(tmp_path: Path) -> None:
+def test_a_scan_reads_only_the_given_flows(tmp_path: Path) -> None:
     wl.analyze([MIXED], out=tmp_path / "out", report=False)
-    stored = StoredTables.of(tmp_path / "out")
+    stored = tables_of(tmp_path / "out")
     assert sum(batch.num_rows for batch in stored.scan("segments", ["flow"], [0])) == stored.rows("segments")
     assert list(stored.scan("segments", None, [7])) == []
 
 
-def test_the_tutorial_names_exist() -> None:
+def test_public_names_exist() -> None:
     assert set(wl.__all__) <= set(dir(wl))
     for name in wl.__all__:
         assert getattr(wl, name) is not None
