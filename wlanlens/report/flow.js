@@ -1,4 +1,4 @@
-// One direction of one connection, ready to draw: columns, x in seconds, and which rows are what.
+// One direction of one connection, ready to draw: columns, x in seconds, and lists of rows by kind.
 const RETRANSMISSION = 16;
 const ACK = 128;
 
@@ -30,7 +30,7 @@ function rowsWhere(n, holds) {
   return out.slice(0, count);
 }
 
-// The letters of tcptrace's xplot figures: O out of order, D delivered twice, P probe, Z window closed, 3 third dupack.
+// The letters of tcptrace: O out of order, D delivered twice, P window probe, Z zero window, 3 third duplicate ACK.
 function glyphOf(flow, row) {
   const mark = flow.mark[row], kind = PAGE.kinds[flow.kind[row]];
   if (mark >= ACK) {
