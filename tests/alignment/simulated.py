@@ -88,7 +88,9 @@ def identities(case_: Case, number: int) -> Array:
         for value, packet in zip(shown(clock, rows[column].to_numpy().astype(np.int64)), rows.id, strict=True):
             known.setdefault((out, int(value)), []).append(int(packet))
     # Packets with the same timestamp are distinguished by their IP ids, which the stack counts.
-    order = {packet: k for direction in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == direction].id)}
+    order = {
+        packet: k for direction in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == direction].id)
+    }
     keys = [(bool(o), int(t)) for o, t in zip(outgoing, timestamps, strict=True)]
     first = {
         k[0]: (int(i) - order[known[k][0]]) % 65536 for k, i in zip(keys, ip_ids, strict=True) if len(known[k]) == 1

@@ -26,7 +26,9 @@ CLOCKS = {
 }
 
 
-def links_with_truth(folder: Path, name: str, *, missed: dict[str, float] | None = None, **more: Any) -> tuple[Run, Any]:
+def links_with_truth(
+    folder: Path, name: str, *, missed: dict[str, float] | None = None, **more: Any
+) -> tuple[Run, Any]:
     """A run, and its `links` with the truth's columns; the index is the truth's number of the packet."""
     clocks = {tap: replace(clock, missed_share=(missed or {}).get(tap, 0.0)) for tap, clock in CLOCKS.items()}
     run = simulate(clocked(name, clocks, **more), folder, seed=4)

@@ -80,7 +80,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     near(one, 2.0)
     assert point_at(one, "URB to the adapter")
     assert point_at(one, "from the air to the host")
-    x, y, words = point_at(one, "attempt 1 of 1")
+    x, y, words = point_at(one, "transmission 1 of 1")
     frame = int(words.split("frame ")[1].split(" ")[0])
     one.page.mouse.click(x, y)
     text = shown(one)

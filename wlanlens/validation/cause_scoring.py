@@ -203,4 +203,4 @@ def _of(packets: Sequence[Mapping[str, Any]], name: str, true: Callable[[Mapping
     return Answers(**out)
 
 
-__all__ = ["Causes", "Answers", "score_causes"]
+__all__ = ["Answers", "Causes", "score_causes"]
