@@ -67,7 +67,7 @@ class ByteStreams:
         """
         self._begin: Array = np.zeros(len(seq), np.int64)
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
-        whose, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
+        keys, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
         connection = self._key // 2
         order = in_time[np.argsort(narrow(connection[in_time]), kind="stable")]
         for direction in (0, 1):
@@ -83,11 +83,11 @@ class ByteStreams:
             self._begin[taken[data]] = total[data]
             asking, value = taken[~data], total[~data]
             np.maximum.at(self._reached, 2 * connection[asking] + direction, value)
-            whose.append(2 * connection[asking] + direction)
+            keys.append(2 * connection[asking] + direction)
             values.append(value)
             asks.append(asking)
         self._end: Array = self._begin + length
-        self._asked = _at(np.concatenate(whose), np.concatenate(values))
+        self._asked = _at(np.concatenate(keys), np.concatenate(values))
         self._asking = np.concatenate(asks)
         self.data: Array = length > 0
         self.acked: Array = self.data & (self._reached[self._key] >= self._end)
