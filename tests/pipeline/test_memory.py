@@ -18,7 +18,7 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
-from wlanlens.alignment import align, sampling
+from wlanlens.alignment import align, common_packets
 from wlanlens.detection.runner import Judge
 from wlanlens.detection.toolkit.common import Facts
 from wlanlens.pipeline import flow_window, table_writers, time_chunks
@@ -134,7 +134,7 @@ def made(folder: Path, packets: int) -> list[Path]:
 
 
 def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "CLOCK_PAIRS", 16_384)
+    monkeypatch.setattr(common_packets, "CLOCK_PAIRS", 16_384)
 
     def measure(size: int) -> tuple[int, int]:
         captures = [wl.open(path) for path in made(tmp_path, 25_000 * size)]
@@ -142,7 +142,7 @@ def test_pairs_of_three_times_the_packets_need_no_more_memory(tmp_path: Path, mo
             capture.table("packets")
         with counting() as counted:
             counted.begin()
-            align.join(captures, scratch=tmp_path)
+            align.align_captures(captures, scratch=tmp_path)
             return counted.peaks()
 
     traced, arrow = grown(measure)

@@ -140,7 +140,7 @@ class Run:
             clocks=source.clocks,
         )
         connections = self._window.connections
-        said = verdict.judge(
+        conclusion = verdict.judge(
             small,
             small.table("ledger"),
             findings,
@@ -153,7 +153,7 @@ class Run:
         description.write(
             self._output,
             small,
-            verdict=said,
+            verdict=conclusion,
             connections=connections,
             ledger_ns=dict(zip(ledger.CATEGORIES, self._ledger_ns, strict=True)),
             air=used,
@@ -162,4 +162,4 @@ class Run:
             writers=writers,
         )
         if report:
-            write_report(self._output, small, findings, said.sentence, connections, used)
+            write_report(self._output, small, findings, conclusion.sentence, connections, used)
