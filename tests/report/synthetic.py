@@ -291,7 +291,7 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
     trace = Trace([capture], held, start_ns=START_NS, duration_ns=duration, endpoints=endpoints)
     states = [
         DetectorState("spurious_timeout", "An RTO that nothing lost had caused.", "found", "", len(findings)),
-        DetectorState("missing_fast_retransmit", "Duplicate ACKs without a resend.", "found", "", 3),
+        DetectorState("missing_fast_retransmit", "Duplicate ACKs without a fast retransmit.", "found", "", 3),
         DetectorState("tail_loss", "The end of a transfer lost.", "fine"),
         DetectorState("window_limited", "Flight pinned at the window.", "fine"),
         DetectorState(
