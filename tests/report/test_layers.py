@@ -74,7 +74,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     assert "Host, bus and air on one axis" in one.page.inner_text(".stage")
     assert "11\u202fMbit/s" in one.page.inner_text("#rates-legend")
     one.page.click("#finding-1 .show")
-    assert "sent again" in shown(one) or "ack" in shown(one)
+    assert "retransmission" in shown(one) or "ack" in shown(one)
     one.page.click("[data-journey='close']")
     assert not one.page.locator("#journey").is_visible()
     near(one, 2.0)
@@ -167,8 +167,8 @@ def test_the_table_of_clocks(opened: Any, usb: wl.Analysis) -> None:
     rows = {
         row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()
     }
-    assert rows["its clock is"][0] == "the axis"
-    assert all(cell.endswith(("µs", "ms")) for cell in rows["known within"][1:4])
+    assert rows["offset"][0] == "reference"
+    assert all(cell.endswith(("µs", "ms")) for cell in rows["bound"][1:4])
     assert rows["missed"][:4] == ["0"] * 4
     assert not one.page.locator("#journey").is_visible()
 
