@@ -24,7 +24,7 @@ from wlanlens.detection.toolkit.common import Facts
 from wlanlens.pipeline import flow_window, result_dir, spill, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CLOCKS = {"sender": TapClock(offset_ns=1_000), "receiver": TapClock(offset_ns=5_000_000_000, drift_ppm=-60.0)}
 

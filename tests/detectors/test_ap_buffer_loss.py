@@ -10,7 +10,7 @@ import pytest
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
 from wlanlens.detectors.ap_buffer_loss import _full
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CODE = "ap_buffer_loss"
 

@@ -18,10 +18,12 @@ import pytest
 import wlanlens.simulation.ground_truth
 from tests.test_finding import make
 from wlanlens.errors import NoSuchUnit
-from wlanlens.simulation.scenario import Run, find, simulate
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.validation.page import markdown, plain, to_dict
 from wlanlens.validation.scoring import Score
-from wlanlens.validation.validate import Case, Judged, View, home, judge, summary, validate
+from wlanlens.validation.summary import summary
+from wlanlens.validation.validate import Case, Judged, View, home, judge, validate
 
 #: Scenarios, and detectors that these few runs prove. What other detectors reach is in docs/validation.md.
 PART = (

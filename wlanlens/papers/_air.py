@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 
 def payload(run: Run) -> pa.Table:

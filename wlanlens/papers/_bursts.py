@@ -10,7 +10,7 @@ import numpy as np
 from wlanlens.papers._air import Packets, answers, data_frames, packets, payload, timeouts
 
 if TYPE_CHECKING:
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 #: Silence of the sender that counts as idle, s: the least retransmission timeout.
 IDLE_S = 0.2

@@ -9,7 +9,7 @@ from wlanlens.reproduction.experiment import Row
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 #: Left out at the beginning: slow start, and the first waits for a delayed-ACK timer.
 WARM_UP_S = 2.0

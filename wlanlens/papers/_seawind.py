@@ -12,7 +12,7 @@ from wlanlens.papers._air import Packets, answers, fates, packets, payload
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,7 +7,7 @@ from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import bytes_per_s, data_of, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._slow_line import UNLIMITED
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 60, 80, 100)
 

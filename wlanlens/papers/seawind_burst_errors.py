@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import LINE_BYTES_PER_S, data_of, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 _FROM_S, _LASTS_S = 40.0, 30.0
 

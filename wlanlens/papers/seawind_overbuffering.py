@@ -5,7 +5,7 @@ import numpy as np
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import bytes_per_s, data_of
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[float, float, Packets]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import bytes_per_s, data_of
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import Start, bytes_per_s, startup
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._slow_line import UNLIMITED
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[Start, float, int]:

@@ -12,7 +12,7 @@ from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 _S = 60.0
 #: What begins is not the steady state.

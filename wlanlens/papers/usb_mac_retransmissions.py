@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.papers._air import retries, retry_percent, throughput_mbps, timeouts
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -15,7 +15,7 @@ from wlanlens.papers._air import (
     throughput_mbps,
 )
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 _S = 60.0
 #: What figure 6 shows of the run: its first seconds, s.

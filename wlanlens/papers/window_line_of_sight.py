@@ -4,7 +4,7 @@ import numpy as np
 
 from wlanlens.papers._air import Packets, lost, packets, payload, sequence_figure, throughput_mbps
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[float, int, int, int, Packets]:

@@ -11,7 +11,7 @@ from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.trace import align
 
 if TYPE_CHECKING:
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 
 @dataclass(frozen=True)

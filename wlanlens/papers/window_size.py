@@ -6,7 +6,7 @@ from wlanlens.papers._air import fates, lost, payload, throughput_mbps
 from wlanlens.papers._dcf import curves
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._download import MSS
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 #: Window, its size as printed, segments of 1460 bytes in it, share of packets lost, throughput in Mb/s, and offered bytes.
 TABLE = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.registry import Unit
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World
 from wlanlens.simulation.scenario import Scenario, quantity
 
 MSS = 1460

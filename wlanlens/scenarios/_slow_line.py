@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.simulation.config import Flow, Node, Tcp, Wire, World, dual_threshold, file, red, tail_drop
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Flow, Node, Tcp, Wire, World
+from wlanlens.simulation.queue_discipline import dual_threshold, red, tail_drop
 from wlanlens.simulation.scenario import Scenario, quantity
 
 #: A buffer of so many packets never fills: the receiver's window is smaller.

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World, bulk, fixed
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import Scenario, quantity
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity
 
 #: What the study's sender and receiver did, as far as it says: Linux 2.4 with SACK, and SunOS 5.8 without D-SACK, with a

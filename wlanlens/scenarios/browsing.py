@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, pareto, request
+from wlanlens.simulation.applications import pareto, request
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Bursts, Flow, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Bursts, Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

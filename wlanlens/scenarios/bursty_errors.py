@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Bursts, Flow, Tcp, World, file
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Bursts, Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: Of the study's five tests: share of bad frames, mean length of ordinary bursts and of long ones (frames), share of the

@@ -3,7 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, World, fixed, udp
+from wlanlens.simulation.applications import udp
+from wlanlens.simulation.config import Flow, World
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, World, automatic, bulk, fixed
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, World
+from wlanlens.simulation.rate_control import automatic, fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

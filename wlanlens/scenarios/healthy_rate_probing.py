@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenarios._weak import Weak
-from wlanlens.simulation.config import automatic
+from wlanlens.simulation.rate_control import automatic
 from wlanlens.simulation.scenario import quantity, scenario
 
 

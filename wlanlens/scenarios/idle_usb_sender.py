@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from wlanlens.scenarios._usb import UsbScenario
-from wlanlens.simulation.config import paced
+from wlanlens.simulation.applications import paced
 from wlanlens.simulation.scenario import quantity, scenario
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._line import line
-from wlanlens.simulation.config import Flow, Tcp, World, file
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

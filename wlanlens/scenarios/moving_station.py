@@ -3,7 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import pair
-from wlanlens.simulation.config import Flow, PathLoss, Station, Tcp, World, automatic, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, PathLoss, Station, Tcp, World
+from wlanlens.simulation.rate_control import automatic
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

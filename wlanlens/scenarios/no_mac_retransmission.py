@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._weak import LINUX24
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
+from wlanlens.simulation.applications import bulk, udp
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: The plain sender: no SACK, and nothing sent on the first two duplicate ACKs (no limited transmit).

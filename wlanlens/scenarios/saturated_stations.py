@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, udp
+from wlanlens.simulation.applications import udp
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, file, pareto
+from wlanlens.simulation.applications import file, pareto
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import FLOWS_MOST, Scenario, few_flows, quantity, scenario
 
 #: Segment numbers up to which an ACK comes every so many segments (Altman and Jimenez 2003); 4 from there on.

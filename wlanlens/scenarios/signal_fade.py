@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import pair
-from wlanlens.simulation.config import Flow, Station, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Station, Tcp, World
 from wlanlens.simulation.scenario import scenario
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, Holds, Node, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Holds, Node, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._line import line
-from wlanlens.simulation.config import Flow, Reader, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Reader, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 

@@ -12,61 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: 802.11b rates, Mb/s, from the lowest.
-DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
-
-
-def fixed(rate_mbps: float) -> dict[str, Any]:
-    """Rate control: always this rate."""
-    return {"kind": "fixed", "rate_mbps": rate_mbps}
-
-
-def automatic(kind: str, rates_mbps: tuple[float, ...] = DSSS_MBPS) -> dict[str, Any]:
-    """Rate control: "arf", "aarf" or "minstrel"."""
-    return {"kind": kind, "rates_mbps": list(rates_mbps)}
-
-
-def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_after: int) -> dict[str, Any]:
-    """The defective rate control of early Prism firmware: `ladder` are rates and attempts at each after a raise."""
-    return {
-        "kind": "multiplicative",
-        "ladder": [list(step) for step in ladder],
-        "low_mbps": low_mbps,
-        "up_after": up_after,
-    }
-
-
-def tail_drop() -> dict[str, Any]:
-    """Queue discipline: drop what finds no room."""
-    return {"kind": "tail_drop"}
-
-
-def red(
-    min_packets: float = 0.0,
-    max_packets: float = 0.0,
-    *,
-    weight: float = 0.0,
-    most_share: float = 0.1,
-    gentle: bool = True,
-    wait: bool = True,
-    mean_packet_bytes: int = 500,
-) -> dict[str, Any]:
-    """Queue discipline: random early detection (Floyd and Jacobson 1993); 0 for ns-2's automatic values."""
-    return {
-        "kind": "red",
-        "min_packets": min_packets,
-        "max_packets": max_packets,
-        "weight": weight,
-        "most_share": most_share,
-        "gentle": gentle,
-        "wait": wait,
-        "mean_packet_bytes": mean_packet_bytes,
-    }
-
-
-def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
-    """Queue discipline: one packet is dropped when the queue reaches the soft limit, all at its hard one."""
-    return {"kind": "dual_threshold", "soft_packets": soft_packets, "again_packets": again_packets}
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.queue_discipline import tail_drop
+from wlanlens.simulation.rate_control import fixed
 
 
 @dataclass(frozen=True)
@@ -300,44 +248,6 @@ class Tcp:
     receive_window_steps: tuple[tuple[int, int], ...] = ()
     receive_window_script: tuple[int, ...] = ()
     send_buffer: SendBuffer | None = None
-
-
-def bulk() -> dict[str, Any]:
-    """Application: the client sends until the end."""
-    return {"kind": "bulk"}
-
-
-#: Bytes of a transfer: a number, or a draw by `pareto`.
-Size = int | Mapping[str, Any]
-
-
-def file(size_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
-    """Application: the client sends so much and, unless told otherwise, closes."""
-    return {"kind": "file", "bytes": size_bytes, "closes": closes}
-
-
-def request(request_bytes: int, answer_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
-    """Application: the client asks in so many bytes, the server answers with so many: a download."""
-    return {"kind": "request", "request_bytes": request_bytes, "answer_bytes": answer_bytes, "closes": closes}
-
-
-def pareto(mean_bytes: float, shape: float, *, number: int = 0, of: int = 0, unit_bytes: int = 1) -> Size:
-    """A size with a heavy tail, in whole multiples of `unit_bytes`.
-
-    `number` of `of`: one of a set that has exactly the distribution's mean and that the seed only orders; without
-    `of` an independent draw.
-    """
-    return {"mean_bytes": mean_bytes, "shape": shape, "number": number, "of": of, "unit_bytes": unit_bytes}
-
-
-def paced(size_bytes: int, every_s: float) -> dict[str, Any]:
-    """Application: the client writes so much, so often."""
-    return {"kind": "paced", "bytes": size_bytes, "every_s": every_s}
-
-
-def udp(rate_bps: float, payload_bytes: int = 1472) -> dict[str, Any]:
-    """Application: datagrams of the client at a constant rate of payload."""
-    return {"kind": "udp", "payload_bytes": payload_bytes, "rate_bps": rate_bps}
 
 
 @dataclass(frozen=True)

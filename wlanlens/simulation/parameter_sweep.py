@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.simulation.scenario import Run, ScenarioError, find, simulate
+from wlanlens.simulation.parameters import ScenarioError
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:

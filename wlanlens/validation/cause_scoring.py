@@ -11,7 +11,7 @@ from typing import Any
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.runner import detect
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.scenario import EPOCH_NS, Run
+from wlanlens.simulation.simulate import EPOCH_NS, Run
 from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, score, told
 

@@ -21,7 +21,8 @@ from wlanlens.capture.capture import Capture
 from wlanlens.capture.capture import open as open_capture
 from wlanlens.errors import AlignmentError
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import EPOCH_NS, find, simulate
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import EPOCH_NS, simulate
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.trace import Trace, align
 from wlanlens.validation.validate import chosen

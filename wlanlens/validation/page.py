@@ -7,7 +7,7 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from wlanlens.validation.validate import Line, Promise, Validation
+from wlanlens.validation.summary import Line, Promise, Validation
 
 _HEAD = (
     "detector", "judged at", "runs", "true", "found", "precision", "recall", "time p50 ms", "time max ms", "cost off",
