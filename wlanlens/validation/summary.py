@@ -170,8 +170,8 @@ def _promises(runs: list[Judged], wanted: tuple[str, ...]) -> Iterator[Promise]:
     for name, mine in sorted(by_name.items()):
         kind = _kind(name)
         for code in kind.shows:
-            at_home = any(at_home(code, view.taps) for run in mine for view in run.views)
-            if code in wanted and at_home:
+            judged = any(at_home(code, view.taps) for run in mine for view in run.views)
+            if code in wanted and judged:
                 yield Promise(name, "shows", code, len(mine), sum(not _speaks(run, code) for run in mine))
         for code in kind.resembles:
             if code in wanted:
