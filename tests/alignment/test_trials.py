@@ -88,7 +88,7 @@ def test_what_is_not_told_is_counted_apart(scores: list[TrialScore]) -> None:
     made[1] = dataclasses.replace(made[1], drift_error_ppm=9.0, drift_stated_ppm=5.0)
     total = clock_page.summaries([dataclasses.replace(scores[0], clocks=tuple(made))])[-1]
     assert len(total.drift_errors_ppm) == len(made)
-    assert total.drift_told_ppm == (0.5,)
+    assert total.drift_resolved_ppm == (0.5,)
     # One without an error states nothing.
     assert total.drift_stated == 2
 

@@ -12,9 +12,9 @@ from wlanlens.simulation.scenario import scenario
 @scenario("signal_fade")
 @dataclass(frozen=True, kw_only=True)
 class SignalFade(Dips):
-    """The sender's signal falls by 15 dB for half a second every four, and most of its frames fail while it is low.
+    """The sender's signal falls by 15 dB for half a second every four seconds, and most of its frames fail during that time.
 
-    The sniffer hears the fall, too.
+    The sniffer measures the fade too.
     """
 
     shows = ("signal_fade", "burst_loss")

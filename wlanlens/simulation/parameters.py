@@ -12,7 +12,7 @@ from wlanlens.errors import WlanlensError
 
 
 class ScenarioError(WlanlensError):
-    """A scenario or a parameter that cannot be."""
+    """An unknown scenario, or a parameter out of its range."""
 
 
 def converted(
@@ -58,7 +58,7 @@ def _convert(name: str, f: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _number(value: str | int | float) -> int | float:
-    """A number as precise as it was given; one too large to be one is infinite."""
+    """A number with the precision given; a number too large is infinite."""
     if isinstance(value, str) and value.strip().lstrip("+-").isdecimal() and len(value) < 400:
         value = int(value)
     if isinstance(value, int) and abs(value) >= 10**300:
@@ -92,7 +92,7 @@ def check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
     least, most = f.metadata.get("least"), f.metadata.get("most")
     low, high = least is not None and not value >= least, most is not None and not value <= most
     if low or high or not -math.inf < value < math.inf:
-        # What is no number is nearest to the default.
+        # For NaN the nearest value is the default.
         nearest = f.default if value != value or (not low and not high) else least if low else most
         bounds = " and ".join(
             f"at {word} {bound:.12g}" for word, bound in (("least", least), ("most", most)) if bound is not None

@@ -1,4 +1,4 @@
-"""Queue disciplines of a node or a wired link, as the simulator reads them."""
+"""Queue disciplines of a node or a wired link, in the simulator's format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def tail_drop() -> dict[str, Any]:
-    """Queue discipline: drop what finds no room."""
+    """Queue discipline: drop packets that arrive at a full queue."""
     return {"kind": "tail_drop"}
 
 
@@ -34,5 +34,5 @@ def red(
 
 
 def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
-    """Queue discipline: one packet is dropped when the queue reaches the soft limit, all at its hard one."""
+    """Queue discipline: drop one packet when the queue reaches the soft limit, and all at the hard limit."""
     return {"kind": "dual_threshold", "soft_packets": soft_packets, "again_packets": again_packets}

@@ -1,4 +1,4 @@
-"""Rate control of a station, as the simulator reads it."""
+"""Rate control of a station, in the simulator's format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
 
 def fixed(rate_mbps: float) -> dict[str, Any]:
-    """Rate control: always this rate."""
+    """Rate control: a constant rate."""
     return {"kind": "fixed", "rate_mbps": rate_mbps}
 
 
@@ -19,7 +19,7 @@ def automatic(kind: str, rates_mbps: tuple[float, ...] = DSSS_MBPS) -> dict[str,
 
 
 def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_after: int) -> dict[str, Any]:
-    """The defective rate control of early Prism firmware: `ladder` are rates and attempts at each after a raise."""
+    """The defective rate control of early Prism firmware; `ladder`: (rate, transmissions) tried after an increase."""
     return {
         "kind": "multiplicative",
         "ladder": [list(step) for step in ladder],

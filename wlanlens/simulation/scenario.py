@@ -1,4 +1,4 @@
-"""Scenarios: frozen descriptions of synthetic worlds, and `simulate()`, which turns one into captures with ground truth."""
+"""Scenarios: frozen descriptions of simulated worlds, with their parameters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from wlanlens.simulation.parameters import ScenarioError, check, converted, show
 if TYPE_CHECKING:
     from wlanlens.simulation.config import World
 
-#: Times at which one thing may happen again and again: they are listed one by one.
+#: Most times at which a periodic event may happen: they are listed one by one.
 TIMES_MOST = 100_000
 
-#: Flows of a world: each has a port of its own (rust/sim/src/limits.rs).
+#: Most flows of a world: each has its own port (rust/sim/src/limits.rs).
 FLOWS_MOST = 20_000
 
 
@@ -34,20 +34,20 @@ def quantity(
     most: float | None = None,
     among: tuple[str, ...] | None = None,
 ) -> Any:
-    """A parameter: its default, one sentence, and the values that it may have, both ends included, or `among` words."""
+    """A parameter: its default, one sentence, and its range (both ends included) or its allowed words `among`."""
     return field(default=default, metadata={"doc": doc, "least": least, "most": most, "among": among})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A synthetic world. Subclasses add parameters by `quantity` and say in `world` what they make."""
+    """A simulated world. Subclasses add parameters with `quantity` and build the world in `world`."""
 
     name: ClassVar[str] = ""
-    #: Codes of detectors that must find something here.
+    #: Codes that must be found here.
     shows: ClassVar[tuple[str, ...]] = ()
-    #: Codes of detectors that must stay silent: it is their look-alike.
+    #: Codes that must not be found: the scenario is their look-alike.
     resembles: ClassVar[tuple[str, ...]] = ()
-    #: Nothing above info may be found.
+    #: No finding above info is allowed.
     clean: ClassVar[bool] = False
 
     duration_s: float = quantity(10.0, "Simulated time, s.", least=1e-3, most=1e6)
@@ -57,16 +57,16 @@ class Scenario:
             check(self.name, f, getattr(self, f.name))
 
     def world(self) -> World:
-        """What the simulator is given."""
+        """The world for the simulator."""
         raise NotImplementedError
 
     def truth(self, facts: Truth) -> list[Finding]:
-        """What must be found, from what really happened: the same rules in every world (`wlanlens.simulation.ground_truth`)."""
+        """The true findings, by the same rules in every world (`wlanlens.simulation.ground_truth`)."""
         return facts.findings()
 
 
 def repeated(scenario: Scenario, first_s: float, every_s: float) -> list[float]:
-    """Times from `first_s` on, `every_s` apart, to the end of the run; an error where they are too many to be held."""
+    """Times from `first_s` on, `every_s` apart, to the end of the run; ScenarioError if there are too many."""
     count = max(0, math.floor((scenario.duration_s - first_s) / every_s) + 1)
     if count > TIMES_MOST:
         raise ScenarioError(
@@ -77,7 +77,7 @@ def repeated(scenario: Scenario, first_s: float, every_s: float) -> list[float]:
 
 
 def few_flows(scenario: Scenario, count: int, key: str, nearest: int) -> None:
-    """An error that names the nearest value of `key` where a world would have more flows than can be told apart."""
+    """Raise ScenarioError, with the nearest value of `key`, if a world has more flows than ports."""
     if count > FLOWS_MOST:
         raise ScenarioError(
             f"{scenario.name}: {count} flows are too many, at most {FLOWS_MOST}", next=f"the nearest {key} is {nearest}"
@@ -97,7 +97,7 @@ class ScenarioKind(Unit):
         return {f.name: f for f in dataclasses.fields(self.kind)}
 
     def make(self, parameters: Mapping[str, Any]) -> Scenario:
-        """The scenario with these parameters; an error names the nearest valid one."""
+        """The scenario with these parameters; ScenarioError names the nearest valid value."""
         return self.kind(**converted(self.name, self.parameters, parameters))
 
 
@@ -112,7 +112,7 @@ def scenario(name: str) -> Callable[[type[Scenario]], ScenarioKind]:
 
 
 def find(name: str) -> ScenarioKind:
-    """A scenario's class by its name."""
+    """A scenario by its name."""
     shelf = units("scenarios")
     unit = shelf.get(name) if isinstance(name, str) else None
     if not isinstance(unit, ScenarioKind):
@@ -125,7 +125,7 @@ def find(name: str) -> ScenarioKind:
 
 
 def parameters_of(name: str) -> str:
-    """The parameters of a scenario as text: name, default, what it is."""
+    """The parameters of a scenario as text: name, default, sentence."""
     kind = find(name)
     lines = [inspect.cleandoc(kind.__doc__ or ""), ""]
     for f in kind.parameters.values():

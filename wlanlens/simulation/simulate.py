@@ -1,4 +1,4 @@
-"""`simulate()`: a scenario run, its captures and its ground truth written."""
+"""`simulate()`: run a scenario and write its captures and its ground truth."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
     from wlanlens.simulation.config import TapClock, World
 
-#: The first packet of every simulation: 2001-09-09T01:46:40Z. Runs are alike whenever they are made.
+#: The first packet of every simulation: 2001-09-09T01:46:40Z. The same run gives the same bytes at any time.
 EPOCH_NS = 1_000_000_000_000_000_000
 
 #: The greatest seed.
 SEED_MOST = (1 << 63) - 1
 
-#: The file that is written last: where it is, the run is whole.
+#: The file written last: if it exists, the run is complete.
 MARK = "scenario.json"
 
-#: All that a run may leave in its folder: what another run left there does not stay beside it.
+#: All files that a run may write: those of an earlier run are removed.
 WRITTEN = (
     "sender.pcap", "usb.pcap", "air.pcap", "receiver.pcap", "truth.json", "truth_packets.parquet", "truth_frames.parquet",
     "truth_events.parquet", "truth_queues.parquet", "truth_urbs.parquet",
 )  # fmt: skip
 
-#: Simulated time between two looks at Ctrl-C and the progress.
+#: Simulated time between two checks for Ctrl-C and progress.
 _STEP_NS = 1_000_000_000
 
 
@@ -57,7 +57,7 @@ class Run:
     captures : dict
         Path of the capture at each point: sender, usb, air, receiver.
     facts : Truth
-        What really happened, packet by packet.
+        Ground truth, packet by packet.
     """
 
     scenario: Scenario
@@ -67,7 +67,7 @@ class Run:
 
     @cached_property
     def truth(self) -> list[Finding]:
-        """What must be found; worked out when first asked for."""
+        """The true findings, computed when first used."""
         return self.scenario.truth(self.facts)
 
 
@@ -84,9 +84,29 @@ def simulate(
 ) -> Run:
     """Simulate a scenario and write its captures, the truth and scenario.json into the directory `out`.
 
-    `taps` leaves out capture points, `clocks` says by tap how its clock is off, `truth=False` leaves out truth.json and the
-    truth's tables; without `out` nothing is written. `progress` is told the share that is done.
-    Parameters are the scenario's. The same scenario and seed give the same bytes. ScenarioError says what cannot be.
+    Parameters
+    ----------
+    scenario : str or Scenario
+        A name on the shelf `scenarios`, or a scenario.
+    out : path
+        Directory for the files; without it nothing is written.
+    seed : int
+        The same scenario and seed give the same bytes.
+    taps : tuple of str
+        Capture points to write; by default all.
+    clocks : mapping of str to TapClock
+        Clock error of each tap.
+    truth : bool
+        Whether to write truth.json and the truth tables.
+    progress : callable
+        Called with the finished share.
+    **parameters
+        Those of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        Unknown scenario, or a parameter out of its range.
     """
     made = _made(scenario, parameters)
     _check_seed(seed)
@@ -132,7 +152,7 @@ def _run(
     captures: dict[str, Path],
     progress: Callable[[float], None] | None,
 ) -> dict[str, pa.Table]:
-    """Run it, writing the captures; the truth's tables."""
+    """Run the world and write its captures. Returns the truth tables."""
     description = world.description(seed=seed, duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
     try:
         run = _core.Simulation(description)
@@ -159,9 +179,9 @@ def _facts(tables: Mapping[str, pa.Table], world: World) -> Truth:
 
 @contextmanager
 def _staged(folder: Path) -> Iterator[Path]:
-    """A folder inside `folder` whose files take their places when all of them are whole, scenario.json last.
+    """A folder inside `folder` whose files are moved into place when all of them are complete, scenario.json last.
 
-    So a folder with a scenario.json holds one whole run, and a failed run changes nothing.
+    So a folder with scenario.json holds one complete run, and a failed run changes nothing.
     """
     existed = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +197,7 @@ def _staged(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         if not existed:
-            with suppress(OSError):  # what others put there stays
+            with suppress(OSError):  # other files remain
                 folder.rmdir()
         raise
 
@@ -189,7 +209,7 @@ def _tables(run: Any) -> dict[str, pa.Table]:
 
 
 def _ordered(table: pa.Table) -> pa.Table:
-    """Metadata in order of its keys, so that the same run gives the same file."""
+    """The table with sorted metadata keys, so that the same run gives the same file."""
     import pyarrow as pa
 
     fields = [f.with_metadata(dict(sorted((f.metadata or {}).items()))) for f in table.schema]
@@ -205,9 +225,9 @@ def _write_truth(folder: Path, run: Run, tables: Mapping[str, pa.Table]) -> None
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Dictionaries for words, differences for numbers, compression for the rest; nobody asks for the ranges of columns.
+    """Dictionaries for text, delta encoding for numbers, compression for floats, no statistics.
 
-    A fifth of the time and a third of the bytes of the default.
+    This takes a fifth of the time and a third of the bytes of the default.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""The tables of `validate`: each detector over all runs, and what each scenario promises."""
+"""The tables of `validate`: each detector over all runs, and the promises of each scenario."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from wlanlens.simulation.scenario import Scenario, ScenarioKind, find
 from wlanlens.validation.scoring import Score
 from wlanlens.validation.validate import Judged, at_home, chosen, home
 
-#: What a detector must reach: share of findings that are true, share of events that are found, and share of matches
-#: whose times are right within `TIME_S`.
+#: Floors of a detector: share of true findings, share of events found, and share of matches with times right
+#: within `TIME_S`.
 PRECISION, RECALL, TIMELY = 0.95, 0.95, 0.95
 TIME_S = 0.010
 
-#: Share of the runs of a scenario that shows a code in which the detector must speak.
+#: Share of the runs of a scenario that shows a code in which the detector must find it.
 SHOWN = 0.95
 
 
@@ -27,17 +27,17 @@ class Line:
     Attributes
     ----------
     code, home : str
-        The detector, and where it is judged.
+        The detector, and the capture point where it is judged.
     score : Score
         Over all runs.
     runs : int
         Runs that were judged.
     elsewhere_right, elsewhere_wrong : int
-        Findings at other taps that are true, and that are not.
+        True and false findings at other taps.
     undecided : int
-        Cases that it left open at its home.
+        Undecided cases at its home.
     decided : bool
-        Whether the truth says what it must find.
+        Whether the ground truth decides its code.
     """
 
     code: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a scenario promises of a detector, over all its runs.
+    """A scenario's promise about a detector, over all its runs.
 
     Attributes
     ----------
@@ -60,11 +60,11 @@ class Promise:
     kind : str
         "shows", "silent" or "clean".
     code : str
-        "" of a clean scenario: all of them.
+        "" for a clean scenario: all detectors.
     runs, broken : int
         Runs, and those in which the promise was broken.
     detail : str
-        What was found that must not be.
+        Findings that break it.
     """
 
     scenario: str
@@ -76,7 +76,7 @@ class Promise:
 
     @property
     def kept(self) -> bool:
-        """One run in twenty may hide what a scenario shows; silence is not broken once."""
+        """A shown code may be missed in one run of twenty; silence must never be broken."""
         return self.broken <= (1 - SHOWN) * self.runs if self.kind == "shows" else not self.broken
 
 
@@ -87,14 +87,14 @@ class Validation:
     Attributes
     ----------
     lines : tuple of Line
-        One a detector.
+        One for each detector.
     promises : tuple of Promise
-        One a scenario and what it says of itself.
+        One for each scenario and promise.
     failed : dict
         Detectors that failed, and why.
     runs : int
     seeds : int
-        How many different ones.
+        Number of different seeds.
     """
 
     lines: tuple[Line, ...]
@@ -104,7 +104,7 @@ class Validation:
     seeds: int
 
     def faults(self) -> list[str]:
-        """Every floor that is not reached, in words."""
+        """Every missed floor, in words."""
         out = [f"{code} failed: {why}" for code, why in sorted(self.failed.items())]
         for line in self.lines:
             s = line.score
@@ -119,7 +119,7 @@ class Validation:
             if not p.kept:
                 what = {
                     "shows": f"{p.code} is not found",
-                    "silent": f"{p.code} speaks where it must be silent",
+                    "silent": f"{p.code} is found where it must not be",
                     "clean": "something above info is found on a clean link",
                 }[p.kind]
                 out.append(
@@ -128,12 +128,12 @@ class Validation:
         return out
 
     def unproved(self) -> list[str]:
-        """Detectors of which these runs prove nothing: no event of theirs happened, or the truth does not tell."""
+        """Detectors without a true event in these runs."""
         return [line.code for line in self.lines if not line.score.truth]
 
 
 def summary(judged: Iterable[Judged], detectors: Iterable[str] = ()) -> Validation:
-    """All runs in tables."""
+    """The tables of all runs."""
     runs = list(judged)
     wanted = chosen("detectors", detectors)
     views = [(run, view) for run in runs for view in run.views]
@@ -193,7 +193,7 @@ def _kind(name: str) -> type[Scenario]:
 
 
 def _speaks(run: Judged, code: str) -> bool:
-    """Whether the detector found something, true where the truth decides, at the place where it must."""
+    """Whether the detector found something at its home (something true, if the ground truth decides its code)."""
     return any(
         (view.right[code] if code in codes() else view.right[code] + view.wrong[code]) > 0
         for view in run.views

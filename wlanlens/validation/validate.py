@@ -1,4 +1,4 @@
-"""`validate`: simulate every scenario over many seeds, analyse the captures, and score the detectors against the truth."""
+"""`validate`: simulate every scenario with many seeds, analyse the captures, and score the detectors against the truth."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Case:
     codes : tuple of str
         Detectors to run.
     parameters : tuple of (name, value)
-        Of the scenario, where not its own.
+        Parameters of the scenario that differ from its defaults.
     together : bool
-        Judge the captures together as well, on one time axis.
+        Also judge the captures together, on one time axis.
     folder : str
-        Where the captures may stand until they are judged.
+        Folder for the captures until they are judged.
     """
 
     scenario: str
@@ -50,20 +50,20 @@ class Case:
 
 @dataclass(frozen=True)
 class View:
-    """What the detectors said of one capture of a run, or of several together.
+    """Results of the detectors on one capture of a run, or on several together.
 
     Attributes
     ----------
     taps : tuple of str
-        Where the captures were taken.
+        Capture points.
     scores : dict
-        By code, at the place where its detector must find what there is: findings beside the truth.
+        By code, at the detector's home: score of the findings.
     right, wrong : Counter
-        By code, findings that the truth confirms and those that it does not, at any place.
+        By code, true and false findings at any capture point.
     loud : Counter
         By code, findings above info.
     undecided : Counter
-        By code, cases left open.
+        By code, undecided cases.
     failed : dict
         By code, why the detector failed.
     """
@@ -79,7 +79,7 @@ class View:
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, judged at every place."""
+    """One run, judged at every capture point."""
 
     scenario: str
     seed: int
@@ -87,7 +87,7 @@ class Judged:
 
 
 def home(code: str) -> str:
-    """Where a detector must find what there is: "usb", "air", "sender" or, of several captures, "together", by its tables."""
+    """The capture point where a detector must find events, by its tables: "usb", "air", "sender" or "together"."""
     needs = _tool(code).needs
     if "links" in needs:
         return "together"
@@ -123,10 +123,10 @@ def validate(
     together: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Judged]:
-    """Each scenario with each seed, judged, as the runs end. `progress` is told how many are done, of how many."""
+    """Judge each scenario with each seed, in order of completion. `progress` is called with (finished, all)."""
     wanted, names = chosen("detectors", detectors), chosen("scenarios", scenarios)
     with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
-        # Seed by seed, so that an interrupted run has seen all scenarios alike.
+        # Seed by seed, so that an interrupted run covers all scenarios equally.
         cases = [Case(name, seed, wanted, together=together, folder=folder) for seed in seeds for name in names]
         tell = None if progress is None else lambda done: progress(done, len(cases))
         for _, judged in sweep(judge, cases, workers=workers, progress=tell):
@@ -134,7 +134,7 @@ def validate(
 
 
 def judge(case: Case) -> Judged:
-    """Simulate one case and judge its captures; nothing of it is left on disk."""
+    """Simulate one case and judge its captures; its files are removed."""
     folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="run-"))
     try:
         run = simulate(case.scenario, folder, seed=case.seed, **dict(case.parameters))
@@ -147,7 +147,7 @@ def judge(case: Case) -> Judged:
 
 
 def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
-    # The detectors are given the captures and nothing else.
+    # The detectors see only the captures.
     trace = align([run.captures[tap] for tap in taps])
     found = detect(trace, wanted)
     clock = run.facts.world.clocks.get(taps[0], TapClock())
@@ -158,7 +158,7 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
         mine = [f for f in findings if f.code == code]
         truth = [f for f in run.truth if f.code == code]
         view.loud[code] = sum(f.severity != "info" for f in mine)
-        # Where the truth says nothing of a code, none of its findings is confirmed.
+        # If the truth has no event of a code, all its findings are false.
         seen = truth
         if mine and home(code) not in taps:
             heard = [f for f in run.facts.on_air() if f.code == code] if taps == ("air",) else []
@@ -180,7 +180,7 @@ def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
 
 
 def _on_run_time(f: Finding, trace: Trace, clock: TapClock) -> Finding:
-    """A finding on the run's own time, from that of its trace, whose clock is the first tap's."""
+    """A finding in the run's time; the trace uses the clock of the first tap."""
     start, end = (_true_ns(t, trace, clock) for t in (f.t_start_ns, f.t_end_ns))
     return replace(f, t_start_ns=start, t_end_ns=end)
 
@@ -196,7 +196,7 @@ def _true_ns(t_ns: int, trace: Trace, clock: TapClock) -> int:
 
 
 def _in_sight(run: Run, tap: str) -> Callable[[Finding], bool]:
-    """Whether the tap that a code is judged at sees what its sender did: the host's tap sees that host's data."""
+    """Whether the tap where a code is judged captures the sender's data: a host's tap captures that host's data."""
     if tap not in ("sender", "together"):
         return lambda _f: True
     host = address(run.facts.world.sender) + ":"
@@ -204,7 +204,7 @@ def _in_sight(run: Run, tap: str) -> Callable[[Finding], bool]:
 
 
 def _as_seen_elsewhere(run: Run, truth: Sequence[Finding]) -> list[Finding]:
-    """Events as a tap further on sees them: to when the last packet that was made in them had met its fate."""
+    """Events as seen by a later tap: they last until the last packet created in them arrived or was lost."""
     table = run.facts.packets
     flow, made, over = (table.column(name).to_numpy() for name in ("flow", "t_made_ns", "t_end_ns"))
     out = []
