@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said(scores: list[TrialScore]) -> None:
     bad = [dataclasses.replace(good, clocks=off, wrong=1), dataclasses.replace(good, clocks=(), refused="no packet")]
     said = "\n".join([*clock_page.faults(bad), *clock_page.outside(bad)])
     for word in (
-        "0.0000 of those told to 1 ppm",
+        "0.0000 of those resolved to 1 ppm",
         "no packet",
         "0.0000 inside",
         "1 join different packets",
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_said(scores: list[TrialScore]) -> None:
     assert all(line in page for line in clock_page.faults(bad))
 
 
-def test_what_is_not_told_is_counted_apart(scores: list[TrialScore]) -> None:
+def test_unresolved_drifts_are_counted_apart(scores: list[TrialScore]) -> None:
     clocks = [c for score in scores for c in score.clocks if c.span_s >= clock_validation.JUDGED_S]
     made = [dataclasses.replace(c, step_ns=0, drift_error_ppm=9.0, drift_stated_ppm=None) for c in clocks]
     made[0] = dataclasses.replace(made[0], drift_error_ppm=0.5, drift_stated_ppm=0.5)
