@@ -63,7 +63,7 @@ INSIDE = {
 INSIDE_CODE = """
 import json, sys, time
 import wlanlens as wl
-from wlanlens import _core, ledger
+from wlanlens import _core
 path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def drain(track):
     reader = _core.Reader(path, track=track)
@@ -72,7 +72,7 @@ def drain(track):
 def judge():
     trace = wl.align([path])
     wl.detect(trace)
-    ledger.build(trace)
+    trace.table("ledger")
 spent = []
 for _ in range(runs + 1):
     begun = time.process_time()

@@ -12,7 +12,8 @@ from tests.captures import CLEAN, SAMPLES
 from wlanlens import _core, registry, tables
 from wlanlens.capture import capture as captures
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.trace import Trace, align
+from wlanlens.pipeline.align import align
+from wlanlens.trace import Trace
 
 HEADINGS = ("What it finds", "Why it happens", "How it decides", "What fools it", "References")
 #: A unit, or a count of things, in the name of a measured value or of a threshold.

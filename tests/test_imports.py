@@ -51,6 +51,13 @@ BESIDE = {
 NARROW = {
     "simulation": {"detection": {"detection.finding"}},
     "detectors": {"pipeline": set(), "capture": {"capture.usb"}},
+    "trace": {
+        "capture": {"capture.capture"},
+        "alignment": {"alignment.clock"},
+        "correlation": set(),
+        "ledger": set(),
+        "airtime": set(),
+    },
 }
 
 #: What may touch the compiled core.

@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.captures import SAMPLES
 from wlanlens.detection.runner import detect
 from wlanlens.ledger import ledger
-from wlanlens.trace import Trace, align
+from wlanlens.pipeline.align import align
+from wlanlens.trace import Trace
 
 HERE = Path(__file__).parent
 
@@ -34,7 +35,7 @@ def golden(path: Path) -> dict[str, str]:
     stem = path.name.removesuffix(".pcap")
     out = {f"{stem}.{name}.csv": _csv(trace.table(name).drop(["capture"]).to_pylist()) for name in WHOLE}
     out[f"{stem}.segments.csv"] = _csv(_odd_segments(trace))
-    out[f"{stem}.ledger.csv"] = _csv(ledger.summary(ledger.build(trace)).drop(["capture"]).to_pylist())
+    out[f"{stem}.ledger.csv"] = _csv(ledger.summary(trace.table("ledger")).drop(["capture"]).to_pylist())
     out[f"{stem}.findings.csv"] = _csv(
         [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
+from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
 from wlanlens import registry, tables
 from wlanlens.trace import Trace
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
+from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
 from tests.report import synthetic
 from tests.report.conftest import written
 from tests.report.test_browser import BAITS

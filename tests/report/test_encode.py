@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wlanlens.report import encode, inert, policy, units
+from wlanlens import formatting
+from wlanlens.report import encode, inert, policy
 
-NARROW = units.THIN
+NARROW = formatting.THIN
 
 
 def decoded(text):
@@ -59,19 +60,19 @@ def test_the_same_columns_are_the_same_bytes():
     ],
 )
 def test_seconds(value, text):
-    assert units.seconds(value) == text.replace(" ", NARROW)
+    assert formatting.page_seconds(value) == text.replace(" ", NARROW)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (1.8e6, "1.80 MB"), (None, "\N{EM DASH}")]
 )
 def test_size(value, text):
-    assert units.size(value) == text.replace(" ", NARROW)
+    assert formatting.page_size(value) == text.replace(" ", NARROW)
 
 
 def test_a_share_that_is_not_nothing_never_shows_as_nothing():
-    assert units.share(1, 10**9) == "< 0.1 %".replace(" ", NARROW)
-    assert units.share(0, 10**9) == "0 %".replace(" ", NARROW)
+    assert formatting.page_share(1, 10**9) == "< 0.1 %".replace(" ", NARROW)
+    assert formatting.page_share(0, 10**9) == "0 %".replace(" ", NARROW)
 
 
 @given(st.text())

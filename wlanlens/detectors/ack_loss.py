@@ -24,7 +24,7 @@ _WHERE = {
     "before_air": "before the air, in the host, the access point or on the wire before it",
     "after_air": "behind the air, which had delivered them",
     "before_usb": "before the USB bus",
-    "on_way": "on their way",
+    "on_path": "on their path",
     "unknown": "on their way",
 }
 

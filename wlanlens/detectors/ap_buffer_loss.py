@@ -68,7 +68,7 @@ def ap_buffer_loss(
     cases: list[_Case] = []
     elsewhere: list[tuple[int, int, int]] = []
     deaf: list[tuple[int, int, int]] = []
-    for key in np.unique(passage.key[mine & np.isin(passage.lost, ("before_air", "on_way"))]).tolist():
+    for key in np.unique(passage.key[mine & np.isin(passage.lost, ("before_air", "on_path"))]).tolist():
         point = passage.point(key)
         rows = passage.of(key)
         rows = rows[(passage.payload[rows] > 0) & (passage.number[point][rows] != NULL)] if point else rows[:0]

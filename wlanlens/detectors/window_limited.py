@@ -9,7 +9,7 @@ from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, most, rate, time
 from wlanlens.detection.toolkit.round_trips import least_of_data
-from wlanlens.ledger.delivery_rate import best, paces, unresting
+from wlanlens.ledger.delivery_rate import best_rates, never_pauses, rates
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _findings(
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
-    busy = unresting(pace, most_pace, duration, spans["rtt_ns"], pace_share)
+    busy = never_pauses(pace, most_pace, duration, spans["rtt_ns"], pace_share)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & busy
     full |= _after_loss(facts, spans)
     full |= _brief(spans, full, stretch, min_time)
@@ -185,8 +185,8 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     first, _ = groups(every.key)
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
-    pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 

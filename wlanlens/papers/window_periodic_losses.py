@@ -7,8 +7,8 @@ import numpy as np
 
 from wlanlens.detection.runner import detect
 from wlanlens.papers._air import lost, payload, throughput_mbps
+from wlanlens.pipeline.align import align
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.trace import align
 
 if TYPE_CHECKING:
     from wlanlens.simulation.simulate import Run

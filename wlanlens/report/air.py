@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import formatting
 from wlanlens.airtime import GROUPS, PLAIN, Summary, words
 from wlanlens.plots._airtime import names, station_name
 from wlanlens.plots._palette import USES
-from wlanlens.report import units
 from wlanlens.report.grids import Column
 
 if TYPE_CHECKING:
@@ -73,18 +73,20 @@ def _flows(trace: Trace, air: Summary) -> list[list[str]]:
 
 
 def _seconds(row: Mapping[str, Any], name: str) -> str:
-    return units.seconds(row[name] / 1e9) if row["ns"] else units.LACKING
+    return formatting.page_seconds(row[name] / 1e9) if row["ns"] else formatting.MISSING
 
 
 _FLOWS = [
     Column("TCP on the air", "sender > receiver", lambda _: ""),
-    Column("segments", "segments sent over the air", lambda row: units.count(row["exchanges"])),
+    Column("segments", "segments sent over the air", lambda row: formatting.page_count(row["exchanges"])),
     Column(
         "attempts each",
         "attempts of the radio that a segment took",
-        lambda row: units.three(row["attempts"] / row["exchanges"]) if row["exchanges"] else units.LACKING,
+        lambda row: (
+            formatting.three_digits(row["attempts"] / row["exchanges"]) if row["exchanges"] else formatting.MISSING
+        ),
     ),
-    Column("given up", "segments that the radio gave up", lambda row: units.count(row["dropped"])),
+    Column("given up", "segments that the radio gave up", lambda row: formatting.page_count(row["dropped"])),
     Column("on the air", "time on the air of all attempts", lambda row: _seconds(row, "ns")),
     Column("in vain", "of this, attempts that failed", lambda row: _seconds(row, "wasted_ns")),
 ]
@@ -99,7 +101,7 @@ def _bar(air: Summary) -> dict[str, Any] | None:
     for group, use in USES.items():
         ns = air.group_ns(group)
         within = [
-            f"{PLAIN[name]} {units.share(air.purpose_ns[name], whole)}"
+            f"{PLAIN[name]} {formatting.page_share(air.purpose_ns[name], whole)}"
             for name in GROUPS[group]
             if air.purpose_ns.get(name)
         ]
@@ -110,7 +112,7 @@ def _bar(air: Summary) -> dict[str, Any] | None:
         parts.append(
             _part("quiet", "nothing heard", "pauses between frames, and what the sniffer could not hear", quiet, whole)
         )
-    return {"parts": parts, "total": units.summed_seconds(whole, whole)}
+    return {"parts": parts, "total": formatting.page_summand(whole, whole)}
 
 
 def _part(group: str, title: str, meaning: str, ns: int, whole: int) -> dict[str, Any]:
@@ -119,8 +121,8 @@ def _part(group: str, title: str, meaning: str, ns: int, whole: int) -> dict[str
         "title": title,
         "meaning": meaning,
         "ns": ns,
-        "seconds": units.summed_seconds(ns, whole),
-        "share": units.share(ns, whole),
+        "seconds": formatting.page_summand(ns, whole),
+        "share": formatting.page_share(ns, whole),
         "wide": ns >= 0.09 * whole,
         "lost": group == "retries",
     }
@@ -130,12 +132,14 @@ def _columns(named: dict[str, str], air: Summary) -> list[Column]:
     """Columns of the stations; those with `more` are shown when asked for."""
 
     def seconds(name: str) -> Any:
-        return lambda row: units.seconds(row[name] / 1e9) if row["frames"] > row["no_airtime_frames"] else units.LACKING
+        return lambda row: (
+            formatting.page_seconds(row[name] / 1e9) if row["frames"] > row["no_airtime_frames"] else formatting.MISSING
+        )
 
     def on_air(row: Mapping[str, Any]) -> str:
         if row["frames"] <= row["no_airtime_frames"]:
-            return units.LACKING
-        return f"{units.seconds(row['airtime_ns'] / 1e9)} ({units.share(row['airtime_ns'], air.duration_ns)})"
+            return formatting.MISSING
+        return f"{formatting.page_seconds(row['airtime_ns'] / 1e9)} ({formatting.page_share(row['airtime_ns'], air.duration_ns)})"
 
     def rates(most: int | None) -> Any:
         def cell(row: Mapping[str, Any]) -> str:
@@ -146,39 +150,50 @@ def _columns(named: dict[str, str], air: Summary) -> list[Column]:
 
     return [
         Column("station", "transmitter; ACKs and CTSs name none", lambda row: station_name(row, named)),
-        Column("frames", "frames sent", lambda row: units.count(row["frames"])),
+        Column("frames", "frames sent", lambda row: formatting.page_count(row["frames"])),
         Column(
             "sent again",
             "share of its frames with the Retry bit",
-            lambda row: units.share(row["retry_frames"], row["frames"]),
+            lambda row: formatting.page_share(row["retry_frames"], row["frames"]),
         ),
-        Column("given up", "exchanges that came to nothing", lambda row: units.count(row["dropped"])),
+        Column("given up", "exchanges that came to nothing", lambda row: formatting.page_count(row["dropped"])),
         Column("signal", "median at the sniffer", lambda row: _dbm(row["signal_median_dbm"])),
         Column("rates, Mbit/s", "data rates, the most used first", rates(SHOWN_RATES)),
         Column("on the air", "time on the air, and its share of the capture", on_air),
-        Column("bytes", "length of its frames, headers included", lambda row: units.size(row["bytes"]), more=True),
-        Column("with data", "frames with data", lambda row: units.count(row["data_frames"]), more=True),
-        Column("exchanges", "MSDUs and management frames", lambda row: units.count(row["exchanges"]), more=True),
-        Column("attempts", "attempts that they took", lambda row: units.count(row["attempts"]), more=True),
-        Column("arrived", "exchanges that were acknowledged", lambda row: units.count(row["delivered"]), more=True),
-        Column("not known", "exchanges of unknown outcome", lambda row: units.count(row["unknown"]), more=True),
+        Column(
+            "bytes", "length of its frames, headers included", lambda row: formatting.page_size(row["bytes"]), more=True
+        ),
+        Column("with data", "frames with data", lambda row: formatting.page_count(row["data_frames"]), more=True),
+        Column(
+            "exchanges", "MSDUs and management frames", lambda row: formatting.page_count(row["exchanges"]), more=True
+        ),
+        Column("attempts", "attempts that they took", lambda row: formatting.page_count(row["attempts"]), more=True),
+        Column(
+            "arrived",
+            "exchanges that were acknowledged",
+            lambda row: formatting.page_count(row["delivered"]),
+            more=True,
+        ),
+        Column(
+            "not known", "exchanges of unknown outcome", lambda row: formatting.page_count(row["unknown"]), more=True
+        ),
         Column("signal range", "least and greatest signal", _range, more=True),
         Column("all rates", "data rates, the most used first", rates(None), more=True),
         *(
             Column(USES[group].title, f"time on the air: {USES[group].title}", seconds(f"{group}_ns"), more=True)
             for group in USES
         ),
-        Column("network", "BSS in which it last sent data", lambda row: row["bssid"] or units.LACKING, more=True),
+        Column("network", "BSS in which it last sent data", lambda row: row["bssid"] or formatting.MISSING, more=True),
     ]
 
 
 def _dbm(value: int | None) -> str:
-    return units.LACKING if value is None else f"{value}{units.THIN}dBm".replace("-", units.MINUS)
+    return formatting.MISSING if value is None else f"{value}{formatting.THIN}dBm".replace("-", formatting.MINUS)
 
 
 def _range(row: Mapping[str, Any]) -> str:
     if row["signal_least_dbm"] is None:
-        return units.LACKING
+        return formatting.MISSING
     return f"{_dbm(row['signal_least_dbm'])} to {_dbm(row['signal_most_dbm'])}"
 
 
@@ -195,9 +210,11 @@ _SECURITY = {
 _NETWORKS = [
     Column("network", "name; a stranger's text", lambda row: row["ssid"] if row["ssid"] is not None else "(hidden)"),
     Column("BSSID", "access point", lambda row: str(row["bssid"])),
-    Column("channel", "channel it says it is on", lambda row: units.count(row["channel"])),
+    Column("channel", "channel it says it is on", lambda row: formatting.page_count(row["channel"])),
     Column(
-        "protection", "how its data frames are protected", lambda row: _SECURITY.get(row["security"], units.LACKING)
+        "protection",
+        "how its data frames are protected",
+        lambda row: _SECURITY.get(row["security"], formatting.MISSING),
     ),
-    Column("beacons", "beacons heard", lambda row: units.count(row["beacons"])),
+    Column("beacons", "beacons heard", lambda row: formatting.page_count(row["beacons"])),
 ]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens import formatting
 from wlanlens.plots._air_rows import DATA, MANAGEMENT, PER_ROW, SIGNALLING, AirRows, air_rows, is_group
 from wlanlens.plots._airtime import names, shares_over_time
 from wlanlens.plots._palette import STATIONS, USES
-from wlanlens.report import encode, units
+from wlanlens.report import encode
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -86,16 +87,16 @@ def _choices(rows: AirRows, pairs: list[dict[str, str]]) -> list[dict[str, Any]]
     counts = np.bincount(rows.kind, minlength=3).tolist()
     kinds = [("data frames of all stations", [DATA]), ("management of all stations", [MANAGEMENT])]
     out = [
-        {"name": f"{name} ({units.count(counts[which[0]])})", "kinds": which, "pair": None}
+        {"name": f"{name} ({formatting.page_count(counts[which[0]])})", "kinds": which, "pair": None}
         for name, which in kinds
         if counts[which[0]]
     ]
     everything = [DATA, MANAGEMENT, SIGNALLING]
-    out.append({"name": f"all frames ({units.count(len(rows))})", "kinds": everything, "pair": None})
+    out.append({"name": f"all frames ({formatting.page_count(len(rows))})", "kinds": everything, "pair": None})
     of = [DATA] if counts[DATA] else everything
     per_pair = np.bincount(rows.pair[np.isin(rows.kind, of)], minlength=len(rows.pairs))[:MOST_PAIRS]
     for i in np.argsort(-per_pair, kind="stable")[:MOST_CHOICES].tolist():
         if per_pair[i]:
-            words = f"{pairs[i]['sender']} > {pairs[i]['receiver']} ({units.count(int(per_pair[i]))})"
+            words = f"{pairs[i]['sender']} > {pairs[i]['receiver']} ({formatting.page_count(int(per_pair[i]))})"
             out.append({"name": words, "kinds": of, "pair": i})
     return out

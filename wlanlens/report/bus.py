@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens import formatting
 from wlanlens.capture.usb import bulk, outstanding, per_frame
 from wlanlens.plots._palette import STATIONS
-from wlanlens.report import encode, units
+from wlanlens.report import encode
 from wlanlens.report.grids import Column
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def section(trace: Trace) -> dict[str, Any] | None:
     first = rows[0]
     part = "the first " if table.num_rows >= MOST_ROWS else ""
     said = (
-        f"{units.size(total)} went over the bus in {part}{units.count(table.num_rows)} transfers of {len(rows)} endpoints; "
-        f"{_name(first)} carried most, {units.size(first['done_bytes_sum'])}."
+        f"{formatting.page_size(total)} went over the bus in {part}{formatting.page_count(table.num_rows)} transfers of {len(rows)} endpoints; "
+        f"{_name(first)} carried most, {formatting.page_size(first['done_bytes_sum'])}."
     )
     return {
-        "sentence": said.replace(units.THIN, " "),
+        "sentence": said.replace(formatting.THIN, " "),
         "columns": _COLUMNS,
         "rows": [[column.cell(row) for column in _COLUMNS] for row in rows[:MOST_ENDPOINTS]],
         "left": max(0, len(rows) - MOST_ENDPOINTS),
@@ -107,13 +108,15 @@ def _name(row: dict[str, Any]) -> str:
 
 _COLUMNS = [
     Column("endpoint", "bus, device, endpoint and direction", lambda row: _name(dict(row))),
-    Column("kind", "transfer type", lambda row: row["transfer"] or units.LACKING),
-    Column("transfers", "URBs", lambda row: units.count(row["failed_count"])),
-    Column("bytes", "bytes transferred", lambda row: units.size(row["done_bytes_sum"])),
-    Column("largest", "most bytes in one transfer", lambda row: units.size(row["done_bytes_max"])),
+    Column("kind", "transfer type", lambda row: row["transfer"] or formatting.MISSING),
+    Column("transfers", "URBs", lambda row: formatting.page_count(row["failed_count"])),
+    Column("bytes", "bytes transferred", lambda row: formatting.page_size(row["done_bytes_sum"])),
+    Column("largest", "most bytes in one transfer", lambda row: formatting.page_size(row["done_bytes_max"])),
     Column(
-        "latency", "mean time from submission to completion", lambda row: units.milliseconds(row["latency_ns_mean"])
+        "latency",
+        "mean time from submission to completion",
+        lambda row: formatting.page_milliseconds(row["latency_ns_mean"]),
     ),
-    Column("queued", "most transfers outstanding", lambda row: units.count(row["queue_depth_max"])),
-    Column("not 0", "transfers whose status is not 0", lambda row: units.count(row["failed_sum"])),
+    Column("queued", "most transfers outstanding", lambda row: formatting.page_count(row["queue_depth_max"])),
+    Column("not 0", "transfers whose status is not 0", lambda row: formatting.page_count(row["failed_sum"])),
 ]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import formatting
 from wlanlens.detection.finding import Group, grouped
 from wlanlens.detection.runner import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
-from wlanlens.report import units
 from wlanlens.report.balance import Account
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ class Kind:
     def others(self) -> str:
         """What lies folded: how many, and what each cost."""
         costs = [row.finding.cost_s for row in self.rows[1:]]
-        most, least = units.seconds(max(costs)), units.seconds(min(costs))
-        return f"{units.count(len(costs))} more, {most if most == least else f'{least} to {most}'}"
+        most, least = formatting.page_seconds(max(costs)), formatting.page_seconds(min(costs))
+        return f"{formatting.page_count(len(costs))} more, {most if most == least else f'{least} to {most}'}"
 
     @property
     def left(self) -> str:
         """What the page leaves out; empty when nothing."""
         left = len(self.group.members) - len(self.rows)
-        return f"{units.count(left)} more in findings.json." if left else ""
+        return f"{formatting.page_count(left)} more in findings.json." if left else ""
 
 
 def sentence_case(text: str) -> str:
@@ -144,16 +144,16 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
     return [
         {
             "subject": subjects[account.key],
-            "total": units.summed_seconds(account.total_ns, account.total_ns),
-            "lost": units.seconds(account.lost_ns / 1e9),
+            "total": formatting.page_summand(account.total_ns, account.total_ns),
+            "lost": formatting.page_seconds(account.lost_ns / 1e9),
             "parts": [
                 {
                     "category": category,
                     "title": CATEGORIES[category].title,
                     "meaning": PLAIN[category],
                     "ns": ns,
-                    "seconds": units.summed_seconds(ns, account.total_ns),
-                    "share": units.share(ns, account.total_ns),
+                    "seconds": formatting.page_summand(ns, account.total_ns),
+                    "share": formatting.page_share(ns, account.total_ns),
                     "wide": ns >= 0.09 * account.total_ns,
                     "healthy": category in HEALTHY,
                 }
@@ -211,7 +211,7 @@ def page_data(
                 "to": row.finding.t_end_ns / 1e9,
                 "view": row.view,
                 "on": row.on,
-                "words": f"{row.title}, {units.seconds(row.finding.cost_s)}",
+                "words": f"{row.title}, {formatting.page_seconds(row.finding.cost_s)}",
                 "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[
                     :MOST_RINGS
                 ],

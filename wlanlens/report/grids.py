@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wlanlens.report import units
+from wlanlens import formatting
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -26,10 +26,10 @@ class Column(NamedTuple):
 
 
 def _count(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda row: units.count(row[name])
+    return lambda row: formatting.page_count(row[name])
 
 
-_NO_TIME = units.seconds(0)
+_NO_TIME = formatting.page_seconds(0)
 
 _QUALITY = (
     Column("capture", "file and its format", lambda r: f"{r['capture']} ({r['format']})"),
@@ -47,7 +47,7 @@ _QUALITY = (
     Column(
         "not captured",
         "time of flows' lives in which packets are missing",
-        lambda r: units.seconds(r["not_captured_ns"] / 1e9),
+        lambda r: formatting.page_seconds(r["not_captured_ns"] / 1e9),
     ),
     Column("time steps back", "time stamps that run backwards", _count("time_steps")),
 )
@@ -60,12 +60,12 @@ def _ahead(clock: Mapping[str, Any]) -> str:
     if not clock["offset_ns"]:
         return "the same"
     word = "ahead" if clock["offset_ns"] < 0 else "behind"
-    return f"{units.lasting(abs(clock['offset_ns']) / 1e9)} {word}"
+    return f"{formatting.page_duration(abs(clock['offset_ns']) / 1e9)} {word}"
 
 
 def _at_worst(clock: Mapping[str, Any]) -> str:
     bounds = [piece["bound_most_ns"] for piece in clock["pieces"]]
-    return "packets' delay" if None in bounds else units.lasting(max(bounds) / 1e9)
+    return "packets' delay" if None in bounds else formatting.page_duration(max(bounds) / 1e9)
 
 
 def _gains(clock: Mapping[str, Any]) -> str:
@@ -76,8 +76,12 @@ def _gains(clock: Mapping[str, Any]) -> str:
 
 def _missed(row: Mapping[str, Any]) -> str:
     if not row["passed"]:
-        return units.LACKING
-    return f"{units.count(row['missed'])} ({units.share(row['missed'], row['passed'])})" if row["missed"] else "0"
+        return formatting.MISSING
+    return (
+        f"{formatting.page_count(row['missed'])} ({formatting.page_share(row['missed'], row['passed'])})"
+        if row["missed"]
+        else "0"
+    )
 
 
 #: Of several captures: how well each clock is known.
@@ -86,7 +90,9 @@ _CLOCKS = (
     Column(
         "known within",
         "there; packets in both directions bound it from both sides",
-        lambda r: _axis(r) or ("packets' delay" if r["bound_ns"] is None else units.lasting(r["bound_ns"] / 1e9)),
+        lambda r: (
+            _axis(r) or ("packets' delay" if r["bound_ns"] is None else formatting.page_duration(r["bound_ns"] / 1e9))
+        ),
     ),
     Column(
         "at worst within",
@@ -94,18 +100,20 @@ _CLOCKS = (
         lambda r: _axis(r) or _at_worst(r),
     ),
     Column("gains (ppm)", "its rate beside the axis, and how well that is known", lambda r: _axis(r) or _gains(r)),
-    Column("packets in both", "on which it was fitted", lambda r: _axis(r) or units.count(r["pairs"])),
+    Column("packets in both", "on which it was fitted", lambda r: _axis(r) or formatting.page_count(r["pairs"])),
     Column(
         "half of them within",
         "of the fitted line; their own delay is part of that",
-        lambda r: _axis(r) or units.lasting(r["residual_ns"] / 1e9),
+        lambda r: _axis(r) or formatting.page_duration(r["residual_ns"] / 1e9),
     ),
-    Column("left out", "pairs that fit no clock", lambda r: _axis(r) or units.count(r["contradictions"])),
-    Column("set", "how often the clock was set", lambda r: _axis(r) or units.count(max(0, len(r["pieces"]) - 1))),
+    Column("left out", "pairs that fit no clock", lambda r: _axis(r) or formatting.page_count(r["contradictions"])),
+    Column(
+        "set", "how often the clock was set", lambda r: _axis(r) or formatting.page_count(max(0, len(r["pieces"]) - 1))
+    ),
     Column(
         "ticks",
         "resolution of its stamps or the axis's, the coarser",
-        lambda r: _axis(r) or units.lasting(r["tick_ns"] / 1e9),
+        lambda r: _axis(r) or formatting.page_duration(r["tick_ns"] / 1e9),
     ),
     Column(
         "missed",
@@ -132,20 +140,20 @@ def _point_fates(trace: Trace) -> dict[str, dict[str, int]]:
     import pyarrow as pa
 
     out: dict[str, dict[str, int]] = {}
-    if not trace.has("journeys"):
+    if not trace.has("links"):
         return out
-    for chunk in trace.table("journeys").column("points").chunks:
+    for chunk in trace.table("links").column("points").chunks:
         points = chunk.flatten()
-        pairs = pa.table({"capture": points.field("capture"), "fate": points.field("fate")})
-        for row in pairs.group_by(["capture", "fate"]).aggregate([([], "count_all")]).to_pylist():
+        pairs = pa.table({"capture": points.field("capture"), "outcome": points.field("outcome")})
+        for row in pairs.group_by(["capture", "outcome"]).aggregate([([], "count_all")]).to_pylist():
             entry = out.setdefault(row["capture"], {"missed": 0, "passed": 0})
-            entry["missed"] += row["count_all"] * (row["fate"] == "not_captured")
-            entry["passed"] += row["count_all"] * (row["fate"] in ("seen", "lost_after", "not_captured"))
+            entry["missed"] += row["count_all"] * (row["outcome"] == "missed")
+            entry["passed"] += row["count_all"] * (row["outcome"] in ("seen", "lost_after", "missed"))
     return out
 
 
 def _axis(clock: Mapping[str, Any]) -> str:
-    return "" if clock["pieces"] else units.LACKING
+    return "" if clock["pieces"] else formatting.MISSING
 
 
 def _rtos(row: Mapping[str, Any]) -> str:
@@ -160,19 +168,25 @@ def _rtos(row: Mapping[str, Any]) -> str:
 
 
 _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
-    (("t_first_ns",), Column("start", "its first packet", lambda r: units.seconds(_times(r["t_first_ns"], 1e-9)))),
+    (
+        ("t_first_ns",),
+        Column("start", "its first packet", lambda r: formatting.page_seconds(_times(r["t_first_ns"], 1e-9))),
+    ),
     (
         ("t_first_ns", "t_last_ns"),
         Column("lasted", "first to last packet", lambda r: _between(r["t_first_ns"], r["t_last_ns"])),
     ),
     (("packets",), Column("packets", "packets sent", _count("packets"))),
-    (("unique_bytes",), Column("data", "payload, each byte counted once", lambda r: units.size(r["unique_bytes"]))),
+    (
+        ("unique_bytes",),
+        Column("data", "payload, each byte counted once", lambda r: formatting.page_size(r["unique_bytes"])),
+    ),
     (
         ("throughput_bytes_per_s",),
         Column(
             "throughput",
             "unique bytes over the connection's time",
-            lambda r: units.rate(_times(r["throughput_bytes_per_s"], 8)),
+            lambda r: formatting.page_rate(_times(r["throughput_bytes_per_s"], 8)),
         ),
     ),
     (("retransmissions",), Column("sent again", "retransmissions", _count("retransmissions"))),
@@ -184,22 +198,24 @@ _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
     (("fast_recoveries",), Column("fast recoveries", "episodes of fast recovery", _count("fast_recoveries"))),
     (
         ("rtt_min_ns",),
-        Column("RTT min", "least round trip (Karn's rule)", lambda r: units.milliseconds(r["rtt_min_ns"])),
+        Column("RTT min", "least round trip (Karn's rule)", lambda r: formatting.page_milliseconds(r["rtt_min_ns"])),
     ),
-    (("rtt_mean_ns",), Column("mean", "mean round trip", lambda r: units.milliseconds(r["rtt_mean_ns"]))),
-    (("rtt_max_ns",), Column("max", "greatest round trip", lambda r: units.milliseconds(r["rtt_max_ns"]))),
+    (("rtt_mean_ns",), Column("mean", "mean round trip", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"]))),
+    (("rtt_max_ns",), Column("max", "greatest round trip", lambda r: formatting.page_milliseconds(r["rtt_max_ns"]))),
     (
         ("idle_max_ns",),
         Column(
-            "longest silence", "between two of its packets", lambda r: units.seconds(_times(r["idle_max_ns"], 1e-9))
+            "longest silence",
+            "between two of its packets",
+            lambda r: formatting.page_seconds(_times(r["idle_max_ns"], 1e-9)),
         ),
     ),
-    (("mss_bytes",), Column("MSS", "the MSS option sent", lambda r: units.size(r["mss_bytes"]))),
+    (("mss_bytes",), Column("MSS", "the MSS option sent", lambda r: formatting.page_size(r["mss_bytes"]))),
 )
 
 
 def _between(start_ns: int | None, end_ns: int | None) -> str:
-    return units.seconds(None if start_ns is None or end_ns is None else (end_ns - start_ns) / 1e9)
+    return formatting.page_seconds(None if start_ns is None or end_ns is None else (end_ns - start_ns) / 1e9)
 
 
 def _times(value: float | None, factor: float) -> float | None:

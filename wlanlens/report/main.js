@@ -134,8 +134,8 @@ async function journeyOfFrame(packet) {
   for (const [view, stored] of PAGE.journeys.flows.entries()) {
     if (!stored) continue;
     PAGE.flows[view].data ??= await readWhole(view);
-    const { attempts } = PAGE.flows[view].data.layers, i = attempts.packet.indexOf(packet);
-    if (i >= 0) return [view, attempts.of[i]];
+    const { transmissions } = PAGE.flows[view].data.layers, i = transmissions.packet.indexOf(packet);
+    if (i >= 0) return [view, transmissions.of[i]];
   }
   return null;
 }

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
+from wlanlens import formatting
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
-from wlanlens.report import bundle, context, encode, grids, layers, units
+from wlanlens.report import bundle, context, encode, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
@@ -160,9 +161,9 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        count=units.count,
-        seconds=units.seconds,
-        confidence=units.confidence,
+        count=formatting.page_count,
+        seconds=formatting.page_seconds,
+        confidence=formatting.page_confidence,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )
@@ -178,7 +179,7 @@ def _thinned(frames: AirView | None, air: Summary | None) -> str:
     )
     if frames.rows >= 0.9 * drawable or drawable < FRAME_FLOOD:
         return "Control frames and damaged frames are not drawn."
-    return f"{units.count(frames.rows)} of {units.count(drawable)} frames are drawn, every retry among them; control frames and damaged frames are not."
+    return f"{formatting.page_count(frames.rows)} of {formatting.page_count(drawable)} frames are drawn, every retry among them; control frames and damaged frames are not."
 
 
 def _stow(
@@ -211,9 +212,9 @@ def _facts(trace: Trace, connections: int) -> list[str]:
     """Size and time of what was captured."""
     records = sum(int(c.info.get("records", 0)) for c in trace.captures)
     return [
-        *([f"{units.count(records)} packets"] if records else []),
-        f"{units.count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
-        f"{units.seconds(trace.duration_ns / 1e9)} long",
+        *([f"{formatting.page_count(records)} packets"] if records else []),
+        f"{formatting.page_count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
+        f"{formatting.page_seconds(trace.duration_ns / 1e9)} long",
         f"from {_started(trace)}",
     ]
 
@@ -240,9 +241,9 @@ def _others(connections: int, shown: int, where: str) -> str:
     """Which connections are not shown; empty when all are."""
     if connections <= shown:
         return ""
-    return f"{units.count(shown)} of {units.count(connections)} connections; all are in {where}."
+    return f"{formatting.page_count(shown)} of {formatting.page_count(connections)} connections; all are in {where}."
 
 
 def _left(number: int, what: str, where: str) -> str:
     """What the page leaves out; empty when nothing."""
-    return f"{units.count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""
+    return f"{formatting.page_count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import math
 import os
@@ -13,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wlanlens.errors import NoSuchUnit
+from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.registry import units
+from wlanlens.report import experiments as page
 from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
 from wlanlens.reproduction.model import ModelKind
 
@@ -78,11 +78,9 @@ def select(wanted: str | None = None) -> list[Experiment]:
         return [e for e in shelf if e.study == wanted]
     found = [e for e in shelf if e.name == wanted]
     if not found:
-        near = difflib.get_close_matches(wanted, [*STUDIES, *(e.name for e in shelf)], 1, 0.3)
-        raise NoSuchUnit(
-            f"there is no study or experiment {wanted!r}",
-            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens reproduce --list` names them",
-        )
+        names = [*STUDIES, *(e.name for e in shelf)]
+        hint = did_you_mean(wanted, names, "`wlanlens reproduce --list` lists them")
+        raise NoSuchUnit(f"there is no study or experiment {wanted!r}", next=hint)
     return found
 
 
@@ -191,8 +189,6 @@ def _partial(path: Path) -> Path:
 
 def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> None:
     """Write the page: one self-contained HTML file, complete or not at all."""
-    from wlanlens.report import experiments as page
-
     studies = []
     for name, title in STUDIES.items():
         here = [o for o in outcomes if o.experiment.study == name]
@@ -214,8 +210,6 @@ def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experi
 
 
 def _section(outcome: Outcome) -> Any:
-    from wlanlens.report import experiments as page
-
     e = outcome.experiment
     rows = [
         page.Line(row.what, row.published, band(row), row.kind, measured(row), row.verdict, row.because)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wlanlens.detection.finding import Finding
-from wlanlens.errors import NoSuchUnit
+
+from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.registry import Unit, units
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.parameters import ScenarioError, check, converted, shown
@@ -116,11 +117,8 @@ def find(name: str) -> ScenarioKind:
     shelf = units("scenarios")
     unit = shelf.get(name) if isinstance(name, str) else None
     if not isinstance(unit, ScenarioKind):
-        near = difflib.get_close_matches(str(name), shelf, 1)
-        raise NoSuchUnit(
-            f"there is no scenario {shown(name)}",
-            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens list scenarios` names them",
-        )
+        hint = did_you_mean(str(name), shelf, "`wlanlens list scenarios` lists them")
+        raise NoSuchUnit(f"there is no scenario {shown(name)}", next=hint)
     return unit
 
 

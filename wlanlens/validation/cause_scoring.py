@@ -115,7 +115,7 @@ def _packets(run: Run, trace: Trace) -> list[dict[str, Any]]:
         if row["len"] and row["capture"] == sender and row["transmission"] in ("first", "retransmission", "reordered")
     ]
     timeouts = {row["packet"]: row for row in leading.table("timeouts").to_pylist() if row["capture"] == sender}
-    links = trace.table("links").select(["sender_packet", "fate", "lost"]).to_pylist()
+    links = trace.table("links").select(["sender_packet", "arrival", "loss_location"]).to_pylist()
     linked = {row["sender_packet"]: row for row in links if row["sender_packet"] is not None}
     true = _true_copies(run.facts)
     counted = Counter((trace.subject(row["flow"], row["direction"]), int(row["rel_seq"])) for row in rows)
@@ -141,7 +141,7 @@ def _packets(run: Run, trace: Trace) -> list[dict[str, Any]]:
                 "arrived": any(earlier == "delivered" for earlier, _ in copies[:nth]),
                 "spurious": row["spurious"],
                 "timeout": _NO_TIMEOUT if expiry is None else _KINDS[expiry["kind"]],
-                "lost": link.get("lost"),
+                "lost": link.get("loss_location"),
             }
         )
     return out
@@ -185,7 +185,7 @@ def _place(fate: str, cell: bool, from_cell: bool) -> str | None:
     if fate == "delivered":
         return None
     if not cell:
-        return "on_way"
+        return "on_path"
     if fate == "air":
         return "on_air"
     own = fate in ("device_queue", "mac_queue", "early_drop")

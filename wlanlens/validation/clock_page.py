@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wlanlens.validation.clock_validation import DRIFT_PPM, DURATION_S, JUDGED_S, MISSED_SHARE, ClockScore, TrialScore
+from wlanlens.validation.page import aligned, day, markdown_table
 
 #: Floors: share of clocks inside their bound, share of right links, error of the drift.
 INSIDE, LINKED, DRIFT_WITHIN_PPM = 0.99, 0.999, 1.0
@@ -186,15 +187,11 @@ def _closing(scores: Sequence[TrialScore]) -> str:
 
 def plain(scores: Sequence[TrialScore]) -> str:
     """The table for a terminal."""
-    from wlanlens.validation.page import aligned
-
     return "\n".join([*aligned(_HEAD, rows(scores)), "", *outside(scores), _closing(scores) + "."]) + "\n"
 
 
 def markdown(scores: Sequence[TrialScore]) -> str:
     """docs/clocks.md."""
-    from wlanlens.validation.page import day, markdown_table
-
     return "\n".join(
         [
             "# Clocks and links",

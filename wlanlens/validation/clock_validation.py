@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.alignment import align
 from wlanlens.alignment.clock import ClockMap, Piece
 from wlanlens.capture.capture import Capture
 from wlanlens.capture.capture import open as open_capture
+from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.errors import AlignmentError
+from wlanlens.pipeline.align import open_captures
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import EPOCH_NS, simulate
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.trace import Trace, align
 from wlanlens.validation.validate import chosen
 
 if TYPE_CHECKING:
@@ -193,10 +196,12 @@ def tried(trial: Trial) -> TrialScore:
         taps = tuple(made.captures)
         true_rows = [_Rows(open_capture(truly.captures[tap])) for tap in taps]
         try:
-            trace = align([], roles=made.captures)
+            captures = open_captures([], roles=made.captures)
+            aligned = align.align_captures(captures)
         except AlignmentError as error:
             return TrialScore(trial, refused=str(error))
-        return TrialScore(trial, _clocks(trace, taps, wrong, true_rows), *_links(trace, true_rows))
+        index = CombinedTables(captures, aligned).index
+        return TrialScore(trial, _clocks(aligned.clocks, taps, wrong, true_rows), *_links(index, true_rows))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -228,12 +233,12 @@ def shown_ns(clock: TapClock, t_ns: Array) -> Array:
 
 
 def _clocks(
-    trace: Trace, taps: Sequence[str], clocks: Mapping[str, TapClock], rows: Sequence[_Rows]
+    maps: Sequence[ClockMap], taps: Sequence[str], clocks: Mapping[str, TapClock], rows: Sequence[_Rows]
 ) -> tuple[ClockScore, ...]:
-    axis = next(number for number, made in enumerate(trace.clocks) if not made.pieces)
+    axis = next(number for number, made in enumerate(maps) if not made.pieces)
     return tuple(
         _clock(made, clocks[taps[axis]], clocks[tap], rows[axis], mine, taps[axis], tap)
-        for made, tap, mine in zip(trace.clocks, taps, rows, strict=True)
+        for made, tap, mine in zip(maps, taps, rows, strict=True)
         if made.pieces
     )
 
@@ -317,8 +322,8 @@ def _links(trace: Trace, rows: Sequence[_Rows]) -> tuple[int, int, int]:
     for (i, a), (j, b) in combinations(enumerate(rows), 2):
         rows_a, rows_b = _shared(a, b)
         shared += len(rows_a)
-        linked += int((journeys.of[i][rows_a] == journeys.of[j][rows_b]).sum())
-        both = journeys.rows[(journeys.rows[:, i] >= 0) & (journeys.rows[:, j] >= 0)]
+        linked += int((index.packet_of[i][rows_a] == index.packet_of[j][rows_b]).sum())
+        both = index.rows[(index.rows[:, i] >= 0) & (index.rows[:, j] >= 0)]
         one, other = both[:, i], both[:, j]
         told = a.known[one] & b.known[other]
         same = (a.key[one] == b.key[other]) & (np.abs(a.t_ns[one] - b.t_ns[other]) < _UNDER_WAY_NS)

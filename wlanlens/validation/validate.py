@@ -13,12 +13,13 @@ from typing import Any
 from wlanlens import registry
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.runner import detect
-from wlanlens.errors import NoSuchUnit
+from wlanlens.errors import NoSuchUnit, did_you_mean
+from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.ground_truth import address, codes
 from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.trace import Trace, align
+from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, decidable, score, true_findings
 
 
@@ -110,7 +111,8 @@ def chosen(shelf: str, names: Iterable[str]) -> tuple[str, ...]:
     known, wanted = registry.units(shelf), tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in known:
-            raise NoSuchUnit(f"there is no {shelf[:-1]} {name!r}", next=f"`wlanlens list {shelf}` names them")
+            hint = did_you_mean(name, known, f"`wlanlens list {shelf}` lists them")
+            raise NoSuchUnit(f"there is no {shelf[:-1]} {name!r}", next=hint)
     return wanted or tuple(known)
 
 

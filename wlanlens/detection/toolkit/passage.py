@@ -50,7 +50,7 @@ class Passage:
         self.payload = taken("payload_bytes")
         self.t = {point: taken(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: taken(f"{point}_packet") for point in tables.POINTS}
-        self.fate, self.lost = (np.array([word or "" for word in taken(name)], object) for name in ("fate", "lost"))
+        self.fate, self.lost = (np.array([word or "" for word in taken(name)], object) for name in ("arrival", "loss_location"))
         self.air_last = np.where((last := taken("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = taken("tcp_ack"), taken("tcp_flags")
         self._points = {capture.name: capture.point for capture in facts.trace.captures}
