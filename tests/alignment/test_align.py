@@ -1,4 +1,4 @@
-"""Pairs of captures that others took, and what must not be fitted."""
+"""Real pairs of captures, and captures that must not be aligned."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ needed = pytest.mark.skipif(not FOLDER.is_dir(), reason="the captures are not be
 
 
 @needed
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_ping_at_both_ends(turned: bool) -> None:
-    """Two packets: the clocks are 48.85 s apart, to within half a millisecond, half the round trip."""
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_ping_at_both_ends(reverse: bool) -> None:
+    """Two packets: the clocks are 48.85 s apart, with a bound of half the round trip of 1 ms."""
     paths = [FOLDER / "tcp" / f"ip_ttl_{end}.pcapng" for end in ("source", "dest")]
-    trace = wl.align(paths[::-1] if turned else paths)
+    trace = wl.align(paths[::-1] if reverse else paths)
     assert {c.name: c.point for c in trace.captures} == {
         "ip_ttl_source.pcapng": "sender",
         "ip_ttl_dest.pcapng": "receiver",
     }
     clock_map = trace.clocks[1]
-    # (125.135911 - 76.285089 + 125.136917 - 76.285111) / 2: the two offsets that no delay would give.
+    # (125.135911 - 76.285089 + 125.136917 - 76.285111) / 2: the mean of both directions' offsets without delay.
     assert abs(clock_map.offset_ns) == pytest.approx(48_851_314_000, abs=1000)
     assert clock_map.two_way_ns == 984_000
     assert clock_map.bound_ns == pytest.approx(492_000, abs=3000)
     links = trace.table("links").to_pandas()
     assert list(links.sender_packet) == [1, 2]
     assert list(links.receiver_packet) == [1, 2]
-    assert list(links.fate) == ["arrived", "arrived"]
+    assert list(links.arrival) == ["arrived", "arrived"]
 
 
 @needed
 def test_probe_trains() -> None:
-    """Probes that repeat their sequence numbers: 4800 known by their IP ids, 4799 resets without one by their order."""
+    """Probes with repeated sequence numbers: 4800 are identified by IP id, 4799 resets without one by order."""
     trace = wl.align([FOLDER / "tcp" / "sender.pcap", FOLDER / "tcp" / "receiver.pcap"])
     links = trace.table("links").to_pandas()
     assert (links.captures_seen == 2).sum() == 9599 == len(links)
     assert links.copy_safe.sum() == 4800
     packets = trace.table("packets").to_pandas()
     ids = {(c, p): i for c, p, i in zip(packets.capture, packets.packet, packets.ip_id, strict=True)}
-    sure = links[links.copy_safe]
+    safe = links[links.copy_safe]
     assert all(
         ids["sender.pcap", s] == ids["receiver.pcap", r]
-        for s, r in zip(sure.sender_packet, sure.receiver_packet, strict=True)
+        for s, r in zip(safe.sender_packet, safe.receiver_packet, strict=True)
     )
     clock_map = trace.clocks[1]
     assert clock_map.bound_ns is None
@@ -57,7 +57,7 @@ def test_probe_trains() -> None:
 
 @needed
 def test_ten_hops() -> None:
-    """ns-3 nodes share one clock; each sniffer hears a packet on every hop near it."""
+    """ns-3 nodes share one clock; each sniffer hears a packet on every nearby hop."""
     trace = wl.align([FOLDER / "wlan" / f"tcp-chain-test-{n}-0.pcap" for n in (0, 9)])
     clock_map = trace.clocks[1]
     assert clock_map.bound_ns is not None
@@ -67,13 +67,13 @@ def test_ten_hops() -> None:
     assert len(both) == 35
     assert both.copy_safe.all()
     assert links.row_count.sum() == trace.table("packets").num_rows
-    assert (links.attempts.dropna() >= 1).all()
-    assert links.attempts.notna().all()
+    assert (links.transmissions.dropna() >= 1).all()
+    assert links.transmissions.notna().all()
 
 
 @needed
 def test_an_access_point_and_its_client() -> None:
-    """Encrypted frames are linked once their key is known; without it that is said."""
+    """Encrypted frames are linked with their key; without it the error names the cause."""
     paths = [FOLDER / "wlan" / f"eapol-amsdu_BP-{end}.pcapng" for end in ("fromap", "onclient")]
     with pytest.raises(AlignmentError, match="only 1 packet in common"):
         wl.align(paths)
@@ -119,5 +119,5 @@ def test_one_capture_in_two_halves(tmp_path: Path) -> None:
     middle = ends[len(ends) // 2]
     (tmp_path / "a.pcap").write_bytes(data[:middle])
     (tmp_path / "b.pcap").write_bytes(data[:24] + data[middle:])
-    with pytest.raises(AlignmentError, match=r"in common, and by their clocks they lie .* s apart"):
+    with pytest.raises(AlignmentError, match=r"in common, and their clocks are .* s apart"):
         wl.align([tmp_path / "a.pcap", tmp_path / "b.pcap"])

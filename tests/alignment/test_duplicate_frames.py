@@ -1,4 +1,4 @@
-"""Several sniffers of one channel: a frame that two of them heard counts once."""
+"""Several sniffers on one channel: a frame that two of them heard counts once."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ Air = list[tuple[int, bytes]]
 
 
 def channel(count: int, seed: int = 1) -> Air:
-    """Encrypted data, each with its ACK, one in five sent again, and beacons."""
+    """Encrypted data frames with ACKs, one in five retransmitted, and beacons."""
     rng = np.random.default_rng(seed)
     out: Air = []
     t = START
     for n in range(count):
         head = POINT + STATION + POINT + struct.pack("<HH", (n & 0xFFF) << 4, 0)
         body = struct.pack("<HBBI", n & 0xFFFF, 0, 0x20, n >> 16) + rng.bytes(int(rng.integers(60, 300)))
-        for attempt in range(1 + (n % 5 == 0) + (n % 20 == 0)):
-            out.append((t, bytes((0x88, 0x49 if attempt else 0x41, 44, 0)) + head + body))
+        for retry in range(1 + (n % 5 == 0) + (n % 20 == 0)):
+            out.append((t, bytes((0x88, 0x49 if retry else 0x41, 44, 0)) + head + body))
             t += 310_000
             out.append((t, bytes((0xD4, 0, 0, 0)) + STATION))
             t += int(rng.integers(80_000, 2_000_000))
         if n % 50 == 0:
-            stamp = struct.pack("<QHH", t // 1000, 100, 0x11)
+            beacon = struct.pack("<QHH", t // 1000, 100, 0x11)
             out.append(
-                (t, b"\x80\0\0\0" + b"\xff" * 6 + POINT * 2 + struct.pack("<H", n // 50 << 4) + stamp + b"\0\1x")
+                (t, b"\x80\0\0\0" + b"\xff" * 6 + POINT * 2 + struct.pack("<H", n // 50 << 4) + beacon + b"\0\1x")
             )
             t += 400_000
     return out
 
 
 def heard(path: Path, air: Air, seed: int, ahead_ns: int) -> set[int]:
-    """Write what one sniffer had: it misses one frame in eight, and its clock is ahead."""
+    """Write the capture of one sniffer: it misses one frame in eight, and its clock is ahead."""
     rng = np.random.default_rng(seed)
     kept = np.flatnonzero(rng.random(len(air)) > 0.125)
     path.write_bytes(pcap([(air[k][0] + ahead_ns, air[k][1]) for k in kept], 105))
@@ -60,7 +60,7 @@ def test_each_frame_counts_once(tmp_path: Path) -> None:
     frames, exchanges = (trace.leading().table(name) for name in ("frames", "exchanges"))
     union = len(set.union(*sets))
     total = sum(map(len, sets))
-    # ACKs beside nothing that both heard stay two: rare, and never too few.
+    # An ACK without a common frame next to it counts twice: rarely, and frames are never lost.
     assert union <= frames.num_rows < union + 0.03 * total
     data = frames.to_pandas()
     data = data[data.subtype == "qos_data"]

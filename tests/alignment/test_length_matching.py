@@ -1,4 +1,4 @@
-"""Packets that a capture hides, known by length, direction and order: encrypted frames, and transfers of unknown framing."""
+"""Packets without readable bytes: encrypted frames, and transfers with unknown framing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Talk = list[tuple[int, bool, int]]
 
 
 def talk(count: int, seed: int) -> Talk:
-    """Requests and answers of many lengths."""
+    """Requests and answers with many lengths."""
     rng = np.random.default_rng(seed)
     times = START + np.cumsum(rng.integers(2_000_000, 30_000_000, count))
     return [
@@ -31,7 +31,7 @@ def talk(count: int, seed: int) -> Talk:
 
 
 def host(packets: Talk) -> bytes:
-    """At the host: UDP in IPv4."""
+    """The capture at the host: UDP in IPv4."""
     out = []
     for n, (t, up, size) in enumerate(packets):
         ends = HOST + PEER if up else PEER + HOST
@@ -41,7 +41,7 @@ def host(packets: Talk) -> bytes:
 
 
 def frames(packets: Talk, lost: set[int], station: bytes = STATION) -> bytes:
-    """At a sniffer 1 ms after the host sent or before it received: CCMP, whatever its key."""
+    """The capture of a sniffer, 1 ms after the host sent or before it received: CCMP with an unknown key."""
     rng = np.random.default_rng(1)
     out = []
     for n, (t, up, size) in enumerate(packets):
@@ -56,14 +56,14 @@ def frames(packets: Talk, lost: set[int], station: bytes = STATION) -> bytes:
 
 
 def bus(packets: Talk) -> bytes:
-    """On the bus: transfers with 32 bytes of a vendor's header before each packet."""
+    """The capture on the bus: transfers with a vendor's header of 32 bytes before each packet."""
     rng = np.random.default_rng(1)
     out = []
     for n, (t, up, size) in enumerate(packets):
         endpoint, length = (2 if up else 0x81), 60 + size
-        for kind, away in ((b"S", -200_000), (b"C", 200_000 if up else -100_000)):
+        for kind, delay in ((b"S", -200_000), (b"C", 200_000 if up else -100_000)):
             data = rng.bytes(length) if (kind == b"S") == up else b""
-            at = t + away + SKEW_NS
+            at = t + delay + SKEW_NS
             head = struct.pack("<QcBBBHBB", n + 1, kind, 3, endpoint, 5, 1, ord("-"), 0 if data else ord("<"))
             head += struct.pack("<qiiII", at // 10**9, at % 10**9 // 1000, 0, length, len(data)) + bytes(24)
             out.append((at, head + data))
@@ -71,9 +71,9 @@ def bus(packets: Talk) -> bytes:
     return pcap(out, 220)
 
 
-def aligned(tmp_path: Path, shown: bytes, hider: bytes, name: str) -> wl.Trace:
-    (tmp_path / "host.pcap").write_bytes(shown)
-    (tmp_path / f"{name}.pcap").write_bytes(hider)
+def aligned(tmp_path: Path, readable: bytes, opaque: bytes, name: str) -> wl.Trace:
+    (tmp_path / "host.pcap").write_bytes(readable)
+    (tmp_path / f"{name}.pcap").write_bytes(opaque)
     return wl.align([], roles={"sender": tmp_path / "host.pcap", name: tmp_path / f"{name}.pcap"})
 
 
@@ -90,7 +90,7 @@ def test_encrypted_frames(tmp_path: Path) -> None:
     assert len(found) > 450
     number = {n: k + 1 for k, n in enumerate(n for n in range(600) if n not in lost)}
     assert [number[int(n) - 1] for n in found.sender_packet] == found.air_packet.astype(int).tolist()
-    assert found.attempts.notna().all()
+    assert found.transmissions.notna().all()
     assert not links[~links.inferred].air_packet.notna().any()
 
 

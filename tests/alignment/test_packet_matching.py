@@ -1,4 +1,4 @@
-"""Packets changed on their way: NAT, offload, fragments, snaplens, hops, copies, loss and order."""
+"""Packets that change along their path: NAT, offload, fragments, snaplens, hops, copies, loss and order."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Segment:
     dst: bytes = b"\x0a\0\0\x02"
     ports: tuple[int, int] = (40_000, 80)
     ttl: int = 64
-    stamps: tuple[int, int] | None = (7, 3)
+    timestamps: tuple[int, int] | None = (7, 3)
 
     def data(self, snaplen: int = 65535) -> bytes:
         """The packet, cut."""
-        options = b"\x01\x01\x08\x0a" + struct.pack(">II", *self.stamps) if self.stamps else b""
+        options = b"\x01\x01\x08\x0a" + struct.pack(">II", *self.timestamps) if self.timestamps else b""
         offset = (20 + len(options)) // 4 << 4
         head = struct.pack(">HHIIBBHHH", *self.ports, self.seq, self.ack, offset, 0x10, 500, 0, 0) + options
         body = b"".join(struct.pack(">I", (self.seq + i) * 2654435761 % 2**32) for i in range(self.length // 4))
@@ -43,7 +43,7 @@ class Segment:
 
     @property
     def wire(self) -> int:
-        return 40 + (12 if self.stamps else 0) + self.length
+        return 40 + (12 if self.timestamps else 0) + self.length
 
 
 def table(path: Path, rows: list[tuple[int, bytes]], wires: list[int] | None = None) -> object:
@@ -65,7 +65,7 @@ def table(path: Path, rows: list[tuple[int, bytes]], wires: list[int] | None = N
 def paired(
     tmp_path: Path, a: list[tuple[int, bytes]], b: list[tuple[int, bytes]], **options: bool
 ) -> set[tuple[int, int, str, bool]]:
-    """(row of a, row of b, kind, sure)."""
+    """(row of a, row of b, kind, copy_safe)."""
     tables = [table(tmp_path / f"{name}.pcap", rows) for name, rows in (("a", a), ("b", b))]
     return rows_of(tables, **options)
 
@@ -76,12 +76,12 @@ def rows_of(tables: list[object], **options: bool) -> set[tuple[int, int, str, b
 
 
 def train(count: int, **fields: object) -> list[Segment]:
-    """Segments one after the other."""
-    return [replace(Segment(1000 * i, ip_id=i + 1, stamps=(i, 3)), **fields) for i in range(count)]  # type: ignore[arg-type]
+    """Consecutive segments."""
+    return [replace(Segment(1000 * i, ip_id=i + 1, timestamps=(i, 3)), **fields) for i in range(count)]  # type: ignore[arg-type]
 
 
 def test_routers_and_loss(tmp_path: Path) -> None:
-    """TTL and what lies below IP change; three are lost, one is overtaken, one arrives twice."""
+    """The time to live changes; three packets are lost, one is reordered, one arrives twice."""
     sent = train(12)
     order = [0, 1, 3, 2, 5, 6, 6, 8, 9, 11]
     got = paired(
@@ -94,9 +94,9 @@ def test_routers_and_loss(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", [True, False])
-def test_each_copy_with_its_own(tmp_path: Path, ids: bool) -> None:
-    """A segment without timestamps sent three times, the second lost: by its IP id, else by its place among the others."""
-    fillers = train(30, stamps=None)
+def test_each_copy_is_paired_with_itself(tmp_path: Path, ids: bool) -> None:
+    """A segment without timestamps sent three times, the second copy lost: by its IP id, else by its order."""
+    fillers = train(30, timestamps=None)
     fillers = [replace(s, ip_id=s.ip_id if ids else 0) for s in fillers]
     sent: list[tuple[int, Segment]] = [(10 * i, s) for i, s in enumerate(fillers)]
     for copy, at in enumerate((105, 165, 225)):
@@ -107,12 +107,12 @@ def test_each_copy_with_its_own(tmp_path: Path, ids: bool) -> None:
     got = paired(tmp_path, [(t, s.data()) for t, s in sent], [(t, s.data()) for t, s in kept])
     places = [i for i in range(len(sent)) if i != lost]
     assert {(a, b) for a, b, _, _ in got} == {(a, b) for b, a in enumerate(places)}
-    copies = {a for a, _, _, sure in got if not sure}
+    copies = {a for a, _, _, safe in got if not safe}
     assert bool(copies) != ids
 
 
 def test_nat(tmp_path: Path) -> None:
-    """Addresses and ports are changed: nothing fits, unless that is said."""
+    """Addresses and ports are changed: nothing matches without the option."""
     sent = train(40)
     changed = [replace(s, src=b"\xc0\0\2\7", ports=(61_000, 80), ttl=63) for s in sent]
     a, b = ([(i, s.data()) for i, s in enumerate(rows)] for rows in (sent, changed))
@@ -130,7 +130,7 @@ def test_rewritten_sequence_numbers(tmp_path: Path, nat: bool) -> None:
             length=0,
             ack=1000 * i,
             ip_id=i,
-            stamps=(7 + i, 3),
+            timestamps=(7 + i, 3),
             src=b"\x0a\0\0\x02",
             dst=b"\x0a\0\0\x01",
             ports=(80, 40_000),
@@ -156,11 +156,14 @@ def test_rewritten_sequence_numbers(tmp_path: Path, nat: bool) -> None:
 
 @pytest.mark.parametrize("offload", ["tso", "gro"])
 def test_super_segments(tmp_path: Path, offload: str) -> None:
-    """One segment of 4000 bytes on one side is four on the other; the last but one is lost and sent again alone."""
-    before, after = train(20), [replace(s, seq=s.seq + 24_000, ip_id=s.ip_id + 100, stamps=(90, 3)) for s in train(20)]
-    large = Segment(20_000, length=4000, ip_id=40, stamps=(50, 3))
-    small = [Segment(20_000 + 1000 * i, ip_id=40 + i, stamps=(50, 3)) for i in range(4)]
-    again = replace(small[2], ip_id=60, stamps=(80, 3))
+    """One segment of 4000 bytes on one side is four on the other; the third is lost and retransmitted alone."""
+    before, after = (
+        train(20),
+        [replace(s, seq=s.seq + 24_000, ip_id=s.ip_id + 100, timestamps=(90, 3)) for s in train(20)],
+    )
+    large = Segment(20_000, length=4000, ip_id=40, timestamps=(50, 3))
+    small = [Segment(20_000 + 1000 * i, ip_id=40 + i, timestamps=(50, 3)) for i in range(4)]
+    again = replace(small[2], ip_id=60, timestamps=(80, 3))
     whole = [*before, large, again, *after]
     cut = [*before, small[0], small[1], small[3], again, *after]
     one, other = ([(i, s.data()) for i, s in enumerate(rows)] for rows in (whole, cut))
@@ -176,7 +179,7 @@ def test_super_segments(tmp_path: Path, offload: str) -> None:
 
 
 def test_fragments(tmp_path: Path) -> None:
-    """A datagram of 2000 bytes is cut in two on its way; one that is already in fragments stays so."""
+    """A datagram of 2000 bytes is fragmented on its path; another one is in fragments on both sides."""
 
     def datagram(ip_id: int) -> bytes:
         udp = struct.pack(">HHHH", 5000, 6000, 2008, 0) + bytes(i % 251 for i in range(2000))
@@ -200,7 +203,7 @@ def test_fragments(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("snaplen", [40, 60, 68, 200])
 def test_snaplens(tmp_path: Path, snaplen: int) -> None:
-    """One capture keeps whole packets, the other the first bytes: without its timestamps, or without a payload."""
+    """One capture has whole packets, the other their first bytes: without timestamps, or without payload."""
     sent = train(40)
     tables = [
         table(tmp_path / "a.pcap", [(i, s.data()) for i, s in enumerate(sent)]),
@@ -209,9 +212,9 @@ def test_snaplens(tmp_path: Path, snaplen: int) -> None:
     assert {(a, b) for a, b, _, _ in rows_of(tables)} == {(i, i) for i in range(40)}
 
 
-def test_another_packet_of_the_same_numbers(tmp_path: Path) -> None:
-    """Bytes of the payload differ: it is not the same packet, whatever the header says."""
-    plain = train(20, stamps=None, ip_id=0)
+def test_another_packet_with_the_same_header(tmp_path: Path) -> None:
+    """A packet with another payload is another packet, even with the same header."""
+    plain = train(20, timestamps=None, ip_id=0)
     other = [s.data() for s in plain]
     other[5] = other[5][:-1000] + b"z" * 1000
     got = paired(tmp_path, [(i, s.data()) for i, s in enumerate(plain)], list(enumerate(other)))
@@ -219,11 +222,11 @@ def test_another_packet_of_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_windows_of_rows(tmp_path: Path) -> None:
-    """Longer than what is held at once, with much other traffic in between, 1 s under way and 2 % lost: all found."""
+    """A capture longer than the window, with other traffic, a delay of 1 s and 2 % loss: all pairs are found."""
     rng = np.random.default_rng(4)
     count = 150_000
-    sent = [Segment(i * 4, length=4, ip_id=i % 65535 + 1, stamps=(i // 20, 3)) for i in range(count)]
-    noise = [Segment(i * 4, length=4, ports=(1, 2), stamps=None) for i in range(200)]
+    sent = [Segment(i * 4, length=4, ip_id=i % 65535 + 1, timestamps=(i // 20, 3)) for i in range(count)]
+    noise = [Segment(i * 4, length=4, ports=(1, 2), timestamps=None) for i in range(200)]
     a: list[tuple[int, bytes]] = [(i, s.data()) for i, s in enumerate(sent)]
     kept = np.flatnonzero(rng.random(count) > 0.02).tolist()
     rows = [(i + 1000, i, sent[i]) for i in kept]

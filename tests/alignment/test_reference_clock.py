@@ -1,4 +1,4 @@
-"""Clocks and links of simulated captures against what is true."""
+"""Clocks of simulated captures, against the true ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wlanlens.simulation.config import TapClock
 HOUR_NS = 3_600_000_000_000
 MS, US = 1_000_000, 1_000
 
-#: (scenario, its parameters): quick and lossy ones.
+#: (scenario, parameters): fast and lossy ones.
 WORLDS = (
     ("clean_link", {"duration_s": 60.0}),
     ("ack_holding", {"duration_s": 60.0}),
@@ -25,15 +25,15 @@ WORLDS = (
 
 
 def check(made: Case, *, steps: int = 0) -> None:
-    """What holds of every clock."""
+    """Check the clock of the second capture."""
     clock_map = made.trace.clocks[1]
     assert clock_map.steps == steps, clock_map.sentence
     for (error_ns, bound_ns, drift_error_ppm), piece in zip(made.errors_ns(), clock_map.pieces, strict=True):
         assert error_ns <= bound_ns
         assert piece.drift_bound_ppm is not None
-        # A part in a million of a part in a million: clocks are multiplied, not added.
+        # The product of two drifts is allowed: clocks multiply.
         assert drift_error_ppm <= piece.drift_bound_ppm + 0.05
-        # Stamps round the least two-way delay by a tick of each clock.
+        # Timestamps round the least two-way delay by a tick of each clock.
         assert piece.two_way_ns is not None
         assert bound_ns <= piece.two_way_ns + 2 * clock_map.tick_ns
 
@@ -50,7 +50,7 @@ def test_offset_and_drift(tmp_path: Path, name: str, parameters: dict[str, float
     if span_s >= 59 and tick_ns == US:
         assert made.errors_ns()[0][2] < 1.0, whole
     elif span_s >= 59:
-        # Stamps of a millisecond: a packet a tick off at either end is 17 ppm of a minute.
+        # With timestamps in milliseconds, a packet one tick off at either end is 17 ppm of a minute.
         assert made.errors_ns()[0][2] < 5.0, whole
 
 
@@ -73,20 +73,20 @@ def test_many_clocks(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("step_ns", [-3_000 * MS, -130 * MS, 130 * MS, 10_000 * MS])
 @pytest.mark.parametrize("name", ["clean_link", "ack_holding"])
 def test_one_step(tmp_path: Path, name: str, step_ns: int) -> None:
-    """ntpd sets a clock from 128 ms on."""
+    """ntpd steps a clock from 128 ms on."""
     receiver = TapClock(offset_ns=77 * MS, drift_ppm=-31.0, step_at_s=9.0, step_ns=step_ns, missed_share=0.05)
     made = case(tmp_path, name, TapClock(missed_share=0.05), receiver, seed=3, duration_s=20.0)
     check(made, steps=1)
     before, after = made.trace.clocks[1].pieces
     assert before.offset_ns - after.offset_ns == pytest.approx(step_ns, abs=30 * MS)
-    # No link goes astray at the step, and times on the axis do not run back.
+    # No packets are linked wrongly at the step.
     links = made.trace.table("links").to_pandas()
     both = links[links.captures_seen == 2]
     assert (both.one_way_ns < 2_500 * MS).all()
 
 
-def test_the_reference_was_stepped(tmp_path: Path) -> None:
-    """The axis is the clock that was not set."""
+def test_a_step_of_the_reference(tmp_path: Path) -> None:
+    """The axis is the clock that was not stepped."""
     sender = TapClock(step_at_s=5.0, step_ns=2_000 * MS)
     made = case(tmp_path, "clean_link", sender, TapClock(), seed=3, duration_s=10.0)
     assert [m.pieces == () for m in made.trace.clocks] == [False, True]
@@ -104,6 +104,6 @@ def test_every_copy_is_linked_to_itself(tmp_path: Path, name: str, parameters: d
     got = list(zip(ids[0][rows.column("row_a").to_numpy()], ids[1][rows.column("row_b").to_numpy()], strict=True))
     assert all(a == b for a, b in got)
     assert {a for a, _ in got} == set(ids[0]) & set(ids[1])
-    # Something was lost and sent again in the lossy worlds, so that copies had to be told apart.
+    # The lossy worlds have retransmissions, so that copies must be distinguished.
     truth = made.run.facts.packets.to_pandas()
     assert name in ("clean_link", "slow_line") or (truth["copy"] > 0).sum() > 5

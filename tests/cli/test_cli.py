@@ -46,7 +46,7 @@ def test_help_names_every_command_and_is_quick(run: Run) -> None:
     start = time.process_time()
     done = run("--help")
     assert done.returncode == 0
-    assert b"..." not in done.stdout
+    assert b"..." not in done.stdout.split(b"Commands:")[1]
     for command in COMMANDS:
         assert command.encode() in done.stdout
         assert run(command, "--help").returncode == 0

@@ -1,4 +1,4 @@
-"""All four points of one transfer: host, bus, air, host."""
+"""All four capture points of one transfer: host, bus, air, host."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_packet_at_all_four_points(tmp_path: Path, name: str) -> None:
         for point in CLOCKS
     ]
     assert all((other == ids[0]).all() for other in ids[1:])
-    # In the order of the path, as far as the clocks are known.
+    # Times are in the order of the path, within the clocks' bounds.
     slack = sum(m.pieces[0].bound_ns or 0 for m in trace.clocks[1:])
     data = whole[whole.direction == "a2b"]
     for earlier, later in (("sender", "usb"), ("usb", "air"), ("air", "receiver")):

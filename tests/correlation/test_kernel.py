@@ -1,4 +1,4 @@
-"""Both hosts' captures of a real kernel, whose link wrote down what it lost."""
+"""Captures at both hosts of a real kernel; the emulated link recorded the packets that it dropped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parent(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_clock(name: str) -> None:
-    """Both captures share one clock, but for the one that was shifted."""
+    """Both captures share one clock, except for the capture with a shifted clock."""
     made = truth(name)
     offset_s, drift_ppm = made.get("receiver_clock_offset_s", 0), made.get("receiver_clock_drift_ppm", 0)
     clock_map = both(name).clocks[1]
@@ -43,30 +43,39 @@ def test_the_clock(name: str) -> None:
     assert clock_map.contradictions == 0
     assert clock_map.bound_ns is not None
     assert clock_map.two_way_ns is not None
-    # The shifted capture's stamps were rounded to microseconds.
+    # The timestamps of the shifted capture were rounded to microseconds.
     assert abs(clock_map.offset_ns - wanted_ns) <= min(clock_map.bound_ns, 100_000)
     assert clock_map.bound_ns <= clock_map.two_way_ns
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in DERIVED or n.endswith("-clock")])
 def test_every_packet_is_linked(name: str) -> None:
-    """What the link lost is in one capture alone, all else in both."""
+    """Packets that the link dropped are in one capture, all others in both."""
     emulator = parent(name)["emulator"]
     links = both(name).table("links").to_pandas()
-    lost = sum(len(way["lost_list"]) for way in emulator.values() if isinstance(way, dict) and "lost_list" in way)
+    lost = sum(
+        len(direction["lost_list"])
+        for direction in emulator.values()
+        if isinstance(direction, dict) and "lost_list" in direction
+    )
     assert (links.captures_seen == 1).sum() == lost
-    assert (links.fate != "arrived").sum() == lost
+    assert (links.arrival != "arrived").sum() == lost
     packets = both(name).table("packets").num_rows
     assert links.row_count.sum() == packets
-    # Nothing arrives before it left, and the link holds nothing longer than the truth's longest hold.
+    # No packet arrives before it was sent.
     assert (links[links.captures_seen == 2].one_way_ns > 0).all()
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in DERIVED or n.endswith("-clock")])
-def test_what_was_lost_is_what_stayed_alone(name: str) -> None:
-    """Segment by segment: the copy that the link lost is the one without a partner."""
+def test_the_dropped_copies_are_in_one_capture(name: str) -> None:
+    """Packet by packet: the copy that the link dropped is the one without a row in the other capture."""
     made = parent(name)
-    lost = [row for way in made["emulator"].values() if isinstance(way, dict) for row in way.get("lost_list", [])]
+    lost = [
+        row
+        for direction in made["emulator"].values()
+        if isinstance(direction, dict)
+        for row in direction.get("lost_list", [])
+    ]
     links = both(name).table("links").to_pandas()
     alone = links[links.captures_seen == 1].copy()
     alone["t"] = alone[["sender_t_ns", "receiver_t_ns"]].bfill(axis=1).iloc[:, 0].astype(float) / 1e9
@@ -76,8 +85,8 @@ def test_what_was_lost_is_what_stayed_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if not n.endswith(("-late", "-capdrop"))])
-def test_need_of_every_retransmission(name: str) -> None:
-    """With the receiver's capture nothing is left undecided, and all of it is right."""
+def test_every_retransmission_is_decided(name: str) -> None:
+    """With the receiver's capture every verdict is decided, and correct."""
     wanted = [
         (row["off"], row["len"], row["needed"])
         for flow in parent(name)["flows"]
@@ -86,9 +95,11 @@ def test_need_of_every_retransmission(name: str) -> None:
     trace = both(name).leading()
     segments = trace.table("segments").to_pandas()
     big = trace.table("flows").to_pandas().sort_values("payload_bytes").groupby("flow").last().direction
-    resent = segments[(segments.transmission == "retransmission") & (segments.direction == segments.flow.map(big))]
+    retransmitted = segments[
+        (segments.transmission == "retransmission") & (segments.direction == segments.flow.map(big))
+    ]
     got = []
-    for row in resent.sort_values(["flow", "t_ns"]).itertuples():
+    for row in retransmitted.sort_values(["flow", "t_ns"]).itertuples():
         offset = -1 if row.kind in ("syn", "synack") else int(row.rel_seq) - 1
         got.append((offset, int(row.len), not row.spurious))
         assert row.spurious_evidence == "other_capture"
@@ -97,20 +108,20 @@ def test_need_of_every_retransmission(name: str) -> None:
 
 def test_captures_that_began_late_and_missed_packets() -> None:
     late = both("rnd2_cubic-late").leading().table("segments").to_pandas()
-    resent = late[late.transmission == "retransmission"]
-    assert len(resent) == 24
-    assert not resent.spurious.any()
-    assert (resent.spurious_evidence == "other_capture").all()
+    retransmitted = late[late.transmission == "retransmission"]
+    assert len(retransmitted) == 24
+    assert not retransmitted.spurious.any()
+    assert (retransmitted.spurious_evidence == "other_capture").all()
     dropped = both("clean_cubic-capdrop").table("links").to_pandas()
     assert (dropped.captures_seen == 1).sum() == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
-    # What the sender's tap missed arrived all the same.
+    # Packets that the sender's capture missed arrived.
     data = dropped[(dropped.captures_seen == 1) & (dropped.payload_bytes > 0)]
     assert len(data)
-    assert (data.fate == "arrived").all()
+    assert (data.arrival == "arrived").all()
 
 
-def test_fates_of_captures_that_began_late_and_missed_packets() -> None:
-    """What was under way when a tap began passed it before; what the kernel lost was lost; what a tap missed was missed."""
+def test_outcomes_in_captures_that_began_late_or_missed_packets() -> None:
+    """Packets before the start of a capture are `not_capturing`, dropped ones `lost_before`, unrecorded ones `missed`."""
     late = both("rnd2_cubic-late").table("links").to_pandas()
     assert (
         late[["sender_outcome", "receiver_outcome"]]
@@ -118,21 +129,25 @@ def test_fates_of_captures_that_began_late_and_missed_packets() -> None:
         .all(axis=None)
     )
     assert ((late.sender_outcome == "lost_after") & (late.receiver_outcome == "lost_before")).sum() == 24
-    outside = late[(late.sender_outcome == "not_capturing") | (late.receiver_outcome == "not_capturing")]
-    assert len(outside) > 20
-    assert (outside.t_start_ns < 100_000_000).all()
+    absent = late[(late.sender_outcome == "not_capturing") | (late.receiver_outcome == "not_capturing")]
+    assert len(absent) > 20
+    assert (absent.t_start_ns < 100_000_000).all()
     dropped = both("clean_cubic-capdrop").table("links").to_pandas()
     missed = dropped[dropped.sender_outcome != "seen"]
     assert len(missed) == len(truth("clean_cubic-capdrop")["sender_frames_removed"])
     assert (missed[missed.payload_bytes > 0].sender_outcome == "missed").all()
-    # ACKs may as well have been lost on their way to it.
+    # ACKs may also have been lost on their path to it.
     assert (missed[missed.payload_bytes == 0].sender_outcome == "unknown").all()
 
 
 @pytest.mark.parametrize("name", ["blackout3", "ackloss30_cubic", "rtxloss_rack", "tail3_newreno"])
-def test_fates_are_those_of_the_kernel(name: str) -> None:
+def test_losses_are_those_of_the_kernel(name: str) -> None:
     emulator = parent(name)["emulator"]
-    lost = sum(len(way["lost_list"]) for way in emulator.values() if isinstance(way, dict) and "lost_list" in way)
+    lost = sum(
+        len(direction["lost_list"])
+        for direction in emulator.values()
+        if isinstance(direction, dict) and "lost_list" in direction
+    )
     rows = both(name).table("links").to_pandas()
     gone = rows[(rows.sender_outcome == "lost_before") | (rows.receiver_outcome == "lost_before")]
     assert len(gone) == lost > 0

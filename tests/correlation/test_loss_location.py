@@ -10,7 +10,7 @@ import pytest
 import wlanlens as wl
 from wlanlens.simulation.simulate import Run, simulate
 
-#: What became of a packet in the simulation, and where that is between captures at the hosts and on the air.
+#: Fate of a packet in the simulation, and the loss location with captures at the hosts and on the air.
 PLACE = {"device_queue": "before_air", "router": "before_air", "mac_queue": "before_air", "air": "on_air"}
 
 
@@ -31,59 +31,59 @@ def by_data(trace: wl.Trace) -> Any:
         ("no_mac_retransmission", {"duration_s": 8.0}),
     ],
 )
-def test_the_place_is_the_true_one(tmp_path: Path, name: str, parameters: dict[str, Any]) -> None:
+def test_the_location_is_the_true_one(tmp_path: Path, name: str, parameters: dict[str, Any]) -> None:
     run = simulate(name, tmp_path, seed=2, **parameters)
     links = by_data(aligned(run, "sender", "air", "receiver"))
     truth = run.facts.packets.to_pandas()
     truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0) & truth.t_tap_ns.notna()].sort_values(
         ["t_tap_ns", "id"]
     )
-    # The sender's tap missed nothing: its data are the truth's, in order.
+    # The sender's capture is complete: its data is that of the truth, in order.
     links = links[links.sender_packet.notna()].sort_values("sender_packet")
     assert len(links) == len(truth)
     wanted = truth.fate.map(PLACE).set_axis(links.index)
-    said = links.lost.astype(object)
-    decided = said.notna() & (said != "unknown")
+    stated = links.loss_location.astype(object)
+    decided = stated.notna() & (stated != "unknown")
     assert decided.sum() > 3
-    assert (wanted[decided] == said[decided]).mean() > 0.99
-    assert (said[wanted.notna()] == wanted[wanted.notna()]).mean() > 0.95
+    assert (wanted[decided] == stated[decided]).mean() > 0.99
+    assert (stated[wanted.notna()] == wanted[wanted.notna()]).mean() > 0.95
 
 
 def test_the_order_of_the_captures_does_not_matter(tmp_path: Path) -> None:
-    """An attempt that was damaged on the air was no packet where the air's capture came first."""
+    """A damaged frame in the first capture is assigned to the packet of a later capture."""
     run = simulate("access_point_overflow", tmp_path, seed=1, duration_s=5.0)
     one, other = (
         by_data(aligned(run, *taps)) for taps in (("sender", "air", "receiver"), ("air", "receiver", "sender"))
     )
-    for column in ("fate", "lost", "seen"):
+    for column in ("arrival", "loss_location", "captures_seen"):
         assert one[column].value_counts().to_dict() == other[column].value_counts().to_dict()
     assert one.sender_packet.notna().all()
 
 
-def test_a_sniffer_that_missed_neighbours_decides_nothing(tmp_path: Path) -> None:
-    """Without the frames that it heard in the time of the losses nothing tells where these were lost."""
+def test_a_sniffer_that_missed_neighbours_decides_no_location(tmp_path: Path) -> None:
+    """With most frames missed around the losses, their location is unknown."""
     from tests.alignment.simulated import clocked
     from wlanlens.simulation.config import TapClock
 
     made = clocked("access_point_overflow", {"air": TapClock(missed_share=0.6)}, duration_s=6.0)
     links = by_data(aligned(simulate(made, tmp_path, seed=1), "sender", "air", "receiver"))
-    lost = links[links.fate == "not_seen"].lost.astype(object)
+    lost = links[links.arrival == "not_seen"].loss_location.astype(object)
     assert (lost == "unknown").mean() > 0.9
 
 
-def test_hosts_are_the_ends_whatever_the_clocks_say(tmp_path: Path) -> None:
-    """A clock that is right within half a millisecond may have the receiver before the air."""
+def test_hosts_are_the_ends_of_a_path_whatever_the_clocks_say(tmp_path: Path) -> None:
+    """With a clock error of half a millisecond, the receiver may seem to be before the air."""
     run = simulate("delayed_ack_deadlock", tmp_path, seed=11)
     links = by_data(aligned(run, "sender", "air", "receiver"))
-    both = links[links.fate == "arrived"]
+    both = links[links.arrival == "arrived"]
     assert (both.receiver_t_ns < both.air_t_ns).mean() > 0.9
-    lost = links[links.fate == "not_seen"].lost.astype(object)
+    lost = links[links.arrival == "not_seen"].loss_location.astype(object)
     assert len(lost) > 300
     assert (lost == "on_air").all()
 
 
-def test_what_a_tap_missed_is_not_lost(tmp_path: Path) -> None:
-    """Data that was acknowledged and sent once has arrived, though the receiver's tap lacks it and has its neighbours."""
+def test_missed_packets_are_not_lost(tmp_path: Path) -> None:
+    """Data that was acknowledged and sent once has arrived, although the receiver's capture does not have it."""
     from wlanlens.simulation.config import TapClock
 
     run = simulate("lost_acks", tmp_path, seed=1, duration_s=8.0, clocks={"receiver": TapClock(missed_share=0.02)})
@@ -91,20 +91,20 @@ def test_what_a_tap_missed_is_not_lost(tmp_path: Path) -> None:
     truth = run.facts.packets.to_pandas()
     truth = truth[(truth.direction == "a2b") & (truth.len_bytes > 0)].sort_values(["t_tap_ns", "id"])
     assert len(links) == len(truth)
-    missed = (links.fate == "not_seen").to_numpy() & (truth.fate == "delivered").to_numpy()
+    missed = (links.arrival == "not_seen").to_numpy() & (truth.fate == "delivered").to_numpy()
     assert missed.sum() > 20
-    assert (links.lost[missed] == "unknown").all()
+    assert (links.loss_location[missed] == "unknown").all()
 
 
 @pytest.mark.parametrize("name", ["access_point_overflow", "no_mac_retransmission"])
-def test_it_says_what_the_fates_say(tmp_path: Path, name: str) -> None:
+def test_locations_agree_with_outcomes(tmp_path: Path, name: str) -> None:
     from wlanlens.simulation.config import TapClock
 
     clocks = {tap: TapClock(missed_share=0.02) for tap in ("air", "receiver")}
     trace = aligned(simulate(name, tmp_path, seed=3, duration_s=6.0, clocks=clocks), "sender", "air", "receiver")
-    links, journeys = (trace.table(table).to_pandas() for table in ("links", "journeys"))
-    lost = links.lost.astype(object)
-    assert (lost.notna() == (links.fate == "not_seen")).all()
-    assert (journeys.air_outcome[lost == "before_air"] == "lost_before").all()
-    assert (journeys.receiver_outcome[lost.isin(["on_air", "after_air"])] == "lost_before").all()
+    links = trace.table("links").to_pandas()
+    lost = links.loss_location.astype(object)
+    assert (lost.notna() == (links.arrival == "not_seen")).all()
+    assert (links.air_outcome[lost == "before_air"] == "lost_before").all()
+    assert (links.receiver_outcome[lost.isin(["on_air", "after_air"])] == "lost_before").all()
     assert lost.isin(["before_air", "on_air"]).sum() > 5

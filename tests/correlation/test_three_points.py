@@ -1,4 +1,4 @@
-"""A sniffer between two hosts: clocks from both, attempts and rates of each packet, tables on one axis."""
+"""A sniffer between two hosts: clocks, transmissions and rates of each packet, tables on one axis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def three(folder: Path, name: str, *, missed: float = 0.0, **parameters: float) 
 
 
 @pytest.mark.parametrize("name", ["clean_link", "bursty_errors", "rate_thrashing"])
-def test_attempts_are_those_that_were_made(tmp_path: Path, name: str) -> None:
+def test_transmissions_are_the_true_ones(tmp_path: Path, name: str) -> None:
     run, trace = three(tmp_path, name, duration_s=10.0)
     assert [c.point for c in trace.captures] == ["sender", "air", "receiver"]
     links = trace.table("links").to_pandas()
@@ -36,19 +36,19 @@ def test_attempts_are_those_that_were_made(tmp_path: Path, name: str) -> None:
     assert len(rows) == len(sent)
     delivered = (sent.fate == "delivered").to_numpy()
     assert delivered.sum() > 100
-    assert (rows[delivered].fate == "arrived").all()
+    assert (rows[delivered].arrival == "arrived").all()
     gone = (sent.fate == "air").to_numpy()
-    assert (rows[gone].fate != "arrived").all()
-    # A last attempt that the sniffer heard damaged, after an ACK that the sender missed, is in no exchange.
+    assert (rows[gone].arrival != "arrived").all()
+    # A last transmission that the sniffer heard damaged, after an ACK that the sender missed, is in no exchange.
     over = delivered | gone
-    got, made = rows[over].attempts.to_numpy(), sent[over].attempts.to_numpy()
+    got, made = rows[over].transmissions.to_numpy(), sent[over].attempts.to_numpy()
     assert (got <= made).all()
     assert (got == made).mean() > 0.99
     assert rows.copy_safe.all()
 
 
-def test_the_axis_is_one(tmp_path: Path) -> None:
-    """The same instant has one time: a packet is on the air after it left the host, and received after that."""
+def test_all_tables_share_one_axis(tmp_path: Path) -> None:
+    """A packet is on the air after it left the host, and received after that."""
     _, trace = three(tmp_path, "clean_link", missed=0.05, duration_s=20.0)
     for clock_map, clock in zip(trace.clocks, CLOCKS.values(), strict=True):
         if clock_map.pieces:
@@ -62,8 +62,8 @@ def test_the_axis_is_one(tmp_path: Path) -> None:
     down = links[(links.direction == "a2b") & (links.captures_seen == 3)]
     assert len(down) > 1000
     assert (down.air_t_ns - down.sender_t_ns > -slack).all()
-    # Where the first attempt heard was the first made.
-    once = down[down.attempts == 1]
+    # Where the first transmission was heard.
+    once = down[down.transmissions == 1]
     assert (once.receiver_t_ns - once.air_t_ns > -slack).all()
     ends = [int(trace.table(n).column("t_ns").to_numpy().max()) for n in ("packets", "frames", "segments")]
     assert max(ends) == trace.duration_ns
@@ -84,7 +84,7 @@ def test_detectors_judge_each_connection_once(tmp_path: Path) -> None:
     assert len(np.unique(trace.table("flows").column("flow"))) == 1
 
 
-def test_analyze_writes_all_of_it(tmp_path: Path) -> None:
+def test_analyze_writes_all_tables(tmp_path: Path) -> None:
     run, _ = three(tmp_path / "in", "ack_holding", duration_s=10.0)
     done = wl.analyze(list(run.captures.values()), out=tmp_path / "out")
     back = wl.load(tmp_path / "out")
@@ -109,13 +109,13 @@ def test_analyze_writes_all_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bursty_errors", "rate_thrashing"])
-def test_links_are_the_same_in_whatever_order_captures_are_given(tmp_path: Path, name: str) -> None:
-    """A first attempt that the sniffer heard damaged is known by the hosts' captures, were they given behind it."""
+def test_links_do_not_depend_on_the_order_of_captures(tmp_path: Path, name: str) -> None:
+    """A first transmission heard damaged is identified by the hosts' captures, even if these are given later."""
     run, trace = three(tmp_path, name, duration_s=10.0)
     back = wl.align(list(run.captures.values())[::-1]).table("links").to_pandas()
     links = trace.table("links").to_pandas()
     by = ["sender_packet", "air_packet", "receiver_packet"]
-    columns = [*by, "seen", "sightings", "attempts", "fate"]
+    columns = [*by, "captures_seen", "row_count", "transmissions", "arrival"]
     assert links.row_count.max() > 3
     one, other = (t[columns].sort_values(by).reset_index(drop=True) for t in (links, back))
     assert one.equals(other)

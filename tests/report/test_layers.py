@@ -80,12 +80,12 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     near(one, 2.0)
     assert point_at(one, "URB to the adapter")
     assert point_at(one, "from the air to the host")
-    x, y, words = point_at(one, "attempt 1 of 1")
+    x, y, words = point_at(one, "transmission 1 of 1")
     frame = int(words.split("frame ")[1].split(" ")[0])
     one.page.mouse.click(x, y)
     text = shown(one)
     rows = usb.trace.table("links").to_pandas()
-    row = rows[rows.attempts.map(lambda attempts: any(a["packet"] == frame for a in attempts))].iloc[0]
+    row = rows[rows.transmissions_heard.map(lambda heard: any(t["packet"] == frame for t in heard))].iloc[0]
     for point in row.points:
         number = f"{int(row.usb_complete_packet)}" if point["capture"] == "usb.pcap" else f"{int(point['packet'])}"
         line = next(line for line in text.splitlines() if point["capture"] in line and "\t" in line)
@@ -116,7 +116,7 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     one.choose(number)
     text = shown(one)
     assert "timeout (RTO), spurious" in text
-    assert "sent 2 times" in text
+    assert "2 copies of this segment" in text
     before = one.page.locator("#journey").get_attribute("data-shown")
     one.page.click("#journey-copies button:not([disabled])")
     one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown !== was", arg=before)
@@ -208,7 +208,7 @@ def test_of_a_long_flow_the_page_says_how_many_journeys_are_drawn(
     assert whole.rows == usb.trace.table("links").num_rows
     # One in three by the analysis, and of these one in two by the page.
     rows = usb.trace.table("links").take(pa.array(np.arange(0, whole.rows, 3)))
-    held = {"journeys": rows, "flows": usb.trace.table("flows"), "segments": usb.trace.table("segments")}
+    held = {"links": rows, "flows": usb.trace.table("flows"), "segments": usb.trace.table("segments")}
     thin = Trace(usb.trace.captures, held, start_ns=0, duration_ns=usb.trace.duration_ns)
     monkeypatch.setattr(layers, "MOST_JOURNEYS", -(-rows.num_rows // 2))
     assert layers.layers(thin, key).every == 6

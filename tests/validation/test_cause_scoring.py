@@ -1,4 +1,4 @@
-"""Scores of captures aligned, on a small fixed part of the scenarios."""
+"""Scores of aligned captures, on a few scenarios."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tests.detectors.together import aligned
 from wlanlens.detection.finding import Finding
-from wlanlens.simulation.simulate import simulate
-from wlanlens.validation.cause_scoring import Causes, Told, score_causes
+from wlanlens.simulation.scenario import simulate
+from wlanlens.validation.cause_scoring import Answers, Causes, score_causes
 from wlanlens.validation.scoring import told
 
 
@@ -38,29 +38,29 @@ def test_every_cause_is_found(tmp_path: Path, name: str, code: str, seconds: flo
     assert score.precision == score.recall == 1.0
     assert score.within(0.01) == 1.0
     assert score.cost_off_s < 0.02 * score.cost_true_s + 0.001
-    # No resend and no expiry is judged wrongly, and none of them is left open.
+    # Every retransmission and timeout has a verdict, and it is right.
     assert got.spurious.wrong == got.spurious.open == 0
     assert got.timeouts.wrong == got.timeouts.open == 0
     assert got.lost.wrong == 0
     if code == "ack_holding":
-        assert got.kept_by == Told(right=score.truth)
+        assert got.kept_by == Answers(right=score.truth)
 
 
-def test_losses_have_their_place(tmp_path: Path) -> None:
+def test_loss_locations_are_true(tmp_path: Path) -> None:
     got = scored(tmp_path / "a", "no_mac_retransmission", (), duration_s=5.0)
     assert got.lost.right > 40
     assert got.lost.wrong <= 0.02 * got.lost.right
-    assert got.spurious == Told(right=got.spurious.right)
+    assert got.spurious == Answers(right=got.spurious.right)
     got = scored(tmp_path / "b", "periodic_access_point_drops", (), duration_s=10.0)
     assert got.lost.right == 5
 
 
-def test_one_point_less_leaves_more_open(tmp_path: Path) -> None:
+def test_two_points_give_no_wrong_verdict(tmp_path: Path) -> None:
     got = scored(tmp_path, "no_mac_retransmission", (), "sender", "air", duration_s=5.0)
     assert got.spurious.wrong == 0
 
 
-def test_values_are_compared_by_match() -> None:
+def test_values_of_matching_findings_are_compared() -> None:
     def made(start: int, end: int, **values: str) -> Finding:
         return Finding(
             code="ack_holding", t_start_ns=start, t_end_ns=end, capture="a", subject="x", severity="info",
@@ -79,6 +79,6 @@ def test_values_are_compared_by_match() -> None:
         made(6 * second, 7 * second, kept_by="way"),
     ]
     assert sorted(told(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
-    assert Told(3, 1, 2) + Told(1) == Told(4, 1, 2)
-    assert Told(3, 1, 2).share == 0.75
-    assert Told(open=2).share is None
+    assert Answers(3, 1, 2) + Answers(1) == Answers(4, 1, 2)
+    assert Answers(3, 1, 2).share == 0.75
+    assert Answers(open=2).share is None

@@ -1,4 +1,4 @@
-"""A small fixed part of `wlanlens validate --clocks`: wrong clocks at every tap of a run, judged against the truth."""
+"""A small part of `wlanlens validate --clocks`: wrong clocks in every capture of a run, against the truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wlanlens_cli.main import cli
 from wlanlens.validation import clock_page, clock_validation
 from wlanlens.validation.clock_validation import Trial, TrialScore
 
-#: Quick and of all kinds: both directions, few packets, a slow line, a bus with 1 ms frames, a step of 1 ms, losses.
+#: Fast trials of all kinds: both directions, few packets, a slow line, a bus with 1 ms frames, a step of 1 ms, losses.
 TRIALS = (
     Trial("slow_line", 1, 65.0),
     Trial("keep_alives", 1, 65.0),
@@ -38,15 +38,15 @@ def test_every_offset_is_inside_its_bound(scores: list[TrialScore]) -> None:
     assert {max(c.ticks_ns) for c in clocks} == {1_000, 1_000_000}
     for c in clocks:
         assert c.bounds_ns
-        # Two taps within a tick of each other may be in either order, which is a tick more.
+        # Two capture points within a tick of each other may be in either order: one tick more.
         assert c.two_way_ns is not None
         assert c.bound_ratio <= (1 if c.two_way_ns > max(c.ticks_ns) / 10 else 2)
         assert c.drift_bound_ppm is not None
         assert c.drift_error_ppm <= c.drift_bound_ppm
 
 
-def test_a_third_tap_tells_the_drift_of_two_coarse_clocks() -> None:
-    """Two clocks in whole ms and 600 packets each way know it to 2.5 ppm, the sniffer between them in whole us better."""
+def test_a_third_capture_gives_the_drift_of_two_coarse_clocks() -> None:
+    """Two clocks with 1 ms ticks and 600 packets each way give it to 2.5 ppm; the sniffer with 1 us ticks improves it."""
     (score,) = (c for c in clock_validation.tried(Trial("delayed_ack_stall", 11)).clocks if c.capture == "receiver")
     assert score.ticks_ns == (1_000_000, 1_000_000)
     assert score.drift_error_ppm <= 1
@@ -62,8 +62,8 @@ def test_every_packet_in_two_captures_is_linked(scores: list[TrialScore]) -> Non
     assert (linked, wrong) == (shared, 0)
 
 
-def test_what_is_wrong_is_said(scores: list[TrialScore]) -> None:
-    """A clock outside its bound, a link astray, and a refusal are faults."""
+def test_faults_are_reported(scores: list[TrialScore]) -> None:
+    """A clock outside its bound, a wrong link, and a refusal are faults."""
     good = next(s for s in scores if s.clocks)
     off = tuple(dataclasses.replace(c, errors_ns=(10**9,) * len(c.bounds_ns)) for c in good.clocks)
     off = tuple(dataclasses.replace(c, drift_error_ppm=9.0, drift_stated_ppm=0.01) for c in off)
@@ -89,11 +89,11 @@ def test_unresolved_drifts_are_counted_apart(scores: list[TrialScore]) -> None:
     total = clock_page.summaries([dataclasses.replace(scores[0], clocks=tuple(made))])[-1]
     assert len(total.drift_errors_ppm) == len(made)
     assert total.drift_resolved_ppm == (0.5,)
-    # One without an error states nothing.
+    # A drift without an error is not stated.
     assert total.drift_stated == 2
 
 
-def test_clocks_are_drawn_as_promised() -> None:
+def test_clocks_are_drawn_from_the_documented_ranges() -> None:
     drawn = [clock_validation.clocks_of(Trial("ack_holding", seed)) for seed in range(60)]
     clocks = [c for made in drawn for c in made.values()]
     offsets = np.array([c.offset_ns for c in clocks])

@@ -123,7 +123,7 @@ function pickJourney(figure, at) {
 function describeTransfer(figure, at) {
   const bar = barAt(figure, at);
   if (!bar) return "";
-  const { layers } = figure.data, took = lasting(bar.to - bar.from), range = figure.x[1] - figure.x[0];
+  const { layers } = figure.data, took = duration(bar.to - bar.from), range = figure.x[1] - figure.x[0];
   const what = bar.out ? `URB to the adapter, ${took}` : bar.to > bar.from ? `from the air to the host, ${took}` : "URB from the adapter, completed";
   return [`${what}, from ${moment(bar.from, range)}`, `${packetWords(layers, bar.j)}`].join("\n");
 }
@@ -135,7 +135,7 @@ function describeTransmission(figure, at) {
   const count = transmissions.first[j + 1] - transmissions.first[j];
   const how = [`transmission ${i - transmissions.first[j] + 1} of ${count} heard`];
   if (transmissions.kbps[i] > 0) how.push(megabits(transmissions.kbps[i]));
-  how.push(lasting(transmissions.ns[i] / 1e9));
+  how.push(duration(transmissions.ns[i] / 1e9));
   if (transmissions.damaged[i]) how.push("damaged");
   if (bar.lost) how.push("the last: it did not arrive");
   return [how.join(", "), `frame ${transmissions.packet[i]} at ${moment(bar.from, figure.x[1] - figure.x[0])}`, packetWords(layers, j)].join("\n");

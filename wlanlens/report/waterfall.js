@@ -80,7 +80,7 @@ function partsOf(layers, j) {
     const stage = PAGE.journeys.stages[stages.kind[i]], ns = stages.ns[i], bound = stages.bound[i];
     out.push({
       name: stage.name, meaning: stage.meaning, colours: stage.colours, from: stages.t[i], ns, bound, open: bound < 0 || Math.abs(ns) <= bound,
-      within: bound < 0 ? "unknown" : `± ${lasting(bound / 1e9)}`,
+      within: bound < 0 ? "unknown" : `± ${duration(bound / 1e9)}`,
     });
     if (stage.name !== "air") continue;
     const until = stages.t[i] + ns;
@@ -121,7 +121,7 @@ function fall(part, whole) {
   bar.style.setProperty("--dark", part.colours[1]);
   bar.classList.toggle("less", part.ns < 0);
   if (part.from >= 0) track.append(bar);
-  const took = part.bare ? "" : (part.ns < 0 ? "\u2212" : "") + lasting(Math.abs(part.ns) / 1e9) + (part.open ? " *" : "");
+  const took = part.bare ? "" : (part.ns < 0 ? "\u2212" : "") + duration(Math.abs(part.ns) / 1e9) + (part.open ? " *" : "");
   return [cell("stage-name", part.name), track, cell("num took", took), cell("num within", part.within)];
 }
 

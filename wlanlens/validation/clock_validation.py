@@ -315,9 +315,8 @@ def _shared(a: _Rows, b: _Rows) -> tuple[Array, Array]:
     return np.array(rows_a, np.intp), np.array(rows_b, np.intp)
 
 
-def _links(trace: Trace, rows: Sequence[_Rows]) -> tuple[int, int, int]:
+def _links(index: PacketIndex, rows: Sequence[_Rows]) -> tuple[int, int, int]:
     """Packets captured at two taps, linked ones, and links of two different packets."""
-    journeys = trace.together.journeys
     shared = linked = wrong = 0
     for (i, a), (j, b) in combinations(enumerate(rows), 2):
         rows_a, rows_b = _shared(a, b)

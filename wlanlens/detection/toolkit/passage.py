@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.alignment.path_order import PathOrder
 from wlanlens.detection.toolkit.common import NULL, Array, Facts, vector
 
 
@@ -90,11 +91,7 @@ class Passage:
             both = {other: (times[other] != NULL) & (times[name] != NULL) for other in times if other != name}
             return sum(np.median((times[name] - times[other])[seen]) > 0 for other, seen in both.items() if seen.any())
 
-        way = sorted(times, key=earlier)
-        hosts = [name for name in way if name in ("sender", "receiver")]
-        if len(hosts) < 2:
-            return way
-        return [hosts[0], *(name for name in way if name not in hosts), hosts[1]]
+        return PathOrder.hosts_outside(sorted(times, key=earlier))
 
     def begins(self, key: int, point: str) -> bool:
         """Whether a direction's packets pass this point first."""
