@@ -74,7 +74,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     assert "Host, bus and air on one axis" in one.page.inner_text(".stage")
     assert "11\u202fMbit/s" in one.page.inner_text("#rates-legend")
     one.page.click("#finding-1 .show")
-    assert "sent again" in shown(one) or "ack" in shown(one)
+    assert "retransmission" in shown(one) or "ack" in shown(one)
     one.page.click("[data-journey='close']")
     assert not one.page.locator("#journey").is_visible()
     near(one, 2.0)

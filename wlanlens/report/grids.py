@@ -212,11 +212,11 @@ _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
     ),
     (
         ("rtt_mean_ns",),
-        Column("RTT mean", "mean round-trip time", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"])),
+        Column("mean", "mean round-trip time", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"])),
     ),
     (
         ("rtt_max_ns",),
-        Column("RTT max", "maximum round-trip time", lambda r: formatting.page_milliseconds(r["rtt_max_ns"])),
+        Column("max", "maximum round-trip time", lambda r: formatting.page_milliseconds(r["rtt_max_ns"])),
     ),
     (
         ("idle_max_ns",),

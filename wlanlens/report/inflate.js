@@ -15,7 +15,7 @@ const spilled = new Map();
 window.wlanlensData = (name, text) => spilled.get(name)?.(text);
 
 // Files are read by <script src>, because fetch() fails on file: URLs.
-function beside(name, file) {
+function fromFile(name, file) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     const failed = () => reject(new Error(`${file} is missing; keep its folder next to this page`));
@@ -29,5 +29,5 @@ function beside(name, file) {
 
 async function stored(name, file) {
   const held = document.getElementById(name);
-  return inflate(file ? await beside(name, file) : held.textContent);
+  return inflate(file ? await fromFile(name, file) : held.textContent);
 }

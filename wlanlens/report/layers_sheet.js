@@ -12,7 +12,7 @@ function withLayers(sheet) {
     look: { fixedrange: true, showgrid: false, showticklabels: false }, paint: drawBus, describe: describeTransfer, bars: (data) => data.bus,
   });
   const air = bar({
-    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "802.11 transmissions: data above, other direction below",
+    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "transmissions: data above, other direction below",
     paint: drawTransmissions, describe: describeTransmission, bars: (data) => data.air,
   });
   const rows = [

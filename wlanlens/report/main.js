@@ -95,7 +95,7 @@ async function actJourney(what, to) {
   const { view } = waterfall.shown;
   if (what === "close") { waterfall.closed = true; closeJourney(); return; }
   if (what === "zoom") { await zoomToJourney(); return; }
-  const other = what === "to" ? to : waterfall.beside(what === "next" ? 1 : -1);
+  const other = what === "to" ? to : waterfall.neighbour(what === "next" ? 1 : -1);
   if (other === null) return;
   await openJourney(view, other);
   // Keep the packet in view while the reader steps through packets.

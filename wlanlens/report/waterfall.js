@@ -11,7 +11,7 @@ class Waterfall {
   }
 
   // Next journey in the same direction, in order of time.
-  beside(by) {
+  neighbour(by) {
     const { layers, j } = this.shown;
     let other = j + by;
     while (other >= 0 && other < layers.n && layers.forth[other] !== layers.forth[j]) other += by;

@@ -23,7 +23,7 @@ def airtime() -> pa.Schema:
             field("t_end_ns", i64, "End of the slice.", unit="ns"),
             field("purpose", enum(), "Purpose of the frames.", values=" ".join(PURPOSES)),
             field("frames", u64, "Frames that start in the slice and have a known airtime."),
-            field("airtime_ns", i64, "Airtime of these frames within the slice.", unit="ns"),
+            field("airtime_ns", i64, "Airtime within the slice.", unit="ns"),
         ],
         metadata={
             "table": "airtime",
