@@ -7,8 +7,11 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Facts, Rows, at, count, groups, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -50,7 +53,7 @@ def acked_data_retransmission(
     The study of 802.11b adapters on USB, section 4.2.2 (retransmission of ACKed packets, an artefact of the tap).
     """
     facts = Facts.of(trace)
-    yield from facts.one_sided("acked_data_retransmission")
+    yield from facts.undecided_without_acks("acked_data_retransmission")
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "spurious"],
@@ -60,15 +63,15 @@ def acked_data_retransmission(
     resends = resends.take(resends["spurious"] == 1)
     if not len(resends):
         return
-    acks = facts.keep(Acks)
-    highest = acks.before(resends.key, resends["packet"])
+    acks = facts.cached(Acks)
+    highest = acks.highest_before(resends.key, resends["packet"])
     end = resends["rel_seq"] + resends["len"]
     late = (highest != NULL) & (end <= highest)
     resends, end = resends.take(late), end[late]
     if not len(resends):
         return
-    since = resends["t_ns"] - acks.t_ns(acks.first_reaching(resends.key, end))
-    elsewhere = facts.away(resends.key)
+    since = resends["t_ns"] - acks.t_ns(acks.first_covering(resends.key, end))
+    elsewhere = facts.tap_away_from_sender(resends.key)
     if elsewhere.any():
         yield facts.undecided(
             "acked_data_retransmission",
@@ -85,9 +88,9 @@ def _findings(facts: Facts, rows: Rows, since: np.ndarray, max_queue: int, join:
     queued = since <= max_queue
     t = rows["t_ns"]
     apart = (np.diff(t, prepend=t[:1]) > join) | (np.diff(queued, prepend=queued[:1]))
-    first, length = groups(rows.key * 2**20 + np.cumsum(apart)) if len(rows) else (t, t)
-    life = facts.life_s(rows.key)
-    rtt, flight = facts.of_flow("tap_rtt_mean_ns", rows.key), facts.of_flow("flight_max_bytes", rows.key)
+    first, length = key_groups(rows.key * 2**20 + np.cumsum(apart)) if len(rows) else (t, t)
+    life = facts.lifetime_s(rows.key)
+    rtt, flight = facts.flow_values("tap_rtt_mean_ns", rows.key), facts.flow_values("flight_max_bytes", rows.key)
     for a, n in zip(first, length, strict=True):
         part, key = slice(int(a), int(a + n)), rows.key[a]
         size = int(rows["len"][part].sum())
@@ -104,7 +107,7 @@ def _findings(facts: Facts, rows: Rows, since: np.ndarray, max_queue: int, join:
             int(t[part][0]),
             int(t[part][-1]),
             cost_s=cost_s,
-            life_s=life[a],
+            lifetime_s=life[a],
             confidence=0.9 if queued[a] else 0.6,
             values={
                 "resends_count": int(n),
@@ -115,6 +118,6 @@ def _findings(facts: Facts, rows: Rows, since: np.ndarray, max_queue: int, join:
             evidence={"segments": rows["packet"][part]},
             sentence=(
                 f"{facts.subject(key)}: {count(n, 'segment')} ({size} bytes) passed the tap again from "
-                f"{at(t[part][0])}, up to {time(most)} after the ACK that covers them; {why}."
+                f"{moment(t[part][0])}, up to {duration(most)} after the ACK that covers them; {why}."
             ),
         )

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
-from wlanlens.detection.toolkit.common import Facts, count, groups, time
-from wlanlens.detection.toolkit.statistics import p_value_text
-from wlanlens.detection.toolkit.trials import Trials, trials
+from wlanlens.detection.toolkit import (
+    Air,
+    Bursts,
+    Facts,
+    Finding,
+    LostRuns,
+    Trials,
+    Undecided,
+    bad_frame_bursts,
+    channel_trials,
+    count,
+    duration,
+    key_groups,
+    lost_packet_runs,
+    p_value_text,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -74,10 +84,10 @@ def burst_loss(
     channel", 1960; Elliott, 1963.
     """
     facts = Facts.of(trace)
-    air, tried = facts.keep(Air), facts.keep(trials)
+    air, tried = facts.cached(Air), facts.cached(channel_trials)
     found: list[Finding] = []
     unmeasured: list[int] = []
-    for start, length in zip(*(x.tolist() for x in groups(tried.pair)), strict=True):
+    for start, length in zip(*(x.tolist() for x in key_groups(tried.pair)), strict=True):
         pair, part = int(tried.pair[start]), slice(start, start + length)
         known = tried.bad[part] >= 0
         fer = float((tried.bad[part] == 1).sum() / max(1, known.sum()))
@@ -90,7 +100,7 @@ def burst_loss(
         runs = bursts.p_value <= chance_share and bursts.mean >= burst_factor * bursts.mean_by_chance
         if runs or losses.p_value <= chance_share:
             found.append(_finding(air, tried, bursts, losses, runs))
-    yield from air.rest("burst_loss", found)
+    yield from air.costliest("burst_loss", found)
     if unmeasured:
         yield air.undecided(
             "burst_loss",
@@ -151,5 +161,5 @@ def _finding(air: Air, tried: Trials, b: Bursts, losses: LostRuns, runs: bool) -
         },
         evidence=b.evidence,
         segments=again,
-        sentence=f"{air.subject(b.pair)}: {what}; the extra frames cost {time(cost_s)}.",
+        sentence=f"{air.subject(b.pair)}: {what}; the extra frames cost {duration(cost_s)}.",
     )

@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.air_vectors import Exchanges
-from wlanlens.detection.toolkit.common import Array, Facts, count, time
-from wlanlens.detection.toolkit.station_pairs import capture_of, receiver_of, reverse, transmitter_of
-from wlanlens.detection.toolkit.statistics import binomial_tail, p_value_text, poisson_tail
-from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_dcf
+from wlanlens.detection.toolkit import (
+    Air,
+    Array,
+    Exchanges,
+    Facts,
+    Finding,
+    TieSearch,
+    Undecided,
+    binomial_tail,
+    capture_of,
+    count,
+    duration,
+    mean_airtime_us,
+    p_value_text,
+    poisson_tail,
+    receiver_of,
+    reverse,
+    ties_of_dcf,
+    transmitter_of,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -83,7 +96,7 @@ def data_ack_collision(
     IEEE 802.11-2020 10.3.4; the study of 802.11b adapters on USB, section 4.3.1 (4.6 % retries of TCP against 0.5-1 %
     of UDP); Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", 2000.
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     search = TieSearch(air, near_count, around_count, round(tie_us * 1e3), round(silence_us * 1e3))
     spans = dict(air.pairs())
     for link in _links(air, spans):
@@ -221,7 +234,7 @@ def _judge(
         sentence=(
             f"{air.subject(pair)}{more}: {paired} of {len(failed_data)} retried TCP data frames and {len(failed_acks)} retried "
             f"TCP ACKs collided: they failed at the same moment, where chance predicts {expected:.1f} ({p_value_text(p)}); "
-            f"{rate:.1%} of TCP's frames were retried{of_udp}, which wasted {time(cost_s)} of airtime{usual}."
+            f"{rate:.1%} of TCP's frames were retried{of_udp}, which wasted {duration(cost_s)} of airtime{usual}."
         ),
         frames_filter=f"(wlan.ta == {station} || wlan.ra == {station})",
     )

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.finding import Finding
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, at, most, time
-from wlanlens.detection.toolkit.timeout_runs import Runs
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.timeout_runs import TimeoutRuns
+from wlanlens.formatting import duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -20,7 +23,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
 
     What it finds
     -------------
-    Runs of two or more timer expiries without an ACK of new data between them, and later expiries whose timer was still
+    TimeoutRuns of two or more timer expiries without an ACK of new data between them, and later expiries whose timer was still
     long from such a run although new data had been acknowledged in between. The cost is the idle time from
     the last data sent to the first ACK of new data.
 
@@ -51,16 +54,16 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     after the fourth segment makes an idle time of 57 s.
     """
     facts = Facts.of(trace)
-    runs = facts.keep(Runs)
+    runs = facts.cached(TimeoutRuns)
     if not len(runs):
         return
     rows = runs.rows
     length = runs.last - runs.first + 1
     kept, short = _kept_long(runs, kept_factor)
-    life = facts.life_s(runs.key)
+    life = facts.lifetime_s(runs.key)
     which = np.flatnonzero((length >= 2) | (kept != ""))
     idle = runs.t_end_ns - runs.t_start_ns
-    listed, others = most(idle[which])
+    listed, others = costliest(idle[which])
     for run in which[listed].tolist():
         part, key = runs.members(run), runs.key[run]
         kinds = rows["kind"][part]
@@ -85,14 +88,14 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
             int(runs.t_start_ns[run]),
             int(runs.t_end_ns[run]),
             cost_s=idle_s,
-            life_s=life[run],
+            lifetime_s=life[run],
             confidence=0.95,
             values=values,
             evidence={"timeouts": rows["packet"][part], "segments": runs.packets(run)},
             sentence=_sentence(facts.subject(key), runs, run, kept[run], idle_s, saved / 1e9),
         )
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "idle_backoff",
         runs.key[which],
         runs.t_start_ns[which],
@@ -103,7 +106,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     )
 
 
-def _kept_long(runs: Runs, factor: float) -> tuple[Array, Array]:
+def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
     """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
     without any of that, ns."""
     rows, first = runs.rows, runs.first
@@ -129,14 +132,14 @@ _KEPT = {
 }
 
 
-def _sentence(subject: str, runs: Runs, run: int, kept: str, idle_s: float, saved_s: float) -> str:
+def _sentence(subject: str, runs: TimeoutRuns, run: int, kept: str, idle_s: float, saved_s: float) -> str:
     t = runs.rows["t_ns"][runs.members(run)]
-    when = f"at {at(t[0])}" if len(t) == 1 else f"{len(t)} times in a row, from {at(t[0])} to {at(t[-1])}"
-    text = f"{subject}: the retransmission timer expired {when}, and the sender stood idle for {time(idle_s)}"
+    when = f"at {moment(t[0])}" if len(t) == 1 else f"{len(t)} times in a row, from {moment(t[0])} to {moment(t[-1])}"
+    text = f"{subject}: the retransmission timer expired {when}, and the sender stood idle for {duration(idle_s)}"
     if not runs.answered[run]:
         text += " without any ACK of new data to the end"
     text += _KEPT[kept]
     if saved_s > 0:
         up_to = "" if kept and len(t) == 1 else "up to "
-        text += f"; with the timer as before the silence it would have waited {up_to}{time(saved_s)} less"
+        text += f"; with the timer as before the silence it would have waited {up_to}{duration(saved_s)} less"
     return text + "."

@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.airtime import transmission_us
-from wlanlens.detection.toolkit.common import Array, Facts, count, time
-from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate
+from wlanlens.detection.toolkit import (
+    Air,
+    Array,
+    Facts,
+    Finding,
+    SteadyRate,
+    Undecided,
+    best_steady_rate,
+    count,
+    duration,
+    transmission_us,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -67,7 +74,7 @@ def rate_thrashing(
     The study of 802.11b adapters on USB, section 4.3.2 (0.29 Mbit/s where 2 Mbit/s fixed gave 1.46); Kamerman and
     Monteban, "WaveLAN-II", 1997 (ARF); Lacage et al., "IEEE 802.11 rate adaptation: a practical approach", 2004 (AARF).
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.transmissions
     unmeasured, without_rates = [], []
     for pair, span in air.pairs():
@@ -192,8 +199,8 @@ def _finding(air: Air, c: _Climbs) -> Finding:
         segments=again,
         sentence=(
             f"{air.subject(c.pair)}: rate control climbed {count(len(c.which), 'time')}, every "
-            f"{count(round(period), 'packet')} ({time(period_s)}), to at most {c.top_mbps:g} Mbit/s and failed "
+            f"{count(round(period), 'packet')} ({duration(period_s)}), to at most {c.top_mbps:g} Mbit/s and failed "
             f"{c.failures.mean():.1f} times there; {count(dropped, 'packet was', 'packets were')} dropped{by_tcp}; this took "
-            f"{time(cost_s)} longer than a steady {c.best.rate_mbps:g} Mbit/s."
+            f"{duration(cost_s)} longer than a steady {c.best.rate_mbps:g} Mbit/s."
         ),
     )

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding
-from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, at, count, time
-from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
-from wlanlens.detection.toolkit.station_pairs import capture_of, receiver_of, transmitter_of
-from wlanlens.detection.toolkit.statistics import binomial_tail, p_value_text
+from wlanlens.detection.toolkit import (
+    NULL,
+    Air,
+    Array,
+    Drop,
+    DropSearch,
+    Facts,
+    Finding,
+    binomial_tail,
+    capture_of,
+    count,
+    duration,
+    moment,
+    p_value_text,
+    receiver_of,
+    transmitter_of,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -73,7 +84,7 @@ def signal_fade(
     ----------
     The study of TCP over bursty 802.11b channels, figure 1; Rappaport, "Wireless Communications", chapter 5.
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     search = DropSearch(
         drop_db_ratio, spread_factor, int(bin_ms * 1e6), int(block_s * 1e9), blocks_count, least_frames_count
     )
@@ -86,7 +97,7 @@ def signal_fade(
             continue
         fades = (station.fade(drop, failed_factor, one_fade_chance_share, int(around_s * 1e9)) for drop in drops)
         found += [_finding(air, fade) for fade in fades if fade is not None]
-    yield from air.rest("signal_fade", found)
+    yield from air.costliest("signal_fade", found)
 
 
 @dataclass
@@ -232,8 +243,8 @@ def _finding(air: Air, fade: _Fade) -> Finding:
         },
         evidence=fade.evidence,
         sentence=(
-            f"{air.subject(fade.pair)}: from {at(d.t_start_ns)} for {time(length_s)} the signal fell by {d.depth_db:.0f} dB "
+            f"{air.subject(fade.pair)}: from {moment(d.t_start_ns)} for {duration(length_s)} the signal fell by {d.depth_db:.0f} dB "
             f"and {fade.failed} of {fade.transmissions} transmissions failed, against {fade.outside:.1%} otherwise "
-            f"({p_value_text(fade.p_value)}){lost}; this cost {time(fade.cost_s)} of throughput."
+            f"({p_value_text(fade.p_value)}){lost}; this cost {duration(fade.cost_s)} of throughput."
         ),
     )

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.toolkit.ack_timestamps import AckTimestamps
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detection.toolkit.timeout_runs import NEEDLESS, Runs
-from wlanlens.detection.toolkit.timestamps import Stamps
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.timeout_runs import SPURIOUS_KINDS, TimeoutRuns
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -25,7 +29,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
 
     What it finds
     -------------
-    Runs of timer expiries (RFC 6298) for data that had arrived: the ACKs were late, or the ACKs alone were lost. The
+    TimeoutRuns of timer expiries (RFC 6298) for data that had arrived: the ACKs were late, or the ACKs alone were lost. The
     cost is the silence from the last data sent to the first ACK of new data, and the recovery after it, in which the
     sender repeated what the receiver had.
 
@@ -56,11 +60,11 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     where held ACKs cause it.
     """
     facts = Facts.of(trace)
-    runs = facts.keep(Runs)
+    runs = facts.cached(TimeoutRuns)
     if not len(runs):
         return
     kinds = runs.rows["kind"]
-    spurious = np.isin(kinds, NEEDLESS)
+    spurious = np.isin(kinds, SPURIOUS_KINDS)
     found = runs.any_of(spurious)
     length = runs.last - runs.first + 1
     # In a run with a spurious expiry those before it may have been spurious as well.
@@ -79,20 +83,20 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
         )
 
 
-def _begun(runs: Runs, spurious: Array) -> Array:
+def _begun(runs: TimeoutRuns, spurious: Array) -> Array:
     """The position of each run's first spurious expiry, or of the next there is."""
     begun = np.searchsorted(np.cumsum(spurious), np.concatenate(([0], np.cumsum(spurious)))[runs.first] + 1)
     return np.minimum(begun, len(spurious) - 1)
 
 
-def _open_until(facts: Facts, runs: Runs) -> Array:
+def _open_until(facts: Facts, runs: TimeoutRuns) -> Array:
     """To when each expiry matters: the start of the next one's silence, or the end of the recovery after the last."""
     until = np.append(runs.rows["silent_from_ns"][1:], 0)
     until[runs.last] = np.maximum(runs.t_end_ns, _recoveries(facts, runs)[1])
     return until
 
 
-def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Iterator[Finding | Undecided]:
+def _findings(facts: Facts, runs: TimeoutRuns, which: Array, late_ack_ms: float) -> Iterator[Finding | Undecided]:
     rows = runs.rows
     late = _lateness(facts, runs)
     recovery_ns, recovery_end, state_end = _recoveries(facts, runs)
@@ -104,11 +108,11 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         keys=runs.key[which],
     )
     # Where every resend after the silence was needed, or none came, the sender had undone the timeout or recovers from loss.
-    maybe = resends.take(resends["spurious"] != 0).ordered("t_ns")
+    maybe = resends.take(resends["spurious"] != 0).sorted_by("t_ns")
     repeats = maybe.any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
     resends = resends.take(resends["spurious"] == 1)
     unsure = np.intersect1d(which, np.flatnonzero(repeats))
-    repeats &= resends.ordered("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
+    repeats &= resends.sorted_by("t_ns").any_between("t_ns", runs.key, runs.t_end_ns, recovery_end)
     unsure = unsure[~repeats[unsure]]
     if len(unsure):
         yield facts.undecided(
@@ -120,13 +124,13 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         )
     recovery_ns = np.where(repeats, recovery_ns, 0)
     recovery_end = np.where(repeats, recovery_end, runs.t_end_ns)
-    life = facts.life_s(runs.key)
+    life = facts.lifetime_s(runs.key)
     # Expiries before the first spurious one of a run had their reason: the cost begins after them.
-    spurious = np.isin(rows["kind"], NEEDLESS)
+    spurious = np.isin(rows["kind"], SPURIOUS_KINDS)
     begun = _begun(runs, spurious)
     t_begun = rows["silent_from_ns"][begun]
     cost = runs.t_end_ns - t_begun + recovery_ns
-    listed, others = most(cost[which])
+    listed, others = costliest(cost[which])
     for run in which[listed].tolist():
         part, key, first = runs.members(run), runs.key[run], int(begun[run])
         kinds, mine = rows["kind"][part], spurious[part]
@@ -136,7 +140,7 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
         again = _within(resends, key, int(rows["t_ns"][first]), max(t_end, int(state_end[run]) if repeats[run] else 0))
         idle_s, recovery_s = (t_idle - t_start) / 1e9, int(recovery_ns[run]) / 1e9
         late_ms = late[run] / 1e6 if late[run] != NULL else None
-        by = [b for k, b in zip(kinds, rows["kind_evidence"][part], strict=True) if k in NEEDLESS]
+        by = [b for k, b in zip(kinds, rows["kind_evidence"][part], strict=True) if k in SPURIOUS_KINDS]
         why = _why(set(kinds[mine]), late_ms, late_ack_ms)
         values: dict[str, float | int | str] = {
             "expiries_count": len(kinds),
@@ -160,18 +164,18 @@ def _findings(facts: Facts, runs: Runs, which: Array, late_ack_ms: float) -> Ite
             t_start,
             t_end,
             cost_s=idle_s + recovery_s,
-            life_s=life[run],
+            lifetime_s=life[run],
             confidence=min((_TRUST.get(str(b), 0.9) for b in by), default=0.9),
             values=values,
             evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *again["packet"]]},
             sentence=(
                 f"{facts.subject(key)}: the retransmission timer expired {_times(int(mine.sum()))} "
-                f"{at(rows['t_ns'][first])} though {why}; the sender stood idle for {time(idle_s)} and sent "
-                f"{count(len(again), 'segment')} again spuriously, {time(idle_s + recovery_s)} in all."
+                f"{moment(rows['t_ns'][first])} though {why}; the sender stood idle for {duration(idle_s)} and sent "
+                f"{count(len(again), 'segment')} again spuriously, {duration(idle_s + recovery_s)} in all."
             ),
         )
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "spurious_timeout",
         runs.key[which],
         t_begun[which],
@@ -198,18 +202,18 @@ def _why(kinds: set[str], late_ms: float | None, late_ack_ms: float) -> str:
     return "nothing had been lost: the data or its ACK was late"
 
 
-def _lateness(facts: Facts, runs: Runs) -> Array:
+def _lateness(facts: Facts, runs: TimeoutRuns) -> Array:
     """ns by which each run's last ACK was late on its way, against the ACK before it; NULL without timestamps."""
-    stamps = facts.keep(Stamps)
-    i = stamps.find(runs.key ^ 1, runs.rows["progress_packet"][runs.last])
+    stamps = facts.cached(AckTimestamps)
+    i = stamps.positions(runs.key ^ 1, runs.rows["progress_packet"][runs.last])
     known = i > 0
     known[known] &= (stamps.key[i[known] - 1] == stamps.key[i[known]]) & (stamps.tick[i[known]] > 0)
     out = np.full(len(i), NULL, np.int64)
-    out[known] = stamps.late_ns(i[known], i[known] - 1)
+    out[known] = stamps.lateness_ns(i[known], i[known] - 1)
     return out
 
 
-def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array, Array]:
+def _recoveries(facts: Facts, runs: TimeoutRuns) -> tuple[Array, Array, Array]:
     """ns of loss recovery after each run's expiries, its end, and the end of the sender's state."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": ("loss_recovery",)})
     spans = spans.take(spans["timeout_packet"] != NULL)
@@ -221,9 +225,9 @@ def _recoveries(facts: Facts, runs: Runs) -> tuple[Array, Array, Array]:
     run = np.searchsorted(runs.first, expiry[mine], side="right") - 1
     start, end = spans["t_start_ns"][mine], spans["t_end_ns"][mine]
     # A sender without SACK stays in that state for longer: the recovery is over with the ACK of all sent before.
-    acks = facts.keep(Acks)
+    acks = facts.cached(Acks)
     sent = runs.rows["rel_seq"][runs.first] + runs.rows["flight_bytes"][runs.first]
-    acked = acks.t_ns(acks.first_reaching(runs.key, sent))[run]
+    acked = acks.t_ns(acks.first_covering(runs.key, sent))[run]
     total, until, state = np.zeros(len(runs), np.int64), np.array(runs.t_end_ns), np.array(runs.t_end_ns)
     np.maximum.at(state, run, end)
     end = np.where(acked == NULL, end, np.clip(acked, start, end))

@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.common import Facts, count, time
-from wlanlens.detection.toolkit.rates import highest_working, rates_used
-from wlanlens.detection.toolkit.station_pairs import reverse
+from wlanlens.detection.toolkit import (
+    Air,
+    Facts,
+    Finding,
+    Undecided,
+    count,
+    duration,
+    highest_working,
+    rates_used,
+    reverse,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -64,7 +70,7 @@ def stuck_rate(
     The study of 802.11b adapters on USB, section 3.3 and table 1 (1.52 against 5.11 Mbit/s); IEEE 802.11-2020 15.4.6.2,
     16.3.8.2, 17.3.10.2 (receiver minimum sensitivity).
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.transmissions
     spans = dict(air.pairs())
     per_stream = a.rate_mbps / np.fmax(1.0, a.streams) / np.fmax(1.0, a.width_mhz / 20)
@@ -120,8 +126,8 @@ def stuck_rate(
             },
             evidence=np.concatenate((a.packet[mine][:25], a.packet[mine][-25:])),
             sentence=(
-                f"{air.subject(pair)}: {total} data frames in {time(lasted_s)}, all at {rate:g} Mbit/s, although only "
-                f"{failed:.1%} failed{heard} and {better:g} Mbit/s works in the other direction; this took {time(cost_s)} "
+                f"{air.subject(pair)}: {total} data frames in {duration(lasted_s)}, all at {rate:g} Mbit/s, although only "
+                f"{failed:.1%} failed{heard} and {better:g} Mbit/s works in the other direction; this took {duration(cost_s)} "
                 "more airtime."
             ),
         )

@@ -7,9 +7,13 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, most, time
-from wlanlens.detection.toolkit.timeout_runs import Runs
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.timeout_runs import TimeoutRuns
+from wlanlens.formatting import duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -58,7 +62,7 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
     """
     facts = Facts.of(trace)
     quiet_ns = int(quiet_ms * 1e6)
-    runs = facts.keep(Runs)
+    runs = facts.cached(TimeoutRuns)
     last = runs.rows.take(runs.last)
     kinds = last["kind"]
     mine = np.flatnonzero(np.isin(kinds, ("genuine", "undecided")) & (last["rel_seq"] > 0))
@@ -86,14 +90,16 @@ def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Und
 def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_ns: int) -> tuple[Array, Array, Array]:
     """Whether nothing newer was sent from `t` until byte `end` was acknowledged and `quiet_ns` beyond, nor three
     duplicate ACKs came from `since` on; when that ACK came (NULL: never); its packet."""
-    acks = facts.keep(Acks)
-    reached = acks.first_reaching(keys, _sent_to(facts, keys, end))
+    acks = facts.cached(Acks)
+    reached = acks.first_covering(keys, _sent_to(facts, keys, end))
     answered = acks.t_ns(reached)
     threes = facts.rows("segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1)
     threes = threes.take(threes["dupacks"] >= 3)
     # Away from the sender what it sends for that ACK comes as late as the ACK goes there and it back.
-    whole = facts.of_flow("handshake_rtt_ns", keys)
-    quiet = quiet_ns + np.where(facts.away(keys) & (whole != NULL), (_SPREAD * whole).astype(np.int64), 0)
+    whole = facts.flow_values("handshake_rtt_ns", keys)
+    quiet = quiet_ns + np.where(
+        facts.tap_away_from_sender(keys) & (whole != NULL), (_SPREAD * whole).astype(np.int64), 0
+    )
     newer = _first_sends(facts, keys).any_between(
         "t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet)
     )
@@ -111,7 +117,9 @@ def _first_sends(facts: Facts, keys: Array) -> Rows:
 def _may_be_unseen(facts: Facts, keys: Array, t: Array) -> Array:
     """Whether more may have been sent than the tap saw: away from the sender, where the connection sends new data later on,
     that or a copy of it may have been lost before the tap."""
-    return facts.away(keys) & _first_sends(facts, keys).any_between("t_ns", keys, t + 1, np.full(len(keys), 2**62))
+    return facts.tap_away_from_sender(keys) & _first_sends(facts, keys).any_between(
+        "t_ns", keys, t + 1, np.full(len(keys), 2**62)
+    )
 
 
 def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:
@@ -124,8 +132,8 @@ def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:
         valid=("rel_seq",),
         keys=keys,
     )
-    lost = lost.take(lost["lost_before_tap"] == 1).ordered("rel_seq", "len")
-    at_ = lost.latest("rel_seq", keys, end)
+    lost = lost.take(lost["lost_before_tap"] == 1).sorted_by("rel_seq", "len")
+    at_ = lost.last_until("rel_seq", keys, end)
     begins = (at_ >= 0) & (lost["rel_seq"][at_] == end) if len(lost) else np.zeros(len(keys), bool)
     if not begins.any():
         return end
@@ -135,10 +143,10 @@ def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:
     return np.where(begins, np.maximum(end, after[last]), end)
 
 
-def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
-    rows, life = runs.rows, facts.life_s(runs.key)
+def _by_timer(facts: Facts, runs: TimeoutRuns, which: Array) -> Iterator[Finding]:
+    rows, life = runs.rows, facts.lifetime_s(runs.key)
     waited = rows["t_ns"][runs.last] - runs.t_start_ns
-    listed, others = most(waited[which])
+    listed, others = costliest(waited[which])
     for run in which[listed].tolist():
         part, key = runs.members(run), runs.key[run]
         wait_s = int(waited[run]) / 1e9
@@ -148,7 +156,7 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
             int(runs.t_start_ns[run]),
             int(runs.t_end_ns[run]),
             cost_s=wait_s,
-            life_s=life[run],
+            lifetime_s=life[run],
             confidence=0.95,
             values={
                 "found_by": "retransmission timer",
@@ -159,11 +167,11 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
             evidence={"timeouts": rows["packet"][part], "segments": runs.packets(run)},
             sentence=(
                 f"{facts.subject(key)}: the end of a transfer was lost, and the retransmission timer found it "
-                f"{time(wait_s)} after the last data, at {at(rows['t_ns'][part][-1])}."
+                f"{duration(wait_s)} after the last data, at {moment(rows['t_ns'][part][-1])}."
             ),
         )
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "tail_loss",
         runs.key[which],
         runs.t_start_ns[which],
@@ -174,7 +182,7 @@ def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
     )
 
 
-def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Undecided]:
+def _by_probe(facts: Facts, runs: TimeoutRuns, quiet_ns: int) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes"],
@@ -199,9 +207,9 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Und
     tail &= ~unseen
     later = np.where(answered == NULL, 2**62, answered - 1)
     tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
-    life = facts.life_s(probes.key)
+    life = facts.lifetime_s(probes.key)
     which = np.flatnonzero(tail)
-    listed, others = most(waited[which])
+    listed, others = costliest(waited[which])
     for i in which[listed].tolist():
         key, wait_s = probes.key[i], int(waited[i]) / 1e9
         yield facts.finding(
@@ -210,7 +218,7 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Und
             int(t[i] - waited[i]),
             int(answered[i]) if answered[i] != NULL else int(t[i]),
             cost_s=wait_s,
-            life_s=life[i],
+            lifetime_s=life[i],
             confidence=0.9,
             values={
                 "found_by": "tail loss probe",
@@ -220,12 +228,12 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Und
             },
             evidence={"segments": [probes["packet"][i], packet[i]]},
             sentence=(
-                f"{facts.subject(key)}: the end of a transfer was lost, and a tail loss probe found it {time(wait_s)} "
-                f"after it had been sent, at {at(t[i])}."
+                f"{facts.subject(key)}: the end of a transfer was lost, and a tail loss probe found it {duration(wait_s)} "
+                f"after it had been sent, at {moment(t[i])}."
             ),
         )
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "tail_loss",
         probes.key[which],
         (t - waited)[which],

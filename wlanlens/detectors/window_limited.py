@@ -7,10 +7,14 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, most, rate, time
-from wlanlens.detection.toolkit.round_trips import least_of_data
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.formatting import bit_rate, duration
 from wlanlens.ledger.delivery_rate import best, paces, unresting
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -93,29 +97,29 @@ def window_limited(
 def _findings(
     facts: Facts, spans: Rows, min_share: float, min_time: int, factor: float, pace_share: float, stretch: float
 ) -> Iterator[Finding]:
-    first, length = groups(spans.key)
+    first, length = key_groups(spans.key)
     keys = spans.key[first]
-    life = facts.life_s(keys)
-    least = least_of_data(facts, spans.key)
+    life = facts.lifetime_s(keys)
+    least = min_data_rtt_ns(facts, spans.key)
     least = np.where(least != NULL, least, spans["rtt_min_ns"])
-    duration = spans["t_end_ns"] - spans["t_start_ns"]
+    span_ns = spans["t_end_ns"] - spans["t_start_ns"]
     closed = spans["state"] == "zero_window"
     known = (spans["rtt_ns"] != NULL) & (least != NULL)
     pace, most_pace = _pace(facts, spans)
-    busy = unresting(pace, most_pace, duration, spans["rtt_ns"], pace_share)
+    busy = unresting(pace, most_pace, span_ns, spans["rtt_ns"], pace_share)
     full = ~closed & known & (spans["rtt_ns"] > factor * least) & busy
     full |= _after_loss(facts, spans)
     full |= _brief(spans, full, stretch, min_time)
-    counted = np.where(full, 0, duration)
+    counted = np.where(full, 0, span_ns)
     spent = np.add.reduceat(counted, first)
-    wide = np.add.reduceat(duration - counted, first)
+    wide = np.add.reduceat(span_ns - counted, first)
     which = np.flatnonzero((spent >= min_time) & (spent >= min_share * life * 1e9))
-    listed, others = most(spent[which])
+    listed, others = costliest(spent[which])
     for n in which[listed].tolist():
         part = np.arange(first[n], first[n] + length[n])
-        yield _finding(facts, spans, keys[n], part[~full[part]], duration, closed, float(life[n]), int(wide[n]))
+        yield _finding(facts, spans, keys[n], part[~full[part]], span_ns, closed, float(life[n]), int(wide[n]))
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "window_limited",
         keys[which],
         spans["t_start_ns"][first[which]],
@@ -128,7 +132,7 @@ def _findings(
 
 def _no_room(facts: Facts, spans: Rows) -> Array:
     """Whether the window forbade one more segment beside what was under way."""
-    segment = facts.of_flow("segment_max_bytes", spans.key)
+    segment = facts.flow_values("segment_max_bytes", spans.key)
     known = (spans["window_bytes"] != NULL) & (segment > 0)
     return np.asarray(known & (spans["window_bytes"] - spans["flight_bytes"] < segment))
 
@@ -138,19 +142,19 @@ def _after_loss(facts: Facts, spans: Rows) -> Array:
 
     It is greater only when all that first filled that one has been acknowledged.
     """
-    over = facts.rows("intervals", ["t_end_ns"], where={"state": LOSS}, keys=np.unique(spans.key)).ordered("t_end_ns")
-    loss = over.latest("t_end_ns", spans.key, spans["t_start_ns"]) if len(over) else np.full(len(spans), -1)
+    over = facts.rows("intervals", ["t_end_ns"], where={"state": LOSS}, keys=np.unique(spans.key)).sorted_by("t_end_ns")
+    loss = over.last_until("t_end_ns", spans.key, spans["t_start_ns"]) if len(over) else np.full(len(spans), -1)
     mine = np.flatnonzero((loss >= 0) & (spans["state"] != "zero_window") & (spans["window_bytes"] != NULL))
     if not len(mine):
         return np.zeros(len(spans), bool)
-    first, length = groups(loss[mine])
+    first, length = key_groups(loss[mine])
     begun = mine[first]
-    acks = facts.keep(Acks)
+    acks = facts.cached(Acks)
     key = spans.key[begun]
-    segment = np.maximum(facts.of_flow("segment_max_bytes", key), 1)
-    filled = acks.before_ns(key, spans["t_start_ns"][begun]) + np.maximum(spans["window_bytes"][begun] - segment, 0)
-    until = acks.t_ns(acks.first_reaching(key, filled + 1))
-    until = np.where(until == NULL, facts.end_ns(key), until)
+    segment = np.maximum(facts.flow_values("segment_max_bytes", key), 1)
+    filled = acks.highest_until(key, spans["t_start_ns"][begun]) + np.maximum(spans["window_bytes"][begun] - segment, 0)
+    until = acks.t_ns(acks.first_covering(key, filled + 1))
+    until = np.where(until == NULL, facts.last_packet_ns(key), until)
     out = np.zeros(len(spans), bool)
     out[mine] = spans["t_start_ns"][mine] < np.repeat(until, length)
     return out
@@ -181,24 +185,24 @@ def _pace(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     """Bytes a ns that arrived up to the end of each interval, over a few round trips, and the best of its direction."""
     every = facts.rows(
         "intervals", ["t_start_ns", "t_end_ns", "acked_bytes", "rtt_ns"], keys=np.unique(spans.key)
-    ).ordered("t_start_ns")
-    first, _ = groups(every.key)
+    ).sorted_by("t_start_ns")
+    first, _ = key_groups(every.key)
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
     pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
     of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
-    return pace[np.maximum(every.latest("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
+    return pace[np.maximum(every.last_until("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
 def _finding(
-    facts: Facts, spans: Rows, key: int, mine: Array, duration: Array, closed: Array, life_s: float, full_ns: int
+    facts: Facts, spans: Rows, key: int, mine: Array, span_ns: Array, closed: Array, life_s: float, full_ns: int
 ) -> Finding:
     limited = mine[~closed[mine]]
-    closed_s = int(duration[mine[closed[mine]]].sum()) / 1e9
-    limited_s = int(duration[limited].sum()) / 1e9
+    closed_s = int(span_ns[mine[closed[mine]]].sum()) / 1e9
+    limited_s = int(span_ns[limited].sum()) / 1e9
     # At an interval's end the window may have just been closed: it was never less than what the sender had put into it.
-    window = _mean(np.maximum(spans["window_bytes"], spans["flight_bytes"]), duration, limited)
-    rtt = _mean(spans["rtt_ns"], duration, limited)
+    window = _mean(np.maximum(spans["window_bytes"], spans["flight_bytes"]), span_ns, limited)
+    rtt = _mean(spans["rtt_ns"], span_ns, limited)
     measured = float(spans["acked_bytes"][limited].sum()) * 8 / limited_s if limited_s else 0.0
     values: dict[str, float | int | str] = {
         "window_limited_s": limited_s,
@@ -209,13 +213,13 @@ def _finding(
     }
     said = []
     if closed_s > 0:
-        said.append(f"for {time(closed_s)} its window was closed")
+        said.append(f"for {duration(closed_s)} its window was closed")
     if limited_s > 0:
-        text = f"for {time(limited_s)} the sender had filled it"
+        text = f"for {duration(limited_s)} the sender had filled it"
         if window and rtt:
             limit = window * 8 / (rtt / 1e9)
             values |= {"window_bytes": int(window), "rtt_ms": rtt / 1e6, "window_per_rtt_bps": limit}
-            text += f" ({int(window)} bytes in {time(rtt / 1e9)}: no more than {rate(limit)})"
+            text += f" ({int(window)} bytes in {duration(rtt / 1e9)}: no more than {bit_rate(limit)})"
         if measured > 0:
             values["throughput_bps"] = measured
         said.append(text)
@@ -225,7 +229,7 @@ def _finding(
         int(spans["t_start_ns"][mine].min()),
         int(spans["t_end_ns"][mine].max()),
         cost_s=limited_s + closed_s,
-        life_s=life_s,
+        lifetime_s=life_s,
         confidence=0.9,
         values=values,
         evidence={
@@ -245,10 +249,10 @@ def _mean(column: Array, weight: Array, which: Array) -> float | None:
 
 def _unknown(facts: Facts) -> Iterator[Undecided]:
     """Data directions whose receiver's window is never known although it acknowledged data."""
-    keys = facts.data_keys(least_bytes=64 * 1024)
-    window, acks = facts.of_flow("peer_window_max_bytes", keys), facts.of_flow("packets", keys ^ 1)
+    keys = facts.complete_data_keys(min_bytes=64 * 1024)
+    window, acks = facts.flow_values("peer_window_max_bytes", keys), facts.flow_values("packets", keys ^ 1)
     unscaled = keys[(acks > 0) & (window == 0)]
-    yield from facts.one_sided("window_limited")
+    yield from facts.undecided_without_acks("window_limited")
     if len(unscaled):
         yield facts.undecided(
             "window_limited",

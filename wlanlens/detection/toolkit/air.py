@@ -8,8 +8,10 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air_vectors import Exchanges, Frames, Transmissions
 from wlanlens.detection.toolkit.airtime import estimated_airtime_us
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, enum_mask, groups, vector
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import key_groups
 from wlanlens.detection.toolkit.station_pairs import StationPairs, pair_number
+from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -181,7 +183,7 @@ class Air(StationPairs):
     def pairs(self) -> list[tuple[int, slice]]:
         """Each station pair, and the positions of its exchanges."""
         pair = self.exchanges.pair
-        first, length = groups(pair)
+        first, length = key_groups(pair)
         return [(int(pair[a]), slice(int(a), int(a + n))) for a, n in zip(first, length, strict=True)]
 
     def missed_share(self, which: Array) -> float:

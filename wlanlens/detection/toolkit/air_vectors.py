@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
-from wlanlens.detection.toolkit.common import Array
+from wlanlens.tables.columns import Array
 
 T = TypeVar("T", bound="Vectors")
 

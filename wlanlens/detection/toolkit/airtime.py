@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wlanlens.detection.toolkit.common import Array
+from wlanlens.tables.columns import Array
 
 #: Rates of the DSSS and CCK PHYs, Mbit/s: their slot is 20 us and their ACKs are slow.
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)

@@ -9,9 +9,10 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import transmission_us
-from wlanlens.detection.toolkit.common import Array, groups
+from wlanlens.detection.toolkit.rows import key_groups
 from wlanlens.detection.toolkit.statistics import normal_tail, poisson_tail
 from wlanlens.detection.toolkit.trials import Trials, failure_chances
+from wlanlens.tables.columns import Array
 
 
 @dataclass
@@ -69,7 +70,7 @@ def bad_frame_bursts(tried: Trials, part: slice, block: int) -> Bursts:
     neighbours, expected = int((bad[1:] & bad[:-1]).sum()), float(each.sum())
     spread = float((each * (1 - chances[1:]) * (1 - chances[:-1])).sum())
     z = float(((bad[1:] - chances[1:]) * (bad[:-1] - chances[:-1])).sum()) / math.sqrt(spread) if spread else 0.0
-    first, length = groups(bad)
+    first, length = key_groups(bad)
     runs = bad[first]
     longest = np.argmax(np.where(runs, length, 0))
     total, bursts = int(bad.sum()), int(runs.sum())
@@ -114,13 +115,13 @@ def lost_packet_runs(air: Air, pair: int, long_run: int) -> LostRuns:
     settled = np.arange(low, high)[e.delivered[low:high] | e.dropped[low:high]]
     settled = settled[np.argsort(e.t_last_ns[settled], kind="stable")]
     dropped = e.dropped[settled]
-    first, length = groups(dropped)
+    first, length = key_groups(dropped)
     runs = length[dropped[first]] if len(first) else length
     if not len(runs):
         return LostRuns(settled[dropped], 0.0, 0.0, 0, 1.0, 0.0)
     # MPDUs that were first sent in one A-MPDU are lost together: against chance they count as one.
     alone = dropped[e.lead[settled]]
-    begin, size = groups(alone)
+    begin, size = key_groups(alone)
     share, longest = float(alone.mean()), int(size[alone[begin]].max(initial=0))
     # The expected number of runs of at least that length among independent losses.
     by_chance = len(alone) * (1 - share) * share**longest if share < 1 else math.inf

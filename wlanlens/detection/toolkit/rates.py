@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import steady_us
-from wlanlens.detection.toolkit.common import Array
+from wlanlens.tables.columns import Array
 
 
 @dataclass

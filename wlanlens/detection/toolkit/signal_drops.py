@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.common import NULL, Array, groups
+from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.tables.columns import NULL, Array
 
 #: Bins without a low frame that do not end a drop.
 _GAP_BINS = 2
@@ -57,7 +58,7 @@ class DropSearch:
         small = station.astype(np.uint16) if len(station) and station.max() < 1 << 16 else station
         order = np.argsort(small, kind="stable")
         rows, station = rows[order], station[order]
-        first, length = groups(station)
+        first, length = key_groups(station)
         for start, n in zip(first.tolist(), length.tolist(), strict=True):
             if n < 4 * self.least:
                 continue
@@ -106,5 +107,5 @@ class DropSearch:
 def _medians(group: Array, values: Array) -> tuple[Array, Array]:
     """Groups that occur, rising, and the lower median of each."""
     order = np.lexsort((values, group))
-    first, length = groups(group[order])
+    first, length = key_groups(group[order])
     return group[order][first], values[order][first + (length - 1) // 2]

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided, Value
-from wlanlens.detection.toolkit.common import EVIDENCE_SHOWN, Array, Facts, count, make_finding, most, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, costliest, make_finding
+from wlanlens.formatting import count, duration
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +122,7 @@ class StationPairs:
             capture=self.capture(pair),
             subject=self.subject(pair),
             cost_s=min(cost_s, duration_ns / 1e9) if duration_ns else cost_s,
-            life_s=(end_ns - int(t_start_ns)) / 1e9,
+            lifetime_s=(end_ns - int(t_start_ns)) / 1e9,
             confidence=confidence,
             values=values,
             evidence={"frames": numbers, "segments": segments},
@@ -127,15 +130,15 @@ class StationPairs:
             display_filter=f"{frames} && frame.number >= {numbers[0]} && frame.number <= {numbers[-1]}",
         )
 
-    def rest(self, code: str, found: Sequence[Finding]) -> Iterator[Finding]:
-        """The costliest findings, and one that sums up those beyond `FINDINGS_MOST`."""
-        listed, others = most(np.array([f.cost_s for f in found]))
+    def costliest(self, code: str, found: Sequence[Finding]) -> Iterator[Finding]:
+        """The costliest findings, and one that sums up those beyond `MAX_FINDINGS`."""
+        listed, others = costliest(np.array([f.cost_s for f in found]))
         yield from (found[i] for i in listed.tolist())
         if not len(others):
             return
         more = [found[i] for i in others.tolist()]
         cost_s = sum(f.cost_s for f in more)
-        shown = [row for f in more[:EVIDENCE_SHOWN] for row in f.rows("frames")[:1]]
+        shown = [row for f in more[:MAX_EVIDENCE_ROWS] for row in f.rows("frames")[:1]]
         pairs = len({f.subject for f in more})
         yield make_finding(
             code=code,
@@ -144,13 +147,13 @@ class StationPairs:
             capture=more[0].capture,
             subject=count(pairs, "more station pair"),
             cost_s=min(cost_s, self._facts.trace.duration_ns / 1e9),
-            life_s=self._facts.trace.duration_ns / 1e9,
+            lifetime_s=self._facts.trace.duration_ns / 1e9,
             confidence=0.9,
             values={"cases_count": len(more), "pairs_count": pairs},
             evidence={"frames": shown},
             sentence=(
                 f"{count(len(more), 'more case')} of {count(pairs, 'station pair')}, each cheaper than those listed, cost "
-                f"{time(cost_s)} in total."
+                f"{duration(cost_s)} in total."
             ),
         )
 

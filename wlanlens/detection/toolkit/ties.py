@@ -9,7 +9,7 @@ import numpy as np
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import DSSS_CW, OFDM_CW, is_dsss
-from wlanlens.detection.toolkit.common import NULL, Array
+from wlanlens.tables.columns import NULL, Array
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,23 @@
-"""Timeouts in runs: the expiries of one timer between two ACKs of new data."""
+"""Timeout runs: expiries of the retransmission timer between two ACKs of new data."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detection.toolkit.common import NULL, Array, Facts
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.tables.columns import NULL, Array
 
 COLUMNS = (
     "packet", "t_ns", "rel_seq", "len", "kind", "kind_evidence", "evidence_packet", "backoff", "rto_ns", "fresh_rto_ns",
     "waited_ns", "silent_from_ns", "progress_ns", "progress_packet", "flight_bytes",
 )  # fmt: skip
 
-#: Kinds of a timeout for a segment that had arrived.
-NEEDLESS = ("spurious", "ack_lost")
+#: Kinds of expiries for a segment that had arrived.
+SPURIOUS_KINDS = ("spurious", "ack_lost")
 
 
-class Runs:
-    """Rows of `timeouts`, and the runs that they form.
+class TimeoutRuns:
+    """Rows of `timeouts`, grouped in runs.
 
     Attributes
     ----------
@@ -27,15 +28,15 @@ class Runs:
     key : array
         Each run's key.
     t_start_ns, t_end_ns : array
-        From the last data before the first expiry to the ACK of new data that ended the run; where none came, to the
-        last that was heard of the connection.
+        From the last data before the first expiry to the ACK of new data that ended the run, or to the connection's last
+        packet.
     answered : array of bool
         Whether such an ACK came.
     """
 
     def __init__(self, facts: Facts) -> None:
         rows = facts.rows("timeouts", COLUMNS)
-        # A SYN or SYN-ACK sent again after its ACK had passed the tap crossed that ACK: there was nothing to wait for.
+        # A SYN or SYN-ACK retransmitted after its ACK was captured crossed that ACK: the sender did not wait.
         crossed = (rows["rel_seq"] == 0) & (rows["kind_evidence"] == "acked")
         rows = rows.take(~crossed)
         order = np.lexsort((rows["packet"], rows["t_ns"], rows.key))
@@ -43,15 +44,15 @@ class Runs:
         key, t, progress = self.rows.key, self.rows["t_ns"], self.rows["progress_ns"]
         n = len(key)
         begins = np.ones(n, bool)
-        # A run goes on while no ACK of new data has come since the expiry before. The timer sends the first byte that is not
-        # acknowledged (RFC 6298 section 5.4): a later one than before shows that ACK, whichever the tap saw when.
+        # A run continues until an ACK of new data. The timer retransmits the first unacknowledged byte (RFC 6298 section
+        # 5.4): a higher byte than at the expiry before proves such an ACK, even where the tap missed it.
         moved = self.rows["rel_seq"][1:] > self.rows["rel_seq"][:-1]
         begins[1:] = (key[1:] != key[:-1]) | ((progress[:-1] != NULL) & (progress[:-1] <= t[1:])) | moved
         self.first = np.flatnonzero(begins)
         self.last = np.append(self.first[1:], n)[: len(self.first)] - 1
         self.key = key[self.first]
         self.answered = progress[self.last] != NULL
-        ends = np.where(self.answered, progress[self.last], np.maximum(facts.end_ns(self.key), t[self.last]))
+        ends = np.where(self.answered, progress[self.last], np.maximum(facts.last_packet_ns(self.key), t[self.last]))
         self.t_start_ns = self.rows["silent_from_ns"][self.first]
         self.t_end_ns = np.maximum(ends, self.t_start_ns)
 
@@ -63,12 +64,12 @@ class Runs:
         return slice(int(self.first[run]), int(self.last[run]) + 1)
 
     def any_of(self, mask: Array) -> Array:
-        """Runs of which at least one expiry is marked."""
+        """Runs with at least one expiry in the mask."""
         hits = np.concatenate(([0], np.cumsum(mask)))
         return np.asarray(hits[self.last + 1] - hits[self.first] > 0)
 
     def packets(self, run: int) -> list[int]:
-        """What proves a run: the segments that the timer sent, the ACKs that tell their kind, the ACK that ended it."""
+        """The evidence of a run: segments that the timer sent, packets that prove their kind, the ACK that ended it."""
         part = self.members(run)
         found = [*self.rows["packet"][part], *self.rows["evidence_packet"][part], *self.rows["progress_packet"][part]]
         return [int(p) for p in found if p != NULL]

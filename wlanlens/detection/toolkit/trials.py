@@ -8,7 +8,8 @@ import numpy as np
 
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import transmission_us
-from wlanlens.detection.toolkit.common import NULL, Array, Facts
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.tables.columns import NULL, Array
 
 #: Most inferred transmissions of one exchange that become trials: above any retry limit that devices use.
 _MAX_INFERRED = 32
@@ -45,9 +46,9 @@ class Trials:
     took_us: Array
 
 
-def trials(facts: Facts) -> Trials:
+def channel_trials(facts: Facts) -> Trials:
     """Every transmission as a trial: those that the sniffer missed precede the first that it heard."""
-    air = facts.keep(Air)
+    air = facts.cached(Air)
     e, a = air.exchanges, air.transmissions
     # MPDUs of an A-MPDU are not told apart, so those missed are not counted.
     alone = a.ampdu[e.first] == NULL
