@@ -29,6 +29,7 @@ from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
+from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import (
@@ -41,6 +42,7 @@ from wlanlens.detection.toolkit.findings import (
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
+from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
@@ -71,7 +73,10 @@ __all__ = [
     "Air",
     "Array",
     "Bursts",
+    "BusyTransfers",
     "Cases",
+    "Clock",
+    "ClockSearch",
     "Description",
     "Drop",
     "DropSearch",

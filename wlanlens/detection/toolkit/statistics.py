@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def binomial_tail(successes: int, trials: int, chance: float) -> float:
     """P(X >= successes) in independent trials of one chance.
@@ -20,6 +22,11 @@ def binomial_tail(successes: int, trials: int, chance: float) -> float:
     from scipy.special import bdtrc
 
     return float(bdtrc(successes - 1, trials, chance))
+
+
+def binomial_point(successes: int, trials: int, chance: float) -> float:
+    """P(X = successes): a lower bound of `binomial_tail` that needs no scipy."""
+    return math.comb(trials, successes) * chance**successes * (1.0 - chance) ** (trials - successes)
 
 
 def poisson_tail(events: int, mean: float) -> float:
