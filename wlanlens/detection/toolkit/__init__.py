@@ -28,6 +28,7 @@ from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import transmission_us
+from wlanlens.detection.toolkit.ap_queue import before_air_ns, found_full, queue_lengths, sniffer_doubt
 from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
@@ -41,11 +42,13 @@ from wlanlens.detection.toolkit.findings import (
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes
+from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
 from wlanlens.detection.toolkit.statistics import (
@@ -86,9 +89,11 @@ __all__ = [
     "HoldingPoint",
     "HoldingPoints",
     "Losses",
+    "LostAcks",
     "LostRuns",
     "PacketPaths",
     "Rows",
+    "SentData",
     "StationPairs",
     "SteadyRate",
     "TieSearch",
@@ -97,6 +102,7 @@ __all__ = [
     "Undecided",
     "Value",
     "bad_frame_bursts",
+    "before_air_ns",
     "best_steady_rate",
     "binomial_tail",
     "bit_rate",
@@ -109,6 +115,7 @@ __all__ = [
     "enum_mask",
     "failure_chances",
     "first_of_episodes",
+    "found_full",
     "highest_working",
     "key_groups",
     "lost_packet_runs",
@@ -119,11 +126,13 @@ __all__ = [
     "normal_tail",
     "p_value_text",
     "poisson_tail",
+    "queue_lengths",
     "rates_used",
     "receiver_of",
     "reverse",
     "round_trip_samples",
     "severity",
+    "sniffer_doubt",
     "ticks_between",
     "ties_of_dcf",
     "transmission_us",
