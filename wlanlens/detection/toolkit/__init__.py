@@ -35,7 +35,12 @@ from wlanlens.detection.toolkit.losses import Losses, first_of_episodes
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.detection.toolkit.timeout_runs import SPURIOUS_KINDS, TimeoutRuns
+from wlanlens.detection.toolkit.timeout_runs import (
+    SPURIOUS_KINDS,
+    TimeoutRuns,
+    last_ack_lateness_ns,
+    recovery_after_runs,
+)
 from wlanlens.formatting import bit_rate, count, duration, moment
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
@@ -69,9 +74,11 @@ __all__ = [
     "enum_mask",
     "first_of_episodes",
     "key_groups",
+    "last_ack_lateness_ns",
     "make_finding",
     "min_data_rtt_ns",
     "moment",
+    "recovery_after_runs",
     "round_trip_samples",
     "severity",
     "ticks_between",
