@@ -20,7 +20,7 @@ NumPy vectors:
 
 from wlanlens.detection.finding import Finding, Undecided, Value
 from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
-from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import (
@@ -31,7 +31,7 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
-from wlanlens.detection.toolkit.losses import Losses, first_of_episodes
+from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
@@ -45,6 +45,7 @@ from wlanlens.formatting import bit_rate, count, duration, moment
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
+    "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
     "NULL",
@@ -80,6 +81,7 @@ __all__ = [
     "moment",
     "recovery_after_runs",
     "round_trip_samples",
+    "sent_up_to",
     "severity",
     "ticks_between",
     "vector",
