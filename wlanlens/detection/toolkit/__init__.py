@@ -35,6 +35,7 @@ from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.detection.toolkit.sending_rate import cwnd_may_limit, delivery_rates
 from wlanlens.detection.toolkit.timeout_runs import (
     SPURIOUS_KINDS,
     TimeoutRuns,
@@ -70,6 +71,8 @@ __all__ = [
     "bit_rate",
     "costliest",
     "count",
+    "cwnd_may_limit",
+    "delivery_rates",
     "downlink_keys",
     "duration",
     "enum_mask",
