@@ -19,7 +19,7 @@ import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
 from wlanlens.alignment import align, sampling
-from wlanlens.detection.runner import Judge
+from wlanlens.detection.runner import DetectorRunner
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.pipeline import flow_window, result_dir, spill, table_writers, time_chunks
 from wlanlens.report import downsampling
@@ -105,7 +105,7 @@ def test_what_detectors_keep_of_a_window_goes_with_it(tmp_path: Path) -> None:
     gc.disable()
     try:
         trace = wl.align(list(run.captures.values())).leading()
-        Judge(None).run(trace)
+        DetectorRunner(None).run(trace)
         facts = weakref.ref(Facts.of(trace))
         assert facts() is not None
         del trace

@@ -11,8 +11,8 @@ import pytest
 import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MSS, again, data, flows, run, trace
-from wlanlens.detection.toolkit.losses import binomial_tail
-from wlanlens.detectors.periodic_loss import _best_clock, _f_tail
+from wlanlens.detection.toolkit.periodicity import ClockSearch
+from wlanlens.detection.toolkit.statistics import binomial_tail, variance_ratio_tail
 from wlanlens.trace import Trace
 
 CODE = "periodic_loss"
@@ -51,12 +51,13 @@ def test_four_ticks_are_too_few() -> None:
     assert run(CODE, lossy(np.arange(300.0, 8500.0, 2300.0))) == ([], [])
 
 
-def test_random_losses_give_a_small_p_value_as_seldom_as_it_says() -> None:
+def test_random_losses_give_small_p_values_as_rarely_as_stated() -> None:
     rng = np.random.default_rng(7)
+    search = ClockSearch((0.003, 0.01, 0.03, 0.1), ends=3, hit_share=0.5, chance=1.0)
     for count in (5, 8, 15, 40):
-        clocks = [_best_clock(np.sort(rng.uniform(0, 60e9, count)), 0.5) for _ in range(300)]
+        clocks = [search.best(np.sort(rng.uniform(0, 60e9, count))) for _ in range(300)]
         values = [1.0 if clock is None else clock.p_value for clock in clocks]
-        # A bound, not the value: no more often than told.
+        # The p-value is a bound: small values come no more often.
         assert sum(p <= 0.05 for p in values) <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
 
 
@@ -85,9 +86,9 @@ def test_the_chances() -> None:
     assert binomial_tail(0, 3, 0.5) == 1.0
     assert binomial_tail(4, 3, 0.5) == 0.0
     # F with 5 and 5 degrees of freedom: 5.05 at 5 %; with 20 and 20: 2.12.
-    assert _f_tail(5.0503, 5) == pytest.approx(0.05, abs=1e-4)
-    assert _f_tail(2.1242, 20) == pytest.approx(0.05, abs=1e-4)
-    assert _f_tail(1.0, 9) == pytest.approx(0.5)
+    assert variance_ratio_tail(5.0503, 5) == pytest.approx(0.05, abs=1e-4)
+    assert variance_ratio_tail(2.1242, 20) == pytest.approx(0.05, abs=1e-4)
+    assert variance_ratio_tail(1.0, 9) == pytest.approx(0.5)
 
 
 def test_an_access_points_polls(tmp_path: Path) -> None:

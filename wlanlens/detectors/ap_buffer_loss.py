@@ -10,9 +10,9 @@ from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import costliest
-from wlanlens.detection.toolkit.losses import binomial_tail
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.detection.toolkit.statistics import binomial_tail
 from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
 from wlanlens.tables.columns import NULL, Array

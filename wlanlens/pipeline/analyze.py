@@ -21,7 +21,7 @@ from wlanlens.capture.reader_thread import Feed
 from wlanlens.correlation.combined_tables import FACTS, HEARD, leaders
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
-from wlanlens.detection.runner import Findings, Judge
+from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.errors import WlanlensError
 from wlanlens.formatting import printable
 from wlanlens.ledger import ledger
@@ -116,7 +116,7 @@ def analyze(
     to run; `keys` is as in `open`, `nat` as in `align`. Nothing in `out` changes unless all of it succeeded. Memory is flat
     in the captures' length; several are decoded once, to a scratch folder in `out`, and put on one axis from there.
     """
-    judge = Judge(only)
+    judge = DetectorRunner(only)
     chosen = [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
     given = key_lines.of(keys)
     run: _Run
@@ -194,7 +194,7 @@ class _Run:
     """One pass over one capture."""
 
     def __init__(
-        self, capture: Capture, judge: Judge, output: Output, progress: Callable[[Progress], None] | None
+        self, capture: Capture, judge: DetectorRunner, output: Output, progress: Callable[[Progress], None] | None
     ) -> None:
         self.capture, self.judge, self.output, self.progress = capture, judge, output, progress
         self.pen = Pen()
@@ -353,7 +353,7 @@ class _RunTogether(_Run):
     def __init__(
         self,
         captures: Sequence[Capture],
-        judge: Judge,
+        judge: DetectorRunner,
         output: Output,
         progress: Callable[[Progress], None] | None,
         scratch: Scratch,

@@ -13,6 +13,10 @@ NumPy vectors:
     - `round_trip_samples` and `min_data_rtt_ns`: round trips of data.
     - `TimeoutRuns`: timer expiries without an ACK of new data between them.
     - `PacketPaths`, `downlink_keys` and `HoldingPoints` (several captures): where each packet passed, and who held it.
+    - `Air` (802.11 captures): frames, exchanges and transmissions, by station pair. `Air.finding` makes a finding about a
+      pair. `channel_trials`, `bad_frame_bursts` and `lost_packet_runs` measure bursts, `rates_used` and `best_steady_rate` bit rates,
+      `TieSearch` collisions, `DropSearch` drops of the signal; `transmission_us` is airtime with its overhead.
+* `binomial_tail`, `poisson_tail`, `normal_tail` and `variance_ratio_tail` are p-values; `p_value_text` writes one.
 * `Cases` makes the findings: one for each of the costliest cases and one that sums up the rest. `Facts.finding` and
   `make_finding` make a single one; `Facts.undecided` reports what the capture cannot decide.
 * `duration`, `moment`, `count` and `bit_rate` write numbers in sentences.
@@ -21,6 +25,11 @@ NumPy vectors:
 from wlanlens.detection.finding import Finding, Undecided, Value
 from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
 from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
+from wlanlens.detection.toolkit.air import Air
+from wlanlens.detection.toolkit.air_vectors import Exchanges
+from wlanlens.detection.toolkit.airtime import transmission_us
+from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
+from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import (
@@ -33,15 +42,28 @@ from wlanlens.detection.toolkit.findings import (
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
+from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
+from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.detection.toolkit.sending_rate import cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
+from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
+from wlanlens.detection.toolkit.statistics import (
+    binomial_tail,
+    normal_tail,
+    p_value_text,
+    poisson_tail,
+    variance_ratio_tail,
+)
+from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_dcf
 from wlanlens.detection.toolkit.timeout_runs import (
     SPURIOUS_KINDS,
     TimeoutRuns,
     last_ack_lateness_ns,
     recovery_after_runs,
 )
+from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.formatting import bit_rate, count, duration, moment
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
@@ -55,20 +77,38 @@ __all__ = [
     "SPURIOUS_KINDS",
     "AckTimestamps",
     "Acks",
+    "Air",
     "Array",
+    "Bursts",
+    "BusyTransfers",
     "Cases",
+    "Clock",
+    "ClockSearch",
     "Description",
+    "Drop",
+    "DropSearch",
+    "Exchanges",
     "Facts",
     "Finding",
     "HoldingPoint",
     "HoldingPoints",
     "Losses",
+    "LostRuns",
     "PacketPaths",
     "Rows",
+    "StationPairs",
+    "SteadyRate",
+    "TieSearch",
     "TimeoutRuns",
+    "Trials",
     "Undecided",
     "Value",
+    "bad_frame_bursts",
+    "best_steady_rate",
+    "binomial_tail",
     "bit_rate",
+    "capture_of",
+    "channel_trials",
     "costliest",
     "count",
     "cwnd_may_limit",
@@ -76,16 +116,30 @@ __all__ = [
     "downlink_keys",
     "duration",
     "enum_mask",
+    "failure_chances",
     "first_of_episodes",
+    "highest_working",
     "key_groups",
     "last_ack_lateness_ns",
+    "lost_packet_runs",
     "make_finding",
+    "mean_airtime_us",
     "min_data_rtt_ns",
     "moment",
+    "normal_tail",
+    "p_value_text",
+    "poisson_tail",
+    "rates_used",
+    "receiver_of",
     "recovery_after_runs",
+    "reverse",
     "round_trip_samples",
     "sent_up_to",
     "severity",
     "ticks_between",
+    "ties_of_dcf",
+    "transmission_us",
+    "transmitter_of",
+    "variance_ratio_tail",
     "vector",
 ]
