@@ -134,7 +134,7 @@ def ack_loss(
         key=np.array([s.key for s in stalls], np.int64),
         t_start_ns=np.array([s.t_start_ns for s in stalls], np.int64),
         t_end_ns=np.array([s.t_end_ns for s in stalls], np.int64),
-        cost_ns=np.array([s.t_end_ns - s.t_start_ns for s in stalls], np.int64),
+        cost_s=np.array([s.t_end_ns - s.t_start_ns for s in stalls], np.int64) / 1e9,
         packet=np.array([next(iter(s.evidence), NULL) for s in stalls], np.int64),
     )
     yield from cases.findings(lambda i: _describe(stalls[i]), what="a stall for lost ACKs")

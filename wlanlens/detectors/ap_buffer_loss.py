@@ -113,7 +113,7 @@ def ap_buffer_loss(
         key=np.array([case.key for case in found], np.int64),
         t_start_ns=np.array([case.t_start_ns for case in found], np.int64),
         t_end_ns=np.array([case.t_end_ns for case in found], np.int64),
-        cost_ns=np.array([case.cost_s * 1e9 for case in found]),
+        cost_s=np.array([case.cost_s for case in found]),
         packet=np.array([case.packets[0] for case in found], np.int64),
     )
     at_ap = paths.has_point("ap")

@@ -24,7 +24,7 @@ NumPy vectors:
 
 from wlanlens.detection.finding import Finding, Undecided, Value
 from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
-from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import transmission_us
@@ -41,13 +41,14 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
-from wlanlens.detection.toolkit.losses import Losses, first_of_episodes
+from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.detection.toolkit.sending_rate import cwnd_may_limit, delivery_rates
 from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
@@ -59,12 +60,18 @@ from wlanlens.detection.toolkit.statistics import (
     variance_ratio_tail,
 )
 from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_dcf
-from wlanlens.detection.toolkit.timeout_runs import SPURIOUS_KINDS, TimeoutRuns
+from wlanlens.detection.toolkit.timeout_runs import (
+    SPURIOUS_KINDS,
+    TimeoutRuns,
+    last_ack_lateness_ns,
+    recovery_after_runs,
+)
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
 from wlanlens.formatting import bit_rate, count, duration, moment
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
+    "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
     "NULL",
@@ -110,6 +117,8 @@ __all__ = [
     "channel_trials",
     "costliest",
     "count",
+    "cwnd_may_limit",
+    "delivery_rates",
     "downlink_keys",
     "duration",
     "enum_mask",
@@ -118,6 +127,7 @@ __all__ = [
     "found_full",
     "highest_working",
     "key_groups",
+    "last_ack_lateness_ns",
     "lost_packet_runs",
     "make_finding",
     "mean_airtime_us",
@@ -129,8 +139,10 @@ __all__ = [
     "queue_lengths",
     "rates_used",
     "receiver_of",
+    "recovery_after_runs",
     "reverse",
     "round_trip_samples",
+    "sent_up_to",
     "severity",
     "sniffer_doubt",
     "ticks_between",

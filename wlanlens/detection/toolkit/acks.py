@@ -8,6 +8,9 @@ from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
+#: Duplicate ACKs that make a sender retransmit (RFC 5681 section 3.2): fewer may come of reordering.
+DUPACK_THRESHOLD = 3
+
 #: Keys and numbers share one sorted vector: room for 10^12 bytes or packets in each of 8 million directions.
 _SPAN = 1 << 40
 

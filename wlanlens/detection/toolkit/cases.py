@@ -44,7 +44,7 @@ class Cases:
         The detector's code.
     key : array
         The direction of each case.
-    t_start_ns, t_end_ns, cost_ns : array
+    t_start_ns, t_end_ns, cost_s : array
         When each case was and what it cost.
     packet : array
         One packet of `table` that proves each case.
@@ -56,7 +56,7 @@ class Cases:
     key: Array
     t_start_ns: Array
     t_end_ns: Array
-    cost_ns: Array
+    cost_s: Array
     packet: Array
     table: str = "segments"
 
@@ -70,7 +70,7 @@ class Cases:
         what : str
             The noun of a case, for the finding that sums up: "spurious timeout".
         """
-        listed, others = costliest(self.cost_ns)
+        listed, others = costliest(self.cost_s)
         lifetime_s = self.facts.lifetime_s(self.key)
         for i in listed.tolist():
             case = describe(i)
@@ -79,7 +79,7 @@ class Cases:
                 int(self.key[i]),
                 int(self.t_start_ns[i]),
                 int(self.t_end_ns[i]),
-                cost_s=float(self.cost_ns[i]) / 1e9,
+                cost_s=float(self.cost_s[i]),
                 lifetime_s=float(lifetime_s[i]),
                 confidence=case.confidence,
                 values=case.values,
@@ -91,7 +91,7 @@ class Cases:
             self.key[others],
             self.t_start_ns[others],
             self.t_end_ns[others],
-            self.cost_ns[others],
+            self.cost_s[others] * 1e9,
             evidence=(self.table, self.packet[others]),
             what=what,
         )

@@ -68,3 +68,24 @@ def first_of_episodes(losses: Losses, part: slice) -> Array:
     """Positions of the first loss of each episode in a part."""
     first, _ = key_groups(losses.episode[part])
     return np.asarray(first + part.start)
+
+
+def sent_up_to(facts: Facts, keys: Array, end: Array) -> Array:
+    """Up to which byte the sender had sent, where the tap saw all to `end`: what was lost after that, before the tap, is
+    retransmitted in order."""
+    lost = facts.rows(
+        "segments",
+        ["rel_seq", "len", "lost_before_tap"],
+        where={"kind": ("data",), "transmission": ("retransmission",)},
+        valid=("rel_seq",),
+        keys=keys,
+    )
+    lost = lost.take(lost["lost_before_tap"] == 1).sorted_by("rel_seq", "len")
+    at = lost.last_until("rel_seq", keys, end)
+    adjacent = (at >= 0) & (lost["rel_seq"][at] == end) if len(lost) else np.zeros(len(keys), bool)
+    if not adjacent.any():
+        return end
+    after = lost["rel_seq"] + lost["len"]
+    breaks = np.flatnonzero(np.append((lost.key[1:] != lost.key[:-1]) | (lost["rel_seq"][1:] > after[:-1]), True))
+    last = breaks[np.searchsorted(breaks, np.maximum(at, 0))]
+    return np.where(adjacent, np.maximum(end, after[last]), end)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wlanlens.detection.toolkit.ack_timestamps import AckTimestamps
+from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.tables.columns import NULL, Array
 
@@ -73,3 +75,37 @@ class TimeoutRuns:
         part = self.members(run)
         found = [*self.rows["packet"][part], *self.rows["evidence_packet"][part], *self.rows["progress_packet"][part]]
         return [int(p) for p in found if p != NULL]
+
+
+def last_ack_lateness_ns(facts: Facts, runs: TimeoutRuns) -> Array:
+    """Delay of each run's last ACK beyond that of the ACK before it, by their timestamps; `NULL` without timestamps."""
+    stamps = facts.cached(AckTimestamps)
+    i = stamps.positions(runs.key ^ 1, runs.rows["progress_packet"][runs.last])
+    known = i > 0
+    known[known] &= (stamps.key[i[known] - 1] == stamps.key[i[known]]) & (stamps.tick[i[known]] > 0)
+    out = np.full(len(i), NULL, np.int64)
+    out[known] = stamps.lateness_ns(i[known], i[known] - 1)
+    return out
+
+
+def recovery_after_runs(facts: Facts, runs: TimeoutRuns) -> tuple[Array, Array, Array]:
+    """Loss recovery after each run: its length, its end and the end of the sender's recovery state, ns."""
+    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": ("loss_recovery",)})
+    spans = spans.take(spans["timeout_packet"] != NULL)
+    packet = runs.rows["packet"]
+    order = np.argsort(packet, kind="stable")
+    at = np.minimum(np.searchsorted(packet[order], spans["timeout_packet"]), len(packet) - 1)
+    expiry = order[at]
+    match = (packet[expiry] == spans["timeout_packet"]) & (runs.rows.key[expiry] == spans.key)
+    run = np.searchsorted(runs.first, expiry[match], side="right") - 1
+    start, end = spans["t_start_ns"][match], spans["t_end_ns"][match]
+    # A sender without SACK stays in that state longer: the recovery ends with the ACK of all data sent before.
+    acks = facts.cached(Acks)
+    sent = runs.rows["rel_seq"][runs.first] + runs.rows["flight_bytes"][runs.first]
+    acked = acks.t_ns(acks.first_covering(runs.key, sent))[run]
+    total, until, state = np.zeros(len(runs), np.int64), np.array(runs.t_end_ns), np.array(runs.t_end_ns)
+    np.maximum.at(state, run, end)
+    end = np.where(acked == NULL, end, np.clip(acked, start, end))
+    np.add.at(total, run, end - start)
+    np.maximum.at(until, run, end)
+    return total, until, state
