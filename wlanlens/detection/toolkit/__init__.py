@@ -32,7 +32,9 @@ from wlanlens.detection.toolkit.ap_queue import before_air_ns, found_full, queue
 from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
+from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.fades import Fade, StationDrops
 from wlanlens.detection.toolkit.findings import (
     MAX_EVIDENCE_ROWS,
     MAX_FINDINGS,
@@ -87,11 +89,13 @@ __all__ = [
     "Cases",
     "Clock",
     "ClockSearch",
+    "ContendingStations",
     "Description",
     "Drop",
     "DropSearch",
     "Exchanges",
     "Facts",
+    "Fade",
     "Finding",
     "HoldingPoint",
     "HoldingPoints",
@@ -101,6 +105,7 @@ __all__ = [
     "PacketPaths",
     "Rows",
     "SentData",
+    "StationDrops",
     "StationPairs",
     "SteadyRate",
     "TieSearch",
@@ -115,6 +120,7 @@ __all__ = [
     "bit_rate",
     "capture_of",
     "channel_trials",
+    "contending_stations",
     "costliest",
     "count",
     "cwnd_may_limit",
