@@ -50,7 +50,7 @@ from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.detection.toolkit.sending_rate import cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit, delivery_rates
 from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
@@ -113,6 +113,7 @@ __all__ = [
     "Trials",
     "Undecided",
     "Value",
+    "arrival_bytes_per_s",
     "bad_frame_bursts",
     "before_air_ns",
     "best_steady_rate",

@@ -53,3 +53,18 @@ def cwnd_may_limit(facts: Facts, spans: Rows) -> Array:
     out = np.zeros(len(spans), bool)
     out[which] = spans["t_start_ns"][which] < np.repeat(until, length)
     return out
+
+
+def arrival_bytes_per_s(acks: Rows, t_start_ns: int, t_end_ns: int, segment_bytes: int) -> float:
+    """Rate at which data of one key arrived, by its ACKs in an interval; 0 where there are too few.
+
+    By ACKs of new data or by duplicate ACKs, not by both: a receiver delays only the former.
+    """
+    t, ack = acks["t_ns"], acks["rel_ack"]
+    inside = np.flatnonzero((t > t_start_ns) & (t <= t_end_ns))
+    new, duplicate = inside[acks["dupacks"][inside] == 0], inside[acks["dupacks"][inside] > 0]
+    if len(new) >= 3 and t[new[-1]] > t[new[0]]:
+        return float(ack[new[-1]] - ack[new[0]]) / (int(t[new[-1]] - t[new[0]]) / 1e9)
+    if len(duplicate) >= 3 and t[duplicate[-1]] > t[duplicate[0]]:
+        return (len(duplicate) - 1) * segment_bytes / (int(t[duplicate[-1]] - t[duplicate[0]]) / 1e9)
+    return 0.0
