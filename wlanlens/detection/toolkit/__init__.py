@@ -31,6 +31,7 @@ from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
+from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import (
     MAX_EVIDENCE_ROWS,
@@ -40,6 +41,7 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
+from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
@@ -64,7 +66,7 @@ from wlanlens.detection.toolkit.timeout_runs import (
     recovery_after_runs,
 )
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
-from wlanlens.formatting import bit_rate, count, duration, moment
+from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "Cases",
     "Clock",
     "ClockSearch",
+    "CwndReductions",
     "Description",
     "Drop",
     "DropSearch",
@@ -92,6 +95,7 @@ __all__ = [
     "Finding",
     "HoldingPoint",
     "HoldingPoints",
+    "LoneSegments",
     "Losses",
     "LostRuns",
     "PacketPaths",
@@ -113,6 +117,7 @@ __all__ = [
     "costliest",
     "count",
     "cwnd_may_limit",
+    "cwnd_reductions",
     "delivery_rates",
     "downlink_keys",
     "duration",
@@ -122,6 +127,7 @@ __all__ = [
     "highest_working",
     "key_groups",
     "last_ack_lateness_ns",
+    "lone_segments",
     "lost_packet_runs",
     "make_finding",
     "mean_airtime_us",
@@ -139,6 +145,7 @@ __all__ = [
     "severity",
     "ticks_between",
     "ties_of_dcf",
+    "times",
     "transmission_us",
     "transmitter_of",
     "variance_ratio_tail",
