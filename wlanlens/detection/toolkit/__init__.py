@@ -32,6 +32,7 @@ from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
+from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import (
     MAX_EVIDENCE_ROWS,
@@ -120,6 +121,7 @@ __all__ = [
     "cwnd_reductions",
     "delivery_rates",
     "downlink_keys",
+    "dupack_answers",
     "duration",
     "enum_mask",
     "failure_chances",
@@ -143,6 +145,7 @@ __all__ = [
     "round_trip_samples",
     "sent_up_to",
     "severity",
+    "third_dupacks",
     "ticks_between",
     "ties_of_dcf",
     "times",
