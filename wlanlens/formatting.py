@@ -50,6 +50,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{int(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
+def times(number: int) -> str:
+    """ "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(int(number), f"{int(number)} times")
+
+
 def duration(value_s: float) -> str:
     """A length of time with three significant digits and a fitting unit: "12.3 ms"."""
     s = float(value_s)

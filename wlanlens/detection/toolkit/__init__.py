@@ -33,6 +33,8 @@ from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
 from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
+from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
+from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.fades import Fade, StationDrops
 from wlanlens.detection.toolkit.findings import (
@@ -43,6 +45,7 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
+from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
@@ -69,7 +72,7 @@ from wlanlens.detection.toolkit.timeout_runs import (
     recovery_after_runs,
 )
 from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
-from wlanlens.formatting import bit_rate, count, duration, moment
+from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
@@ -90,6 +93,7 @@ __all__ = [
     "Clock",
     "ClockSearch",
     "ContendingStations",
+    "CwndReductions",
     "Description",
     "Drop",
     "DropSearch",
@@ -99,6 +103,7 @@ __all__ = [
     "Finding",
     "HoldingPoint",
     "HoldingPoints",
+    "LoneSegments",
     "Losses",
     "LostAcks",
     "LostRuns",
@@ -125,8 +130,10 @@ __all__ = [
     "costliest",
     "count",
     "cwnd_may_limit",
+    "cwnd_reductions",
     "delivery_rates",
     "downlink_keys",
+    "dupack_answers",
     "duration",
     "enum_mask",
     "failure_chances",
@@ -135,6 +142,7 @@ __all__ = [
     "highest_working",
     "key_groups",
     "last_ack_lateness_ns",
+    "lone_segments",
     "lost_packet_runs",
     "make_finding",
     "mean_airtime_us",
@@ -152,8 +160,10 @@ __all__ = [
     "sent_up_to",
     "severity",
     "sniffer_doubt",
+    "third_dupacks",
     "ticks_between",
     "ties_of_dcf",
+    "times",
     "transmission_us",
     "transmitter_of",
     "variance_ratio_tail",
