@@ -22,6 +22,7 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     moment,
+    times,
 )
 from wlanlens.registry import detector
 
@@ -206,8 +207,7 @@ def _most(places: Array) -> str:
 
 
 def _describe(stall: _Stall) -> Description:
-    times = "once" if stall.expiries == 1 else f"{stall.expiries} times"
-    timer = f", and its timer expired {times}" if stall.expiries else ""
+    timer = f", and its timer expired {times(stall.expiries)}" if stall.expiries else ""
     return Description(
         sentence=(
             f"{count(stall.lost, 'ACK')} left the receiver and never reached the sender, lost {_PLACES[stall.place][1]}; from "
