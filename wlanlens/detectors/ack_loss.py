@@ -96,7 +96,7 @@ def ack_loss(
     """
     facts = Facts.of(trace)
     paths = facts.cached(PacketPaths)
-    # The last packet of a handshake counts: the connection may carry no data this way.
+    # The last packet of a handshake counts: the connection may carry no data in this direction.
     pure = (paths.payload == 0) & (paths.ack != NULL) & (paths.flags & _CONTROL == 0)
     not_seen = pure & (paths.fate == "not_seen")
     stalls: list[_Stall] = []

@@ -30,7 +30,7 @@ class Bursts:
     neighbours, expected : int, float
         Bad frames directly after a bad one, and how many independent errors give.
     p_value : float
-        Of so many neighbours among independent errors.
+        Of as many neighbours among independent errors.
     cost_s : float
         Time of the bad frames beyond those of independent errors.
     evidence : array
