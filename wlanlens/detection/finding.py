@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import tables
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -173,8 +175,6 @@ def frame_filter(packets: Iterable[int], limit: int = 200) -> str:
 
 def schema() -> pa.Schema:
     """The Arrow schema of the table `findings`."""
-    from wlanlens import tables
-
     return tables.schema("findings")
 
 

@@ -1,38 +1,34 @@
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.detection.toolkit import (
     Air,
     Array,
+    ContendingStations,
     Exchanges,
     Facts,
     Finding,
     TieSearch,
     Undecided,
     binomial_tail,
-    capture_of,
+    contending_stations,
     count,
     duration,
     mean_airtime_us,
     p_value_text,
     poisson_tail,
-    receiver_of,
     reverse,
     ties_of_dcf,
-    transmitter_of,
 )
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
-
-_DATA, _ACK = 1, 2
 
 
 @detector("data_ack_collision", needs=("frames", "exchanges"))
@@ -99,7 +95,7 @@ def data_ack_collision(
     air = Facts.of(trace).cached(Air)
     search = TieSearch(air, near_count, around_count, round(tie_us * 1e3), round(silence_us * 1e3))
     spans = dict(air.pairs())
-    for link in _links(air, spans):
+    for link in contending_stations(air, spans):
         if min(len(link.data), len(link.acks)) >= least_exchanges_count:
             result = _judge(
                 search,
@@ -126,49 +122,13 @@ def data_ack_collision(
         )
 
 
-@dataclass
-class _Link:
-    """Exchanges of data from one station to others and their ACKs back, or of others to one station."""
-
-    station: int
-    data: Array
-    acks: Array
-    all: Array
-
-
-def _links(air: Air, spans: dict[int, slice]) -> Iterator[_Link]:
-    """Stations that contend: all that one station sends or receives, because its frames share one queue."""
-    e = air.exchanges
-    pairs = [p for p, s in spans.items() if reverse(p) in spans and (e.tcp[s] == _DATA).any()]
-    senders = Counter((capture_of(p), transmitter_of(p)) for p in pairs)
-    receivers = Counter((capture_of(p), receiver_of(p)) for p in pairs)
-    links: dict[tuple[str, Any], list[int]] = {}
-    for p in pairs:
-        sender, receiver = (capture_of(p), transmitter_of(p)), (capture_of(p), receiver_of(p))
-        to_many = senders[sender] >= receivers[receiver]
-        links.setdefault(("ta", sender) if to_many else ("ra", receiver), []).append(p)
-    for (_, (_, station)), members in links.items():
-        there = _rows([spans[p] for p in members])
-        back = _rows([spans[reverse(p)] for p in members])
-        yield _Link(
-            station=station,
-            data=there[(e.tcp[there] == _DATA) & e.lead[there]],
-            acks=back[(e.tcp[back] == _ACK) & e.lead[back]],
-            all=np.concatenate((there, back)),
-        )
-
-
-def _rows(spans: Iterable[slice]) -> Array:
-    return np.concatenate([np.arange(s.start, s.stop) for s in spans])
-
-
 def _encrypted(e: Exchanges, spans: Iterable[slice], least: int) -> bool:
     """Whether a pair sends much in both directions, encrypted, and with retries on both sides."""
     return all(int(e.protected[s].sum()) >= least and int((e.failed & e.protected)[s].sum()) >= 5 for s in spans)
 
 
 def _judge(
-    search: TieSearch, link: _Link, *, least: int, chance_share: float, share: float, rounds: float
+    search: TieSearch, link: ContendingStations, *, least: int, chance_share: float, share: float, rounds: float
 ) -> Finding | Undecided | None:
     air, data, acks = search.air, link.data, link.acks
     e = air.exchanges

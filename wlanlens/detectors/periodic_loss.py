@@ -113,7 +113,7 @@ def periodic_loss(
         key=np.array([case.key for case in found], np.int64),
         t_start_ns=losses.t_ns[np.array([case.losses[0] for case in found], np.int64)],
         t_end_ns=losses.t_ns[np.array([case.losses[-1] for case in found], np.int64)],
-        cost_s=np.array([_cost_ns(facts, losses, case) for case in found], np.float64) / 1e9,
+        cost_s=np.array([_cost_ns(facts, losses, case) for case in found], np.int64) / 1e9,
         packet=losses.packet[np.array([case.losses[0] for case in found], np.int64)],
     )
     yield from cases.findings(lambda i: _describe(losses, found[i]), what="losses at fixed intervals")

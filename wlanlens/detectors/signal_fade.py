@@ -1,28 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from wlanlens.detection.toolkit import (
-    NULL,
     Air,
-    Array,
-    Drop,
     DropSearch,
     Facts,
+    Fade,
     Finding,
-    binomial_tail,
-    capture_of,
+    StationDrops,
     count,
     duration,
     moment,
     p_value_text,
-    receiver_of,
-    transmitter_of,
 )
 from wlanlens.registry import detector
 
@@ -90,7 +81,7 @@ def signal_fade(
     )
     found: list[Finding] = []
     for capture, address, drops in search.drops(air):
-        station = _Station.of(air, capture, address, drops)
+        station = StationDrops.of(air, capture, address, drops)
         if station is None or station.share < failed_factor * station.outside:
             continue
         if station.p_value > chance_share or station.share_of_shifts() > shifts_share:
@@ -100,124 +91,7 @@ def signal_fade(
     yield from air.costliest("signal_fade", found)
 
 
-@dataclass
-class _Fade:
-    """A drop in which transmissions failed."""
-
-    pair: int
-    drop: Drop
-    transmissions: int
-    failed: int
-    outside: float
-    p_value: float
-    wasted_s: float
-    cost_s: float
-    lost: int
-    evidence: Array
-
-
-@dataclass
-class _Station:
-    """Transmissions of known fate from or to a station, by time; `inside` its drops; share that failed outside them."""
-
-    air: Air
-    address: int
-    touched: Array
-    mine: Array
-    t: Array
-    bad: Array
-    inside: Array
-    outside: float
-
-    @classmethod
-    def of(cls, air: Air, capture: int, address: int, drops: list[Drop]) -> _Station | None:
-        """None where no transmission is inside the drops or none is outside."""
-        e, a = air.exchanges, air.transmissions
-        touched = capture_of(e.pair) == capture
-        touched &= (transmitter_of(e.pair) == address) | (receiver_of(e.pair) == address)
-        mine = air.transmissions_of(np.flatnonzero(touched))
-        mine = mine[(a.bad[mine] >= 0) & (a.t_ns[mine] != NULL)]
-        mine = mine[np.argsort(a.t_ns[mine], kind="stable")]
-        t, bad = a.t_ns[mine], a.bad[mine] == 1
-        starts, ends = np.array([d.t_start_ns for d in drops]), np.array([d.t_end_ns for d in drops])
-        drop = np.searchsorted(starts, t, side="right") - 1
-        inside = (drop >= 0) & (t < ends[np.maximum(drop, 0)])
-        if inside.all() or not inside.any():
-            return None
-        outside = float((bad & ~inside).sum() + 1) / (int((~inside).sum()) + 2)
-        return cls(air, address, touched, mine, t, bad, inside, outside)
-
-    @property
-    def share(self) -> float:
-        """Share of the transmissions inside the drops that failed."""
-        return float((self.bad & self.inside).sum()) / int(self.inside.sum())
-
-    @cached_property
-    def p_value(self) -> float:
-        """Of as many failures inside the drops, at the rate outside."""
-        return binomial_tail(int((self.bad & self.inside).sum()), int(self.inside.sum()), self.outside)
-
-    def share_of_shifts(self) -> float:
-        """Share of the cyclic shifts of the drops that meet at least as many failures."""
-        n = len(self.bad)
-        failures, inside = (np.fft.rfft(x.astype(float)) for x in (self.bad, self.inside))
-        met = np.fft.irfft(failures * np.conj(inside), n)
-        return float((met >= met[0] - 0.5).sum() / n)
-
-    def fade(self, drop: Drop, factor: float, chance_share: float, around_ns: int) -> _Fade | None:
-        """A drop as a fade; None where it has too few failures."""
-        e, a = self.air.exchanges, self.air.transmissions
-        which = np.arange(*np.searchsorted(self.t, [drop.t_start_ns, drop.t_end_ns]))
-        failed = int(self.bad[which].sum())
-        if len(which) < 3 or failed < max(3.0, factor * self.outside * len(which)):
-            return None
-        if binomial_tail(failed, len(which), self.outside) > chance_share:
-            return None
-        exchange = a.exchange[self.mine[which]]
-        pair = e.pair[exchange]
-        own = pair[transmitter_of(pair) == self.address]
-        names, times = np.unique(own if len(own) else pair, return_counts=True)
-        failures = self.mine[which][self.bad[which]]
-        return _Fade(
-            pair=int(names[times.argmax()]),
-            drop=drop,
-            transmissions=len(which),
-            failed=failed,
-            outside=self.outside,
-            p_value=self.p_value,
-            wasted_s=float(np.nansum(a.airtime_us[failures])) / 1e6,
-            cost_s=self._missing_s(drop, around_ns),
-            lost=int(e.dropped[np.unique(exchange)].sum()),
-            evidence=a.packet[failures],
-        )
-
-    @cached_property
-    def _deliveries(self) -> tuple[Array, Array]:
-        """Times of deliveries, and the bytes delivered before each and in all."""
-        e = self.air.exchanges
-        done = np.flatnonzero(self.touched & e.delivered)
-        done = done[np.argsort(e.t_last_ns[done], kind="stable")]
-        return e.t_last_ns[done], np.concatenate(([0], np.cumsum(np.maximum(e.mpdu_bytes[done], 0))))
-
-    def _missing_s(self, drop: Drop, around_ns: int) -> float:
-        """Seconds of the throughput around a drop that are missing in it."""
-        times, total = self._deliveries
-
-        def delivered(start: int, end: int) -> int:
-            low, high = np.searchsorted(times, [start, end])
-            return int(total[high] - total[low])
-
-        length = drop.t_end_ns - drop.t_start_ns
-        reach = max(length, around_ns)
-        before, after = max(int(self.t[0]), drop.t_start_ns - reach), min(int(self.t[-1]), drop.t_end_ns + reach)
-        outside_ns = max(0, drop.t_start_ns - before) + max(0, after - drop.t_end_ns)
-        outside = delivered(before, drop.t_start_ns) + delivered(drop.t_end_ns, after)
-        within = delivered(drop.t_start_ns, drop.t_end_ns)
-        missing = max(0.0, 1 - within / length / (outside / outside_ns)) if outside and outside_ns else 0.0
-        return missing * length / 1e9
-
-
-def _finding(air: Air, fade: _Fade) -> Finding:
+def _finding(air: Air, fade: Fade) -> Finding:
     d = fade.drop
     length_s = (d.t_end_ns - d.t_start_ns) / 1e9
     lost = f", {count(fade.lost, 'packet was', 'packets were')} dropped" if fade.lost else ""

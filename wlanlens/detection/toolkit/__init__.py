@@ -29,12 +29,15 @@ from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.air_vectors import Exchanges
 from wlanlens.detection.toolkit.airtime import transmission_us
+from wlanlens.detection.toolkit.ap_queue import before_air_ns, found_full, queue_lengths, sniffer_doubt
 from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
 from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
+from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
 from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
 from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.fades import Fade, StationDrops
 from wlanlens.detection.toolkit.findings import (
     MAX_EVIDENCE_ROWS,
     MAX_FINDINGS,
@@ -45,12 +48,14 @@ from wlanlens.detection.toolkit.findings import (
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
+from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
 from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
 from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.sent_data import SentData
 from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
 from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
 from wlanlens.detection.toolkit.statistics import (
@@ -89,21 +94,26 @@ __all__ = [
     "Cases",
     "Clock",
     "ClockSearch",
+    "ContendingStations",
     "CwndReductions",
     "Description",
     "Drop",
     "DropSearch",
     "Exchanges",
     "Facts",
+    "Fade",
     "Finding",
     "HeldBurst",
     "HoldingPoint",
     "HoldingPoints",
     "LoneSegments",
     "Losses",
+    "LostAcks",
     "LostRuns",
     "PacketPaths",
     "Rows",
+    "SentData",
+    "StationDrops",
     "StationPairs",
     "SteadyRate",
     "TieSearch",
@@ -113,11 +123,13 @@ __all__ = [
     "Value",
     "arrival_bytes_per_s",
     "bad_frame_bursts",
+    "before_air_ns",
     "best_steady_rate",
     "binomial_tail",
     "bit_rate",
     "capture_of",
     "channel_trials",
+    "contending_stations",
     "costliest",
     "count",
     "cwnd_may_limit",
@@ -129,6 +141,7 @@ __all__ = [
     "enum_mask",
     "failure_chances",
     "first_of_episodes",
+    "found_full",
     "highest_working",
     "key_groups",
     "last_ack_lateness_ns",
@@ -141,6 +154,7 @@ __all__ = [
     "normal_tail",
     "p_value_text",
     "poisson_tail",
+    "queue_lengths",
     "rates_used",
     "receiver_of",
     "recovery_after_runs",
@@ -148,6 +162,7 @@ __all__ = [
     "round_trip_samples",
     "sent_up_to",
     "severity",
+    "sniffer_doubt",
     "third_dupacks",
     "ticks_between",
     "ties_of_dcf",

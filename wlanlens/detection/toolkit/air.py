@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.toolkit.air_vectors import Exchanges, Frames, Transmissions
+from wlanlens.detection.toolkit.air_vectors import TCP_ACK, TCP_DATA, Exchanges, Frames, Transmissions
 from wlanlens.detection.toolkit.airtime import estimated_airtime_us
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import key_groups
@@ -159,7 +159,7 @@ class Air(StationPairs):
             airtime_us=_or(column("airtime_us"), np.bincount(exchange, airtime, len(first))),
             wasted_us=_or(column("wasted_us"), wasted),
             mpdu_bytes=column("mpdu_bytes"),
-            tcp=np.where(data, 1, np.where(ack, 2, 0)).astype(np.int8),
+            tcp=np.where(data, TCP_DATA, np.where(ack, TCP_ACK, 0)).astype(np.int8),
             udp=enum_mask(carries, ("udp",))[where],
             protected=enum_mask(carries, ("protected",))[where],
             first_packet=first_packet[where],

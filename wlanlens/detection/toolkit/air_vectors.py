@@ -7,6 +7,9 @@ from typing import TypeVar
 
 from wlanlens.tables.columns import Array
 
+#: What an exchange carries of TCP, see `Exchanges.tcp`.
+TCP_DATA, TCP_ACK = 1, 2
+
 T = TypeVar("T", bound="Vectors")
 
 
@@ -72,7 +75,7 @@ class Exchanges(Vectors):
     mpdu_bytes : array
         Size.
     tcp : array
-        1 data, 2 a pure ACK, 0 neither.
+        `TCP_DATA`, `TCP_ACK` (without data) or 0.
     udp, protected : array of bool
         What is carried.
     first_packet : array
