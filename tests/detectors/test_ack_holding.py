@@ -12,7 +12,7 @@ import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
 from tests.detectors.together import aligned, given, said
-from wlanlens.detection.finding import NEED_NOT
+from wlanlens.detection.finding import MAY_BE_MISSED
 from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
 from wlanlens.simulation.scenario import find, simulate
 from wlanlens.validation.scoring import Score
@@ -150,7 +150,7 @@ def test_without_timestamps_another_capture_tells(tmp_path: Path, taps: tuple[st
     found = wl.detect(aligned(run, *taps), only=[CODE])
     assert (len(found), sum(u.count for u in found.undecided)) == (found_count, 3 - found_count)
     truth = [f for f in run.truth if f.code == CODE]
-    assert all(f.confidence == NEED_NOT for f in truth)
+    assert all(f.confidence == MAY_BE_MISSED for f in truth)
     result = wl.score(found, truth).get(CODE, Score(CODE))
     assert (result.truth, result.found, result.right) == (found_count,) * 3
     assert all(f.values["held_s"] == pytest.approx(0.4, abs=0.005) for f in found)
