@@ -76,7 +76,7 @@ def test_values_are_compared_by_match() -> None:
     found = [
         made(0, second, kept_by="adapter"),
         made(3 * second, 4 * second),
-        made(6 * second, 7 * second, kept_by="way"),
+        made(6 * second, 7 * second, kept_by="path"),
     ]
     assert sorted(told(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
     assert Told(3, 1, 2) + Told(1) == Told(4, 1, 2)

@@ -16,7 +16,7 @@ from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, score, told
 
 #: What `kept_by` of a finding may say where the truth has the adapter or a queue: without the bus an adapter is not parted
-#: from its driver, and the truth does not part a queue from the attempts behind which it stood. "way", without the air,
+#: from its driver, and the truth does not part a queue from the attempts behind which it stood. "path", without the air,
 #: leaves it open.
 KEPT_BY = {"adapter": ("adapter", "adapter_or_driver"), "queue": ("queue", "air")}
 
@@ -94,7 +94,7 @@ def score_causes(
 def _kept_by(found: Sequence[Finding], truth: Sequence[Finding]) -> Told:
     held = ([f for f in found if f.code == "ack_holding"], [t for t in truth if t.code == "ack_holding"])
     out = Counter(
-        "open" if said in (None, "way") else "right" if said in KEPT_BY.get(str(true), (true,)) else "wrong"
+        "open" if said in (None, "path") else "right" if said in KEPT_BY.get(str(true), (true,)) else "wrong"
         for said, true in told(*held, "kept_by")
     )
     return Told(**out)

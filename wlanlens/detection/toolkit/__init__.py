@@ -23,6 +23,7 @@ NumPy vectors:
 """
 
 from wlanlens.detection.finding import Finding, Undecided, Value
+from wlanlens.detection.toolkit.ack_bursts import BurstSearch, HeldBurst
 from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
 from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
 from wlanlens.detection.toolkit.air import Air
@@ -87,6 +88,7 @@ __all__ = [
     "Acks",
     "Air",
     "Array",
+    "BurstSearch",
     "Bursts",
     "BusyTransfers",
     "Cases",
@@ -101,6 +103,7 @@ __all__ = [
     "Facts",
     "Fade",
     "Finding",
+    "HeldBurst",
     "HoldingPoint",
     "HoldingPoints",
     "LoneSegments",
