@@ -15,6 +15,11 @@ from typing import Any
 
 from wlanlens.errors import RegistryError
 
+#: A clause for the verdict, or how to make it from a finding.
+Phrase = str | Callable[[Any], str]
+#: A kind of retransmission timeouts that findings explain, and how to say why from those findings.
+TimeoutReason = tuple[str, Callable[[Any], str]]
+
 SHELVES = ("detectors", "plots", "parsers", "scenarios", "models", "papers")
 
 
@@ -34,11 +39,30 @@ class Unit:
 
 
 class Tool(Unit):
-    """A unit that is a function, with the tables it needs."""
+    """A unit that is a function, with the tables it needs; of a detector also what the verdict says about its findings.
 
-    def __init__(self, shelf: str, name: str, function: Callable[..., Any], needs: Iterable[str]) -> None:
+    Attributes
+    ----------
+    function : callable
+    needs : tuple of str
+        The tables that it reads.
+    category, timeout_reason
+        As in `detector`.
+    """
+
+    def __init__(
+        self,
+        shelf: str,
+        name: str,
+        function: Callable[..., Any],
+        needs: Iterable[str],
+        phrase: Phrase = "",
+        category: str = "",
+        timeout_reason: TimeoutReason | None = None,
+    ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
-        self.function, self.needs = function, tuple(needs)
+        self.function, self.needs, self._phrase = function, tuple(needs), phrase
+        self.category, self.timeout_reason = category, timeout_reason
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -50,6 +74,10 @@ class Tool(Unit):
         """Keyword arguments with their defaults."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY}
+
+    def phrase(self, finding: Any) -> str:
+        """The detector's phrase about a finding in the verdict; "" where it has none."""
+        return self._phrase if isinstance(self._phrase, str) else self._phrase(finding)
 
     def missing(self, has: Callable[[str], bool]) -> tuple[str, ...]:
         """The needed tables that `has` denies."""
@@ -79,9 +107,33 @@ class LinkType(Unit):
 IP_TABLES = ("packets", "segments", "timeouts", "recoveries", "intervals", "flows")
 
 
-def detector(code: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:
-    """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`."""
-    return lambda function: Tool("detectors", code, function, needs)
+def detector(
+    code: str,
+    *,
+    needs: Iterable[str],
+    phrase: Phrase = "",
+    category: str = "",
+    timeout_reason: TimeoutReason | None = None,
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
+
+    Parameters
+    ----------
+    code : str
+        The detector's name, and that of its findings.
+    needs : iterable of str
+        The tables that it reads.
+    phrase : str or callable, optional
+        What the verdict says about the costliest finding, as a clause: "slow start overshot a buffer". A callable makes
+        it from the finding. Without one the verdict does not mention the detector.
+    category : str, optional
+        The ledger's category that holds the same time: the verdict leaves the phrase out where the flow has time in it.
+        Findings without a flow are mentioned only if their detector has one.
+    timeout_reason : tuple of str and callable, optional
+        A kind of `timeouts` and a function of the detector's findings: why those timeouts came, as in "2 of them spurious
+        because ACKs were held".
+    """
+    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason)
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

@@ -1,4 +1,4 @@
-"""The detectors of the air against worlds of known truth; `pytest -s` shows the table, WLANLENS_SEEDS makes it firm."""
+"""The detectors of the air against worlds of known truth; `pytest -s` shows the table, WLANLENS_SEEDS sets the number of seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT = 0.95
 
 @cache
 def found(world: str) -> dict[str, int]:
-    """In how many seeds of a world each code was found."""
+    """The number of seeds of a world in which each code was found."""
     made = [worlds.made(world, seed).trace() for seed in range(SEEDS)]
     return {code: sum(bool(run(code, trace)[0]) for trace in made) for code in worlds.FIRES}
 
@@ -37,7 +37,7 @@ def test_silent_on_look_alikes(code: str) -> None:
 
 
 def test_table() -> None:
-    """Not an assertion, but the page to look at: in how many seeds each was found; [] where it must be."""
+    """Print the number of seeds in which each was found; [] where it must be."""
     print(f"\n{'world, ' + str(SEEDS) + ' seeds':28}" + "".join(f"{code:>20}" for code in worlds.FIRES))
     for world in worlds.WORLDS:
         marks = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Undecided, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Undecided, Value
 
 #: A finding is true, and an event found, if at least this share of its time overlaps with the other: more than chance, and
 #: small enough that a recovery or a first sign beside the event does not matter.
@@ -85,7 +85,7 @@ def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms
     its time is that of right findings. So one finding may cover several events in a row, and several findings one event.
     A finding that covers much more than the events is wrong and finds nothing. `tolerance_ms`: spans are widened on both
     sides before the comparison, so that instants can match. Subjects are compared only if both have one. An event whose
-    confidence is at most `NEED_NOT` counts only if it is found.
+    confidence is at most `MAY_BE_MISSED` counts only if it is found.
     """
     groups: dict[str, tuple[list[Finding], list[Finding]]] = {}
     for place, items in enumerate((findings, truth)):
@@ -156,7 +156,7 @@ def decidable(
 def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
     right = [f for f in found if _covered(f, truth, slack_ns)]
     recalled = [t for t in truth if _covered(t, right, slack_ns)]
-    truth = [t for t in truth if t.confidence > NEED_NOT or t in recalled]
+    truth = [t for t in truth if t.confidence > MAY_BE_MISSED or t in recalled]
     errors, cost_off = [], 0.0
     cost_found = cost_true = 0.0
     for ours, theirs in _matches(right, recalled, slack_ns):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import NEVER, Array, events, numbers
 from wlanlens.simulation.ground_truth._findings import finding
@@ -61,7 +61,7 @@ def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> 
     order = np.argsort(came, kind="stable")
     made, came = made[order], came[order]
     tcp = facts.world.flows[side.flow].tcp
-    confidence = 1.0 if tcp is not None and tcp.timestamps else NEED_NOT
+    confidence = 1.0 if tcp is not None and tcp.timestamps else MAY_BE_MISSED
     for first, count in _bursts(made, came):
         t, late_s = int(came[first]), _late(made, came, first) / 1e9
         by_adapter = any(0 <= t - end < _BURST_NS for end in hold_ends_ns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows, events, packets
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _Way:
             {"period_s": every / 1e9, "events_count": number},
             "A clock of the network makes losses.",
         )
-        yield found if shows else replace(found, confidence=NEED_NOT)
+        yield found if shows else replace(found, confidence=MAY_BE_MISSED)
 
     def _events(self, lost: Array) -> Array:
         """Numbers of loss events: losses sent before the first of the event was retransmitted belong to it."""

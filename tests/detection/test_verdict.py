@@ -1,4 +1,4 @@
-"""The verdict: one plain sentence, and no blame where nothing is slow."""
+"""The verdict: one plain sentence, and no cause where nothing is slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
 
 S = 10**9
-HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, flow=0)
+HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, {"kept_by": "adapter"}, flow=0)
 
 
 def verdict(
@@ -30,17 +30,17 @@ def verdict(
 
 
 def test_timeouts_and_why() -> None:
-    said = verdict(
+    made = verdict(
         [("transfer", 3.66), ("rto_wait", 1.5), ("loss_recovery", 0.06)],
         ("spurious", "genuine", "spurious", "genuine", "spurious"),
         (HELD,),
     )
-    assert said.sentence == (
-        "10.0.0.1:40000 > 10.0.0.2:5001 took 5.22 s; 1.56 s (30 %) went to 5 retransmission timeouts, "
-        "3 of them spurious because ACKs were held."
+    assert made.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 5.22 s; it spent 1.56 s (30 %) on 5 retransmission timeouts, "
+        "3 of them spurious because ACKs were held by the adapter."
     )
-    assert (said.duration_s, said.lost_s) == (5.22, 1.56)
-    assert sum(said.categories_ns.values()) == round(5.22 * S)
+    assert (made.duration_s, made.lost_s) == (5.22, 1.56)
+    assert sum(made.categories_ns.values()) == round(5.22 * S)
 
 
 @pytest.mark.parametrize(
@@ -51,32 +51,44 @@ def test_timeouts_and_why() -> None:
         (("ack_lost", "ack_lost"), "2 retransmission timeouts, all because only ACKs were lost."),
         (
             ("spurious", "undecided", "genuine"),
-            "3 retransmission timeouts, 1 of them spurious and 1 of a kind that this capture cannot tell.",
+            "3 retransmission timeouts, 1 of them spurious and 1 of undetermined cause.",
         ),
-        ((), "recovery after losses."),
+        ((), "recovery from losses."),
     ],
 )
-def test_kinds(kinds: tuple[str, ...], words: str) -> None:
-    assert verdict([("transfer", 1), ("rto_wait", 1)], kinds).sentence.endswith("1 s (50 %) went to " + words)
+def test_kinds_of_timeouts(kinds: tuple[str, ...], words: str) -> None:
+    assert verdict([("transfer", 1), ("rto_wait", 1)], kinds).sentence.endswith("it spent 1 s (50 %) on " + words)
 
 
-def test_nothing_slow_blames_nobody() -> None:
+def test_nothing_slow_names_no_cause() -> None:
     said = verdict(
         [("handshake", 0.02), ("slow_start", 0.1), ("transfer", 3.9), ("fast_recovery", 0.01)], connections=3
     )
     assert said.sentence == (
-        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: 3.9 s (97 %) transferring. "
-        "2 other connections beside it."
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: 3.9 s (97 %) path transfer. "
+        "2 other connections."
     )
     assert said.lost_s == 0
 
 
-def test_an_idle_application_is_said() -> None:
-    said = verdict([("transfer", 1), ("idle", 3)])
-    assert said.sentence.endswith("took 4 s; 3 s (75 %) the application had nothing to send.")
+def test_an_idle_application_is_named() -> None:
+    sentence = verdict([("transfer", 1), ("idle", 3)]).sentence
+    assert sentence.endswith("took 4 s; it was application-limited for 3 s (75 %).")
 
 
-def test_nothing_there() -> None:
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("fast_recovery", "it spent 1 s (25 %) in fast recovery"),
+        ("zero_window", "it was limited by the receiver's window for 1 s (25 %)"),
+        ("delayed_ack", "it waited 1 s (25 %) for delayed ACKs"),
+    ],
+)
+def test_causes(state: str, words: str) -> None:
+    assert verdict([("transfer", 3), (state, 1)]).sentence.endswith(f"took 4 s; {words}.")
+
+
+def test_captures_without_a_transfer() -> None:
     assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
     assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
     assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
@@ -99,14 +111,14 @@ def test_a_bus_without_ip() -> None:
     assert judge(trace, empty, (slow,), **numbers).sentence.endswith("1.31 kB. The bus limited.")
     nothing = Trace.of_tables({"urbs": table("urbs", [rows[2]])})
     assert judge(nothing, empty, (), **numbers).sentence.endswith(
-        "8 records: 1 USB transfer of 1 endpoint that moved nothing."
+        "8 records: 1 USB transfer of 1 endpoint moved no data."
     )
 
 
 def test_a_bus_that_limited_a_flow() -> None:
     slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 3.6)
     assert verdict([("transfer", 4)], findings=(slow,)).sentence == (
-        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; the USB bus limited it and cost 3.6 s (90 %)."
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; the USB bus limited it, which explains 3.6 s (90 %)."
     )
 
 
@@ -116,26 +128,26 @@ def test_a_bus_that_limited_a_flow() -> None:
         ("startup_overflow", {"buffer_packets": 30}, "slow start overshot a buffer of about 30 packets"),
         ("startup_overflow", {"losses_count": 3}, "slow start overshot a buffer"),
         ("periodic_loss", {"period_s": 0.1024}, "losses came every 102 ms"),
-        ("repeated_fast_retransmit", {"cuts_count": 3}, "the window was cut 3 times for one window of losses"),
+        ("repeated_fast_retransmit", {"cwnd_reductions_count": 3}, "it reduced cwnd 3 times in one loss episode"),
         (
             "delayed_ack_deadlock",
             {"waits_count": 7},
-            "7 times one segment alone waited for the receiver's delayed-ACK timer",
+            "it stalled 7 times for a delayed ACK with one segment in flight",
         ),
     ],
 )
 def test_what_explains_the_time(code: str, values: dict[str, float], words: str) -> None:
     found = replace(HELD, code=code, values=dict(values), cost_s=0.5, direction="a2b")
-    said = verdict([("transfer", 3), ("fast_recovery", 1)], findings=(found,))
-    assert said.sentence == (
-        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; 1 s (25 %) went to fast recovery from losses; "
+    made = verdict([("transfer", 3), ("fast_recovery", 1)], findings=(found,))
+    assert made.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; it spent 1 s (25 %) in fast recovery; "
         f"{words}, which explains 500 ms (12 %)."
     )
     others = (replace(found, cost_s=0.04), replace(found, flow=1), replace(found, direction="b2a"))
     for other in others:  # too little, or of another flow
         assert "explains" not in verdict([("transfer", 4)], findings=(other,)).sentence
     assert (
-        ", the worst of 2, which explains 750 ms"
+        " (the costliest of 2 cases), which explains 750 ms"
         in verdict([("transfer", 4)], findings=(replace(found, cost_s=0.25), found)).sentence
     )
 
