@@ -56,6 +56,7 @@ notes! {
     OverSnaplen, "over_snaplen", Info, "records longer than the snap length that the file states";
     SecondHeader, "second_header", Info, "another file header follows in mid file (captures were concatenated); both were read";
     ReadFailed, "read_failed", Loss, "the operating system reported an error in mid file; everything before it was read";
+    ReaderFailed, "reader_failed", Loss, "the reader of this container failed in mid file; everything before it was read";
     CompressedCut, "compressed_cut", Loss, "the compressed file ends too early; everything before was read";
     CompressedDamaged, "compressed_damaged", Loss, "the compressed data is damaged; everything before was read";
     ChecksumWrong, "checksum_wrong", Error, "the checksum of the compressed file is wrong: packets may be damaged";

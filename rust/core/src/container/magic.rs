@@ -3,7 +3,7 @@
 //! Sources: the formats' specifications where there are any (snoop: RFC 1761; NetMon: MS-NM capture
 //! format; btsnoop: Frontline), else the facts in Wireshark's wiretap and in file(1).
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 /// What a format is, to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +127,9 @@ pub fn describe(head: &[u8]) -> &'static str {
     }
 }
 
-/// The error about bytes of no format that is read; `inside` names the compression they came out of.
-pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
+/// The error about bytes of no format that is read; `inside` names the compression they came out of, `formats` those that
+/// are read.
+pub fn refuse(head: &[u8], inside: &str, formats: &str) -> Error {
     let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
         let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
@@ -137,9 +138,9 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
             ""
         };
         let what = format!("{}{within} cannot be read{only}", f.what);
-        return Err(Error::new(ErrorKind::UnsupportedFormat, what).next(f.next));
+        return Error::new(ErrorKind::UnsupportedFormat, what).next(f.next);
     }
-    Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
+    Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
         .at(0)
-        .next("pcap, pcapng and Sniffer captures are read, plain or in gzip, zstd or lz4"))
+        .next(format!("formats that can be read: {formats}; plain or in gzip, zstd or lz4"))
 }

@@ -21,7 +21,7 @@ fn every_compression_by_content() {
         let packed = pack(&plain);
         assert_eq!(read_bytes(&packed).unwrap(), (whole.clone(), vec![]), "{name}");
         let sniffed = sniff(&packed).unwrap();
-        assert_eq!((sniffed.format, sniffed.compression, sniffed.readable), ("pcap", name, true));
+        assert_eq!((&*sniffed.format, sniffed.compression, sniffed.readable), ("pcap", name, true));
         let (front, back) = plain.split_at(1001);
         assert_eq!(rows(&[pack(front), pack(back)].concat()), whole, "{name}: two members");
         let ng = pack(&pcapng(true, 50));
@@ -113,13 +113,13 @@ fn foreign_formats_are_named_with_a_way_out() {
         (b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
     ] {
         let sniffed = sniff(head).unwrap();
-        assert_eq!((sniffed.format, sniffed.readable), (format, false));
+        assert_eq!((&*sniffed.format, sniffed.readable), (format, false));
         let e = read_bytes(head).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.next.contains(word), "{e}");
     }
     let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]].concat().repeat(2);
-    assert_eq!(sniff(&erf).map(|s| s.format), Some("erf"));
+    assert_eq!(sniff(&erf).map(|s| s.format), Some("erf".into()));
     for head in [&b""[..], b"hello", b"<!doctype html><script>", &[0; 512], &[0x77; 600]] {
         assert_eq!(sniff(head), None);
         let e = read_bytes(head).unwrap_err();

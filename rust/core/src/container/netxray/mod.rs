@@ -197,7 +197,7 @@ impl RecordSource for NetXRaySource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "netxray", compression: self.compression, readable: true }
+        Sniffed { format: "netxray".into(), compression: self.compression, readable: true }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

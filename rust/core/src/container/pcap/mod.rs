@@ -231,7 +231,7 @@ impl RecordSource for PcapSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcap", compression: self.compression, readable: true }
+        Sniffed { format: "pcap".into(), compression: self.compression, readable: true }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

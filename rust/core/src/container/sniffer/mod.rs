@@ -164,7 +164,7 @@ impl RecordSource for SnifferSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "sniffer", compression: self.compression, readable: true }
+        Sniffed { format: "sniffer".into(), compression: self.compression, readable: true }
     }
 
     fn interfaces(&self) -> Vec<Interface> {
