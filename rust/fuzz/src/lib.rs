@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod rng;
 pub mod seeds;
 
+use mutate::INPUT_BYTES;
 use rng::Rng;
 
 /// The input being tried and since when, for the panic hook and the watchdog.
@@ -22,9 +23,6 @@ static CURRENT: Mutex<Option<(Vec<u8>, Instant)>> = Mutex::new(None);
 
 /// One input may take this long; the slowest sane one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Seeds and inputs stay below this many bytes: speed finds more than size.
-pub const INPUT_BYTES: usize = 256 << 10;
 
 /// What the command line asked for.
 pub struct Options {

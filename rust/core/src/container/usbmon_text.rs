@@ -4,7 +4,7 @@
 //! writes at most 32 bytes of a transfer, and microseconds that begin again after little more than an hour.
 
 use super::bytes::Bytes;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};

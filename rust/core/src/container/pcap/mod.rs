@@ -5,7 +5,7 @@
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::{self, Framing};
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};

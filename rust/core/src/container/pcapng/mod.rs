@@ -4,7 +4,7 @@
 
 use super::bytes::Bytes;
 use super::pcap::record_cap;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};

@@ -5,7 +5,7 @@
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::Framing;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::Result;
 use crate::notes::{NoteKind, Notes};
 
