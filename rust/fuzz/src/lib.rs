@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod rng;
 pub mod seeds;
 
+use mutate::INPUT_BYTES;
 use rng::Rng;
 
 /// The input being tried and since when, for the panic hook and the watchdog.
@@ -22,9 +23,6 @@ static CURRENT: Mutex<Option<(Vec<u8>, Instant)>> = Mutex::new(None);
 
 /// One input may take this long; the slowest sane one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Seeds and inputs stay below this many bytes: speed finds more than size.
-pub const INPUT_BYTES: usize = 256 << 10;
 
 /// What the command line asked for.
 pub struct Options {
@@ -184,7 +182,7 @@ fn peak_memory() -> String {
 
 /// Read all records of `input` and check what must hold for any input.
 pub fn read_container(input: &[u8]) {
-    let _sniffed = container::sniff(input);
+    let _format = container::format_of(input);
     let mut notes = Notes::default();
     let Ok(mut source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 pub mod air;
 pub mod crypto;
+mod mac_header;
 pub mod sniffer;
 pub mod usb;
 

@@ -1,29 +1,18 @@
 //! The description of a world, as a scenario hands it over (JSON). Units are in the names.
 
+mod build;
+mod time;
+
 use serde::Deserialize;
 
 use crate::application::Application;
-use crate::channel::{self, BurstConfig, Clock, Fade, Floor, PathConfig, Place, Script};
-use crate::dcf::MacConfig;
-use crate::engine::Ns;
-use crate::limits::NEVER;
-use crate::phy::{Preamble, Rate};
-use crate::rate::{Arf, Fixed, Minstrel, Multiplicative, RateControl};
-use crate::rng::Rng;
 use crate::router::Discipline;
 use crate::taps::TapConfig;
-use crate::tcp::{Recovery, RtoFlavour, SendBuffer, TcpConfig, Wheel};
-use crate::usb_host::UsbConfig;
+
+pub use time::{seconds, spans};
 
 /// What makes a description impossible, in words.
 pub type Fault = String;
-
-/// Rounded to the nearest; none before the start, and none after `NEVER`.
-fn ns(seconds: f64) -> Ns {
-    let exact = seconds * 1e9;
-    let whole = (exact as Ns).min(NEVER);
-    (whole + Ns::from(exact - whole as f64 >= 0.5)).min(NEVER)
-}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,10 +166,19 @@ pub enum RateSpec {
     Multiplicative { ladder: Vec<(f64, u32)>, low_mbps: f64, up_after: u32 },
 }
 
+/// The unit of a burst's lengths.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BurstClock {
+    Frames,
+    /// Seconds.
+    Time,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
-    pub clock: String,
+    pub clock: BurstClock,
     pub mean_gap: f64,
     pub mean_short: f64,
     pub mean_long: f64,
@@ -282,6 +280,28 @@ pub struct Reader {
     pub pauses_s: Vec<(f64, f64)>,
 }
 
+/// How losses are recovered without SACK (`tcp::Recovery`).
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryName {
+    Reno,
+    Newreno,
+    NewrenoCareless,
+}
+
+/// The retransmission timer (`tcp::RtoFlavour`).
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RtoName {
+    Rfc6298,
+    Linux,
+    Linux24,
+    Linux22,
+    /// Linux 2.2 that resets its backoff on an ACK of new data.
+    Linux22Reset,
+}
+
+/// One end of a connection (`tcp::TcpConfig`).
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
@@ -292,7 +312,7 @@ pub struct Tcp {
     pub dsack: bool,
     pub fack: bool,
     pub timestamps: bool,
-    pub recovery: String,
+    pub recovery: RecoveryName,
     pub prr: bool,
     #[serde(default)]
     pub rate_halving: bool,
@@ -306,7 +326,7 @@ pub struct Tcp {
     pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer_s: f64,
     pub quick_acks: u32,
-    pub rto: String,
+    pub rto: RtoName,
     pub rto_min_s: f64,
     #[serde(default)]
     pub rto_tick_s: f64,
@@ -377,184 +397,4 @@ pub struct Tap {
     pub node: usize,
     #[serde(default)]
     pub clock: TapConfig,
-}
-
-fn rate(mbps: f64) -> Rate {
-    Rate { kbps: (mbps * 1000.0).round() as u32 }
-}
-
-impl RateSpec {
-    pub fn build(&self, rng: Rng) -> Box<dyn RateControl> {
-        let all = |rates: &[f64]| rates.iter().map(|r| rate(*r)).collect::<Vec<_>>();
-        match self {
-            RateSpec::Fixed { rate_mbps } => Box::new(Fixed(rate(*rate_mbps))),
-            RateSpec::Arf { rates_mbps } => Box::new(Arf::new(all(rates_mbps), false)),
-            RateSpec::Aarf { rates_mbps } => Box::new(Arf::new(all(rates_mbps), true)),
-            RateSpec::Minstrel { rates_mbps } => Box::new(Minstrel::new(all(rates_mbps), 1536, rng)),
-            RateSpec::Multiplicative { ladder, low_mbps, up_after } => {
-                let ladder: Vec<_> = ladder.iter().map(|(r, n)| (rate(*r), *n)).collect();
-                Box::new(Multiplicative::new(&ladder, rate(*low_mbps), *up_after))
-            }
-        }
-    }
-}
-
-impl Station {
-    pub fn mac(&self) -> MacConfig {
-        MacConfig {
-            cw_min: self.cw_min,
-            cw_max: self.cw_max,
-            short_retry_limit: self.short_retry_limit,
-            long_retry_limit: self.long_retry_limit,
-            rts_threshold_bytes: self.rts_threshold_bytes,
-            preamble: if self.short_preamble { Preamble::Short } else { Preamble::Long },
-            control_rate: rate(self.control_rate_mbps),
-            queue_frames: self.queue_frames,
-            post_backoff: self.post_backoff,
-        }
-    }
-}
-
-impl Usb {
-    pub fn build(&self, mut rng: Rng) -> UsbConfig {
-        UsbConfig {
-            depth_first: self.depth_first,
-            reclamation: self.reclamation,
-            // The bus began to count its frames long before.
-            phase: Ns::from(rng.below(1_000_000)),
-            interrupt: ns(self.interrupt_s),
-            descriptor: ns(self.descriptor_s),
-            buffer_frames: self.buffer_frames,
-        }
-    }
-}
-
-impl Bursts {
-    pub fn build(&self) -> Result<BurstConfig, Fault> {
-        // Lengths on the clock of time come in seconds.
-        let (clock, unit) = match self.clock.as_str() {
-            "frames" => (Clock::Frames, 1.0),
-            "time" => (Clock::Time, 1e9),
-            other => return Err(format!("a burst clock is \"frames\" or \"time\", not {other:?}")),
-        };
-        Ok(BurstConfig {
-            clock,
-            mean_gap: self.mean_gap * unit,
-            mean_short: self.mean_short * unit,
-            mean_long: self.mean_long * unit,
-            long_share: self.long_share,
-            error_rate: self.error_rate,
-        })
-    }
-}
-
-impl Path {
-    pub fn build(&self) -> PathConfig {
-        let spans = self.blackouts_s.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect();
-        PathConfig {
-            snr_db: self.snr_db,
-            frame_error_rate: self.frame_error_rate,
-            fades: fades(&self.fades_s),
-            script: Script { frames: self.lose_frames.clone(), spans },
-        }
-    }
-}
-
-fn fades(list: &[(f64, f64, f64, f64)]) -> Vec<Fade> {
-    let fade = |&(start, lasts, depth_db, every): &(f64, f64, f64, f64)| Fade {
-        start: ns(start),
-        end: ns(start + lasts),
-        depth_db,
-        every: ns(every),
-    };
-    list.iter().map(fade).collect()
-}
-
-impl Cell {
-    pub fn floor(&self) -> Floor {
-        let path_loss = self.path_loss.map(|p| channel::PathLoss {
-            sent_dbm: p.sent_dbm,
-            first_metre_db: p.first_metre_db,
-            exponent: p.exponent,
-        });
-        let stations = self.stations.iter().map(|s| Place { at_m: s.at_m, walks_m_per_s: s.walks_m_per_s });
-        let sniffer = Place { at_m: self.sniffer_m, walks_m_per_s: (0.0, 0.0) };
-        Floor {
-            path_loss,
-            multipath: self.multipath,
-            noise_dbm: self.noise_dbm,
-            places: stations.chain([sniffer]).collect(),
-            fades: self.stations.iter().map(|s| fades(&s.fades_s)).collect(),
-        }
-    }
-}
-
-impl Tcp {
-    pub fn build(&self) -> Result<TcpConfig, Fault> {
-        let floor = ns(self.rto_min_s);
-        Ok(TcpConfig {
-            mss_bytes: self.mss_bytes,
-            initial_window_segments: self.initial_window_segments,
-            receive_window_bytes: self.receive_window_bytes,
-            sack: self.sack,
-            dsack: self.dsack,
-            fack: self.fack,
-            timestamps: self.timestamps,
-            recovery: match self.recovery.as_str() {
-                "reno" => Recovery::Reno,
-                "newreno" => Recovery::NewReno,
-                "newreno_careless" => Recovery::NewRenoCareless,
-                other => return Err(format!("no TCP recovery is called {other:?}")),
-            },
-            prr: self.prr,
-            rate_halving: self.rate_halving,
-            limited_transmit: self.limited_transmit,
-            repairs_all_first: self.repairs_all_first,
-            nagle: self.nagle,
-            delayed_ack_segments: self.delayed_ack_segments,
-            delayed_ack_steps: self.delayed_ack_steps.clone(),
-            delayed_ack_timer: ns(self.delayed_ack_timer_s),
-            quick_acks: self.quick_acks,
-            rto: match self.rto.as_str() {
-                "rfc6298" => RtoFlavour::Rfc6298 { floor, granularity: 1_000_000 },
-                "linux" => RtoFlavour::Linux { floor, tick: ns(self.rto_tick_s) },
-                "linux24" => RtoFlavour::Linux24,
-                "linux22" => RtoFlavour::Linux22 { keeps_backoff: true },
-                "linux22_reset" => RtoFlavour::Linux22 { keeps_backoff: false },
-                other => return Err(format!("no retransmission timer is called {other:?}")),
-            },
-            wheel: Wheel { tick: ns(self.rto_tick_s), phase: ns(self.timer_phase_s) },
-            eifel: self.eifel,
-            eifel_first_stamp_defect: self.eifel_first_stamp_defect,
-            frto: self.frto,
-            tail_loss_probe: self.tail_loss_probe,
-            counts_segments: self.counts_segments,
-            cwnd_validation: self.cwnd_validation,
-            minshall: self.minshall,
-            silly_window_avoidance: self.silly_window_avoidance,
-            stale_dupacks: self.stale_dupacks,
-            keep_alive: ns(self.keep_alive_s),
-            ack_pushed: self.ack_pushed,
-            receive_window_first_bytes: self.receive_window_first_bytes,
-            receive_window_steps: self.receive_window_steps.clone(),
-            receive_window_script: self.receive_window_script.clone(),
-            send_buffer: self.send_buffer.as_ref().map_or_else(SendBuffer::default, |b| SendBuffer {
-                bytes: b.size_bytes,
-                grows_by_bytes: b.grows_by_bytes,
-                overhead_bytes: b.overhead_bytes,
-                write_bytes: b.write_bytes,
-                wakeup: ns(b.wakeup_s),
-                first_write: ns(b.first_write_s),
-            }),
-            ..TcpConfig::default()
-        })
-    }
-}
-
-pub fn spans(list: &[(f64, f64)]) -> Vec<(Ns, Ns)> {
-    list.iter().map(|(start, lasts)| (ns(*start), ns(start + lasts))).collect()
-}
-
-pub fn seconds(s: f64) -> Ns {
-    ns(s)
 }

@@ -34,3 +34,27 @@ pub struct Packet {
     pub made: Ns,
     pub body: Body,
 }
+
+/// Where a packet ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+pub enum PacketFate {
+    UnderWay = 0,
+    Delivered = 1,
+    /// No room between stack and device.
+    DeviceQueue = 2,
+    /// No room in a station's or access point's queue.
+    MacQueue = 3,
+    /// Given up after its last attempt.
+    Air = 4,
+    /// No room at the end of a line.
+    WireQueue = 5,
+    /// Lost on a line.
+    Wire = 6,
+    /// Dropped by a queue's discipline though there was room.
+    EarlyDrop = 7,
+    /// Lost by the node that should have forwarded it.
+    Router = 8,
+    /// No room for a received frame in a USB adapter.
+    AdapterQueue = 9,
+}

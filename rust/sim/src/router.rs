@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use crate::engine::Ns;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketFate};
 use crate::rng::Rng;
-use crate::truth::PacketFate;
 
 /// When a queue drops, beside the drops for want of room.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Default)]

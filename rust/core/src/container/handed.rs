@@ -1,7 +1,7 @@
 //! Records that a reader outside this crate hands over, a batch at a time. They are checked as those of any file.
 
 use super::pcap::record_cap;
-use super::{Interface, Record, RecordSource, Sniffed};
+use super::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -255,7 +255,7 @@ impl<S: Supplier> RecordSource for HandedSource<S> {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: self.format.clone().into(), compression: self.supplier.compression(), readable: true }
+        Sniffed { format: self.format.clone().into(), compression: self.supplier.compression() }
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -267,5 +267,112 @@ impl<S: Supplier> RecordSource for HandedSource<S> {
 
     fn texts(&self) -> Vec<(String, String)> {
         self.texts.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Row = (Option<i64>, u16, u32, usize);
+
+    /// Hands over `records` of (time, link type, length on the wire, bytes), `step` at a time, then fails if it should.
+    struct List {
+        records: Vec<(Time, i64, i64, usize)>,
+        at: usize,
+        step: usize,
+        fails: bool,
+    }
+
+    impl Supplier for List {
+        fn next_batch(&mut self, batch: &mut Batch) -> Result<()> {
+            for (time, link_type, wire_bytes, bytes) in self.records.iter().skip(self.at).take(self.step) {
+                let offset = self.at as u64;
+                let (interface, outgoing) = (0, None);
+                let record =
+                    Handed { time: *time, link_type: *link_type, wire_bytes: *wire_bytes, interface, outgoing, offset };
+                batch.note(NoteKind::BytesSkipped, 2, offset);
+                batch.push(record, &vec![7; *bytes]);
+                self.at += 1;
+            }
+            match self.fails && self.at == self.records.len() {
+                true => Err(Error::new(ErrorKind::CorruptCapture, "no more")),
+                false => Ok(()),
+            }
+        }
+
+        fn compression(&self) -> &'static str {
+            ""
+        }
+
+        fn end(&mut self, _records: u64, _notes: &mut Notes) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn read(
+        records: &[(Time, i64, i64, usize)],
+        step: usize,
+        fails: bool,
+    ) -> Result<(Vec<Row>, Vec<(&'static str, u64)>)> {
+        let mut source = HandedSource::new("list".into(), List { records: records.to_vec(), at: 0, step, fails });
+        let (mut rows, mut notes) = (Vec::new(), Notes::default());
+        while let Some(r) = source.next_record(&mut notes)? {
+            rows.push((r.time_ns, r.link_type, r.wire_bytes, r.data.len()));
+        }
+        assert!(source.next_record(&mut notes)?.is_none(), "the end stays the end");
+        let texts = source.texts();
+        assert_eq!(texts.len(), usize::from(fails));
+        Ok((rows, notes.iter().map(|(kind, c)| (kind.name(), c.count)).collect()))
+    }
+
+    #[test]
+    fn batches_of_any_size_give_the_same_records() {
+        let records: Vec<_> = (0..50).map(|i| (Time::At(i), 1, 100 + i, 60)).collect();
+        let whole: Vec<Row> = (0..50).map(|i| (Some(i), 1, 100 + i as u32, 60)).collect();
+        for step in [1, 7, 50, 1000] {
+            assert_eq!(read(&records, step, false).unwrap(), (whole.clone(), vec![("bytes_skipped", 100)]));
+        }
+    }
+
+    #[test]
+    fn odd_values_are_noted() {
+        let (cap, huge) = (limits::RECORD_BYTES, i64::from(limits::WIRE_BYTES) + 1);
+        for (record, row, note) in [
+            ((Time::None, 1, 9, 9), (None, 1, 9, 9), "no_time"),
+            ((Time::NotRepresentable, 1, 9, 9), (None, 1, 9, 9), "time_not_representable"),
+            ((Time::At(-1), 1, 9, 9), (Some(-1), 1, 9, 9), "time_before_1970"),
+            ((Time::At(1), 70_000, 9, 9), (Some(1), NO_LINKTYPE, 9, 9), ""),
+            ((Time::At(1), -1, 9, 9), (Some(1), NO_LINKTYPE, 9, 9), ""),
+            ((Time::At(1), 1, -4, 9), (Some(1), 1, 9, 9), "wire_length_implausible"),
+            ((Time::At(1), 1, huge, 9), (Some(1), 1, huge as u32, 9), "wire_length_implausible"),
+            ((Time::At(1), 1, i64::MAX, 9), (Some(1), 1, u32::MAX, 9), "wire_length_implausible"),
+            ((Time::At(1), 1, 8, 9), (Some(1), 1, 8, 9), "captured_over_wire"),
+            ((Time::At(1), 1, 1 << 20, cap + 1), (Some(1), 1, 1 << 20, cap), "oversized_record"),
+            ((Time::At(1), 1, 9, 0), (Some(1), 1, 9, 0), "empty_records"),
+        ] {
+            let (rows, notes) = read(&[(Time::At(1), 1, 60, 60), record], 10, false).unwrap();
+            assert_eq!(rows[1..], [row]);
+            let others: Vec<_> = notes.iter().map(|n| n.0).filter(|name| *name != "bytes_skipped").collect();
+            assert_eq!(others, if note.is_empty() { vec![] } else { vec![note] }, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_an_error_before_the_first_record_and_a_note_after_it() {
+        assert_eq!(read(&[], 1, true).unwrap_err().what, "no more");
+        let (rows, notes) = read(&[(Time::At(1), 1, 60, 60); 3], 2, true).unwrap();
+        assert_eq!((rows.len(), notes.last()), (3, Some(&("reader_failed", 1))));
+        let first = read(&[(Time::At(1), 70_000, 60, 60)], 1, false).unwrap_err();
+        assert_eq!((first.kind, &*first.what), (ErrorKind::UnsupportedLinkType, "link type 70000 has no decoder"));
+        assert_eq!(read(&[], 1, false).unwrap(), (vec![], vec![("no_packets", 1)]));
+    }
+
+    #[test]
+    fn endless_empty_records_end() {
+        let many = vec![(Time::At(1), 1, 0, 0); limits::EMPTY_RUN as usize + 10];
+        let (rows, notes) = read(&many, 1000, false).unwrap();
+        assert_eq!(rows.len() as u64, limits::EMPTY_RUN);
+        assert!(notes.contains(&("empty_run", 1)));
     }
 }

@@ -2,12 +2,13 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::half::Half;
+use super::handshake::Handshake;
 use super::intervals::{Life, Piece, ACCESS_NS, TICK_NS};
 use super::kinds::{Kind, State, Transmission};
 use super::out::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use super::tap::{by_handshake, halves, Tap};
+use super::tap::{by_handshake, Tap};
 use super::waits::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
@@ -15,17 +16,6 @@ use crate::packet::{flags, Packet, Stop, Tcp};
 const LAST_T_NS: i64 = 1 << 61;
 /// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
 const DAMAGED_REACH: i64 = 1 << 20;
-
-/// The times of the handshake at the tap.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Handshake {
-    /// The last SYN, and the first SYN+ACK after it.
-    pub syn: Option<i64>,
-    pub answered: Option<i64>,
-    /// The last SYN+ACK, and the ACK that ends the handshake.
-    pub synack: Option<i64>,
-    pub ack: Option<i64>,
-}
 
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -384,7 +374,7 @@ impl Connection {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
                     // Between two SYN+ACKs there is a timer, no path.
-                    let whole = halves(h).map(|(to_b, to_a)| to_b.saturating_add(to_a));
+                    let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
                     for half in &mut self.halves {
                         half.rtt_whole = whole;
                     }

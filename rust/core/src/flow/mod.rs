@@ -5,8 +5,10 @@ mod board;
 mod connection;
 pub mod counters;
 mod effects;
+mod ends;
 mod flow_row;
 mod half;
+mod handshake;
 mod intervals;
 mod kinds;
 pub mod moments;
@@ -31,12 +33,13 @@ use rustc_hash::FxHashMap;
 
 use self::connection::Connection;
 use self::counters::ConnectionCounters;
+use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
 use self::out::Out;
 use self::rows::SegmentBlocks;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
-use crate::packet::{flags, Addr, Packet};
+use crate::packet::{flags, Packet};
 use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
 
 /// The schema of `flows`, whose columns come from two builders.
@@ -46,25 +49,6 @@ pub fn flows_schema() -> arrow_schema::SchemaRef {
 
 /// Which connection a packet belongs to and whether it goes from b to a.
 pub type FlowId = (u32, bool);
-
-/// One end of a connection.
-type End = (Addr, u16);
-
-/// The two ends of a connection, the lower first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Key {
-    low: End,
-    high: End,
-}
-
-impl std::hash::Hash for Key {
-    /// One word instead of nine: this is asked for every packet. Odd constants (splitmix64's) keep the ends apart.
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let fold = |(a, port): End| (a.bits as u64 ^ (a.bits >> 64) as u64) ^ u64::from(port) << 48;
-        let low = fold(self.low).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        state.write_u64(low.rotate_left(31) ^ fold(self.high).wrapping_mul(0xbf58_476d_1ce4_e5b9));
-    }
-}
 
 /// A connection and which end opened it.
 #[derive(Debug)]

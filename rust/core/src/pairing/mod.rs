@@ -7,7 +7,9 @@
 mod buckets;
 mod copies;
 mod hash;
+mod join;
 pub mod order;
+mod pair;
 mod parts;
 mod reach;
 mod row;
@@ -18,11 +20,10 @@ mod window;
 mod tests;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use arrow_array::types::Int8Type;
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, RecordBatch, UInt64Array};
+use arrow_array::RecordBatch;
 
+pub use pair::{to_batch, Kind, Pair, PairRows, KINDS, PAIRS};
 pub use row::{BadColumn, Of, Row};
 pub use sample::{Common, Outlook};
 
@@ -30,40 +31,6 @@ use crate::limits;
 use reach::Reach;
 use sample::Sample;
 use window::Window;
-
-/// How two rows belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i8)]
-pub enum Kind {
-    /// The same packet.
-    Same = 0,
-    /// The same packet again: an attempt on the air, a hop, a copy that the network made.
-    Again = 1,
-    /// One holds bytes of the other: segmentation offload.
-    Part = 2,
-    /// One is a fragment of the other.
-    Fragment = 3,
-}
-
-pub const KINDS: &[&str] = &["same", "again", "part", "fragment"];
-
-define_table! {
-    PairRows, PAIRS, "pairs",
-    "Rows of two tables `packets` that are the same packet.", {
-    row_a: U64, "", "Row of the first table, from 0.";
-    row_b: U64, "", "Row of the second.";
-    kind: Enum(KINDS), "", "How they belong together: the same packet; the same again (an attempt, a hop, a copy); a part of a super-segment; a fragment.";
-    copy_safe: Bool, "", "Its bytes or its IP id tell it from every other copy; false: by its order.";
-} }
-
-/// One pair, by the rows' numbers in their tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pair {
-    pub a: u64,
-    pub b: u64,
-    pub kind: Kind,
-    pub copy_safe: bool,
-}
 
 /// The first or the second capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,16 +194,4 @@ impl Pairing {
         self.forget();
         self.at < self.held[0].next || !self.held[0].ended
     }
-}
-
-/// Pairs as a batch of the table `pairs`.
-pub fn to_batch(pairs: &[Pair]) -> RecordBatch {
-    let kinds: Int8Array = pairs.iter().map(|p| Some(p.kind as i8)).collect();
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.a))),
-        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.b))),
-        Arc::new(DictionaryArray::<Int8Type>::new(kinds, crate::table::schema::names(KINDS))),
-        Arc::new(pairs.iter().map(|p| Some(p.copy_safe)).collect::<BooleanArray>()),
-    ];
-    RecordBatch::try_new(PAIRS.schema(), columns).expect("pairs: columns are of one length")
 }

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::pair::{Kind, Pair};
 use super::row::Row;
 use super::window::{Place, Window};
-use super::{Kind, Pair};
 use crate::limits;
 
 /// Pair what has no equal on the other side with what it was cut into or put together of.

@@ -1,22 +1,12 @@
 //! 802.11 frames of every type, and every capture header before them.
 
 use super::crypto;
+use super::mac_header::{header, AP};
 use super::{connection, halves, words};
 
-const AP: [u8; 6] = [2, 0xaa, 0, 0, 0, 1];
 const STATION: [u8; 6] = [2, 0xbb, 0, 0, 0, 2];
 const SNAP_IP: &[u8] = b"\xaa\xaa\x03\0\0\0\x08\0";
 const SNAP_EAPOL: &[u8] = b"\xaa\xaa\x03\0\0\0\x88\x8e";
-
-/// A MAC header of three addresses: frame control, from, to, sequence number.
-pub fn header(fc: u16, to: [u8; 6], from: [u8; 6], seq: u16) -> Vec<u8> {
-    let mut out = halves(false, &[fc, 44]);
-    out.extend(to);
-    out.extend(from);
-    out.extend(AP);
-    out.extend(halves(false, &[seq << 4]));
-    out
-}
 
 fn element(id: u8, value: &[u8]) -> Vec<u8> {
     [&[id, value.len() as u8][..], value].concat()

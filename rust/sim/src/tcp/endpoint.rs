@@ -1,9 +1,10 @@
 //! One end of a connection: handshake, the two halves, and their timers.
 
+use super::config::TcpConfig;
 use super::receiver::{Answer, Receiver};
+use super::segment::{Segment, Trigger};
 use super::sender::{Event, Fired, New, Next, Sender};
 use super::writer::{Step, View, Writer};
-use super::{Segment, TcpConfig, Trigger};
 use crate::engine::{Ns, MS};
 
 /// Who opens.

@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, the application's reading, when to acknowledge, and what the ACK says.
 
-use super::{Segment, TcpConfig};
+use super::config::TcpConfig;
+use super::segment::Segment;
 use crate::engine::Ns;
 
 #[derive(Debug)]

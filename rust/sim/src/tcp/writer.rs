@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{SendBuffer, TcpConfig};
+use super::config::{SendBuffer, TcpConfig};
 use crate::engine::Ns;
 
 #[derive(Debug)]

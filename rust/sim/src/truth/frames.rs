@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, Int8Array, RecordBatch, UInt32Array, UInt64Array};
 
-use super::tables::{codes, table};
-use super::{damage, fate, kind, DAMAGES, FRAME_FATES, FRAME_KINDS};
+use super::codes::{damage, fate, kind, DAMAGES, FRAME_FATES, FRAME_KINDS};
+use super::columns::{codes, table};
 use crate::dcf::AirFrame;
 
 /// Stand for null, which no station and no packet has.

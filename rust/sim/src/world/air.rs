@@ -4,9 +4,9 @@ use super::taps::{beacon_body, names, roles};
 use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
+use crate::packet::PacketFate;
 use crate::phy::plcp;
 use crate::taps::{self, Gather, Reception};
-use crate::truth::PacketFate;
 
 impl World {
     /// Hand packets from a host's queue to its station while that has room.

@@ -2,10 +2,10 @@
 
 use super::{Event, Hop, World};
 use crate::engine::Ns;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, PacketFate};
 use crate::taps;
 use crate::tcp::{Endpoint, Segment};
-use crate::truth::{EventRow, PacketFate};
+use crate::truth::EventRow;
 
 impl World {
     /// Let one end of a flow do something, send what it made, and set its timer.

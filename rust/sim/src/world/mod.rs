@@ -1,8 +1,10 @@
 //! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
 
+mod adapter;
 mod air;
 mod applications;
 mod build;
+mod check;
 mod holds;
 mod hosts;
 mod taps;
@@ -199,7 +201,7 @@ pub struct World {
     free: Vec<usize>,
     taps: [Option<Tap>; 2],
     air_tap: Option<Tap>,
-    adapters: Vec<usb::Adapter>,
+    adapters: Vec<adapter::Adapter>,
     usb_tap: Option<Tap>,
     usb_done: Vec<usb_host::Done>,
     pub truth: Truth,

@@ -1,16 +1,14 @@
 //! Hosts with USB adapters: packets to the adapter and received frames from it, as URBs over a bus.
 
-use std::collections::VecDeque;
-
+use super::adapter::Urb;
 use super::taps::{mac, names};
 use super::{Event, Hop, World, MPDU_OVERHEAD};
-use crate::config;
-use crate::dcf::{Msdu, StationId};
-use crate::engine::{Alarm, Ns};
-use crate::packet::{Mac, Packet};
+use crate::dcf::Msdu;
+use crate::engine::Ns;
+use crate::packet::{Packet, PacketFate};
 use crate::taps::{self, Gather, Prism2, UrbRecord, IN};
-use crate::truth::{PacketFate, UrbRow};
-use crate::usb_host::{Done, List, Times, UsbHost};
+use crate::truth::UrbRow;
+use crate::usb_host::{Done, List, Times};
 
 const BUS: u16 = 1;
 const DEVICE: u8 = 2;
@@ -54,74 +52,6 @@ const CONFIGURATION: [u8; 32] = [
     0,
     0,
 ];
-
-/// A submitted URB.
-#[derive(Debug, Clone, Copy)]
-struct Urb {
-    id: u64,
-    submitted: Ns,
-    packet: Option<Packet>,
-    bytes: u32,
-    /// Packets that the adapter had for the air when it took this one.
-    found: u32,
-}
-
-/// A host's USB adapter.
-#[derive(Debug)]
-pub(super) struct Adapter {
-    pub station: StationId,
-    node: usize,
-    config: config::Usb,
-    host: UsbHost,
-    bssid: Mac,
-    /// Outstanding, the oldest first.
-    out: VecDeque<Urb>,
-    posted: VecDeque<Urb>,
-    /// How many of those out the adapter has.
-    taken: usize,
-    /// Frames for the host.
-    received: VecDeque<Packet>,
-    /// Packets that the driver hands up.
-    rising: VecDeque<Packet>,
-    driver: Ns,
-    /// The driver does one thing after another.
-    busy_until: Ns,
-    plan: Alarm,
-    urbs: u64,
-}
-
-impl Adapter {
-    pub fn new(station: StationId, node: usize, bssid: Mac, config: config::Usb, host: UsbHost) -> Self {
-        Adapter {
-            station,
-            node,
-            driver: config::seconds(config.driver_s),
-            config,
-            host,
-            bssid,
-            out: VecDeque::new(),
-            posted: VecDeque::new(),
-            taken: 0,
-            received: VecDeque::new(),
-            rising: VecDeque::new(),
-            busy_until: 0,
-            plan: Alarm::default(),
-            urbs: 0,
-        }
-    }
-
-    /// When the driver does what it could do then.
-    fn works(&mut self, at: Ns) -> Ns {
-        self.busy_until = self.busy_until.max(at);
-        self.busy_until
-    }
-
-    /// Addresses in kernel memory, used again in turn.
-    fn next_id(&mut self) -> u64 {
-        self.urbs += 1;
-        0xffff_8800_0000_0000 + (self.urbs % 64) * 0xc0
-    }
-}
 
 impl World {
     /// The driver posts its transfers, and the capture begins with the device's descriptors.

@@ -4,7 +4,7 @@ use super::{Event, World};
 use crate::config;
 use crate::engine::Ns;
 use crate::packet::Body;
-use crate::truth::PacketFate;
+use crate::packet::PacketFate;
 
 impl World {
     pub(super) fn wire_next(&mut self, now: Ns, wire: usize, way: usize) {

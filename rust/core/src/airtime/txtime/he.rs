@@ -1,8 +1,8 @@
 //! HE (IEEE 802.11ax-2021 clause 27.4.3) and EHT (IEEE 802.11be-2024 clause 36.4.3).
 
 use super::coding::{ldpc_extra, scheme, Rate, SERVICE, TAIL};
+use super::parts::{signal_extension_ns, single_user, sum, Times};
 use super::vht::long_training_fields;
-use super::{signal_extension_ns, single_user, sum, Times};
 use crate::phy::{Format, Phy, Ppdu};
 
 /// Tones of a resource unit, its data subcarriers N_SD, and those of a quarter symbol N_SD,short (Tables 27-15 and 27-33,

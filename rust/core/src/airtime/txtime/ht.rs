@@ -1,7 +1,7 @@
 //! HT (clause 19.4.3).
 
 use super::coding::{ldpc_extra, scheme, Rate, SERVICE, TAIL};
-use super::{signal_extension_ns, sum, Times};
+use super::parts::{signal_extension_ns, sum, Times};
 use crate::phy::Ppdu;
 
 /// aPSDUMaxLength (Table 19-25).

@@ -11,20 +11,12 @@ mod dsss;
 mod he;
 mod ht;
 mod ofdm;
+mod parts;
 mod vht;
 
-use crate::phy::{Format, Phy, Ppdu};
+use crate::phy::{Phy, Ppdu};
 
-/// The parts of a PPDU's time on the air, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Times {
-    /// Until the end of the header that tells the receiver what follows (PHY-RXSTART).
-    pub header_ns: u32,
-    /// Until the first bit of the PSDU.
-    pub preamble_ns: u32,
-    /// TXTIME: the whole PPDU, signal extension included.
-    pub total_ns: u32,
-}
+pub use parts::Times;
 
 /// Largest PSDU of any PHY: 6 500 631 bytes of HE (Table 27-53), 15 523 200 of EHT (Table 36-70).
 const PSDU_BYTES: u32 = 15_523_200;
@@ -67,32 +59,6 @@ pub fn assumes(p: &Ppdu) -> bool {
 /// Whether a packet extension of up to 16 us (EHT: 20 us) may follow that the capture does not tell of.
 pub fn extension_untold(p: &Ppdu) -> bool {
     p.phy >= Some(Phy::Ax) && p.packet_extension_us.is_none() && he::by_l_sig(p).is_none()
-}
-
-/// Whether the channel is in the 2.4 GHz band; None: not known.
-fn at_2_4_ghz(p: &Ppdu) -> Option<bool> {
-    p.channel_mhz.map(|f| (2_400..=2_500).contains(&f))
-}
-
-/// aSignalExtension: 6 us without energy behind OFDM at 2.4 GHz, so that SIFS ends there as behind 16 us at 5 GHz
-/// (clauses 18.5.3.2, 19.4.3, 27.4.3).
-fn signal_extension_ns(p: &Ppdu) -> Option<u32> {
-    Some(if at_2_4_ghz(p)? { 6_000 } else { 0 })
-}
-
-/// Whether the PPDU carries data for one user alone.
-fn single_user(p: &Ppdu) -> bool {
-    match p.format {
-        None | Some(Format::Su | Format::ErSu) => true,
-        Some(Format::Mu) => p.users == Some(1),
-        Some(Format::Tb) => false,
-    }
-}
-
-/// Times from a preamble, the data field's duration and what follows; None beyond 4 s, which no length can mean.
-fn sum(header_ns: u32, preamble_ns: u32, data_ns: u64, behind_ns: u32) -> Option<Times> {
-    let total = u64::from(preamble_ns) + u64::from(behind_ns) + data_ns;
-    Some(Times { header_ns, preamble_ns, total_ns: u32::try_from(total).ok()? })
 }
 
 #[cfg(test)]

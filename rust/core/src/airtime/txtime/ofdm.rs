@@ -1,6 +1,6 @@
 //! OFDM (clause 17.4.3) and ERP-OFDM (clause 18.5.3.2).
 
-use super::{at_2_4_ghz, signal_extension_ns, sum, Times};
+use super::parts::{at_2_4_ghz, signal_extension_ns, sum, Times};
 use crate::phy::{Phy, Ppdu};
 
 /// N_DBPS of the eight rates (Table 17-4).

@@ -1,7 +1,7 @@
 //! VHT (clause 21.4.3).
 
 use super::coding::{ldpc_extra, scheme, SERVICE, TAIL};
-use super::{at_2_4_ghz, single_user, sum, Times};
+use super::parts::{at_2_4_ghz, single_user, sum, Times};
 use crate::phy::Ppdu;
 
 /// APEP_LENGTH of 2^20 - 1 (Table 21-1).

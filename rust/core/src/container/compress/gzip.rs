@@ -2,7 +2,7 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::{Gone, Sink};
+use super::sink::{Gone, Sink};
 use crate::container::bytes::Bytes;
 use crate::limits;
 use crate::notes::NoteKind;

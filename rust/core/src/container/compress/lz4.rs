@@ -4,7 +4,8 @@ use std::io::Read;
 
 use lz4_flex::frame::{Error as Lz4Error, FrameDecoder};
 
-use super::{skip_skippable, Gone, Sink};
+use super::sink::{Gone, Sink};
+use super::skippable;
 use crate::container::bytes::Bytes;
 use crate::notes::NoteKind;
 
@@ -28,7 +29,7 @@ impl Read for Watched<'_> {
 pub fn unlz4(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     loop {
         out.wanted()?;
-        if skip_skippable(input) {
+        if skippable::skip(input) {
             continue;
         }
         let whole = input.fill(4);

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
 
-use super::{Compression, Gone, Sink};
+use super::compression::Compression;
+use super::sink::{Gone, Sink};
 use crate::container::bytes::{ByteStream, Bytes, Oddity};
 use crate::limits;
 use crate::notes::NoteKind;

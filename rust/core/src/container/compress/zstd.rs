@@ -4,7 +4,8 @@ use std::io::Read;
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::{skip_skippable, Gone, Sink};
+use super::sink::{Gone, Sink};
+use super::skippable;
 use crate::container::bytes::Bytes;
 use crate::limits;
 use crate::notes::NoteKind;
@@ -19,7 +20,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     decoder.set_max_window_size(limits::ZSTD_WINDOW_BYTES);
     loop {
         out.wanted()?;
-        if skip_skippable(input) {
+        if skippable::skip(input) {
             continue;
         }
         let whole = input.fill(4);

@@ -3,7 +3,7 @@
 use super::block::{options, Item, Order, OPT_COMMENT};
 use super::clock::Clock;
 use super::texts::{decode, Texts};
-use crate::container::Interface;
+use crate::container::record::Interface;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 

@@ -4,7 +4,7 @@
 
 use super::bytes::Bytes;
 use super::pcap::record_cap;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -382,7 +382,7 @@ impl RecordSource for NgSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcapng".into(), compression: self.compression, readable: true }
+        Sniffed { format: "pcapng".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

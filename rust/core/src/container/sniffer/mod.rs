@@ -5,7 +5,7 @@
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::Framing;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::Result;
 use crate::notes::{NoteKind, Notes};
 
@@ -14,7 +14,7 @@ mod header;
 mod record;
 
 use blocks::Blocks;
-pub use header::{is_readable, is_sniffer};
+pub use header::is_sniffer;
 use header::{record_type, FileHeader, DATE_AT, RECORD_HEADER};
 use record::{link_type, Layout, RecordHeader};
 
@@ -164,7 +164,7 @@ impl RecordSource for SnifferSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "sniffer".into(), compression: self.compression, readable: true }
+        Sniffed { format: "sniffer".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -1,0 +1,144 @@
+//! Reading an ACK: the peer's window, SACK blocks, RTT samples, and how many segments it delivers.
+
+use super::{Event, Facts, Sender, State, THRESHOLD_MOST};
+use crate::engine::{Ns, MS};
+use crate::tcp::board::Acked;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::segment::Segment;
+
+impl Sender {
+    /// Take an ACK in. `stamp` is this host's timestamp clock now.
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool) {
+        let pure = s.span() == 0;
+        if ack > self.next || ack < self.una {
+            return;
+        }
+        let prior_una = self.una;
+        let advanced = ack > prior_una;
+        let window_update = self.take_window(s, ack);
+        let dsack = self.dsack(s, ack);
+        let (mut news, mut original_sacked) = (0, false);
+        if sack {
+            for &(left, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
+                let (n, original) = self.board.sack(left, right);
+                news += n;
+                original_sacked |= original;
+            }
+        }
+        if dsack && self.undo_resends > 0 {
+            self.undo_resends -= 1;
+        }
+        let outstanding = !self.board.is_empty();
+        let acked = if advanced {
+            self.una = ack;
+            self.expiries = 0;
+            self.board.acked(ack)
+        } else {
+            Acked::default()
+        };
+        if !outstanding {
+            self.when_idle(config, now);
+            return;
+        }
+        let duplicate = !advanced && pure && !window_update;
+        self.in_a_row = if duplicate { self.in_a_row + 1 } else { 0 };
+        if advanced {
+            self.measure(config, now, stamp, s, &acked);
+            self.probed = self.probed.filter(|end| *end > ack);
+        }
+        let mut facts =
+            Facts { advanced, duplicate, delivered: 0, acked, original_sacked, sack, news, newly_lost: false, dsack };
+        facts.delivered = self.delivered(&facts);
+        self.decide(config, s, &mut facts);
+        self.steer(config, &facts);
+        // After a timeout what was sent again is not sent once more, whatever the ACKs tell.
+        let after_timeout = self.state == State::Loss;
+        if self.in_a_row == 3 && self.board.first().is_some_and(|e| if e.resent { after_timeout } else { !e.lost }) {
+            self.events.push(Event::ThirdDuplicate { seq: self.una });
+        }
+        if advanced {
+            self.arm(config, now, sack);
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4: newer segments tell the window, and of one segment's age greater windows.
+    pub(super) fn take_window(&mut self, s: &Segment, ack: u64) -> bool {
+        let offered = self.window_end.saturating_sub(self.una);
+        let window = u64::from(s.window);
+        let newer = ack > self.una
+            || s.seq > self.window_told_by
+            || (s.seq == self.window_told_by && (window > offered || window == 0 && offered > 0));
+        if newer {
+            self.window_told_by = s.seq;
+            self.window_end = ack + window;
+            self.window_most = self.window_most.max(s.window);
+        }
+        newer
+    }
+
+    /// RFC 2883: the first block lies below the ACK or inside the second.
+    pub(super) fn dsack(&self, s: &Segment, ack: u64) -> bool {
+        if s.sack_blocks == 0 {
+            return false;
+        }
+        let first = s.sack[0];
+        first.1 <= ack || (s.sack_blocks > 1 && s.sack[1].0 <= first.0 && first.1 <= s.sack[1].1)
+    }
+
+    /// Karn's rule, or the echoed timestamp (RFC 7323); a valid sample takes the doublings back (RFC 6298 section 5.7).
+    pub(super) fn measure(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, acked: &Acked) {
+        let by_stamp = s.timestamps.filter(|t| config.timestamps && t.1 != 0).map(|t| {
+            let ticks = stamp.wrapping_sub(t.1);
+            Ns::from(ticks) * MS
+        });
+        let rtt = if acked.resent { by_stamp } else { acked.oldest_once.map(|t| now - t).or(by_stamp) };
+        if let Some(rtt) = rtt {
+            self.rto.sample(rtt, self.una, self.next);
+            if !self.rto.keeps_backoff() {
+                self.rto.backoff = 0;
+            }
+        }
+        if self.rto.keeps_backoff() && self.board.is_empty() {
+            self.rto.backoff = 0;
+        }
+    }
+
+    /// Segments that this ACK says have arrived. Without SACK those that duplicate ACKs told of count no second time.
+    pub(super) fn delivered(&self, f: &Facts) -> u32 {
+        if f.sack {
+            f.acked.fresh + f.news
+        } else if f.advanced {
+            f.acked.segments.saturating_sub(self.dupacks).max(u32::from(f.acked.segments > 0))
+        } else {
+            0
+        }
+    }
+
+    /// Without SACK: one of the segments acknowledged was the hole, the others had been counted.
+    pub(super) fn uncount_dupacks(&mut self, f: &Facts) {
+        if !f.sack && f.acked.segments > 0 {
+            self.dupacks = self.dupacks.saturating_sub(f.acked.segments - 1);
+            self.limit_dupacks(f.acked.segments);
+        }
+    }
+
+    /// Without SACK every duplicate ACK stands for a segment that has left the network.
+    pub(super) fn count_dupack(&mut self, f: &mut Facts) {
+        if !f.sack && f.duplicate {
+            let before = self.dupacks;
+            self.dupacks += 1;
+            self.limit_dupacks(0);
+            f.delivered += self.dupacks.saturating_sub(before);
+        }
+    }
+
+    /// More duplicate ACKs than segments beside the holes: the network reorders or duplicates.
+    pub(super) fn limit_dupacks(&mut self, acked: u32) {
+        let out = self.board.len();
+        let holes = self.board.lost.max(1).min(out);
+        if self.dupacks + holes > out {
+            self.dupacks = out - holes;
+            self.threshold = self.threshold.max((out + acked).min(THRESHOLD_MOST));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What is sent next: a retransmission or new data.
+
+use super::{inflates, New, Next, Sender, State};
+use crate::engine::Ns;
+use crate::tcp::board::Entry;
+use crate::tcp::config::TcpConfig;
+use crate::tcp::segment::Trigger;
+
+impl Sender {
+    /// What to send next, if the windows allow it: a lost segment first, then new data. `nagle`: small segments wait.
+    pub fn next_to_send(&mut self, config: &TcpConfig, sack: bool, nagle: bool) -> Option<Next> {
+        let pipe = self.pipe(config, sack);
+        if !self.new_first {
+            if let Some(e) = self.board.next_lost() {
+                // Whatever the window says, classic recovery resends, and one by SACK its first (RFC 6675 section 5, 4.3).
+                let forced = self.state == State::Recovery && inflates(config) && !(sack && self.resent_fast);
+                if pipe < self.cwnd || forced {
+                    let trigger = match self.state {
+                        State::Loss => Trigger::GoBackN,
+                        _ if sack => Trigger::Sack,
+                        _ if !self.resent_fast => Trigger::Fast,
+                        _ => Trigger::PartialAck,
+                    };
+                    return Some(Next::Again(e.start, trigger));
+                }
+            }
+        }
+        let may = self.state != State::Loss || !config.repairs_all_first;
+        let new = if may && pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
+        if new.is_none() && std::mem::take(&mut self.new_first) && self.next <= self.high {
+            // Nothing new went out: conventional recovery.
+            self.frto = false;
+            return self.next_to_send(config, sack, nagle);
+        }
+        new
+    }
+
+    pub(super) fn new_segment(&self, config: &TcpConfig, nagle: bool) -> Option<Next> {
+        let limit = self.written.min(self.window_end);
+        if self.next < limit {
+            let len = (limit - self.next).min(u64::from(config.mss_bytes)) as u32;
+            let last = self.next + u64::from(len) == self.written;
+            if len < config.mss_bytes && !self.board.is_empty() && !self.small_may_go(config, last, nagle) {
+                return None;
+            }
+            return Some(Next::New { len, fin: self.closed && last });
+        }
+        (self.closed && self.next == self.written).then_some(Next::New { len: 0, fin: true })
+    }
+
+    /// Whether a segment below the MSS may follow others: not one that only the window makes small (silly window, RFC 9293
+    /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as Linux), is outstanding.
+    pub(super) fn small_may_go(&self, config: &TcpConfig, last: bool, nagle: bool) -> bool {
+        let last = last || !config.silly_window_avoidance;
+        let waits = config.nagle && nagle && !self.closed && (!config.minshall || self.small_end > self.una);
+        last && !waits
+    }
+
+    /// Note new data as sent.
+    pub fn sent_new(&mut self, config: &TcpConfig, now: Ns, sent: New) {
+        let New { len, syn, fin, psh } = sent;
+        let end = self.next + u64::from(len) + u64::from(syn) + u64::from(fin);
+        self.board.push(Entry {
+            start: self.next,
+            end,
+            len,
+            syn,
+            fin,
+            first_sent: now,
+            last_sent: now,
+            copies: 1,
+            sacked: false,
+            lost: false,
+            resent: false,
+            psh,
+        });
+        if len > 0 && len < config.mss_bytes {
+            self.small_end = end;
+        }
+        self.next = end;
+        self.prr_out += u32::from(self.state == State::Recovery);
+    }
+
+    /// The timestamp of the SYN stands for the first resend's until that is set (Linux 2.4's defect).
+    pub fn keep_stamp(&mut self, stamp: u32) {
+        self.resend_stamp = stamp;
+    }
+
+    /// Note a resend; the segment as it was.
+    pub fn sent_again(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
+        let e = self.board.resend(start, now)?;
+        self.undo_resends += 1;
+        self.resent_fast = true;
+        self.prr_out += u32::from(self.state == State::Recovery);
+        if self.resend_stamp == 0 {
+            self.resend_stamp = stamp;
+        }
+        Some(e)
+    }
+}
