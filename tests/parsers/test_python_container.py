@@ -18,7 +18,7 @@ from wlanlens_cli.main import cli
 
 import wlanlens as wl
 from tests.captures import MIXED, conversation, pcap, tcp
-from tests.parsers.toy import MAGIC, PACKET, START, Add, counts, packets_of, reads, toy, yields
+from tests.parsers.toy import MAGIC, PACKET, START, Add, counts, packets_of, reads, record, toy, yields
 from wlanlens import errors, registry, tables
 from wlanlens.registry import CaptureFile, Container, RawRecord
 
@@ -46,14 +46,15 @@ def test_the_tables_are_those_of_the_same_packets_in_a_pcap(tmp_path: Path, add:
         assert found.info["compression"] == compression
         wanted = [1, 2, 3000, 6003, 9999]
         assert [r[:5] for r in found.records(wanted)] == [r[:5] for r in expected.records(wanted)]
-    assert [r.offset for r in wl.open(tmp_path / "c.toy").records([1, 2])] == [5, 5 + 14 + 40]
+    # A record begins where its reader stood before it; the first includes the header of the file.
+    assert [r.offset for r in wl.open(tmp_path / "c.toy").records([1, 2])] == [0, 5 + 18 + 40]
 
 
 def test_analyze_finds_the_same(tmp_path: Path, add: Add) -> None:
     add()
     records = wl.open(MIXED).records(range(1, 100_000))
-    content = toy([(r.time_ns or 0, r.data) for r in records], records[0].link_type)
-    (tmp_path / "mixed.toy").write_bytes(content)
+    content = [record(r.time_ns or 0, r.link_type, r.wire_bytes, r.data) for r in records]
+    (tmp_path / "mixed.toy").write_bytes(MAGIC + b"".join(content))
     found = wl.analyze([tmp_path / "mixed.toy"], out=tmp_path / "out")
     expected = wl.analyze([MIXED])
     assert json.loads((tmp_path / "out/analysis.json").read_text())["captures"][0]["format"] == "toy"

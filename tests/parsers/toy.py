@@ -19,10 +19,14 @@ START = 1_700_000_000 * 10**9
 PACKET = tcp(40000, 80, 100, 0, 2)
 
 
-def toy(packets: list[tuple[int, bytes]], link_type: int = 101) -> bytes:
-    """A capture in the toy format: after the magic number, each packet has its time, link type and length in front."""
-    records = (struct.pack("<qHI", time_ns, link_type, len(data)) + data for time_ns, data in packets)
-    return MAGIC + b"".join(records)
+def toy(packets: list[tuple[int, bytes]]) -> bytes:
+    """A capture in the toy format, of (time in ns, packet) with link type 101."""
+    return MAGIC + b"".join(record(time_ns, 101, len(data), data) for time_ns, data in packets)
+
+
+def record(time_ns: int, link_type: int, wire_bytes: int, data: bytes) -> bytes:
+    """A record of the toy format."""
+    return struct.pack("<qHII", time_ns, link_type, wire_bytes, len(data)) + data
 
 
 def packets_of(capture: bytes) -> list[tuple[int, bytes]]:
@@ -38,15 +42,15 @@ def packets_of(capture: bytes) -> list[tuple[int, bytes]]:
 def read_toy(file: CaptureFile) -> Iterator[RawRecord]:
     """Records of the toy format."""
     assert file.read(len(MAGIC)) == MAGIC
-    while header := file.read(14):
-        if len(header) < 14:
+    while header := file.read(18):
+        if len(header) < 18:
             file.note("cut_file")
             return
-        time_ns, link_type, size = struct.unpack("<qHI", header)
+        time_ns, link_type, wire_bytes, size = struct.unpack("<qHII", header)
         data = file.read(size)
         if len(data) < size:
             file.note("cut_file")
-        yield RawRecord(time_ns, link_type, size, data)
+        yield RawRecord(time_ns, link_type, wire_bytes, data)
 
 
 def is_toy(head: bytes) -> bool:

@@ -9,13 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use wlanlens_core::container::{self, Batch, Input, RecordSource};
+use wlanlens_core::container::{self, Batch, Input};
 use wlanlens_core::error::Error;
 use wlanlens_core::limits;
 use wlanlens_core::notes::{NoteKind, Notes};
 
 use crate::errors;
-use crate::python_reader::PythonReader;
 
 /// An open file, of which a `File` and the reader of its records both have a share.
 #[derive(Clone)]
@@ -65,10 +64,10 @@ impl Shared {
 /// A capture file or standard input, open at its first byte, decompressed.
 #[pyclass(frozen)]
 pub struct File {
-    shared: Shared,
+    pub shared: Shared,
+    pub compression: &'static str,
     path: Option<OsString>,
     head: Vec<u8>,
-    compression: &'static str,
 }
 
 impl File {
@@ -103,6 +102,13 @@ impl File {
 
 fn taken() -> PyErr {
     PyValueError::new_err("another reader has the file")
+}
+
+impl File {
+    /// What was opened, for a reader of the core.
+    pub fn take(&self, py: Python<'_>) -> PyResult<Input> {
+        self.with(py, |state| state.input.take())?.ok_or_else(taken)
+    }
 }
 
 #[pymethods]
@@ -170,44 +176,5 @@ impl File {
     fn refuse(&self, py: Python<'_>, formats: &str) -> PyResult<()> {
         let refused = self.with(py, |state| state.input.as_ref().map(|input| container::refuse(input, formats)))?;
         Err(refused.map_or_else(taken, |e| errors::to_py(py, e)))
-    }
-}
-
-/// Whether a file that begins with `head` is in a format of the core.
-#[pyfunction]
-pub fn is_format(format: &str, head: &[u8]) -> bool {
-    container::format_of(head) == Some(format)
-}
-
-/// The records of a file in a format of the core, which takes the file over.
-#[pyfunction]
-pub fn read_format(py: Python<'_>, format: &str, file: &File) -> PyResult<Records> {
-    let input = file.with(py, |state| state.input.take())?.ok_or_else(taken)?;
-    let opened = py.detach(|| container::open_as(format, input));
-    Ok(Records::new(opened.map_err(|e| errors::to_py(py, e))?))
-}
-
-/// The records of a file, from its first. They are read once.
-#[pyclass(frozen)]
-pub struct Records(Mutex<Option<Box<dyn RecordSource>>>);
-
-impl Records {
-    fn new(source: Box<dyn RecordSource>) -> Self {
-        Records(Mutex::new(Some(source)))
-    }
-
-    /// The source; it is gone from here.
-    pub fn take(&self) -> PyResult<Box<dyn RecordSource>> {
-        let taken = self.0.lock().ok().and_then(|mut source| source.take());
-        taken.ok_or_else(|| PyRuntimeError::new_err("these records have a reader already"))
-    }
-}
-
-#[pymethods]
-impl Records {
-    /// Of an iterable of tuples, made by a reader of `format` that reads `file`.
-    #[new]
-    fn of_python(format: String, file: &File, records: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Records::new(PythonReader::source(format, file.compression, file.shared.clone(), records)?))
     }
 }

@@ -1,16 +1,14 @@
-//! The seam: arguments in, Arrow out by PyCapsule, errors mapped. No facts are established here.
+//! The interface to Python: arguments in, Arrow out by PyCapsule, errors mapped. No facts are established here.
 
 use std::sync::Mutex;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::airtime::Stamps;
 use wlanlens_core::crypto::keys::{BadKey, Keys};
-use wlanlens_core::error::Error;
-use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
 use wlanlens_core::{limits, table, wire};
 
@@ -18,12 +16,11 @@ mod errors;
 mod file;
 mod pairing;
 mod python_reader;
+mod records;
 mod simulation;
 
-use file::{File, Records};
-
-/// Bytes of records that one call hands out: ten times what the largest evidence holds in full Ethernet frames.
-const RECORDS_BYTES: usize = 64 << 20;
+use file::File;
+use records::Records;
 
 /// Whether frames of a LINKTYPE_ value can be decoded.
 #[pyfunction]
@@ -43,39 +40,6 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// One note as Python gets it: (name, severity, count, first_packet, first_offset, sentence).
 type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
-
-/// One record as Python gets it: (packet, time_ns, wire_bytes, data, link_type, offset).
-type RecordRow<'py> = (u64, Option<i64>, u32, Bound<'py, PyBytes>, u16, u64);
-
-/// Some records as they stand in the file, by packet number from 1; `wanted` must rise. Ends early
-/// after `RECORDS_BYTES`.
-#[pyfunction]
-fn select<'py>(py: Python<'py>, records: &Records, wanted: Vec<u64>) -> PyResult<Vec<RecordRow<'py>>> {
-    let mut source = records.take()?;
-    let found = py.detach(move || -> Result<Vec<_>, Error> {
-        let mut notes = Notes::default();
-        let mut out = Vec::new();
-        let mut wanted = wanted.into_iter().peekable();
-        let mut number = 0;
-        let mut held = 0;
-        while let Some(&next) = wanted.peek().filter(|_| held < RECORDS_BYTES) {
-            let Some(r) = source.next_record(&mut notes)? else {
-                break;
-            };
-            number += 1;
-            if number == next {
-                held += r.data.len();
-                out.push((number, r.time_ns, r.wire_bytes, r.data.to_vec(), r.link_type, r.offset));
-            }
-            if number >= next {
-                wanted.next();
-            }
-        }
-        Ok(out)
-    });
-    let rows = found.map_err(|e| errors::to_py(py, e))?;
-    Ok(rows.into_iter().map(|(n, t, w, d, l, o)| (n, t, w, PyBytes::new(py, &d), l, o)).collect())
-}
 
 /// Keys of lines, which stay where Python holds them: no copy is made that outlives its use.
 fn keys_of(lines: &[PyBackedBytes]) -> Result<Keys, BadKey> {
@@ -184,11 +148,11 @@ fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_keys, m)?)?;
     m.add_function(wrap_pyfunction!(decodes, m)?)?;
-    m.add_function(wrap_pyfunction!(select, m)?)?;
+    m.add_function(wrap_pyfunction!(records::select, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
-    m.add_function(wrap_pyfunction!(file::is_format, m)?)?;
-    m.add_function(wrap_pyfunction!(file::read_format, m)?)?;
+    m.add_function(wrap_pyfunction!(records::is_format, m)?)?;
+    m.add_function(wrap_pyfunction!(records::read_format, m)?)?;
     m.add_class::<File>()?;
     m.add_class::<Records>()?;
     m.add_class::<simulation::Simulation>()?;

@@ -83,7 +83,7 @@ pub struct HandedSource<S> {
     format: String,
     supplier: S,
     batch: Batch,
-    /// Records of the batch, bytes of it and notes of it that were given out.
+    /// Records of the batch, bytes of it and notes of it that are used up.
     at: usize,
     data_at: usize,
     notes_at: usize,
