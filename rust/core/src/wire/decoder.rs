@@ -7,7 +7,8 @@ use crate::notes::{NoteKind, Notes};
 use crate::packet::{flags, Layer, Packet, Stop};
 use crate::phy::Radio;
 
-use super::{Sink, State};
+use super::sink::Sink;
+use super::state::State;
 
 /// Whether the decoders ended with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

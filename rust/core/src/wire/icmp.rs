@@ -4,8 +4,7 @@ use crate::packet::Layer;
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::bytes;
-use super::view::View;
+use super::view::{bytes, View};
 
 const HEADER: usize = 8;
 

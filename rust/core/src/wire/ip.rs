@@ -4,7 +4,7 @@ use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::view::View;
+use super::view::{bytes, View};
 use super::{gre, icmp, ipv4, ipv6, tcp, udp};
 
 /// IP protocol numbers (IANA).
@@ -84,12 +84,6 @@ fn authentication(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(Stop::TooDeep, Layer::IpOptions);
     }
     transport(d, next, v.skip(length))
-}
-
-/// Lengths come from 16- and 32-bit fields; a longer one is not believed.
-#[inline]
-pub(super) fn bytes(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

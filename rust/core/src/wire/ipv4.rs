@@ -4,8 +4,8 @@ use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{self, bytes};
-use super::view::View;
+use super::ip;
+use super::view::{bytes, View};
 
 const HEADER: usize = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;

@@ -5,8 +5,7 @@ use crate::packet::{Layer, Stop, Tcp};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::bytes;
-use super::view::View;
+use super::view::{bytes, View};
 
 const HEADER: usize = 20;
 /// RFC 7323 section 2.3.

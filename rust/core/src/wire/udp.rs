@@ -4,8 +4,8 @@ use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{bytes, protocol};
-use super::view::View;
+use super::ip::protocol;
+use super::view::{bytes, View};
 
 const HEADER: usize = 8;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::{MS, S};
+use crate::phy::Rate;
 use crate::rate::Fixed;
 
 fn cell(n: usize, config: MacConfig, rate: Rate, seed: u64) -> Dcf {

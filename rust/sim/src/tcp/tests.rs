@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::engine::{Queue, S};
+use crate::engine::{Ns, Queue, MS, S};
 
 /// One way of the pipe.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! ASIX adapters. Source: Linux, drivers/net/usb/asix_common.c and ax88179_178a.c.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 
 const LENGTH: u32 = 0x7ff;
 const HEADER: usize = 4;

@@ -3,8 +3,6 @@
 //! A framing is believed for an endpoint once a transfer fits it to its end and holds an IP header that proves it: the
 //! descriptors that would name the device's class are often sent before a capture begins.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::limits;
 use crate::notes::NoteKind;
 use crate::urb::{Framing, UrbEvent};
@@ -15,57 +13,20 @@ use super::{ethernet, ip, llc};
 
 mod asix;
 mod ncm;
+mod piece;
 mod prism2;
 mod proof;
 mod qmap;
 mod realtek;
 mod rndis;
 mod search;
+mod state;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// What begins at a place of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Ethernet,
-    Llc,
-    Ip,
-}
-
-/// A frame in a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Piece {
-    kind: Kind,
-    at: usize,
-    bytes: usize,
-}
-
-impl Piece {
-    /// The frame's bytes; it may go on in the next transfer.
-    fn of(self, v: View<'_>) -> View<'_> {
-        View::new(v.skip(self.at).clip(self.bytes).data(), self.bytes)
-    }
-}
-
-/// What is known of an endpoint.
-#[derive(Debug, Clone, Copy, Default)]
-struct Endpoint {
-    framing: Option<Framing>,
-    /// Bytes of a frame that the next transfer begins with.
-    carry: usize,
-}
-
-/// What is remembered from transfer to transfer.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    /// Byte order of the latest usbmon header.
-    pub big_endian: bool,
-    endpoints: FxHashMap<u64, Endpoint>,
-    /// Devices that speak the bulk-only mass storage protocol: what looks like a packet there is a file's.
-    storage: FxHashSet<u64>,
-    /// Kept for its memory.
-    pieces: Vec<Piece>,
-}
+use piece::{Kind, Piece};
+use state::Endpoint;
+pub(super) use state::State;
 
 /// Framings in the order in which they are tried: those with a signature first, that of no header last.
 const CANDIDATES: [Framing; 9] = [
@@ -242,13 +203,4 @@ fn whole(kind: Kind, v: View<'_>, pieces: &mut Vec<Piece>) -> Option<usize> {
     let bytes = proof::frame_bytes(kind, v).unwrap_or(0).max(v.wire());
     pieces.push(Piece { kind, at: 0, bytes });
     Some(bytes - v.wire())
-}
-
-/// Add a frame; false when there are too many.
-fn add(pieces: &mut Vec<Piece>, kind: Kind, at: usize, bytes: usize) -> bool {
-    let room = pieces.len() < limits::USB_DATAGRAMS;
-    if room {
-        pieces.push(Piece { kind, at, bytes });
-    }
-    room
 }

@@ -4,7 +4,7 @@
 //! four addresses, the body's length, an 802.3 header. Source: Linux, drivers/staging/wlan-ng/hfa384x.h.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 use crate::frame::control;
 
 const DESCRIPTOR: usize = 60;

@@ -3,7 +3,7 @@
 use super::super::ip::protocol;
 use super::super::ipv4::checksum_holds;
 use super::super::view::View;
-use super::Kind;
+use super::piece::Kind;
 
 const ETHERNET: usize = 14;
 const VLAN: usize = 4;

@@ -1,7 +1,8 @@
 //! IP headers in a transfer whose framing is not known.
 
 use super::super::view::View;
-use super::{add, proof, Kind, Piece};
+use super::piece::{add, Kind, Piece};
+use super::proof;
 use crate::limits;
 
 /// The EtherTypes of IP, in front of a header that they prove.
