@@ -221,7 +221,7 @@ impl Frame {
     }
 }
 
-/// The elements of a management frame's body behind its fixed fields, as (element ID, value), up to the first that runs past
+/// The elements of a management frame's body after its fixed fields, as (element ID, value), up to the first that runs past
 /// the end (clause 9.4.2).
 pub fn elements(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = body;

@@ -30,7 +30,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// The next frame; `body` is what was captured behind its MAC header.
+    /// The next frame; `body` is what was captured after its MAC header.
     pub fn observe(&mut self, frame: &Frame, body: &[u8], start_ns: i64) {
         if frame.fcs_ok == Some(false) {
             return;

@@ -27,7 +27,7 @@ impl std::fmt::Display for Addr {
     }
 }
 
-/// Why decoding ended before the transport header was complete, or why a length cannot be believed.
+/// Why decoding ended before the transport header was complete, or why a length cannot be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(i8)]
 pub enum Stop {

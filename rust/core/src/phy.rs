@@ -33,7 +33,7 @@ pub enum Format {
     Tb,
 }
 
-/// Which instant of the frame a time stamp names.
+/// Which instant of the frame a timestamp names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampAt {
     /// The first bit of the PPDU.
@@ -41,7 +41,7 @@ pub enum StampAt {
     /// The end of the header that the receiver must read before it reports the frame to its MAC (PHY-RXSTART):
     /// PLCP header, SIGNAL, HT-SIG, VHT-SIG-A, HE-SIG-A, U-SIG.
     HeaderEnd,
-    /// The first bit of the MPDU, behind the whole preamble.
+    /// The first bit of the MPDU, after the whole preamble.
     MpduStart,
     /// The last bit of the PPDU.
     PpduEnd,

@@ -88,7 +88,7 @@ impl Sink for Rows {
 }
 
 impl Rows {
-    /// Hand out what is ready; everything when the capture has `ended`.
+    /// Emit what is ready; everything when the capture has `ended`.
     fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) {
         if !self.packets.is_empty() {
             out.push(("packets", self.packets.finish()));
@@ -188,7 +188,7 @@ impl Reader {
         self.source.as_ref()
     }
 
-    /// Which instant of a PPDU the time stamps of an 802.11 capture name.
+    /// Which instant of a PPDU the timestamps of an 802.11 capture name.
     pub fn stamps(&self) -> Option<Stamps> {
         self.rows.air.as_ref().and_then(|air| air.timing.stamps())
     }

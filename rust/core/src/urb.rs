@@ -26,7 +26,7 @@ pub enum Transfer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Framing {
-    /// One Ethernet frame a transfer: CDC-ECM, and adapters that put a trailer behind it.
+    /// One Ethernet frame a transfer: CDC-ECM, and adapters that put a trailer after it.
     Ethernet = 0,
     /// CDC-NCM transfer blocks of Ethernet frames.
     Ncm = 1,
@@ -83,7 +83,7 @@ impl Setup {
 pub struct UrbEvent {
     /// 1-based number of the record in its file.
     pub number: u64,
-    /// The container's stamp.
+    /// The container's timestamp.
     pub time_ns: Option<i64>,
     /// Interface of the capture file, over the whole file.
     pub interface: u32,

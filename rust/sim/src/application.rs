@@ -15,7 +15,7 @@ pub enum Application {
         #[serde(default = "yes")]
         closes: bool,
     },
-    /// The client asks in so many bytes; the server answers with so many when it has them all, and closes if told to.
+    /// The client asks in this many bytes; the server answers with so many when it has them all, and closes if told to.
     Request {
         request_bytes: u64,
         answer_bytes: Size,

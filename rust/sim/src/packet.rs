@@ -10,7 +10,7 @@ pub type Mac = [u8; 6];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     Tcp(Segment),
-    /// A datagram of so many bytes, counted from 0 in its flow.
+    /// A datagram of this many bytes, counted from 0 in its flow.
     Udp {
         len: u32,
         number: u64,

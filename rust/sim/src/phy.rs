@@ -36,7 +36,7 @@ pub const ACK_BYTES: u32 = 14;
 pub const CTS_BYTES: u32 = 14;
 pub const RTS_BYTES: u32 = 20;
 
-/// Time on the air of a frame of so many bytes, FCS included.
+/// Time on the air of a frame of this many bytes, FCS included.
 pub fn airtime(rate: Rate, preamble: Preamble, bytes: u32) -> Ns {
     let bits = 8 * u64::from(bytes);
     let kbps = u64::from(rate.kbps.max(1));

@@ -188,7 +188,7 @@ impl RedState {
             red.max_packets = 3.0 * red.min_packets;
         }
         if red.weight <= 0.0 {
-            // The average follows over ten round trips, each taken for three times the line's delay.
+            // The average follows over ten round trips, each treated as three times the line's delay.
             let round_s = (3.0 * (outlet.delay_s + 1.0 / packets_per_s)).max(0.1);
             red.weight = 1.0 - (-1.0 / (10.0 * round_s * packets_per_s)).exp();
         }

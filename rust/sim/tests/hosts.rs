@@ -156,7 +156,7 @@ fn spurious_retransmissions_begin_no_fast_retransmission_without_sack_blocks() {
 
 #[test]
 fn duplicates_are_reported_where_that_is_agreed() {
-    // Every resend was spurious; with DSACK the sender learns it and takes the timeout back without timestamps.
+    // Every retransmission was spurious; with DSACK the sender learns it and takes the timeout back without timestamps.
     let undone = |dsack: bool| {
         let mut w = line();
         w["wires"][0]["holds_s"] = json!([[2.0, 0.5]]);
@@ -180,7 +180,7 @@ fn resends_that_wait_in_the_device_pass_the_tap_after_the_ack_that_covers_them()
         w["flows"][0]["application"] = json!({"kind": "bulk"});
         w["flows"][0]["tcp"]["eifel"] = json!(false);
         w["duration_s"] = json!(4.0);
-        // What the sender's tap sees last is behind the queue: a line without one drops instead.
+        // What the sender's tap sees last is after the queue: a line without one drops instead.
         w["wires"][0]["queue_packets"] = json!(queue);
         let t = run(w);
         let acked = |at: u64| {

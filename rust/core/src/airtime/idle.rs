@@ -1,6 +1,6 @@
 //! The idle time between the end of one PPDU and the start of the next.
 //!
-//! The clock is the radio's own where the capture says which instant it names, else the TSF, else the capture's time. Stamps are taken as they are: whole microseconds make a gap uncertain by
+//! The clock is the radio's own where the capture says which instant it names, else the TSF, else the capture's time. Timestamps are taken as they are: whole microseconds make a gap uncertain by
 //! 1 us, and what jitter there is shows as a clock to which no instant fits. A 32-bit microsecond counter may wrap
 //! between two PPDUs. Clocks that run backwards, or apart by seconds, give no gap; nor do PPDUs that would overlap.
 
@@ -22,7 +22,7 @@ const APART_NS: i64 = 10_000_000_000;
 /// MPDUs of one A-MPDU come within aPPDUMaxTime: 10 ms for HT greenfield (Table 19-25), 5.484 ms else; their capture
 /// times may be later by what the host takes.
 const AMPDU_NS: i64 = 20_000_000;
-/// Stamps are whole microseconds, or read a little late.
+/// Timestamps are whole microseconds, or read a little late.
 const QUANTUM_NS: i64 = 2_000;
 
 /// A PPDU whose time on the air is known.
@@ -40,7 +40,7 @@ enum Clock {
     Capture,
 }
 
-/// One stamp, in ns; differences wrap.
+/// One timestamp, in ns; differences wrap.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     clock: Clock,
@@ -62,7 +62,7 @@ enum Expects {
 #[derive(Debug)]
 struct Last {
     stamp: Stamp,
-    /// From its first MPDU's stamp to its last one's.
+    /// From its first MPDU's timestamp to its last one's.
     advance_ns: i64,
     time_ns: Option<i64>,
     timed: Option<Timed>,
@@ -102,8 +102,8 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// Whether a frame with the A-MPDU number of the PPDU seen last, or else with its very stamp, is of the same PPDU:
-    /// drivers stamp all MPDUs alike or each as it comes, while a retransmission under the same number comes later.
+    /// Whether a frame with the A-MPDU number of the PPDU seen last, or else with its very timestamp, is of the same PPDU:
+    /// drivers timestamp all MPDUs alike or each as it comes, while a retransmission under the same number comes later.
     pub fn same_ppdu(&self, f: &Frame, same_number: bool) -> bool {
         let Some((last, stamp)) = self.last.as_ref().zip(stamp(f)) else { return false };
         let Some(since) = since(stamp, last.stamp) else { return false };
@@ -298,7 +298,7 @@ fn stamp(f: &Frame) -> Option<Stamp> {
     }
 }
 
-/// Time from stamp `b` to stamp `a` of the same clock.
+/// Time from timestamp `b` to timestamp `a` of the same clock.
 fn since(a: Stamp, b: Stamp) -> Option<i64> {
     let ns = a.ns.wrapping_sub(b.ns);
     let wrapped = a.clock != Clock::Capture && (-WRAP_NS..-WRAP_NS / 2).contains(&ns);

@@ -72,7 +72,7 @@ impl Timing {
         self.note(f);
     }
 
-    /// Whether a frame belongs to the A-MPDU before it. Some drivers number MPDUs, not A-MPDUs: there the same stamp,
+    /// Whether a frame belongs to the A-MPDU before it. Some drivers number MPDUs, not A-MPDUs: there the same timestamp,
     /// to the microsecond, of the same modulation says so, since no two PPDUs begin at once.
     fn continues(&self, f: &Frame) -> bool {
         let (Some(before), Some(now)) = (self.ppdu.ampdu, f.radio.ampdu) else { return false };
@@ -111,7 +111,7 @@ impl Timing {
         &self.notes
     }
 
-    /// Which instant of a PPDU the stamps name; None before any frame could tell.
+    /// Which instant of a PPDU the timestamps name; None before any frame could tell.
     pub fn stamps(&self) -> Option<Stamps> {
         self.idle.stamps()
     }

@@ -1,7 +1,7 @@
-//! Which instant of a PPDU a clock's stamps name, fitted from responses, which follow after SIFS.
+//! Which instant of a PPDU a clock's timestamps name, fitted from responses, which follow after SIFS.
 //!
-//! An ACK, CTS or Block Ack, and the frame behind a CTS, starts SIFS after the end of the frame before it (clause 10.3.2.3):
-//! 10 us at 2.4 GHz, 16 us elsewhere. Each hypothesis of what the stamp means turns two stamps into such a gap. Under the
+//! An ACK, CTS or Block Ack, and the frame after a CTS, starts SIFS after the end of the frame before it (clause 10.3.2.3):
+//! 10 us at 2.4 GHz, 16 us elsewhere. Each hypothesis of what the timestamp means turns two timestamps into such a gap. Under the
 //! true one gap - SIFS is nearly the same for all pairs (turnaround and quantisation: a few us), under a false one it
 //! moves with durations and preambles. Hypotheses that fit equally well are all kept: where they disagree about a gap it
 //! stays unknown, and so does the gap between kinds of PPDU that no response links.
@@ -21,7 +21,7 @@ const CELLS: usize = CLASSES * CLASSES;
 /// Histogram of gap - SIFS in us.
 const LOWEST_US: i64 = -16;
 const BINS: usize = 48;
-/// Residuals of one clock and one instant lie within so many us: stamps of whole us, turnaround within 10 % of a slot
+/// Residuals of one clock and one instant lie within so many us: timestamps of whole us, turnaround within 10 % of a slot
 /// (clause 17.3.9.5, aSIFSTime's tolerance), stations that differ by as much.
 const WINDOW: usize = 5;
 /// Where such a window may begin: beyond, the pair was no response.
@@ -83,7 +83,7 @@ struct Verdict {
     residual_us: i64,
 }
 
-/// What the report says of the stamps.
+/// What the report says of the timestamps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stamps {
     /// "radio" (radiotap's timestamp field), "tsf" or "capture".
@@ -191,7 +191,7 @@ impl Fit {
             (0, before) => before,
             (both, _) => both,
         };
-        // Drivers convert stamps by PHY, so kinds are compared only where a chain of responses links them; within one kind
+        // Drivers convert timestamps by PHY, so kinds are compared only where a chain of responses links them; within one kind
         // a constant error cancels out.
         let mut linked: [usize; CLASSES] = std::array::from_fn(|class| class);
         for (cell, _) in passed.iter().enumerate().filter(|(_, m)| m.is_some_and(|m| m & instants != 0)) {
@@ -231,7 +231,7 @@ impl Fit {
         self.verdict.is_some()
     }
 
-    /// Whether the end of the PPDU may be what the stamp names between such PPDUs.
+    /// Whether the end of the PPDU may be what the timestamp names between such PPDUs.
     pub fn may_be_end(&self, cell: usize) -> bool {
         const END: u8 = 1 << (INSTANTS.len() - 1);
         self.verdict.as_ref().is_none_or(|v| v.cells[cell] & END != 0)

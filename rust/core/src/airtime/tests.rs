@@ -1,4 +1,4 @@
-//! A-MPDUs and idle times on made-up air, seen by radios that stamp at each instant.
+//! A-MPDUs and idle times on made-up air, seen by radios that timestamp at each instant.
 
 use super::*;
 use crate::frame::control;
@@ -127,7 +127,7 @@ fn every_instant_is_found_and_gives_the_same_idle_times() {
 
 #[test]
 fn what_responses_cannot_tell_apart_stays_unknown_only_where_it_matters() {
-    // All preambles are 20 us: stamps at a PPDU's start, at its header's end and at its MPDU's start look the same.
+    // All preambles are 20 us: timestamps at a PPDU's start, at its header's end and at its MPDU's start look the same.
     let mut air = Air::new(StampAt::MpduStart);
     for n in 0..30 {
         air.exchange(ofdm(54.0), 200 + 40 * n);
@@ -146,7 +146,7 @@ fn one_phy_whose_stamps_are_converted_wrongly() {
     for n in 0..30 {
         air.exchange(ofdm(54.0), 200 + 40 * n);
         air.send(100, &mut [frame(ht(7), DATA, AP, Some(STATION), 400)]);
-        // HT stamps are 156 us early: what follows seems late by as much.
+        // HT timestamps are 156 us early: what follows seems late by as much.
         air.now_ns += 156_000;
         air.send(10, &mut [frame(ofdm(24.0), ACK, STATION, None, 14)]);
     }
@@ -196,7 +196,7 @@ fn an_ampdu_is_one_ppdu() {
 
 #[test]
 fn an_ampdu_pays_its_preamble_once() {
-    // 260 bits a symbol. 16 + 8 * 404 + 6 = 3254 bits, 13 symbols: 36 + 52 + 6. With 1501 bytes behind (404 + 4 + 1501 =
+    // 260 bits per symbol. 16 + 8 * 404 + 6 = 3254 bits, 13 symbols: 36 + 52 + 6. With 1501 bytes after (404 + 4 + 1501 =
     // 1909): 15 294, 59 symbols: 46 more. With 77 (1909 to 1912, + 81 = 1993): 15 966, 62 symbols: 3 more.
     let mut timing = Timing::default();
     let airtimes = [400, 1501, 77].map(|bytes| {

@@ -52,13 +52,13 @@ impl Pcap {
         [&u32s(self.big_endian, &numbers)[..], data].concat()
     }
 
-    /// A sound record, `i` milliseconds after T0.
+    /// A valid record, `i` milliseconds after T0.
     pub fn record(&self, i: u32, data: &[u8]) -> Vec<u8> {
         let len = data.len() as u32;
         self.raw([T0 + i / 1000, i % 1000 * 1000, len, len], data)
     }
 
-    /// `n` sound records of 40 to 59 bytes.
+    /// `n` valid records of 40 to 59 bytes.
     pub fn records(&self, n: u32) -> Vec<u8> {
         (0..n).flat_map(|i| self.record(i, &payload(i))).collect()
     }

@@ -11,7 +11,7 @@ use crate::notes::{NoteKind, Notes};
 pub enum Verdict {
     /// Give this record out.
     Keep,
-    /// Give out the first bytes of it.
+    /// Return the first bytes of it.
     Cut,
     /// Something else was done about it; look again.
     Again,
@@ -26,7 +26,7 @@ pub struct Framed<F> {
     pub done: bool,
     /// Records without a byte in a row.
     empty_run: u64,
-    /// Clock of the last record, and of the one before it: only that one is known to be sound,
+    /// Clock of the last record, and of the one before it: only that one is known to be valid,
     /// because a header followed it.
     last: Option<i64>,
     near: Option<i64>,
@@ -48,7 +48,7 @@ impl<F: Framing> Framed<F> {
         self.last
     }
 
-    /// A record was given out.
+    /// A record was returned.
     #[inline]
     pub fn took(&mut self, clock: Option<i64>, captured: usize) {
         if captured > 0 {
@@ -72,7 +72,7 @@ impl<F: Framing> Framed<F> {
         Verdict::Keep
     }
 
-    /// A record without a packet was passed over.
+    /// A record without a packet was skipped.
     pub fn skipped(&mut self, notes: &mut Notes) -> Verdict {
         self.empty_run += 1;
         if self.empty_run > limits::EMPTY_RUN {
@@ -82,7 +82,7 @@ impl<F: Framing> Framed<F> {
         Verdict::Again
     }
 
-    /// Zeros where a record should be: skip them and look for a record behind.
+    /// Zeros where a record should be: skip them and look for a record after.
     pub fn skip_zeros(&mut self, notes: &mut Notes) -> Verdict {
         let (packet, begin) = (self.records + 1, self.bytes.offset());
         let more = self.past_zeros(begin);
@@ -93,7 +93,7 @@ impl<F: Framing> Framed<F> {
 
     /// Go on to the last bytes before something else; false at the end or when there are too many.
     fn past_zeros(&mut self, begin: u64) -> bool {
-        // The first bytes of the record behind may be zeros themselves.
+        // The first bytes of the record after may be zeros themselves.
         let keep = self.framing.header_bytes() - 1;
         while self.bytes.fill(keep + 1) {
             match self.bytes.data().iter().position(|b| *b != 0) {

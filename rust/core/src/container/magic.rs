@@ -91,7 +91,7 @@ fn is_lanalyzer(head: &[u8]) -> bool {
 
 /// ERF has no magic number: two records in a row must make sense.
 ///
-/// A record is an 8-byte little-endian stamp (seconds in the upper half), type, flags, record length,
+/// A record is an 8-byte little-endian timestamp (seconds in the upper half), type, flags, record length,
 /// loss counter, wire length (big-endian), then the rest of `record length`.
 fn is_erf(head: &[u8]) -> bool {
     let record = |at: usize| {

@@ -98,7 +98,7 @@ fn peek(bytes: &mut Bytes) -> Result<()> {
         bytes.fill(limits::SNIFF_BYTES);
     }
     if bytes.available() > 0 {
-        // A failure behind the first bytes is for the reader of the records to meet.
+        // A failure after the first bytes is for the reader of the records to meet.
         return Ok(());
     }
     bytes.take_failure().map_or(Ok(()), |e| Err(Error::from(e)))

@@ -7,7 +7,7 @@ use crate::phy::Radio;
 /// One captured record, borrowed from the reader's buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
-    /// Nanoseconds since 1970; None when the stamp cannot be represented.
+    /// Nanoseconds since 1970; None when the timestamp cannot be represented.
     pub time_ns: Option<i64>,
     /// Length on the wire as the capture claims it.
     pub wire_bytes: u32,
@@ -17,7 +17,7 @@ pub struct Record<'a> {
     pub link_type: u16,
     /// Index of the interface over the whole file (pcapng sections counted on).
     pub interface: u32,
-    /// The container says that so many bytes at the end of the frame on the wire are its check sequence;
+    /// The container says that this many bytes at the end of the frame on the wire are its check sequence;
     /// a snap length may have cut them off.
     pub fcs_bytes: Option<u8>,
     /// pcapng EPB flags: the packet went out (true) or came in (false).

@@ -3,7 +3,7 @@
 use super::bytes::Bytes;
 use crate::limits;
 
-/// Headers that must follow one another before they are believed.
+/// Headers that must follow one another before they are accepted.
 const CHAIN: usize = 3;
 
 /// Candidates of a tail whose whole chain is walked; more would be quadratic.
@@ -27,7 +27,7 @@ pub trait Framing {
 
     /// Whether a header can be that of a packet; `near` is the clock of a trusted neighbour.
     ///
-    /// Strict, for finding records among noise: a sound record may fail it.
+    /// Strict, for finding records among noise: a valid record may fail it.
     fn plausible(&self, header: &Self::Header, near: Option<i64>) -> bool;
 }
 
@@ -71,7 +71,7 @@ pub fn chain(data: &[u8], at: usize, framing: &impl Framing, near: Option<i64>, 
 /// Find, in the last bytes of a file, records that end exactly with it.
 ///
 /// For a record that claims more than is left: either the file was cut, or the claim is a lie and
-/// sound records follow. The payload of a cut record may look like records, but not to the last byte.
+/// valid records follow. The payload of a cut record may look like records, but not to the last byte.
 pub fn records_to_the_end(data: &[u8], framing: &impl Framing, near: Option<i64>) -> Option<usize> {
     let mut walked = 0;
     for from in 1..data.len() {

@@ -222,7 +222,7 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
     .concat()
 }
 
-/// Sound files of every kind.
+/// Valid files of every kind.
 fn seeds() -> Vec<Vec<u8>> {
     let p = Pcap::default();
     let swapped = Pcap { big_endian: true, magic: 0xa1b2_3c4d, version: (2, 3), ..p };

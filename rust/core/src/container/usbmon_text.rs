@@ -11,7 +11,7 @@ use crate::notes::{NoteKind, Notes};
 
 const LINKTYPE_USB_LINUX_MMAPPED: u16 = 220;
 const ISO_DESCRIPTOR: usize = 16;
-/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
+/// The kernel's timestamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
 const WRAP_US: u64 = 4096 * 1_000_000;
 const OLD_WRAP_US: u64 = 1 << 32;
 /// Descriptors that a line shows.
@@ -47,10 +47,10 @@ pub struct UsbmonText {
     bytes: Bytes,
     compression: &'static str,
     record: Vec<u8>,
-    /// The latest stamp, and the wraps before it.
+    /// The latest timestamp, and the wraps before it.
     last_us: Option<u64>,
     wrapped_us: u64,
-    /// Where the clock begins again: a stamp may show that it is the older kernels'.
+    /// Where the clock begins again: a timestamp may show that it is the older kernels'.
     wrap_us: u64,
     /// Lines of nothing in a row.
     skipped_run: u64,
@@ -58,7 +58,7 @@ pub struct UsbmonText {
     done: bool,
 }
 
-/// Whether the first or second line of `head` is an event: a file may begin in mid line.
+/// Whether the first or second line of `head` is an event: a file may begin inside a line.
 pub fn is_usbmon_text(head: &[u8]) -> bool {
     let mut lines = head.split(|b| *b == b'\n');
     let whole = head.ends_with(b"\n") || head.len() < limits::SNIFF_BYTES;
@@ -82,7 +82,7 @@ impl UsbmonText {
         }
     }
 
-    /// Length of the line at the front with its end, or of as much of it as is believed; None at the end of the file.
+    /// Length of the line at the front with its end, or of as much of it as is accepted; None at the end of the file.
     fn line_bytes(&mut self) -> Option<usize> {
         let mut seen = 0;
         loop {

@@ -19,7 +19,7 @@ const AAD: usize = 2 + 4 * 6 + 2 + 2;
 /// What of a frame's header decrypting it takes.
 pub(super) struct Header {
     nonce: [u8; 13],
-    /// Behind its length, as CBC-MAC takes it (RFC 3610 section 2.2), in whole blocks.
+    /// After its length, as CBC-MAC takes it (RFC 3610 section 2.2), in whole blocks.
     aad: [u8; 32],
 }
 
@@ -62,7 +62,7 @@ impl Header {
     }
 }
 
-/// Decrypt what stands behind the CCMP header into `out`, without its MIC of `mic` bytes; whether it is right. A `cut`
+/// Decrypt what stands after the CCMP header into `out`, without its MIC of `mic` bytes; whether it is right. A `cut`
 /// body has none, and nothing is said of it.
 pub(super) fn open<C: BlockCipherEncrypt<BlockSize = U16>>(
     cipher: &C,
@@ -145,7 +145,7 @@ impl BlockCipherEncClosure for Opening<'_> {
     }
 }
 
-/// At most 16 bytes, zeros behind them.
+/// At most 16 bytes, zeros after them.
 #[inline(always)]
 fn word(bytes: &[u8]) -> u128 {
     if let Some(whole) = bytes.first_chunk() {

@@ -45,7 +45,7 @@ const ANY_FORM: &str = "wep:HEX, wpa-pwd:PASSPHRASE:SSID or wpa-psk:HEX";
 
 impl Keys {
     /// Keys of lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
-    /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are passed over.
+    /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are skipped.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Result<Keys, BadKey> {
         let mut list = Vec::new();
         for (i, line) in lines.into_iter().enumerate() {
@@ -167,7 +167,7 @@ fn pmk(key: &[u8]) -> Option<Pmk> {
     key.try_into().ok().map(Zeroizing::new)
 }
 
-/// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are passed over.
+/// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are skipped.
 fn hex(text: &[u8]) -> Option<Secret> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 2));
     let mut high = None;

@@ -35,7 +35,7 @@ use pmks::Pmks;
 use session::Second;
 use temporal::TemporalKey;
 
-/// Length of the MIC behind a TKIP MSDU.
+/// Length of the MIC after a TKIP MSDU.
 pub const MICHAEL_BYTES: usize = tkip::MICHAEL;
 
 /// Authenticator's address and supplicant's.
@@ -96,7 +96,7 @@ impl Unread {
 pub struct Opened {
     /// Length of the payload on the air, captured or not.
     pub wire_bytes: usize,
-    /// TKIP: the key that vouches for the whole MSDU, whose MIC is still behind its last fragment.
+    /// TKIP: the key that vouches for the whole MSDU, whose MIC is still after its last fragment.
     pub michael: Option<Michael>,
 }
 
@@ -284,7 +284,7 @@ impl Crypto {
         self.capped |= self.trials == 0;
     }
 
-    /// Decrypt a protected data frame: its `body` behind the MAC header, of `wire_bytes` on the air, into `out`.
+    /// Decrypt a protected data frame: its `body` after the MAC header, of `wire_bytes` on the air, into `out`.
     pub fn open(&mut self, frame: &Frame, body: &[u8], wire_bytes: usize, out: &mut Vec<u8>) -> Result<Opened, Unread> {
         let opened = self.try_open(frame, body, wire_bytes, out);
         match opened {

@@ -93,7 +93,7 @@ impl Pair {
         };
         if let Some((i, session)) = found {
             seconds.remove(i);
-            // A message sent again proves the same keys again.
+            // A message retransmitted proves the same keys again.
             if !sessions.iter().any(|s| s.anonce == session.anonce && s.snonce == session.snonce) {
                 sessions.insert(0, session);
                 sessions.truncate(limits::SESSIONS);

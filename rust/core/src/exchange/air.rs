@@ -6,15 +6,15 @@ use crate::frame::{Frame, Mac};
 
 /// aSIFSTime of OFDM, the longer of the two (IEEE 802.11-2020 Table 17-21).
 const SIFS_NS: i64 = 16_000;
-/// An ACK at 1 Mb/s behind a long preamble (clause 15): the longest answer there is, but for a basic Block Ack.
+/// An ACK at 1 Mb/s after a long preamble (clause 15): the longest answer there is, but for a basic Block Ack.
 const LONGEST_ACK_NS: i64 = 304_000;
 /// aPPDUMaxTime of HT mixed, VHT and HE.
 const LONGEST_PPDU_NS: i64 = 5_484_000;
 /// Long preamble of DSSS.
 const PREAMBLE_NS: i64 = 192_000;
-/// MAC clocks count microseconds, but some stamp HT frames up to 180 us early.
+/// MAC clocks count microseconds, but some timestamp HT frames up to 180 us early.
 const TSF_SLACK_NS: i64 = 250_000;
-/// Stamps of the host come when its driver gets round to it.
+/// Timestamps of the host come when its driver gets round to it.
 const HOST_SLACK_NS: i64 = 2_000_000;
 /// A MAC clock that is so far from the host's has jumped (some do, by 32 768 us), or the host slept.
 const TSF_STRAY_NS: i64 = 10_000_000;
@@ -133,8 +133,8 @@ impl Air {
 }
 
 impl Before {
-    /// Whether `f` comes soon enough to answer this frame. A stamp may name the start or the end of a frame, so that
-    /// between the stamps of a frame and of its answer there lie SIFS and one of the two frames.
+    /// Whether `f` comes soon enough to answer this frame. A timestamp may name the start or the end of a frame, so that
+    /// between the timestamps of a frame and of its answer there lie SIFS and one of the two frames.
     pub fn answered_by(&self, f: &Frame) -> bool {
         let host = self.time_ns.zip(f.time_ns).map(|(a, b)| b.saturating_sub(a));
         let tsf = self.tsf_us.zip(f.radio.tsf_us).map(|(a, b)| (b.wrapping_sub(a) as i64).saturating_mul(1000));

@@ -1,6 +1,6 @@
 //! What follows from signs of frames that were not seen.
 //!
-//! * A sequence number that a counter passed over was used: an exchange without packets (`sequence_gap`). QoS data have
+//! * A sequence number that a counter skipped was used: an exchange without packets (`sequence_gap`). QoS data have
 //!   a counter for each receiver and TID; the one of all other frames is shared between receivers, so that its missing
 //!   numbers tell of a receiver only where both neighbours go from a station to its access point. A station whose QoS
 //!   numbers follow the shared counter is treated the same.

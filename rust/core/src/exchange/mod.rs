@@ -4,9 +4,9 @@
 //!
 //! * A frame belongs to the exchange of its transmitter, receiver, kind of counter (TID, non-QoS data, management, QoS
 //!   Null) and sequence and fragment number, as long as that is open: at most `limits::EXCHANGE_NS` of silence, and
-//!   until its number is a window behind. Without the Retry bit and of another length it is the next use of a number.
+//!   until its number is a window after. Without the Retry bit and of another length it is the next use of a number.
 //! * A frame whose FCS is wrong belongs to none: nothing vouches for its addresses. It parts the frames around it, so
-//!   that an ACK behind it is the ACK of a frame not seen.
+//!   that an ACK after it is the ACK of a frame not seen.
 //! * Group-addressed frames, Action No Ack and the No Ack policy have no answer: `acked` is null, the outcome unknown.
 //! * What was not seen is inferred where a sign of it was seen (`infer`); the outcome is judged when the exchange is
 //!   over (`outcome`).
@@ -54,7 +54,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// The next frame of the capture; `body` is what was captured behind its MAC header, `flow` the TCP connection of
+    /// The next frame of the capture; `body` is what was captured after its MAC header, `flow` the TCP connection of
     /// the segment it carries and whether that goes from b to a. `start_ns` is the trace's start.
     pub fn observe(&mut self, frame: &Frame, body: &[u8], flow: Option<(u32, bool)>, start_ns: i64) {
         self.rows.start_ns = start_ns;
@@ -146,13 +146,13 @@ impl Tracker {
         }
     }
 
-    /// Hand out the rows that are settled.
+    /// Emit the rows that are settled.
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.inferred_rows = 0;
         self.rows.hand_out(out);
     }
 
-    /// The capture has ended: hand out everything.
+    /// The capture has ended: emit everything.
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         while self.queue.len() > 0 {
             self.write_oldest();

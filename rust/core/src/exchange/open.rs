@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Names an exchange until it is handed out.
+/// Names an exchange until it is emitted.
 pub type Id = u32;
 /// No exchange, no stream, no station, no flow.
 pub const NONE: u32 = u32::MAX;

@@ -5,7 +5,7 @@
 //!
 //! *Dropped*, by one of three rules:
 //! * The Block Ack to its last attempt lacks it, no later Block Ack has it, and the sender moved its window past it:
-//!   numbers a whole window further, or a BlockAckReq that starts behind it. Wrong only if a repeat and its Block Ack
+//!   numbers a whole window further, or a BlockAckReq that starts after it. Wrong only if a repeat and its Block Ack
 //!   were both missed.
 //! * At least `RETRY_LIMIT` attempts without an answer, and the sender went on to later numbers, in a stream in which the
 //!   sniffer hears the answers. All attempts but the last failed for certain, since they were repeated; for a delivery,
@@ -25,7 +25,7 @@ use super::stream::{past, window_span, Stream};
 
 /// The smaller one of the two default retry limits (dot11LongRetryLimit; dot11ShortRetryLimit is 7).
 const RETRY_LIMIT: u16 = 4;
-/// Exchanges that must be known before the sniffer's hearing is believed.
+/// Exchanges that must be known before the sniffer's hearing is accepted.
 const HEARD_LEAST: u8 = 8;
 const MISSED_ONE_IN: u32 = 4;
 const WRONG_ONE_IN: u32 = 40;

@@ -30,7 +30,7 @@ pub struct Rows {
     columns: ExchangeRows,
     block: Vec<Row>,
     len: usize,
-    /// Batches handed out: tells a station whether its key is of this one.
+    /// Batches emitted: tells a station whether its key is of this one.
     batch: u32,
     packets: Vec<u64>,
     rates: Vec<f64>,

@@ -60,7 +60,7 @@ impl Tracker {
         }
     }
 
-    /// Move the counter that `seq` is of, open exchanges for the numbers that it passed over, and answer the frame's
+    /// Move the counter that `seq` is of, open exchanges for the numbers that it skipped, and answer the frame's
     /// number with how many are missing.
     fn count(&mut self, f: &Frame, stream: u32, ta: Mac, ra: Mac, seq: u16) -> (u32, u32) {
         let Some(s) = self.streams.get_mut(stream) else { return (u32::from(seq), 0) };

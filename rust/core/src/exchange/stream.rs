@@ -323,7 +323,7 @@ impl Streams {
     }
 }
 
-/// Largest distance behind the head at which a number is a repeat rather than a counter that began anew: a window.
+/// Largest distance after the head at which a number is a repeat rather than a counter that began anew: a window.
 pub fn window_span(window: &Window) -> i32 {
     window.len().max(limits::SEQUENCE_GAP as usize) as i32
 }

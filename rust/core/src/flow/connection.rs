@@ -1,4 +1,4 @@
-//! One TCP connection: each packet is read as an ACK by one sender and as a sending by the other.
+//! One TCP connection: each packet is an ACK for one sender and a transmission of the other.
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::half::Half;
@@ -12,9 +12,9 @@ use super::tap::{by_handshake, Tap};
 use super::waits::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
-/// Time stands still 73 years after the capture's start, so that sums of times cannot overflow.
+/// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
-/// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
+/// A frame with a wrong FCS is used only if its numbers are this near to the expected ones (a large window).
 const DAMAGED_REACH: i64 = 1 << 20;
 
 #[derive(Debug, Default)]
@@ -28,9 +28,9 @@ pub struct Connection {
     pub handshake_done: bool,
     pub fins: u8,
     pub reset: bool,
-    /// The tap's own word on who is local: packets of a that it says went out, and came in.
+    /// Direction according to the tap: packets of a that it marks as outgoing, and as incoming.
     pub local_votes: [u32; 2],
-    /// Heard by a sniffer.
+    /// Captured by a sniffer.
     pub on_air: bool,
 }
 
@@ -48,7 +48,7 @@ impl Connection {
         self.reset || self.fins >= 2
     }
 
-    /// Whether a packet begins another connection on the same addresses: a SYN with another initial sequence number.
+    /// Whether a packet begins a new connection on the same addresses: a SYN with another initial sequence number.
     pub fn is_reuse(&self, tcp: &Tcp, reverse: bool) -> bool {
         let half = &self.halves[usize::from(reverse)];
         let other = &self.halves[usize::from(!reverse)];
@@ -57,15 +57,15 @@ impl Connection {
         }
         let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
         if tcp.flags & flags::ACK == 0 {
-            // A SYN of the other side of a connection that is over is a new one, too.
+            // A SYN of the other side after the end of the connection is a new one, too.
             return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen);
         }
         differs && self.closed()
     }
 
-    /// Take one packet in and write its row.
+    /// Process one packet and write its row.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
-        // State lives on a clock that never runs backwards; the row keeps the real stamp.
+        // The state uses a clock that never runs backwards; the row keeps the original timestamp.
         let t = t_ns.unwrap_or(self.last_t).min(LAST_T_NS).max(self.last_t);
         self.last_t = t;
         let payload = p.payload_bytes.unwrap_or(0);
@@ -139,11 +139,11 @@ impl Connection {
         }
         let previous_packet = me.previous_packet.replace(t);
 
-        // What both senders were waiting for until this packet.
+        // The state of both senders until this packet.
         let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
         let last_send_of_peer = peer.last_send;
 
-        // Filled in place: copying a fresh outcome would stall on every packet.
+        // Filled in place: copying a new outcome for every packet is slow.
         let mut acked = NO_ACK;
         let mut is_ack = false;
         if let (Some(ack), false) = (rel_ack, rst) {
@@ -160,7 +160,7 @@ impl Connection {
             };
             let window = match shift {
                 Some(s) => Some(u32::from(tcp.window) << s),
-                // A closed window is closed at any scale.
+                // A zero window is zero at any scale.
                 None => (tcp.window == 0).then_some(0),
             };
             is_ack = true;
@@ -254,7 +254,7 @@ impl Connection {
         let [a, b] = &mut self.halves;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
 
-        // The time that has passed belongs to what each sender waited for.
+        // The time until this packet belongs to the state that each sender was in.
         let piece = |state: State, timeout, h: &Half, acked: i64, rtt: Option<i64>| Piece {
             start: 0,
             end: t,
@@ -360,7 +360,7 @@ impl Connection {
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();
         if let Some(outgoing) = p.outgoing {
-            // Votes are for a being local.
+            // The votes are for a being local.
             self.local_votes[usize::from(outgoing != reverse)] += 1;
         }
     }
@@ -373,7 +373,7 @@ impl Connection {
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
-                    // Between two SYN+ACKs there is a timer, no path.
+                    // The time between two SYN+ACKs is a timer, not a path.
                     let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
                     for half in &mut self.halves {
                         half.rtt_whole = whole;
@@ -388,7 +388,7 @@ impl Connection {
         }
     }
 
-    /// The first data of a direction: its life began with the connection.
+    /// The first data of a direction: its intervals start with the connection.
     fn begin_life(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
         let mut life = Life::new(self.start, rest_ns);
         let piece = |end, state| Piece {
@@ -414,7 +414,7 @@ impl Connection {
         self.halves[usize::from(reverse)].life = Some(Box::new(life));
     }
 
-    /// Keep only what a sender that has gone quiet may still need.
+    /// Keep only what an idle sender may still need.
     pub fn compact(&mut self) {
         for half in &mut self.halves {
             half.board.compact();
@@ -423,7 +423,7 @@ impl Connection {
         }
     }
 
-    /// Close the connection and write what is left.
+    /// Close the connection and write the rows that are left.
     pub fn finish(&mut self, out: &mut Out<'_>) {
         out.flow = self.id;
         let t = self.last_t;

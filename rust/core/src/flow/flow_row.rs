@@ -1,4 +1,4 @@
-//! A row of `flows`: what is known of a direction when its connection is over.
+//! Rows of `flows`: the facts of a direction, written when its connection ends.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum Close {
     Evicted,
 }
 
-/// The rows of `flows`: facts and tcptrace's counters side by side.
+/// The rows of `flows`: facts and tcptrace's counters.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     facts: FactRows,
@@ -55,7 +55,7 @@ impl FlowTable {
         RecordBatch::try_new(Self::schema(), columns).expect("flows: every row fills every column")
     }
 
-    /// Write both directions of a connection; one that never sent a packet has a row all the same.
+    /// Write both directions of a connection, also a direction without packets.
     pub fn push(
         &mut self,
         c: &Connection,

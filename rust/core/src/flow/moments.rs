@@ -1,6 +1,6 @@
-//! Count, least, greatest, mean and standard deviation of times, in one pass.
+//! Count, minimum, maximum, mean and standard deviation of times, in one pass.
 
-/// Time from `from` to `to`; 0 where the capture's clock went back.
+/// Time from `from` to `to`; 0 if the capture's clock ran backwards.
 pub fn elapsed_ns(from: i64, to: i64) -> i64 {
     to.saturating_sub(from).max(0)
 }
@@ -11,7 +11,7 @@ pub struct Moments {
     count: u64,
     min_ns: i64,
     max_ns: i64,
-    /// The first value: sums of differences from it lose no digits.
+    /// The first value: sums of differences from it keep their precision.
     base_ns: i64,
     sum: f64,
     sum_of_squares: f64,
@@ -46,7 +46,7 @@ impl Moments {
         (self.count > 0).then(|| self.base_ns as f64 + self.sum / self.count as f64)
     }
 
-    /// Sample standard deviation; `None` with fewer than three values, as tcptrace has it.
+    /// Sample standard deviation; `None` with fewer than three values, as in tcptrace.
     pub fn sd_ns(&self) -> Option<f64> {
         let n = self.count as f64;
         (self.count > 2).then(|| ((self.sum_of_squares - self.sum * self.sum / n).max(0.0) / (n - 1.0)).sqrt())

@@ -1,5 +1,5 @@
-//! What one direction sent, as ranges of sequence space by quadrant: which bytes are sent again, which arrive out of order,
-//! and what an ACK covers. The bookkeeping is tcptrace's, so that its counts come out one for one.
+//! The bytes that one direction sent, as ranges of sequence space by quadrant: which are retransmitted, which arrive out of order,
+//! and what an ACK covers. The rules are those of tcptrace, so that the counts agree exactly.
 //!
 //! A quadrant is a quarter of the 32-bit space; only the current one and its two neighbours are kept, so comparisons inside
 //! one need no wrap-around. Ranges acknowledged merge with their neighbours; those not yet acknowledged stay as sent.
@@ -24,7 +24,7 @@ struct Acked {
     sent_ns: i64,
 }
 
-/// One segment as sent, behind the first byte not acknowledged.
+/// One segment as sent, after the first byte not acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Live {
     first: u32,
@@ -43,7 +43,7 @@ struct Quadrant {
     live: VecDeque<Live>,
 }
 
-/// What became of a segment added to the ranges.
+/// The result of adding a segment to the ranges.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
     /// Bytes of it that had been sent before, SYN and FIN counted.
@@ -55,16 +55,16 @@ pub struct Added {
 /// What an ACK did.
 #[derive(Debug, Default)]
 pub struct AckCounters {
-    /// Segments acknowledged exactly at their end, sent once, with nothing before them sent later (Karn's rule).
+    /// Segments acknowledged exactly at their end, sent once, with no earlier segment sent later (Karn's algorithm).
     pub rtt: Moments,
     /// The same, of the longest segments sampled so far only.
     pub rtt_full: Moments,
     rtt_full_bytes: u32,
     /// Segments sent more than once, from their last transmission.
     pub rtt_resent: Moments,
-    /// The sample of the latest ACK that could give one; null when that one was no sample.
+    /// The sample of the latest ACK that could give one; null if it gave none.
     pub rtt_latest_ns: Option<i64>,
-    /// ACKs of a segment before which something was sent again later.
+    /// ACKs of a segment after an earlier one was retransmitted.
     pub post_loss: u64,
     pub cumulatively_acked: u64,
     pub duplicates: u64,
@@ -73,7 +73,7 @@ pub struct AckCounters {
     run: u32,
 }
 
-/// How long segments that were sent again had waited.
+/// The time from segments to their retransmission.
 #[derive(Debug, Default)]
 pub struct ResendCounters {
     pub most: u32,
@@ -154,7 +154,7 @@ impl Quadrant {
         self.live.push_back(Live { first, last, sent_ns: now_ns, resends: 0, acked: false });
     }
 
-    /// Take the live ranges that a segment covers for one.
+    /// Merge the live ranges that a segment covers.
     fn join(&mut self, first: u32, last: u32) {
         let from = self.live.partition_point(|l| l.first < first);
         let to = self.live.partition_point(|l| l.last <= last);
@@ -187,7 +187,7 @@ impl Quadrant {
         self.live.insert(i - self.acked.len(), new);
     }
 
-    /// Note that range `i` was sent again; only the first range that a segment touches restarts its clock.
+    /// Note that range `i` was retransmitted; only the first range that a segment touches restarts its clock.
     fn sent_again(&mut self, i: usize, now_ns: i64, restart: bool, resends: &mut ResendCounters) {
         if let Some(a) = self.acked.get_mut(i) {
             if restart {
@@ -306,7 +306,7 @@ impl AckCounters {
     }
 }
 
-/// Everything that one direction sent within half of the sequence space.
+/// The bytes that one direction sent within half of the sequence space.
 #[derive(Debug, Default)]
 pub struct SentRanges {
     quadrants: [Quadrant; 4],
@@ -322,7 +322,7 @@ impl SentRanges {
         }
     }
 
-    /// Forget when the outstanding segments were sent, not that they were: for a connection that has gone quiet.
+    /// Drop the transmission times of the outstanding segments: for an idle connection.
     pub fn compact(&mut self) {
         for q in &mut self.quadrants {
             while !q.live.is_empty() {

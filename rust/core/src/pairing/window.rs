@@ -1,16 +1,16 @@
-//! What is paired at once: a window of rows of both captures.
+//! A window: the rows of both captures that are paired at once.
 
 use super::buckets::ordered;
 use super::pair::{Kind, Pair};
 use super::row::Row;
 use super::sample::Outlook;
 
-/// A place in the window of the first or the second capture.
+/// An index into the window of the first or the second capture.
 pub type Place = u32;
 
-/// What is paired at once.
+/// The rows that are paired at once.
 pub struct Window<'a> {
-    /// Rows of the first capture; those before `start` are decided, those from `end` on come again later.
+    /// Rows of the first capture; those before `start` are done, those from `end` on are paired later.
     pub a: &'a [Row],
     pub start: usize,
     pub end: usize,
@@ -23,7 +23,7 @@ pub struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The rows of one capture by the hash of what no router changes.
+    /// The rows of one capture by the hash of the fields that no router changes.
     pub fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
         let key = |row: &Row| {
             let lean = if row.tcp { self.outlook.lean_tcp } else { self.outlook.lean_other };

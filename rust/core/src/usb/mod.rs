@@ -203,7 +203,7 @@ impl Tracker {
         r.stop.push_enum(stopped.stop as i8);
     }
 
-    /// Hand out the rows that are settled.
+    /// Emit the rows that are settled.
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         if self.len > 0 {
             self.len = 0;
@@ -211,7 +211,7 @@ impl Tracker {
         }
     }
 
-    /// The capture has ended: hand out everything.
+    /// The capture has ended: emit everything.
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.give_up_oldest(usize::MAX);
         self.drain(out);

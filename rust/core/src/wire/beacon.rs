@@ -86,7 +86,7 @@ const VENDOR: u8 = 221;
 /// Capability information: data frames are encrypted.
 const PRIVACY: u16 = 0x0010;
 
-/// The announcement in a management frame; `body` is what was captured behind its MAC header. None for other frames and
+/// The announcement in a management frame; `body` is what was captured after its MAC header. None for other frames and
 /// where no SSID element was captured.
 pub fn announcement(frame: &Frame, body: &[u8]) -> Option<Announcement> {
     if frame.kind()? != control::MANAGEMENT || frame.has(control::PROTECTED) {
@@ -135,7 +135,7 @@ fn rsn(element: &[u8]) -> Option<Security> {
     suites(element.get(2..)?, [0x00, 0x0f, 0xac])
 }
 
-/// The vendor element that came before RSN has the same layout behind its own type and version.
+/// The vendor element that came before RSN has the same layout after its own type and version.
 fn wpa(element: &[u8]) -> Option<Security> {
     const OUI: [u8; 3] = [0x00, 0x50, 0xf2];
     let behind = element.strip_prefix(&OUI)?.strip_prefix(&[1])?;

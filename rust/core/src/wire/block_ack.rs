@@ -63,7 +63,7 @@ impl Bits<'_> {
         self.len() == 0
     }
 
-    /// Whether fragment `fragment` of the MSDU so many numbers behind the first one arrived.
+    /// Whether fragment `fragment` of the MSDU so many numbers after the first one arrived.
     pub fn get(&self, msdu: u16, fragment: u8) -> bool {
         let bit = usize::from(msdu) * usize::from(self.per_msdu) + usize::from(fragment % self.per_msdu);
         self.bytes.get(bit / 8).is_some_and(|b| b >> (bit % 8) & 1 != 0)
@@ -105,7 +105,7 @@ impl<'a> Bytes<'a> {
         Some(head)
     }
 
-    /// What there is of so many bytes.
+    /// What there is of this many bytes.
     fn up_to(&mut self, bytes: usize) -> &'a [u8] {
         let (head, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;
@@ -117,7 +117,7 @@ fn tid(field: u16) -> u8 {
     (field >> 12) as u8
 }
 
-/// Hand out each part of a Block Ack. False: it could not be read to its end (a reserved variant or length, or cut).
+/// Emit each part of a Block Ack. False: it could not be read to its end (a reserved variant or length, or cut).
 pub fn read<'a>(body: &'a [u8], mut each: impl FnMut(To, Said<'a>)) -> bool {
     let mut b = Bytes(body);
     let Some(control) = b.le16() else { return false };
@@ -215,7 +215,7 @@ fn multi_sta<'a>(b: &mut Bytes<'a>, mut each: impl FnMut(To, Said<'a>)) -> bool 
     true
 }
 
-/// Hand out each TID of a BlockAckReq. False: it could not be read to its end.
+/// Emit each TID of a BlockAckReq. False: it could not be read to its end.
 pub fn read_request(body: &[u8], mut each: impl FnMut(Request)) -> bool {
     let mut b = Bytes(body);
     let Some(control) = b.le16() else { return false };

@@ -16,7 +16,7 @@ use super::state::State;
 pub(super) enum Found {
     /// `packet` is a row: an IP packet, or damage below IP.
     Row,
-    /// A sound record of a protocol without rows, or one whose rows were already handed out.
+    /// A valid record of a protocol without rows, or one whose rows were already emitted.
     Other,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Decoder<'a> {
     depth: u32,
     /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
     pub unproven: bool,
-    /// What the packets handed out so far were, and whether there were any.
+    /// What the packets emitted so far were, and whether there were any.
     pub carries: Carries,
     /// The payload of an encrypted frame was read.
     pub opened: bool,
@@ -120,7 +120,7 @@ impl<'a> Decoder<'a> {
         self.depth > limits::NESTED_HEADERS
     }
 
-    /// Hand out the row, if there is one. Damage below a protocol without rows is a row too.
+    /// Emit the row, if there is one. Damage below a protocol without rows is a row too.
     #[inline]
     pub fn finish(&mut self, found: Found) {
         if found == Found::Other && self.packet.stop == Stop::None {

@@ -23,8 +23,8 @@ pub(super) fn digest(payload: View<'_>) -> Option<u32> {
     Some((folded >> 32) as u32 ^ folded as u32)
 }
 
-/// Hash of a frame body's first 32 bytes: an encrypted one has its packet number there, a beacon its time stamp, a packet
-/// its IP id and addresses. None where not all of these were captured.
+/// Hash of a frame body's first 32 bytes: an encrypted one has its packet number there, a beacon its timestamp, a packet
+/// its IP ID and addresses. None where not all of these were captured.
 pub(super) fn body(body: View<'_>) -> Option<u32> {
     let first = digest(body)?;
     let rest = body.skip(BYTES);
@@ -32,7 +32,7 @@ pub(super) fn body(body: View<'_>) -> Option<u32> {
     Some(first.rotate_left(13) ^ second)
 }
 
-/// A payload that is shorter than what is hashed, with zeros behind it.
+/// A payload that is shorter than what is hashed, with zeros after it.
 fn short(payload: View<'_>) -> Option<[u8; BYTES]> {
     let length = payload.wire();
     if length == 0 || length >= BYTES || !payload.whole() {

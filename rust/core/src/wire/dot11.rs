@@ -16,7 +16,7 @@ use super::llc;
 use super::mac_header;
 use super::view::View;
 
-/// The frame behind a capture header that states its own length, which is at least `least` bytes.
+/// The frame after a capture header that states its own length, which is at least `least` bytes.
 pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, heard: &mut Heard) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
@@ -31,7 +31,7 @@ pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     frame(d, v, &mut Heard::of(radio))
 }
 
-/// The record's one frame: its packets are handed out, then itself.
+/// The record's one frame: its packets are emitted, then itself.
 pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Found {
     radio(d, heard);
     if heard.empty {
@@ -239,7 +239,7 @@ fn mesh(frame: &Frame) -> bool {
 }
 
 /// An MSDU, after its mesh control field if there is one. Drafts of 802.11s had no bit in the QoS field to announce
-/// it, so the SNAP header behind it is evidence, too.
+/// it, so the SNAP header after it is evidence, too.
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
     let length = v.u8(0).map_or(0, mesh_control);
     let behind = v.skip(length);

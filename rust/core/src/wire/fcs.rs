@@ -32,7 +32,7 @@ pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled
 }
 
 /// Whether this frame's capture ends its frames with an FCS. A frame that this host sent never reached a receiver that
-/// could have put one behind it.
+/// could have put one after it.
 fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
     if heard.frame.radio.transmitted {
         return None;

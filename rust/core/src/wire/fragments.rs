@@ -1,4 +1,4 @@
-//! MSDUs put together of their fragments (IEEE 802.11-2020 clause 10.5).
+//! MSDUs reassembled from their fragments (IEEE 802.11-2020 clause 10.5).
 //!
 //! Fragments of one MSDU follow each other from one transmitter, numbered from 0. Open and encrypted ones are never
 //! joined with each other: that would let an attacker's fragment into an encrypted MSDU.
@@ -41,7 +41,7 @@ struct Slot {
     /// Number of the fragment awaited.
     next: u8,
     data: Vec<u8>,
-    /// All of it was handed out, or a gap was found.
+    /// All of it was emitted, or a gap was found.
     done: bool,
     began_ns: Option<i64>,
     used: u64,

@@ -1,4 +1,4 @@
-//! What a capture header says of the frame behind it, whichever header it is.
+//! What a capture header says of the frame after it, whichever header it is.
 
 use crate::frame::Frame;
 use crate::phy::{rates, Phy, Ppdu, Radio};

@@ -1,4 +1,4 @@
-//! What is remembered of each capture interface from record to record.
+//! What is kept of each capture interface from record to record.
 
 use crate::limits;
 

@@ -25,7 +25,7 @@ pub(super) fn read(frame: &mut Frame, v: View<'_>) -> usize {
         return 2;
     };
     if control & control::VERSION != 0 {
-        // Nothing behind the version can be read without knowing it (clause 9.2.4.1.2).
+        // Nothing after the version can be read without knowing it (clause 9.2.4.1.2).
         frame.stop = Stop::BadHeader;
         return 2;
     }
@@ -110,7 +110,7 @@ mod tests {
         [&control.to_le_bytes()[..], &[44, 0], &rest.concat()].concat()
     }
 
-    /// A frame's roles and the bytes behind its header.
+    /// A frame's roles and the bytes after its header.
     #[track_caller]
     fn roles(control: u16, rest: &[&[u8]]) -> ([Option<Mac>; 5], usize) {
         let data = air(control, rest);

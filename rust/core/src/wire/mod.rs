@@ -3,7 +3,7 @@
 //! One protocol a file. Each decoder reads its header from the rest of the record and returns whether there is a row.
 //!
 //! The decoders call each other: a header names the protocol of its payload, and tunnels lead back (IP in GRE in IP,
-//! Ethernet in GRE, 802.11 behind SLL). These are the only modules of this crate that import each other.
+//! Ethernet in GRE, 802.11 after SLL). These are the only modules of this crate that import each other.
 
 mod avs;
 pub mod beacon;
@@ -58,7 +58,7 @@ pub use state::State;
 
 /// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
 ///
-/// A record that is damaged below IP gives one packet with `stop` set; a sound record of another
+/// A record that is damaged below IP gives one packet with `stop` set; a valid record of another
 /// protocol (ARP, a beacon) gives none and is counted by the caller.
 pub fn decode(record: &Record<'_>, number: u64, state: &mut State, notes: &mut Notes, sink: &mut dyn Sink) {
     let mut d = Decoder::new(record, number, state, notes, sink);

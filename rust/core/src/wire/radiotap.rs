@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// What the radio header says of an ACK behind it.
+    /// What the radio header says of an ACK after it.
     fn radio(present: &[u32], fields: &[u8]) -> Radio {
         let data = frame(present, fields);
         cut_everywhere(RADIOTAP, &data);

@@ -9,7 +9,7 @@ pub trait Sink {
     /// Every IP packet; an A-MSDU holds several.
     fn packet(&mut self, packet: &Packet);
 
-    /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
+    /// The 802.11 frame that the record is, after its packets; `body` is what was captured after the MAC header,
     /// without the FCS. The sink fills in what it knows of the frame's time.
     fn frame(&mut self, _frame: &mut Frame, _body: &[u8]) {}
 

@@ -41,7 +41,7 @@ pub(super) fn tcp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     Found::Row
 }
 
-/// Why a data offset cannot be believed, if so.
+/// Why a data offset cannot be accepted, if so.
 #[inline]
 fn bad_offset(d: &Decoder<'_>, header: usize, wire: usize) -> Option<Stop> {
     if header < HEADER {

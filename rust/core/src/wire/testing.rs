@@ -175,7 +175,7 @@ pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
 /// No-operation twice and timestamps 100, 200.
 pub const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 100, 0, 0, 0, 200];
 
-/// An IPv4 packet behind an LLC and SNAP header.
+/// An IPv4 packet after an LLC and SNAP header.
 pub fn snap(packet: &[u8]) -> Vec<u8> {
     [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], packet].concat()
 }

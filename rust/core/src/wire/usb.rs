@@ -34,7 +34,7 @@ pub(super) fn transfer(value: u8) -> Option<Transfer> {
     })
 }
 
-/// A length that a transfer can have; more is noted and not believed.
+/// A length that a transfer can have; more is noted and not accepted.
 pub(super) fn believed(d: &mut Decoder<'_>, length: u32) -> Option<u32> {
     let sane = usize::try_from(length).is_ok_and(|n| n <= limits::USB_RECORD_BYTES);
     if !sane {
@@ -43,7 +43,7 @@ pub(super) fn believed(d: &mut Decoder<'_>, length: u32) -> Option<u32> {
     sane.then_some(length)
 }
 
-/// Hand out the packets in `data` and then the event.
+/// Emit the packets in `data` and then the event.
 pub(super) fn finish(d: &mut Decoder<'_>, mut e: UrbEvent, data: View<'_>) -> Found {
     if e.event.is_none() || e.transfer.is_none() {
         d.note(NoteKind::UsbUnknownEvent);
@@ -58,7 +58,7 @@ pub(super) fn finish(d: &mut Decoder<'_>, mut e: UrbEvent, data: View<'_>) -> Fo
     d.other()
 }
 
-/// The header is not all there: hand out what is.
+/// The header is not all there: emit what is.
 pub(super) fn cut(d: &mut Decoder<'_>, mut e: UrbEvent, stop: Stop) -> Found {
     d.note(NoteKind::UsbHeaderCut);
     e.stop = stop;

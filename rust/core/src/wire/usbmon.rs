@@ -126,7 +126,7 @@ fn usbmon(d: &mut Decoder<'_>, v: View<'_>, header_bytes: usize) -> Found {
     usb::finish(d, e, data)
 }
 
-/// Nanoseconds since 1970 of the header's own stamp; what cannot be a time is noted.
+/// Nanoseconds since 1970 of the header's own timestamp; what cannot be a time is noted.
 fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
     let seconds = h.u64(16)? as i64;
     let micros = i64::from(h.i32(24)?);
@@ -137,7 +137,7 @@ fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
     sane.then(|| seconds * 1_000_000_000 + micros * 1000)
 }
 
-/// The data behind the header: as many as were captured of as many as were transferred.
+/// The data after the header: as many as were captured of as many as were transferred.
 fn whole_data<'a>(d: &mut Decoder<'_>, length: Option<u32>, captured: u32, data: View<'a>) -> View<'a> {
     let captured = captured as usize;
     if captured > data.wire() {

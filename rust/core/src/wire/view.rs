@@ -83,7 +83,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Lengths come from 16- and 32-bit fields; a longer one is not believed.
+/// Lengths come from 16- and 32-bit fields; a longer one is not accepted.
 #[inline]
 pub(super) fn bytes(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)

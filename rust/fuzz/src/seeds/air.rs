@@ -253,7 +253,7 @@ pub fn headers() -> Vec<(u16, Vec<Vec<u8>>)> {
     vec![(105, vec![vec![]]), (127, radiotaps()), (119, vec![prism(), avs()]), (163, vec![avs()]), (192, vec![ppi()])]
 }
 
-/// Link type and records: every MPDU behind a header, the headers taking turns.
+/// Link type and records: every MPDU after a header, the headers taking turns.
 pub fn records() -> Vec<(u16, Vec<Vec<u8>>)> {
     let mpdus = mpdus();
     headers()

@@ -6,7 +6,7 @@ fn ethernet() -> Vec<Vec<u8>> {
     frames().into_iter().find(|f| f.0 == 1).map(|f| f.1).unwrap_or_default()
 }
 
-/// A file of `frames`; `record` is the length of a record header, `behind` what stands behind its lengths.
+/// A file of `frames`; `record` is the length of a record header, `behind` what stands after its lengths.
 fn netxray(
     version: &[u8; 8],
     network: u8,

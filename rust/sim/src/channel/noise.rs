@@ -2,7 +2,7 @@
 
 use crate::phy::Rate;
 
-/// Chance that white noise damages a frame of so many bytes.
+/// Chance that white noise damages a frame of this many bytes.
 pub fn frame_error_rate(snr_db: f64, rate: Rate, bytes: u32) -> f64 {
     let ber = bit_error_rate(10f64.powf(snr_db / 10.0), rate);
     -(f64::from(bytes) * 8.0 * (-ber).ln_1p()).exp_m1()

@@ -96,7 +96,7 @@ pub enum Out {
 
 /// Decides which frames the channel damages.
 pub trait Channel {
-    /// What damages a frame of so many bytes on its way; None: it arrives.
+    /// What damages a frame of this many bytes on its way; None: it arrives.
     fn damage(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns) -> Option<Damage>;
 }
 

@@ -16,7 +16,7 @@ pub struct TapConfig {
     /// It is set once: at this true time (s) by this much, the other way when negative.
     pub step_at_s: f64,
     pub step_ns: i64,
-    /// Stamps are multiples of it.
+    /// Timestamps are multiples of it.
     pub tick_ns: u64,
     /// Share of packets that it misses.
     pub missed_share: f64,
@@ -38,7 +38,7 @@ impl Default for TapConfig {
     }
 }
 
-/// Stamps as the tap makes them.
+/// Timestamps as the tap makes them.
 #[derive(Debug)]
 pub struct TapClock {
     pub config: TapConfig,

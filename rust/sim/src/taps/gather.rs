@@ -67,7 +67,7 @@ impl Gather {
         self.own[mark.own..mark.own + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Keep only so many bytes after a mark.
+    /// Keep only this many bytes after a mark.
     pub fn cut(&mut self, mark: Mark, kept: usize) {
         if kept < self.since(mark) {
             self.copy(mark);

@@ -147,7 +147,7 @@ static PATTERN: [u8; PERIOD + 0xffff] = pattern();
 /// packet is so long that the lower sum would reach the upper.
 static SUMS: [u64; PERIOD + 1] = sums();
 
-/// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
+/// Bytes of the application: a pattern by their place in the stream, so that a retransmission carries the same.
 struct Payload {
     /// Place in the pattern.
     from: usize,

@@ -1,4 +1,4 @@
-//! A pcap file with nanosecond stamps.
+//! A pcap file with nanosecond timestamps.
 
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ impl PcapFile {
         Ok(PcapFile { file, buffer, partial, path: path.to_path_buf(), snaplen })
     }
 
-    /// Append a record stamped with ns since 1970, whose bytes `fill` appends.
+    /// Append a record timestamped with ns since 1970, whose bytes `fill` appends.
     pub fn record(&mut self, stamp_ns: i64, fill: impl FnOnce(&mut Gather)) -> io::Result<()> {
         let head = self.buffer.mark();
         self.buffer.put(&[0; 16]);

@@ -1,4 +1,4 @@
-//! 802.11 frames behind radiotap headers, as a sniffer writes them.
+//! 802.11 frames after radiotap headers, as a sniffer writes them.
 
 use super::head::Head;
 use super::Gather;

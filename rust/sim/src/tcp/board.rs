@@ -18,7 +18,7 @@ pub struct Entry {
     pub sacked: bool,
     /// Taken for lost: its copies before the one under way, if any, have left the network.
     pub lost: bool,
-    /// A resend of it is under way.
+    /// A retransmission of it is under way.
     pub resent: bool,
     /// The application's push flag.
     pub psh: bool,
@@ -41,9 +41,9 @@ pub struct Acked {
     pub fresh: u32,
     /// Send time of the oldest that was sent only once.
     pub oldest_once: Option<Ns>,
-    /// One of them had been sent again.
+    /// One of them had been retransmitted.
     pub resent: bool,
-    /// One that was never sent again and never SACKed was among them; where it ends.
+    /// One that was never retransmitted and never SACKed was among them; where it ends.
     pub original: Option<u64>,
 }
 
@@ -119,7 +119,7 @@ impl Board {
         news
     }
 
-    /// After a timeout: everything not SACKed is lost, resends too. `forget_sack`: SACKs count no more.
+    /// After a timeout: everything not SACKed is lost, retransmissions too. `forget_sack`: SACKs count no more.
     pub fn all_lost(&mut self, forget_sack: bool) {
         for e in &mut self.entries {
             e.sacked &= !forget_sack;
@@ -140,7 +140,7 @@ impl Board {
         (self.sacked, self.lost, self.resent) = (count(|e| e.sacked), count(|e| e.lost), count(|e| e.resent));
     }
 
-    /// The first segment that is taken for lost and not under way again.
+    /// The first segment that is treated as lost and not under way again.
     pub fn next_lost(&self) -> Option<&Entry> {
         if self.resent >= self.lost {
             return None;
@@ -148,7 +148,7 @@ impl Board {
         self.entries.iter().find(|e| e.lost && !e.resent)
     }
 
-    /// Note that the segment beginning at `start` is sent again.
+    /// Note that the segment beginning at `start` is retransmitted.
     pub fn resend(&mut self, start: u64, now: Ns) -> Option<Entry> {
         let at = self.entries.partition_point(|e| e.start < start);
         let e = self.entries.get_mut(at).filter(|e| e.start == start)?;

@@ -21,7 +21,7 @@ pub enum Recovery {
 pub struct SendBuffer {
     /// 0: no bound, and writes of any size.
     pub bytes: u64,
-    /// The bound follows the congestion window, as Linux's does: twice that, so many bytes a segment; 0: it stays.
+    /// The bound follows the congestion window, as Linux's does: twice that, this many bytes a segment; 0: it stays.
     pub grows_by_bytes: u64,
     /// What a segment takes up beyond its data.
     pub overhead_bytes: u64,
@@ -92,7 +92,7 @@ pub struct TcpConfig {
     pub wheel: Wheel,
     /// Undo a timeout that the ACK's timestamp shows to be spurious (RFC 3522, RFC 4015).
     pub eifel: bool,
-    /// Linux 2.4's defect: the stamp of the first resend is that of the SYN until a timeout has been undone or recovered
+    /// Linux 2.4's defect: the timestamp of the first retransmission is that of the SYN until a timeout has been undone or recovered
     /// from once, so that the first spurious timeout is not undone.
     pub eifel_first_stamp_defect: bool,
     /// RFC 5682.

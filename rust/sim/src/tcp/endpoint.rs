@@ -69,7 +69,7 @@ impl Endpoint {
         }
     }
 
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     pub fn write(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) {
         if self.config.send_buffer.bytes > 0 {
             self.writer.left = self.writer.left.saturating_add(bytes);
@@ -93,7 +93,7 @@ impl Endpoint {
         self.receive.reads_at_once = false;
     }
 
-    /// The application reads so many bytes at most; gives how many there were.
+    /// The application reads this many bytes at most; gives how many there were.
     pub fn read(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) -> u64 {
         let there = self.receive.unread().min(bytes);
         if self.receive.read(&self.config, bytes) && self.established && there > 0 {

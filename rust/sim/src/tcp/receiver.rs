@@ -107,7 +107,7 @@ impl Receiver {
         let before = self.next;
         self.next = end;
         let filled = !self.ranges.is_empty();
-        // The ranges behind it follow.
+        // The ranges after it follow.
         while let Some(i) = self.ranges.iter().position(|r| r.0 <= self.next) {
             let range = self.ranges.remove(i);
             self.next = self.next.max(range.1);
@@ -157,7 +157,7 @@ impl Receiver {
         self.ranges.insert(0, (low, high));
     }
 
-    /// The application reads so many bytes; whether the sender must be told of the room (RFC 9293 section 3.8.6.2.2): when
+    /// The application reads this many bytes; whether the sender must be told of the room (RFC 9293 section 3.8.6.2.2): when
     /// what it may send has doubled and a segment has room, as Linux.
     pub fn read(&mut self, config: &TcpConfig, bytes: u64) -> bool {
         self.unread -= bytes.min(self.unread);

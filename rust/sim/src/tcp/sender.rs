@@ -36,7 +36,7 @@ pub enum Event {
     },
     RecoveryUndone,
     RecoveryEnded,
-    /// The third duplicate ACK for `seq` came and nothing was sent again for it.
+    /// The third duplicate ACK for `seq` came and nothing was retransmitted for it.
     ThirdDuplicate {
         seq: u64,
     },
@@ -101,7 +101,7 @@ pub struct Sender {
     undo_cwnd: Option<(u32, u32)>,
     undo_resends: u32,
     undo_of_timeout: bool,
-    /// Timestamp of the first resend; 0 for none.
+    /// Timestamp of the first retransmission; 0 for none.
     resend_stamp: u32,
     /// Expiries since the last ACK of new data.
     expiries: u32,
@@ -223,7 +223,7 @@ struct Facts {
     acked: Acked,
     original_sacked: bool,
     sack: bool,
-    /// Segments newly SACKed, and whether any was newly taken for lost.
+    /// Segments newly SACKed, and whether any was newly treated as lost.
     news: u32,
     newly_lost: bool,
     /// It reports a duplicate.

@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// The client sends so many bytes and closes.
+    /// The client sends this many bytes and closes.
     fn transfer(&mut self, bytes: u64, until: Ns) {
         let mut out = Vec::new();
         self.ends[0].open(0, &mut out);
@@ -232,7 +232,7 @@ fn held_acks_fire_the_timer_spuriously() {
         assert!(w.ends[0].finished());
         w
     };
-    // Without evidence everything outstanding is sent again ...
+    // Without evidence everything outstanding is retransmitted ...
     let blind = hold(newreno());
     let sent: Vec<Trigger> = blind.again().iter().map(|a| a.1).collect();
     assert!(sent.len() > 10 && sent[0] == Trigger::Rto && sent[1..].iter().all(|t| *t == Trigger::GoBackN), "{sent:?}");
@@ -277,7 +277,7 @@ fn any_pattern_of_losses_is_survived() {
     }
 }
 
-/// RFC 6675 section 5, step 4.3: what is in flight does not keep the first resend of a recovery back.
+/// RFC 6675 section 5, step 4.3: what is in flight does not keep the first retransmission of a recovery back.
 #[test]
 fn recovery_by_sack_begins_with_a_resend_at_once() {
     let config = TcpConfig { prr: false, limited_transmit: true, ..TcpConfig::default() };

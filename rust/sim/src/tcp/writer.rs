@@ -62,7 +62,7 @@ impl Default for Writer {
             blocked: false,
             wakeup: None,
             pushed: VecDeque::new(),
-            // The data begins behind the SYN.
+            // The data begins after the SYN.
             pushed_end: 1,
         }
     }

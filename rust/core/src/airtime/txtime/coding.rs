@@ -7,7 +7,7 @@ pub(super) struct Rate {
     pub den: u64,
 }
 
-/// Coded bits a subcarrier and stream, and coding rate, of the MCS of VHT (0..=9), HE (0..=11) and EHT (0..=13); the
+/// Coded bits per subcarrier and stream, and coding rate, of the MCS of VHT (0..=9), HE (0..=11) and EHT (0..=13); the
 /// first eight are HT's of one stream (clauses 19.5, 21.5, 27.5, 36.5).
 pub(super) fn scheme(mcs: u8) -> Option<(u64, Rate)> {
     let (bits, num, den) = match mcs {

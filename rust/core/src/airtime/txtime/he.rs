@@ -133,7 +133,7 @@ fn group(p: &Ppdu) -> u64 {
     }
 }
 
-/// Tones, data subcarriers of a symbol and of its quarter, bits a subcarrier, coding rate.
+/// Tones, data subcarriers of a symbol and of its quarter, bits per subcarrier, coding rate.
 fn modulation(p: &Ppdu) -> Option<(u16, u64, u64, u64, Rate)> {
     let full = match p.width_mhz {
         Some(20) => Some(242),
@@ -199,7 +199,7 @@ fn symbols(p: &Ppdu, psdu_bytes: u32) -> Option<u64> {
     let last = |whole: u64, part: u64| if quarters == 4 { whole } else { quarters * part };
     let encoded = (symbols - group) * data + group * last(data, data_short);
     let available = (symbols - group) * coded + group * last(coded, coded_short);
-    // The extra segment is a symbol of its own only behind a full one.
+    // The extra segment is a symbol of its own only after a full one.
     let extra = quarters == 4 && ldpc_extra(encoded, available, rate);
     Some(symbols + if extra { group } else { 0 })
 }

@@ -1,7 +1,7 @@
 //! TXTIME: how long a PPDU is on the air, by the formula of its PHY.
 //!
 //! Clauses are those of IEEE 802.11-2020; HE is IEEE 802.11ax-2021 clause 27, EHT is IEEE 802.11be-2024 clause 36. A result
-//! is None where the capture does not tell what the formula needs. What is taken for granted is only what a PHY leaves no
+//! is None where the capture does not tell what the formula needs. What is treated as granted is only what a PHY leaves no
 //! choice about (1 Mb/s has the long preamble, a guard interval of 3.2 us the 4x LTF), and that an option of the transmitter
 //! which the capture does not mention (STBC, greenfield, extension streams, LDPC where BCC is allowed, DCM, Doppler) was not
 //! used: see `assumes`. A packet extension (HE, EHT) that the capture does not tell of is not counted: see `extension_untold`.
@@ -21,7 +21,7 @@ pub use parts::Times;
 /// Largest PSDU of any PHY: 6 500 631 bytes of HE (Table 27-53), 15 523 200 of EHT (Table 36-70).
 const PSDU_BYTES: u32 = 15_523_200;
 
-/// TXTIME and its parts of a PPDU whose PSDU has so many bytes; delimiters and padding of an A-MPDU count.
+/// TXTIME and its parts of a PPDU whose PSDU has this many bytes; delimiters and padding of an A-MPDU count.
 pub fn times(p: &Ppdu, psdu_bytes: u32) -> Option<Times> {
     if psdu_bytes > PSDU_BYTES {
         return None;

@@ -18,7 +18,7 @@ pub(super) fn at_2_4_ghz(p: &Ppdu) -> Option<bool> {
     p.channel_mhz.map(|f| (2_400..=2_500).contains(&f))
 }
 
-/// aSignalExtension: 6 us without energy behind OFDM at 2.4 GHz, so that SIFS ends there as behind 16 us at 5 GHz
+/// aSignalExtension: 6 us without energy after OFDM at 2.4 GHz, so that SIFS ends there as after 16 us at 5 GHz
 /// (clauses 18.5.3.2, 19.4.3, 27.4.3).
 pub(super) fn signal_extension_ns(p: &Ppdu) -> Option<u32> {
     Some(if at_2_4_ghz(p)? { 6_000 } else { 0 })

@@ -25,7 +25,7 @@ impl Compression {
 
     /// By the first bytes (RFC 1952 2.3.1, RFC 8878 3.1.1, LZ4 frame format 1.6).
     ///
-    /// Skippable frames are common to zstd and lz4; those at the start are walked over.
+    /// Skippable frames are common to zstd and lz4; those at the start are skipped.
     pub fn sniff(head: &[u8]) -> Option<Compression> {
         let mut at = 0_usize;
         loop {

@@ -108,7 +108,7 @@ impl ByteStream for Decompressed {
 struct Output {
     buffer: Vec<u8>,
     at: usize,
-    /// Bytes given out so far, for the offsets of oddities.
+    /// Bytes returned so far, for the offsets of oddities.
     bytes: u64,
     send: SyncSender<Message>,
     reuse: Receiver<Vec<u8>>,

@@ -36,7 +36,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     }
 }
 
-/// Decode one frame; what came before damage is given out too.
+/// Decode one frame; what came before damage is returned too.
 fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> Result<Result<(), NoteKind>, Gone> {
     let damage = |input: &mut Bytes| {
         if input.fill(1) {
@@ -66,7 +66,7 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
     Ok(Ok(()))
 }
 
-/// Give out what the decoder no longer needs as window.
+/// Return what the decoder no longer needs as window.
 fn drain(decoder: &mut FrameDecoder, out: &mut dyn Sink) -> Result<(), Gone> {
     out.wanted()?;
     while decoder.can_collect() > 0 {

@@ -63,13 +63,13 @@ pub struct FileHeader {
     /// The tick counter at the start.
     pub start_ticks: u64,
     pub ticks_per_s: u32,
-    /// The four bytes that some records have behind the frame are its FCS, not junk.
+    /// The four bytes that some records have after the frame are its FCS, not junk.
     pub fcs: bool,
     /// Number of records; 0: not known.
     pub frames: u32,
     /// Offset of the first record.
     pub first: u64,
-    /// Offset behind the last record; 0: not known.
+    /// Offset after the last record; 0: not known.
     pub end: u64,
 }
 
@@ -186,7 +186,7 @@ fn link_type(network: u16, generation: Generation, capture_type: u8) -> Result<u
         .next("`wlanlens list formats` names the link types that have one"))
 }
 
-/// Ticks a second of a 2.x file, and whether records count from the header's start ticks in every version.
+/// Ticks per second of a 2.x file, and whether records count from the header's start ticks in every version.
 fn ticks(network: u16, capture_type: u8, unit: u8, real_tick: u32) -> std::result::Result<(u32, bool), String> {
     const NDIS: u8 = 0;
     const GIGABIT_POD: u8 = 2;

@@ -21,7 +21,7 @@ use header::{FileHeader, Generation, FILE_HEADER, LINKTYPE_IEEE802_11};
 use record::{Layout, RecordHeader};
 use ring::Ring;
 
-/// Bytes behind the frame in records that say so: its FCS, or junk of that size.
+/// Bytes after the frame in records that say so: its FCS, or junk of that size.
 const TRAILER: u16 = 4;
 
 /// Reads the records of one file.
@@ -99,7 +99,7 @@ impl NetXRaySource {
     }
 }
 
-/// Turn a ring into a line: bytes in front of the oldest record are kept until those behind it were read.
+/// Turn a ring into a line: bytes in front of the oldest record are kept until those after it were read.
 fn unwrap_ring(mut bytes: Bytes, file: &FileHeader) -> Result<Bytes> {
     let front = file.first - FILE_HEADER as u64;
     if front > limits::RING_BYTES as u64 {

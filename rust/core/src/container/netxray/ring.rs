@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::container::bytes::{ByteStream, Bytes, Oddity};
 
-/// The bytes behind the oldest record, then those in front of it that were kept.
+/// The bytes after the oldest record, then those in front of it that were kept.
 pub struct Ring {
     tail: Bytes,
     front: Vec<u8>,

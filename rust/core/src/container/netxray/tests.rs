@@ -61,7 +61,7 @@ impl NetXRay {
         }
     }
 
-    /// A record with its fields as given; `more` is what a 2.x header has behind the lengths.
+    /// A record with its fields as given; `more` is what a 2.x header has after the lengths.
     fn raw(&self, ticks: u64, wire: u16, captured: u16, more: &[u8], data: &[u8]) -> Vec<u8> {
         let mut out = ticks.to_le_bytes().to_vec();
         out.extend(u16s(false, &[wire, captured]));

@@ -137,13 +137,13 @@ impl FileHeader {
         })
     }
 
-    /// Largest captured length that is believed.
+    /// Largest captured length that is accepted.
     pub fn record_cap(&self) -> u32 {
         record_cap(self.link_type)
     }
 }
 
-/// Largest captured length believed for a link type.
+/// Largest captured length accepted for a link type.
 pub fn record_cap(link_type: u16) -> u32 {
     match link_type {
         LINKTYPE_USB_LINUX | LINKTYPE_USB_LINUX_MMAPPED | LINKTYPE_USBPCAP => limits::USB_RECORD_BYTES as u32,

@@ -37,7 +37,7 @@ pub struct Layout {
     pub fraction_limit: u32,
     /// Nanoseconds of one unit of the fraction.
     pub fraction_ns: u32,
-    /// Largest captured length believed.
+    /// Largest captured length accepted.
     pub cap: u32,
 }
 

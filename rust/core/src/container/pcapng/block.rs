@@ -61,7 +61,7 @@ pub fn length_is_possible(total: u32) -> bool {
     total as usize >= FRAME && total % 4 == 0 && total as usize <= limits::BLOCK_TOTAL_BYTES
 }
 
-/// The length of a sound block of a known type at `at`, judged strictly; for finding one among noise.
+/// The length of a valid block of a known type at `at`, judged strictly; for finding one among noise.
 pub fn plausible(data: &[u8], at: usize, order: Order) -> Option<usize> {
     let block = data.get(at..)?;
     let order = if is_section_header(block) { Order::of_section(block)? } else { order };

@@ -17,7 +17,7 @@ enum Tick {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     tick: Tick,
-    /// Added to every time stamp.
+    /// Added to every timestamp.
     offset_ns: i128,
 }
 

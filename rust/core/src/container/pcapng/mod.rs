@@ -115,7 +115,7 @@ impl NgSource {
             }
             let data = self.bytes.data();
             let order = if is_section_header(data) {
-                // A header without byte order cannot be walked over.
+                // A header without byte order cannot be skipped.
                 block::Order::of_section(data).unwrap_or(self.section.order)
             } else {
                 self.section.order
@@ -159,7 +159,7 @@ impl NgSource {
         follows
     }
 
-    /// The framing is lost: look for the next sound block. False when there is none.
+    /// The framing is lost: look for the next valid block. False when there is none.
     fn lost(&mut self, kind: NoteKind, notes: &mut Notes) -> bool {
         let begin = self.place();
         let zeros = self.bytes.data().iter().take(FRAME).all(|b| *b == 0);
@@ -177,7 +177,7 @@ impl NgSource {
         found
     }
 
-    /// Go on to the next sound block of a known type; false when there is none before the bound or the end.
+    /// Go on to the next valid block of a known type; false when there is none before the bound or the end.
     fn search(&mut self, begin: u64) -> bool {
         self.resyncs += 1;
         let bound = begin.saturating_add(limits::RESYNC_BYTES);
@@ -198,7 +198,7 @@ impl NgSource {
         false
     }
 
-    /// The stream ended inside the block at the front. True when sound blocks follow nevertheless.
+    /// The stream ended inside the block at the front. True when valid blocks follow nevertheless.
     fn cut(&mut self, notes: &mut Notes) -> bool {
         let place = self.place();
         match block::blocks_to_the_end(self.bytes.data(), self.section.order) {

@@ -55,7 +55,7 @@ impl Section {
         })
     }
 
-    /// A section that cannot be read: its blocks are walked over.
+    /// A section that cannot be read: its blocks are skipped.
     pub fn unreadable(order: Order, first_interface: u32) -> Section {
         Section { order, first_interface, ..Section::default() }
     }

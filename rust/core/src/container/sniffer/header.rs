@@ -137,7 +137,7 @@ impl FileHeader {
         })
     }
 
-    /// Read the magic text, the version record and the records about the capture behind it; the packets follow.
+    /// Read the magic text, the version record and the records about the capture after it; the packets follow.
     pub fn read(bytes: &mut Bytes) -> Result<FileHeader> {
         bytes.fill(FILE_HEADER);
         let mut file = FileHeader::parse(bytes.data())?;

@@ -9,11 +9,11 @@ const US_OF_DAY: i64 = 86_400_000_000;
 const FRAME_2: usize = 14;
 const FRAME_6: usize = 34;
 
-/// A record header, with what a frame record has behind it.
+/// A record header, with what a frame record has after it.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordHeader {
     pub kind: u16,
-    /// Bytes behind the record header.
+    /// Bytes after the record header.
     pub length: u16,
     /// Bytes of them before the frame; 0 in a record without one.
     pub before: usize,

@@ -84,7 +84,7 @@ fn refused_and_left_behind() {
     let mut m = Made::new();
     refused(&mut m);
     assert_eq!(of(&m.finish(), 10), ("unknown", Some(false), Some(100.0)));
-    // The sender asks from behind it on.
+    // The sender asks from after it on.
     let mut m = Made::new();
     refused(&mut m);
     m.at(500, answer(subtype::BLOCK_ACK_REQUEST, Some(STA), AP), &compressed(0, 11, 0)[..4]);

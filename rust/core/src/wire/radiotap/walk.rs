@@ -50,7 +50,7 @@ const FIELD_BITS: u32 = RADIOTAP_NAMESPACE - 1;
 
 /// Call `field` with the bit or type and the bytes of each field; None when the fields do not fit.
 ///
-/// Fields of vendors are passed over by the length they state. Bits that nobody has defined end the walk, since the
+/// Fields of vendors are skipped by the length they state. Bits that nobody has defined end the walk, since the
 /// size of their field is not known.
 pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> Option<()> {
     let mut words = 1;

@@ -36,7 +36,7 @@ pub(super) fn ax88772(v: View<'_>, carry: usize, pieces: &mut Vec<Piece>) -> Opt
     Some(if odd { 0 } else { carry })
 }
 
-/// AX88179, received: frames, each behind two bytes and on a multiple of 8, then a word of length and flags for each, then
+/// AX88179, received: frames, each after two bytes and on a multiple of 8, then a word of length and flags for each, then
 /// how many there are and where those words begin.
 pub(super) fn ax88179_in(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
     const DAMAGED: u32 = 1 << 29;

@@ -1,6 +1,6 @@
 //! IP packets in the bulk transfers of network adapters.
 //!
-//! A framing is believed for an endpoint once a transfer fits it to its end and holds an IP header that proves it: the
+//! A framing is accepted for an endpoint once a transfer fits it to its end and holds an IP header that proves it: the
 //! descriptors that would name the device's class are often sent before a capture begins.
 
 use crate::limits;
@@ -41,7 +41,7 @@ const CANDIDATES: [Framing; 9] = [
     Framing::Ip,
 ];
 
-/// Hand out the IP packets of a bulk transfer, and say in `e` how many there were and how they were framed.
+/// Emit the IP packets of a bulk transfer, and say in `e` how many there were and how they were framed.
 pub(super) fn packets(d: &mut Decoder<'_>, e: &mut UrbEvent, v: View<'_>) {
     let device = u64::from(e.interface) << 32 | u64::from(e.bus) << 16 | u64::from(e.device);
     if is_storage(&mut d.state.usb, device, v, e.is_in) {
@@ -175,7 +175,7 @@ fn looks_like(p: Piece, v: View<'_>) -> bool {
 }
 
 /// Take a transfer to pieces by one framing: how many bytes of its last frame the next transfer holds, or None when it
-/// does not fit. `carry`: so many bytes at its begin belong to a frame before.
+/// does not fit. `carry`: this many bytes at its begin belong to a frame before.
 fn split(framing: Framing, v: View<'_>, is_in: bool, carry: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
     match framing {
         Framing::Asix => return asix::ax88772(v, carry, pieces),

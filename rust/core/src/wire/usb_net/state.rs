@@ -13,7 +13,7 @@ pub(super) struct Endpoint {
     pub(super) carry: usize,
 }
 
-/// What is remembered from transfer to transfer.
+/// What is kept from transfer to transfer.
 #[derive(Debug, Default)]
 pub struct State {
     /// Byte order of the latest usbmon header.

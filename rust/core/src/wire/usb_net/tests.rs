@@ -211,7 +211,7 @@ fn realtek_descriptors() {
     check(true, [received(frame(b"a")), received(frame(b"bc"))].concat(), Framing::R8152, &[1, 2]);
     let sent = |f: Vec<u8>| padded([&(f.len() as u32 | 3 << 30).to_le_bytes()[..], &[0; 4], &f].concat(), 4);
     check(false, [sent(frame(b"a")), sent(frame(b"bc"))].concat(), Framing::R8152, &[1, 2]);
-    // RTL8150: four bytes behind the frame.
+    // RTL8150: four bytes after the frame.
     check(true, [frame(b"a"), vec![0x3c, 0x10, 0, 0]].concat(), Framing::Ethernet, &[1]);
 }
 

@@ -51,7 +51,7 @@ impl Sender {
         facts.delivered = self.delivered(&facts);
         self.decide(config, s, &mut facts);
         self.steer(config, &facts);
-        // After a timeout what was sent again is not sent once more, whatever the ACKs tell.
+        // After a timeout what was retransmitted is not sent once more, whatever the ACKs tell.
         let after_timeout = self.state == State::Loss;
         if self.in_a_row == 3 && self.board.first().is_some_and(|e| if e.resent { after_timeout } else { !e.lost }) {
             self.events.push(Event::ThirdDuplicate { seq: self.una });

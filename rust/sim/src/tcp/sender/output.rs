@@ -12,7 +12,7 @@ impl Sender {
         let pipe = self.pipe(config, sack);
         if !self.new_first {
             if let Some(e) = self.board.next_lost() {
-                // Whatever the window says, classic recovery resends, and one by SACK its first (RFC 6675 section 5, 4.3).
+                // Whatever the window says, classic recovery retransmissions, and one by SACK its first (RFC 6675 section 5, 4.3).
                 let forced = self.state == State::Recovery && inflates(config) && !(sack && self.resent_fast);
                 if pipe < self.cwnd || forced {
                     let trigger = match self.state {
@@ -81,12 +81,12 @@ impl Sender {
         self.prr_out += u32::from(self.state == State::Recovery);
     }
 
-    /// The timestamp of the SYN stands for the first resend's until that is set (Linux 2.4's defect).
+    /// The timestamp of the SYN stands for the first retransmission's until that is set (Linux 2.4's defect).
     pub fn keep_stamp(&mut self, stamp: u32) {
         self.resend_stamp = stamp;
     }
 
-    /// Note a resend; the segment as it was.
+    /// Note a retransmission; the segment as it was.
     pub fn sent_again(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
         let e = self.board.resend(start, now)?;
         self.undo_resends += 1;

@@ -28,7 +28,7 @@ impl Sender {
 
     pub(super) fn in_order(&mut self, config: &TcpConfig, f: &mut Facts) {
         if f.dsack && self.undo_cwnd.is_some() && self.undo_resends == 0 {
-            // Every resend was reported as a duplicate (RFC 3708).
+            // Every retransmission was reported as a duplicate (RFC 3708).
             let event = if self.undo_of_timeout { Event::TimeoutUndone } else { Event::RecoveryUndone };
             self.undo(false, event);
         }
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// What is taken for lost now; how many segments that is news for.
+    /// What is treated as lost now; how many segments that is news for.
     pub(super) fn mark_holes(&mut self, config: &TcpConfig, sack: bool) -> u32 {
         let una = self.una;
         let Some(end) = self.board.sacked_end().filter(|_| sack) else {
@@ -145,7 +145,7 @@ impl Sender {
             let original =
                 f.original_sacked || (!f.acked.resent && f.acked.original.is_some_and(|end| end <= self.high));
             if original {
-                // Step 3b: an original that was never sent again arrived, so the timeout was spurious.
+                // Step 3b: an original that was never retransmitted arrived, so the timeout was spurious.
                 self.frto = false;
                 self.undo(true, Event::TimeoutUndone);
                 self.leave_loss();
@@ -190,7 +190,7 @@ impl Sender {
         self.undo_cwnd.is_some() && (self.undo_resends == 0 || self.spurious_by_stamp(config, s))
     }
 
-    /// The echo is older than the first resend: what was acknowledged was the original (RFC 3522).
+    /// The echo is older than the first retransmission: what was acknowledged was the original (RFC 3522).
     pub(super) fn spurious_by_stamp(&self, config: &TcpConfig, s: &Segment) -> bool {
         let Some((_, echo)) = s.timestamps.filter(|_| config.timestamps && config.eifel) else { return false };
         self.undo_cwnd.is_some()
