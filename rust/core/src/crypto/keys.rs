@@ -1,6 +1,6 @@
-//! Keys as the user writes them, one a line: Wireshark's `80211_keys` and its preference file.
+//! Keys as the user writes them, one per line: Wireshark's `80211_keys` and its preference file.
 //!
-//! Nothing here has a `Debug` of its contents, and no error repeats what was given: a mistyped line may be all secret.
+//! No type here shows its contents in `Debug`, and no error repeats the input: a mistyped line may be entirely secret.
 
 use zeroize::Zeroizing;
 
@@ -27,7 +27,7 @@ pub struct Keys {
     pub(super) list: Vec<Key>,
 }
 
-/// A line that is no key: where, what is wrong, and the form that it should have. Never the line itself.
+/// An invalid line: its number, the fault, and the correct form. Never the line itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadKey {
     /// 1-based.
@@ -44,7 +44,7 @@ const PMK_FORM: &str = "wpa-psk:HEX, with 64 hexadecimal digits";
 const ANY_FORM: &str = "wep:HEX, wpa-pwd:PASSPHRASE:SSID or wpa-psk:HEX";
 
 impl Keys {
-    /// Keys of lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
+    /// Keys from lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
     /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are skipped.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Result<Keys, BadKey> {
         let mut list = Vec::new();
@@ -87,7 +87,7 @@ fn parse_line(line: &[u8]) -> Result<Key, Bad> {
     typed(line[..colon].trim_ascii(), &line[colon + 1..])
 }
 
-/// A line without a type: 64 hexadecimal digits can only be a PMK, and what else fits is a passphrase.
+/// A line without a type: 64 hexadecimal digits are a PMK; anything else that is valid is a passphrase.
 fn bare(line: &[u8]) -> Result<Key, Bad> {
     if let Some(pmk) = hex(line).and_then(|k| pmk(&k)) {
         return Ok(Key::Pmk(pmk));
@@ -128,7 +128,7 @@ fn typed(kind: &[u8], value: &[u8]) -> Result<Key, Bad> {
     }
 }
 
-/// The type that was meant, and whether it was written so; letter case does not matter.
+/// The intended type, and whether it was written correctly; upper and lower case do not matter.
 fn nearest(kind: &[u8]) -> (Option<&'static str>, bool) {
     const TYPES: [&str; 3] = ["wep", "wpa-pwd", "wpa-psk"];
     let given = String::from_utf8_lossy(kind).to_ascii_lowercase();
@@ -181,7 +181,7 @@ fn hex(text: &[u8]) -> Option<Secret> {
     high.is_none().then_some(out)
 }
 
-/// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else stands for itself.
+/// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else is literal.
 fn percent(text: &[u8]) -> Secret {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut rest = text;

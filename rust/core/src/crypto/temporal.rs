@@ -1,4 +1,4 @@
-//! Temporal keys: what decrypts frames, its key schedule kept.
+//! Temporal keys: they decrypt frames and keep their key schedule.
 
 use aes::cipher::KeyInit;
 use aes::{Aes128, Aes256};

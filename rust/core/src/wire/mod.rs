@@ -56,7 +56,7 @@ use view::View;
 pub use sink::Sink;
 pub use state::State;
 
-/// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
+/// Decode one record and pass every IP packet, frame and URB event in it to `sink`.
 ///
 /// A record that is damaged below IP gives one packet with `stop` set; a valid record of another
 /// protocol (ARP, a beacon) gives none and is counted by the caller.

@@ -7,7 +7,7 @@ use crate::crypto::keys::Keys;
 use crate::crypto::Crypto;
 use crate::notes::{NoteKind, Notes};
 
-/// What decoding remembers from record to record.
+/// The decoders' state from record to record.
 #[derive(Default)]
 pub struct State {
     pub(super) usb: usb_net::State,
@@ -22,7 +22,7 @@ impl State {
         State { crypto: Crypto::new(keys), ..State::default() }
     }
 
-    /// What only the records together tell.
+    /// Notes that need all records.
     pub fn notes(&self) -> Notes {
         let mut notes = self.crypto.notes();
         match self.fragments.unfinished() {

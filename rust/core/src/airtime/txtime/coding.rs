@@ -34,7 +34,7 @@ pub(super) fn scheme(mcs: u8) -> Option<(u64, Rate)> {
 pub(super) const SERVICE: u64 = 16;
 pub(super) const TAIL: u64 = 6;
 
-/// Whether so many payload bits would lose too many coded bits to puncturing and take an LDPC extra symbol
+/// Whether this number of payload bits loses too many coded bits to puncturing and needs an LDPC extra symbol
 /// (clause 19.3.11.7.5, steps a to d; the same in clauses 21.3.10.5.4 and 27.3.12.5.2).
 pub(super) fn ldpc_extra(payload: u64, available: u64, r: Rate) -> bool {
     // Compared with the share of parity, (den - num) / den.

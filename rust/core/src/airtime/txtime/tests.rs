@@ -1,4 +1,4 @@
-//! Hand-computed vectors of each PHY; the arithmetic stands beside each.
+//! Hand-computed vectors of each PHY, with the arithmetic.
 
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn dsss_rounds_up_to_whole_microseconds() {
 #[test]
 fn dsss_preamble_that_was_not_told() {
     assert_eq!(us(dsss(1.0, None), 14), Some(304.0));
-    // A receiver that flags a short preamble at 1 Mb/s is wrong: there is none.
+    // A receiver that flags a short preamble at 1 Mb/s is wrong: it does not exist.
     assert_eq!(us(dsss(1.0, Some(true)), 14), Some(304.0));
     assert_eq!(us(dsss(11.0, None), 14), None);
     assert_eq!(us(dsss(22.0, Some(false)), 14), None);
@@ -368,7 +368,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 4_000 } else { 100_000 }))]
 
     #[test]
-    fn whatever_the_header_says_times_are_in_order(p in any_ppdu(), a in any::<u32>(), b in 0u32..20_000) {
+    fn times_are_in_order_for_any_header(p in any_ppdu(), a in any::<u32>(), b in 0u32..20_000) {
         let _ = (assumes(&p), extension_untold(&p), times(&p, a));
         let (short, long) = (b, b + a % 3_000);
         let (first, second) = (times(&p, short), times(&p, long));

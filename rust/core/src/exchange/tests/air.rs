@@ -1,4 +1,4 @@
-//! Which frame an ACK answers.
+//! Which frame an ACK responds to.
 
 use super::*;
 use crate::phy::{Ppdu, Radio};
@@ -20,7 +20,7 @@ fn by_time_of_either_end() {
         m.at(0, with_tsf(plain(STA, AP, 1), 500), &[]).at(300, with_tsf(ack(), 500 + gap), &[]);
         assert!(delivered(&mut m), "{gap}");
     }
-    // Later than any answer.
+    // Later than any response.
     let mut m = Made::new();
     m.at(0, with_tsf(plain(STA, AP, 1), 500), &[]).at(300, with_tsf(ack(), 900), &[]);
     assert!(!delivered(&mut m));

@@ -3,7 +3,7 @@
 use crate::limits;
 use crate::wire::view::View;
 
-/// What begins at a place of a transfer.
+/// The kind of frame at an offset of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Ethernet,
@@ -20,7 +20,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The frame's bytes; it may go on in the next transfer.
+    /// The frame's bytes; it may continue in the next transfer.
     pub(super) fn of(self, v: View<'_>) -> View<'_> {
         View::new(v.skip(self.at).clip(self.bytes).data(), self.bytes)
     }

@@ -5,11 +5,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::piece::Piece;
 use crate::urb::Framing;
 
-/// What is known of an endpoint.
+/// The state of an endpoint.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Endpoint {
     pub(super) framing: Option<Framing>,
-    /// Bytes of a frame that the next transfer begins with.
+    /// Bytes of a frame that continue in the next transfer.
     pub(super) carry: usize,
 }
 
@@ -19,8 +19,8 @@ pub struct State {
     /// Byte order of the latest usbmon header.
     pub big_endian: bool,
     pub(super) endpoints: FxHashMap<u64, Endpoint>,
-    /// Devices that speak the bulk-only mass storage protocol: what looks like a packet there is a file's.
+    /// Devices with the bulk-only mass storage protocol: IP headers in their transfers are file contents.
     pub(super) storage: FxHashSet<u64>,
-    /// Kept for its memory.
+    /// A buffer that is reused.
     pub(super) pieces: Vec<Piece>,
 }
