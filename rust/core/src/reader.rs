@@ -232,10 +232,10 @@ impl Reader {
                 None if progress.records == 1 => {
                     return Err(Error::new(
                         ErrorKind::UnsupportedLinkType,
-                        format!("link type {} has no decoder", record.link_type),
+                        format!("link type {} is not supported", record.link_type),
                     )
                     .at(record.offset)
-                    .next("`wlanlens list formats` names those that have"));
+                    .next("see `wlanlens list formats` for the supported ones"));
                 }
                 None => {
                     notes.add(NoteKind::UnsupportedLinkType, progress.records, record.offset);

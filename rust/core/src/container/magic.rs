@@ -1,11 +1,11 @@
-//! Formats told by their first bytes: those that are read, and those that are named in the error.
+//! Formats recognised by their first bytes: those that are read, and those that are named in the error.
 //!
 //! Sources: the formats' specifications where there are any (snoop: RFC 1761; NetMon: MS-NM capture
 //! format; btsnoop: Frontline), else the facts in Wireshark's wiretap and in file(1).
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a format is, to the user.
+/// The description of a format for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreign {
     /// As [`crate::container::Sniffed::format`].
@@ -41,7 +41,7 @@ const PACKED: &[(&str, &str, &str, &[u8])] = &[
     ("xz", "xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
     ("bzip2", "bzip2 data", "unpack it with `bunzip2`", b"BZh"),
     ("zip", "a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
-    ("zip", "an empty zip archive", "there is nothing in it", b"PK\x05\x06"),
+    ("zip", "an empty zip archive", "it contains no file", b"PK\x05\x06"),
     ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
     ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
     ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
@@ -50,7 +50,7 @@ const PACKED: &[(&str, &str, &str, &[u8])] = &[
     ("lzma", "lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
 ];
 
-/// Compressions that are undone, but once only.
+/// Compressions that are decompressed, but only one layer.
 const AGAIN: &[(&str, &str, &str, &[u8])] = &[
     ("gzip", "gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
     ("zstd", "zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
@@ -62,7 +62,7 @@ fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[
     Some(Foreign { format: row.0, what: row.1, next: row.2 })
 }
 
-/// A format that is known but not read.
+/// A format that is recognised but not read.
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
     look_up(CAPTURES, head)
         .or_else(|| look_up(PACKED, head))
@@ -89,7 +89,7 @@ fn is_lanalyzer(head: &[u8]) -> bool {
     matches!(kind, 1 | 7) && (3..1024).contains(&u16::from_le_bytes([low, high])) && major < 16
 }
 
-/// ERF has no magic number: two records in a row must make sense.
+/// ERF has no magic number: two consecutive records must be plausible.
 ///
 /// A record is an 8-byte little-endian timestamp (seconds in the upper half), type, flags, record length,
 /// loss counter, wire length (big-endian), then the rest of `record length`.
@@ -109,30 +109,30 @@ fn is_erf(head: &[u8]) -> bool {
     }
 }
 
-/// A guess for the message about bytes that are no capture at all.
+/// A guess for the message about bytes of no known format.
 pub fn describe(head: &[u8]) -> &'static str {
     let text = String::from_utf8_lossy(&head[..head.len().min(64)]).trim_start().to_ascii_lowercase();
     if head.is_empty() {
         "the input is empty"
     } else if text.starts_with("<!doctype") || text.starts_with("<html") {
-        "this looks like a web page, not a capture"
+        "the input looks like a web page, not a capture"
     } else if head.iter().all(|b| *b == 0) {
-        "the input begins with zeros, not with a capture"
+        "the input begins with zero bytes and is not a capture"
     } else if head.iter().all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..))
         && std::str::from_utf8(&head[..head.len().min(64)]).is_ok()
     {
-        "this looks like a text, not a capture"
+        "the input looks like text, not a capture"
     } else {
-        "no capture of a known format"
+        "the input is not a capture of a known format"
     }
 }
 
-/// The error about bytes of no format that is read; `inside` names the compression they came out of.
+/// The error for a format that is not read; `inside` names the compression around it.
 pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
     let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
         let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
-            "; one layer of compression is undone, no more"
+            "; only one layer of compression is supported"
         } else {
             ""
         };
@@ -141,5 +141,5 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
     }
     Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
         .at(0)
-        .next("pcap, pcapng and Sniffer captures are read, plain or in gzip, zstd or lz4"))
+        .next("supported are pcap, pcapng and Sniffer captures, uncompressed or in gzip, zstd or lz4"))
 }

@@ -1,4 +1,4 @@
-//! Containers: from a stream of bytes to records, whatever file format and compression carried them.
+//! Containers: from a stream of bytes to records, for any supported file format and compression.
 
 use std::io::Read;
 
@@ -29,7 +29,7 @@ pub use record::{Interface, Record, RecordSource, Sniffed};
 
 /// Recognise a capture by its first bytes, decompressed where needed; None: no known format.
 ///
-/// `format` is "" when `head` is too short to see what the compression holds.
+/// `format` is "" when `head` is too short to show the content of the compression.
 pub fn sniff(head: &[u8]) -> Option<Sniffed> {
     let Some(compression) = Compression::sniff(head) else {
         return sniff_plain(head, "");
@@ -61,7 +61,7 @@ fn sniff_plain(head: &[u8], compression: &'static str) -> Option<Sniffed> {
     magic::foreign(head).map(|f| Sniffed { format: f.format, compression, readable: false })
 }
 
-/// Open a stream of unknown format, sniffed by content.
+/// Open a stream and recognise its format by content.
 ///
 /// Errors: `UnknownFormat` and `UnsupportedFormat` by the first bytes, `CorruptCapture` for a damaged file
 /// header, `Io` when nothing can be read. Later damage is noted by the source, never raised.
@@ -79,26 +79,23 @@ pub fn open(input: Box<dyn Read + Send>) -> Result<Box<dyn RecordSource>> {
     peek(&mut inner)?;
     if inner.available() == 0 {
         return Err(match inner.oddities().first() {
-            Some(_) => Error::new(
-                ErrorKind::CorruptCapture,
-                format!("the {name} data is damaged before its first byte of content"),
-            ),
-            None => Error::new(ErrorKind::UnknownFormat, format!("there is nothing inside the {name} file")),
+            Some(_) => Error::new(ErrorKind::CorruptCapture, format!("the {name} data is damaged at its start")),
+            None => Error::new(ErrorKind::UnknownFormat, format!("the {name} file is empty")),
         });
     }
     open_plain(inner, name)
 }
 
-/// Have enough bytes in memory to tell the format, or all there are.
+/// Read enough bytes to recognise the format, or all there are.
 fn peek(bytes: &mut Bytes) -> Result<()> {
-    // A slow pipe is not waited for longer than the usual formats need.
+    // Do not wait longer for a slow pipe than the most common formats need.
     bytes.fill(pcap::FILE_HEADER);
     let head = bytes.data();
     if !pcap::is_pcap(head) && !pcapng::is_section_header(head) {
         bytes.fill(limits::SNIFF_BYTES);
     }
     if bytes.available() > 0 {
-        // A failure after the first bytes is for the reader of the records to meet.
+        // A failure after the first bytes is reported by the reader of the records.
         return Ok(());
     }
     bytes.take_failure().map_or(Ok(()), |e| Err(Error::from(e)))

@@ -58,7 +58,7 @@ impl Keys {
                 continue;
             }
             if list.len() == limits::KEYS {
-                return Err(bad(("more keys than the 256 that are tried on a frame", "fewer keys at a time")));
+                return Err(bad(("there are more than 256 keys", "at most 256 keys")));
             }
             list.push(parse_line(line).map_err(bad)?);
         }
@@ -94,7 +94,7 @@ fn bare(line: &[u8]) -> Result<Key, Bad> {
     }
     passphrase(line)
         .map(|passphrase| Key::Passphrase { passphrase, ssid: None })
-        .map_err(|_| ("neither a typed key nor a passphrase", ANY_FORM))
+        .map_err(|_| ("it is neither a key with a type nor a passphrase", ANY_FORM))
 }
 
 const QUOTED_FORM: &str = "\"wpa-pwd\",\"PASSPHRASE:SSID\"";
@@ -102,29 +102,29 @@ const QUOTED_FORM: &str = "\"wpa-pwd\",\"PASSPHRASE:SSID\"";
 fn typed(kind: &[u8], value: &[u8]) -> Result<Key, Bad> {
     match nearest(kind) {
         (Some("wep"), true) => {
-            let key = hex(value).ok_or(("a WEP key with other than hexadecimal digits", WEP_FORM))?;
+            let key = hex(value).ok_or(("the WEP key has characters other than hexadecimal digits", WEP_FORM))?;
             match key.len() {
                 5 | 13 | 16 => Ok(Key::Wep(key)),
-                _ => Err(("a WEP key of an impossible length", WEP_FORM)),
+                _ => Err(("the WEP key has an invalid length", WEP_FORM)),
             }
         }
         (Some("wpa-psk"), true) => {
-            let key = hex(value).ok_or(("a PMK with other than hexadecimal digits", PMK_FORM))?;
-            pmk(&key).map(Key::Pmk).ok_or(("a PMK of an impossible length", PMK_FORM))
+            let key = hex(value).ok_or(("the PMK has characters other than hexadecimal digits", PMK_FORM))?;
+            pmk(&key).map(Key::Pmk).ok_or(("the PMK has an invalid length", PMK_FORM))
         }
         (Some("wpa-pwd"), true) => {
             let mut parts = value.splitn(2, |b| *b == b':');
             let passphrase = passphrase(&percent(parts.next().unwrap_or_default()))?;
             let ssid = parts.next().map(|s| percent(s).to_vec()).filter(|s| !s.is_empty());
             if ssid.as_ref().is_some_and(|s| s.len() > 32) {
-                return Err(("a network name of more than 32 bytes", PASSPHRASE_FORM));
+                return Err(("the network name has more than 32 bytes", PASSPHRASE_FORM));
             }
             Ok(Key::Passphrase { passphrase, ssid })
         }
-        (Some("wep"), _) => Err(("an unknown type of key", WEP_FORM)),
-        (Some("wpa-psk"), _) => Err(("an unknown type of key", PMK_FORM)),
-        (Some("wpa-pwd"), _) => Err(("an unknown type of key", PASSPHRASE_FORM)),
-        _ => Err(("an unknown type of key", ANY_FORM)),
+        (Some("wep"), _) => Err(("the type of key is unknown", WEP_FORM)),
+        (Some("wpa-psk"), _) => Err(("the type of key is unknown", PMK_FORM)),
+        (Some("wpa-pwd"), _) => Err(("the type of key is unknown", PASSPHRASE_FORM)),
+        _ => Err(("the type of key is unknown", ANY_FORM)),
     }
 }
 
@@ -159,7 +159,7 @@ fn one_off(a: &str, b: &str) -> bool {
 fn passphrase(text: &[u8]) -> Result<Secret, Bad> {
     match text.len() {
         8..=63 => Ok(Zeroizing::new(text.to_vec())),
-        _ => Err(("a passphrase of an impossible length", PASSPHRASE_FORM)),
+        _ => Err(("the passphrase has an invalid length", PASSPHRASE_FORM)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Gather;
 
-/// Little-endian pcap, magic 0xa1b23c4d. It is written beside its name and takes it when it is whole.
+/// Little-endian pcap, magic 0xa1b23c4d. It is written under a temporary name and renamed when it is complete.
 #[derive(Debug)]
 pub struct PcapFile {
     file: File,
@@ -46,7 +46,7 @@ impl PcapFile {
         Ok(())
     }
 
-    /// The file is whole: give it its name.
+    /// The file is complete: rename it.
     pub fn finish(mut self) -> io::Result<()> {
         self.buffer.flush(&mut self.file)?;
         std::fs::rename(&self.partial, &self.path)

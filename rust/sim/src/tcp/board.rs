@@ -1,4 +1,4 @@
-//! What is outstanding: the sender's list of segments and what is known of each.
+//! The sender's scoreboard: outstanding segments and the state of each (RFC 6675).
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ pub struct Entry {
     pub last_sent: Ns,
     pub copies: u16,
     pub sacked: bool,
-    /// Taken for lost: its copies before the one under way, if any, have left the network.
+    /// Treated as lost: its copies before the current one, if any, have left the network.
     pub lost: bool,
-    /// A retransmission of it is under way.
+    /// A retransmission of it is in flight.
     pub resent: bool,
     /// The application's push flag.
     pub psh: bool,
@@ -33,7 +33,7 @@ pub struct Board {
     pub resent: u32,
 }
 
-/// What an ACK took off.
+/// The segments that an ACK removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Acked {
     pub segments: u32,
@@ -68,12 +68,12 @@ impl Board {
         self.entries.iter()
     }
 
-    /// Segments thought to be in the network (RFC 6675's pipe).
+    /// Segments assumed to be in the network (RFC 6675's pipe).
     pub fn pipe(&self) -> u32 {
         (self.len() + self.resent).saturating_sub(self.sacked + self.lost)
     }
 
-    /// Take off what lies wholly below `ack`.
+    /// Remove the segments entirely below `ack`.
     pub fn acked(&mut self, ack: u64) -> Acked {
         let mut a = Acked::default();
         while let Some(e) = self.entries.front().filter(|e| e.end <= ack) {
@@ -92,7 +92,7 @@ impl Board {
         a
     }
 
-    /// Mark what a SACK block covers; how many segments that is news for, and whether one of them was sent once only.
+    /// Mark the segments in a SACK block; returns how many are new, and whether one of them was sent only once.
     pub fn sack(&mut self, left: u64, right: u64) -> (u32, bool) {
         let (mut news, mut original) = (0, false);
         for e in self.entries.iter_mut().filter(|e| left <= e.start && e.end <= right && !e.sacked) {
@@ -106,7 +106,7 @@ impl Board {
         (news, original)
     }
 
-    /// Take for lost every segment below `end` that the predicate names, that is not SACKed and was not lost before.
+    /// Mark as lost every segment below `end` that the predicate selects and that is neither SACKed nor lost.
     pub fn mark_lost(&mut self, end: u64, mut is: impl FnMut(&Entry) -> bool) -> u32 {
         let mut news = 0;
         for e in self.entries.iter_mut().take_while(|e| e.start < end).filter(|e| !e.sacked && !e.lost) {
@@ -119,7 +119,7 @@ impl Board {
         news
     }
 
-    /// After a timeout: everything not SACKed is lost, retransmissions too. `forget_sack`: SACKs count no more.
+    /// After a timeout: everything not SACKed is lost, retransmissions too. `forget_sack`: SACKs no longer count.
     pub fn all_lost(&mut self, forget_sack: bool) {
         for e in &mut self.entries {
             e.sacked &= !forget_sack;
@@ -129,7 +129,7 @@ impl Board {
         self.recount();
     }
 
-    /// A timeout or recovery was a mistake: nothing is lost after all.
+    /// A timeout or recovery was spurious: nothing is lost.
     pub fn none_lost(&mut self) {
         self.entries.iter_mut().for_each(|e| e.lost = false);
         self.lost = 0;
@@ -140,7 +140,7 @@ impl Board {
         (self.sacked, self.lost, self.resent) = (count(|e| e.sacked), count(|e| e.lost), count(|e| e.resent));
     }
 
-    /// The first segment that is treated as lost and not under way again.
+    /// The first segment that is treated as lost and not yet retransmitted.
     pub fn next_lost(&self) -> Option<&Entry> {
         if self.resent >= self.lost {
             return None;
@@ -148,7 +148,7 @@ impl Board {
         self.entries.iter().find(|e| e.lost && !e.resent)
     }
 
-    /// Note that the segment beginning at `start` is retransmitted.
+    /// Record the retransmission of the segment that begins at `start`.
     pub fn resend(&mut self, start: u64, now: Ns) -> Option<Entry> {
         let at = self.entries.partition_point(|e| e.start < start);
         let e = self.entries.get_mut(at).filter(|e| e.start == start)?;

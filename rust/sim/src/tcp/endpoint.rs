@@ -1,4 +1,4 @@
-//! One end of a connection: handshake, the two halves, and their timers.
+//! One end of a connection: handshake, sender, receiver, and their timers.
 
 use super::config::TcpConfig;
 use super::receiver::{Answer, Receiver};
@@ -7,7 +7,7 @@ use super::sender::{Event, Fired, New, Next, Sender};
 use super::writer::{Step, View, Writer};
 use crate::engine::{Ns, MS};
 
-/// Who opens.
+/// Which end opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Client,
@@ -20,13 +20,13 @@ pub struct Endpoint {
     pub config: TcpConfig,
     role: Role,
     established: bool,
-    /// Both offered it.
+    /// Whether both sent the option.
     sack: bool,
     timestamps: bool,
     send: Sender,
     receive: Receiver,
     writer: Writer,
-    /// Timestamp clock offset: clocks of hosts differ.
+    /// Offset of the timestamp clock: it differs between hosts.
     stamp_offset: u32,
 }
 
@@ -79,7 +79,7 @@ impl Endpoint {
         self.push(now, true, out);
     }
 
-    /// The application has no more to write.
+    /// The application has written everything.
     pub fn close(&mut self, now: Ns, out: &mut Vec<Segment>) {
         self.writer.closes = true;
         if self.writer.left == 0 {
@@ -93,7 +93,7 @@ impl Endpoint {
         self.receive.reads_at_once = false;
     }
 
-    /// The application reads this many bytes at most; gives how many there were.
+    /// The application reads at most this many bytes; returns how many there were.
     pub fn read(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) -> u64 {
         let there = self.receive.unread().min(bytes);
         if self.receive.read(&self.config, bytes) && self.established && there > 0 {
@@ -102,7 +102,7 @@ impl Endpoint {
         there
     }
 
-    /// The application goes on writing into its buffer.
+    /// The application continues to write into its buffer.
     fn write_on(&mut self, now: Ns, out: &mut Vec<Segment>) {
         if !self.established {
             return;
@@ -144,7 +144,7 @@ impl Endpoint {
         self.established && self.send.drained()
     }
 
-    /// What happened in the sender since it was last asked.
+    /// The sender's events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.send.events)
     }
@@ -173,7 +173,7 @@ impl Endpoint {
                     }
                 }
                 Some(Fired::AskWindow) => {
-                    // An old sequence number makes the peer answer (Linux's tcp_xmit_probe_skb).
+                    // An old sequence number makes the peer respond (Linux's tcp_xmit_probe_skb).
                     let seq = self.send.una - 1;
                     let s = self.segment(now, seq, 0, Trigger::New, 0);
                     out.push(s);
@@ -187,7 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment of the other end arrived; the application reads at once.
+    /// A segment of the other end arrived; the application reads immediately.
     pub fn receive(&mut self, now: Ns, s: &Segment, out: &mut Vec<Segment>) {
         if s.rst {
             self.send.timer = None;
@@ -279,7 +279,7 @@ impl Endpoint {
         let s = self.segment(now, e.start, e.len, trigger, e.copies - 1);
         let ack = s.ack.filter(|_| !(e.syn && self.role == Role::Client));
         out.push(Segment { syn: e.syn, fin: e.fin, psh: e.psh, ack, ..s });
-        // The first outstanding segment starts the timer anew (RFC 6582 section 3.2 step 5).
+        // The first outstanding segment restarts the timer (RFC 6582 section 3.2 step 5).
         if self.send.timer.is_none() || (start == self.send.una && trigger != Trigger::TailLossProbe) {
             self.send.arm(&self.config, now, self.sack);
         }

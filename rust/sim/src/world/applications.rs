@@ -1,4 +1,4 @@
-//! Applications: when they begin, what they write, when a transfer is over and which follows it.
+//! Applications: their start, their writes, the end of a transfer and the flow after it.
 
 use super::{Event, World};
 use crate::application::Application;
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// The server's application reads, and comes again.
+    /// The server's application reads, and is scheduled again.
     pub(super) fn read(&mut self, now: Ns, flow: usize) {
         let Some(reader) = self.flows[flow].config.reader.clone() else { return };
         let pauses = config::spans(&reader.pauses_s);
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// A segment of a flow arrived at one of its ends: a server may have its request, a sender its last ACK.
+    /// A segment of a flow arrived at one of its ends: a server may have its complete request, a sender its last ACK.
     pub(super) fn progressed(&mut self, now: Ns, flow: usize) {
         let f = &mut self.flows[flow];
         let Some(ends) = &f.ends else { return };

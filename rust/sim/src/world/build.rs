@@ -1,4 +1,4 @@
-//! Building a world from its description: what it cannot be, who reaches whom.
+//! Building a world from its description: components, routes and first events.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +21,7 @@ use crate::truth::Truth;
 use crate::usb_host::UsbHost;
 
 impl World {
-    /// Build a world. A description that contradicts itself is a fault in words; a file that cannot be made an error.
+    /// Build a world. A contradiction in the description is a `Fault`; a file that cannot be created is an error.
     pub fn new(c: config::World) -> io::Result<Result<Self, Fault>> {
         match check(&c) {
             Ok(()) => Self::build(c).map(Ok),
@@ -52,7 +52,7 @@ impl World {
                     adapters.len() - 1
                 });
                 let node = &c.nodes[s.node];
-                // What the air takes away is no fixed rate: automatic values are those of 802.11b's 5 Mb/s.
+                // The air has no fixed rate: automatic values are those for 802.11b's 5 Mb/s.
                 let outlet = Outlet { rate_bps: 5e6, delay_s: 0.0 };
                 let rng = Rng::stream(seed, "node_queue", i as u64);
                 let waiting = Buffer::new(node.queue_packets.max(1), node.discipline, outlet, rng);
@@ -189,7 +189,7 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     (0..n).map(|start| routes_from(c, start, &edges, &places)).collect()
 }
 
-/// Next hops of one node. The cell is walked as a whole and once, not by pairs: it may have thousands of stations.
+/// Next hops of one node. The cell is visited once as a whole, not by pairs: it may have thousands of stations.
 fn routes_from(
     c: &config::World,
     start: usize,

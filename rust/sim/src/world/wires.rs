@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-/// Whether a burst (from, for, chance, again after, in s) is on.
+/// Whether a burst (from, for, probability, again after, in s) is active.
 fn in_burst(&(from, lasts, _, every): &(f64, f64, f64, f64), now: Ns) -> bool {
     let since = now.checked_sub(config::seconds(from));
     since.is_some_and(|s| s.checked_rem(config::seconds(every)).unwrap_or(s) < config::seconds(lasts))

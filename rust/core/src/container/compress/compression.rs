@@ -6,7 +6,7 @@ use super::{gzip, lz4, zstd};
 use crate::container::bytes::Bytes;
 use crate::notes::NoteKind;
 
-/// A compression that can be read.
+/// A supported compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     Gzip,
@@ -39,9 +39,9 @@ impl Compression {
         }
     }
 
-    /// Undo the compression of `input`, into `out`, until either ends.
+    /// Decompress `input` into `out`, until either ends.
     pub fn run(self, input: &mut Bytes, out: &mut dyn Sink) {
-        // A sink that takes no more is the ordinary end of a reader that was dropped.
+        // A sink that accepts no more is the normal end of a reader that was dropped.
         let _gone = match self {
             Compression::Gzip => gzip::gunzip(input, out),
             Compression::Zstd => zstd::unzstd(input, out),
@@ -49,7 +49,7 @@ impl Compression {
         };
     }
 
-    /// The first bytes that come out of `head`, which may be cut anywhere.
+    /// The first decompressed bytes of `head`, which may be cut anywhere.
     pub fn peek(self, head: &[u8], limit: usize) -> Vec<u8> {
         let mut out = Peek { bytes: vec![0; limit], filled: 0 };
         self.run(&mut Bytes::of(head.to_vec()), &mut out);

@@ -11,8 +11,8 @@ use crate::notes::NoteKind;
 
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Keeps whether the decoder wanted more than there was: the decoder itself takes a cut
-/// between two blocks for the end of the frame.
+/// Records whether the decoder wanted more bytes than there were: the decoder itself treats a cut
+/// between two blocks as the end of the frame.
 struct Watched<'a> {
     input: &'a mut Bytes,
     ran_dry: bool,

@@ -7,7 +7,7 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::segment::Segment;
 
 impl Sender {
-    /// Take an ACK in. `stamp` is this host's timestamp clock now.
+    /// Process an ACK. `stamp` is this host's current timestamp clock.
     pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool) {
         let pure = s.span() == 0;
         if ack > self.next || ack < self.una {
@@ -51,7 +51,7 @@ impl Sender {
         facts.delivered = self.delivered(&facts);
         self.decide(config, s, &mut facts);
         self.steer(config, &facts);
-        // After a timeout what was retransmitted is not sent once more, whatever the ACKs tell.
+        // After a timeout a retransmitted segment is not retransmitted for duplicate ACKs.
         let after_timeout = self.state == State::Loss;
         if self.in_a_row == 3 && self.board.first().is_some_and(|e| if e.resent { after_timeout } else { !e.lost }) {
             self.events.push(Event::ThirdDuplicate { seq: self.una });
@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4: newer segments tell the window, and of one segment's age greater windows.
+    /// RFC 9293 section 3.10.7.4: newer segments update the window, and among equally new ones those with a larger window.
     pub(super) fn take_window(&mut self, s: &Segment, ack: u64) -> bool {
         let offered = self.window_end.saturating_sub(self.una);
         let window = u64::from(s.window);
@@ -85,7 +85,7 @@ impl Sender {
         first.1 <= ack || (s.sack_blocks > 1 && s.sack[1].0 <= first.0 && first.1 <= s.sack[1].1)
     }
 
-    /// Karn's rule, or the echoed timestamp (RFC 7323); a valid sample takes the doublings back (RFC 6298 section 5.7).
+    /// Karn's algorithm, or the echoed timestamp (RFC 7323); a valid sample resets the backoff (RFC 6298 section 5.7).
     pub(super) fn measure(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, acked: &Acked) {
         let by_stamp = s.timestamps.filter(|t| config.timestamps && t.1 != 0).map(|t| {
             let ticks = stamp.wrapping_sub(t.1);
@@ -103,7 +103,7 @@ impl Sender {
         }
     }
 
-    /// Segments that this ACK says have arrived. Without SACK those that duplicate ACKs told of count no second time.
+    /// Segments delivered according to this ACK. Without SACK those already counted by duplicate ACKs do not count again.
     pub(super) fn delivered(&self, f: &Facts) -> u32 {
         if f.sack {
             f.acked.fresh + f.news
@@ -114,7 +114,7 @@ impl Sender {
         }
     }
 
-    /// Without SACK: one of the segments acknowledged was the hole, the others had been counted.
+    /// Without SACK: one of the segments acknowledged was the hole, the others were counted before.
     pub(super) fn uncount_dupacks(&mut self, f: &Facts) {
         if !f.sack && f.acked.segments > 0 {
             self.dupacks = self.dupacks.saturating_sub(f.acked.segments - 1);
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// Without SACK every duplicate ACK stands for a segment that has left the network.
+    /// Without SACK every duplicate ACK means that a segment has left the network.
     pub(super) fn count_dupack(&mut self, f: &mut Facts) {
         if !f.sack && f.duplicate {
             let before = self.dupacks;
@@ -132,7 +132,7 @@ impl Sender {
         }
     }
 
-    /// More duplicate ACKs than segments beside the holes: the network reorders or duplicates.
+    /// More duplicate ACKs than segments other than the holes: the network reorders or duplicates.
     pub(super) fn limit_dupacks(&mut self, acked: u32) {
         let out = self.board.len();
         let holes = self.board.lost.max(1).min(out);

@@ -7,12 +7,12 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::segment::Trigger;
 
 impl Sender {
-    /// What to send next, if the windows allow it: a lost segment first, then new data. `nagle`: small segments wait.
+    /// The next segment, if the windows allow it: a lost segment first, then new data. `nagle`: small segments wait.
     pub fn next_to_send(&mut self, config: &TcpConfig, sack: bool, nagle: bool) -> Option<Next> {
         let pipe = self.pipe(config, sack);
         if !self.new_first {
             if let Some(e) = self.board.next_lost() {
-                // Whatever the window says, classic recovery retransmissions, and one by SACK its first (RFC 6675 section 5, 4.3).
+                // Whatever the window, classic recovery retransmits, and recovery with SACK its first segment (RFC 6675 section 5, 4.3).
                 let forced = self.state == State::Recovery && inflates(config) && !(sack && self.resent_fast);
                 if pipe < self.cwnd || forced {
                     let trigger = match self.state {
@@ -28,7 +28,7 @@ impl Sender {
         let may = self.state != State::Loss || !config.repairs_all_first;
         let new = if may && pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
         if new.is_none() && std::mem::take(&mut self.new_first) && self.next <= self.high {
-            // Nothing new went out: conventional recovery.
+            // No new data was sent: conventional recovery.
             self.frto = false;
             return self.next_to_send(config, sack, nagle);
         }
@@ -48,15 +48,15 @@ impl Sender {
         (self.closed && self.next == self.written).then_some(Next::New { len: 0, fin: true })
     }
 
-    /// Whether a segment below the MSS may follow others: not one that only the window makes small (silly window, RFC 9293
-    /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as Linux), is outstanding.
+    /// Whether a segment below the MSS may be sent: not if only the window makes it small (silly window, RFC 9293
+    /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as in Linux), is outstanding.
     pub(super) fn small_may_go(&self, config: &TcpConfig, last: bool, nagle: bool) -> bool {
         let last = last || !config.silly_window_avoidance;
         let waits = config.nagle && nagle && !self.closed && (!config.minshall || self.small_end > self.una);
         last && !waits
     }
 
-    /// Note new data as sent.
+    /// Record new data as sent.
     pub fn sent_new(&mut self, config: &TcpConfig, now: Ns, sent: New) {
         let New { len, syn, fin, psh } = sent;
         let end = self.next + u64::from(len) + u64::from(syn) + u64::from(fin);
@@ -81,12 +81,12 @@ impl Sender {
         self.prr_out += u32::from(self.state == State::Recovery);
     }
 
-    /// The timestamp of the SYN stands for the first retransmission's until that is set (Linux 2.4's defect).
+    /// Use the SYN's timestamp for the first retransmission until that is set (Linux 2.4's defect).
     pub fn keep_stamp(&mut self, stamp: u32) {
         self.resend_stamp = stamp;
     }
 
-    /// Note a retransmission; the segment as it was.
+    /// Record a retransmission; returns the segment as it was.
     pub fn sent_again(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
         let e = self.board.resend(start, now)?;
         self.undo_resends += 1;

@@ -33,7 +33,7 @@ impl Sender {
             self.undo(false, event);
         }
         if f.advanced && !f.sack {
-            // New data acknowledged out of recovery: what was counted belongs to the past.
+            // New data acknowledged outside recovery: earlier duplicate ACKs no longer count.
             self.dupacks = 0;
         }
         self.count_dupack(f);
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// What is treated as lost now; how many segments that is news for.
+    /// Mark lost segments; returns how many are new.
     pub(super) fn mark_holes(&mut self, config: &TcpConfig, sack: bool) -> u32 {
         let una = self.una;
         let Some(end) = self.board.sacked_end().filter(|_| sack) else {
@@ -92,7 +92,7 @@ impl Sender {
         self.board.mark_lost(reach.max(una + 1), |e| e.end <= reach || e.start == una)
     }
 
-    /// Everything sent before the recovery is acknowledged. False: the state is kept, and this ACK has no more to say.
+    /// Everything sent before the recovery is acknowledged. False: the state is kept, and this ACK has no further effect.
     pub(super) fn leave_recovery(&mut self, config: &TcpConfig, s: &Segment, f: &Facts) -> bool {
         self.dupacks = 0;
         if self.may_undo(config, s) {
@@ -100,7 +100,7 @@ impl Sender {
         }
         let careful = !f.sack && config.recovery != Recovery::NewRenoCareless;
         if careful && self.una == self.high {
-            // RFC 6582 section 4: duplicate ACKs for what the recovery itself sent are no loss.
+            // RFC 6582 section 4: duplicate ACKs caused by the recovery itself show no loss.
             return false;
         }
         self.end_recovery(config);
@@ -157,7 +157,7 @@ impl Sender {
                     self.frto = false;
                 }
             } else if f.advanced && !recovered {
-                // Step 2b: two new segments tell.
+                // Step 2b: send two new segments.
                 self.high = self.next;
                 if self.next < self.written.min(self.window_end) {
                     self.new_first = true;
@@ -190,7 +190,7 @@ impl Sender {
         self.undo_cwnd.is_some() && (self.undo_resends == 0 || self.spurious_by_stamp(config, s))
     }
 
-    /// The echo is older than the first retransmission: what was acknowledged was the original (RFC 3522).
+    /// The echo is older than the first retransmission: the original was acknowledged (RFC 3522).
     pub(super) fn spurious_by_stamp(&self, config: &TcpConfig, s: &Segment) -> bool {
         let Some((_, echo)) = s.timestamps.filter(|_| config.timestamps && config.eifel) else { return false };
         self.undo_cwnd.is_some()

@@ -31,8 +31,8 @@ impl Sender {
         }
     }
 
-    /// Nothing is outstanding: where something is to be sent and the window is closed, ask after it (RFC 9293 section
-    /// 3.8.6.1); else ask now and then whether the peer still lives.
+    /// Nothing is outstanding: if data waits for a closed window, start window probes (RFC 9293 section
+    /// 3.8.6.1); else keep-alives, if configured.
     pub fn when_idle(&mut self, config: &TcpConfig, now: Ns) {
         if !self.board.is_empty() {
             return;

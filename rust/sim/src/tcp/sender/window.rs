@@ -4,7 +4,7 @@ use super::{Event, Facts, Sender, State, CWND_MOST};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// What the ACK does to the congestion window.
+    /// The effect of an ACK on the congestion window.
     pub(super) fn steer(&mut self, config: &TcpConfig, f: &Facts) {
         if self.state != State::Recovery {
             if f.advanced {
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    /// A segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
+    /// One segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
     pub(super) fn halve(&mut self, config: &TcpConfig, f: &Facts) {
         self.grown += 1;
         if self.grown >= 2 {
@@ -34,7 +34,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.pipe(config, f.sack) + 1);
     }
 
-    /// RFC 6937, as Linux does it.
+    /// RFC 6937, as in Linux.
     pub(super) fn reduce(&mut self, config: &TcpConfig, f: &Facts) {
         if self.prior_cwnd == 0 || f.delivered == 0 {
             return;
@@ -53,8 +53,8 @@ impl Sender {
         self.cwnd = u32::try_from(pipe + send).unwrap_or(1).max(1);
     }
 
-    /// Slow start, then a segment a window (RFC 5681 section 3.1, counted in segments as Linux); not of a window that was
-    /// not filled.
+    /// Slow start, then one segment per window (RFC 5681 section 3.1, counted in segments as in Linux); only if the window was
+    /// filled.
     pub(super) fn grow(&mut self, config: &TcpConfig, delivered: u32) {
         let slow_start = self.cwnd < self.ssthresh;
         if config.cwnd_validation && !self.filled && !(slow_start && self.cwnd < 2 * self.most_out) {
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// After sending, or trying to: whether only the peer's window stands in the way.
+    /// After sending or trying to: whether only the peer's window limits the sender.
     pub fn watch_window(&mut self, config: &TcpConfig, sack: bool) {
         let unsent = self.written.saturating_sub(self.next);
         let least = unsent.min(u64::from(config.mss_bytes));
@@ -98,7 +98,7 @@ impl Sender {
         }
     }
 
-    /// After sending, or trying to: whether the window was filled.
+    /// After sending or trying to: whether the window was filled.
     pub fn validate(&mut self, config: &TcpConfig, sack: bool, sent: bool) {
         let limited = self.pipe(config, sack) >= self.cwnd;
         let out = self.board.len();
