@@ -67,7 +67,7 @@ impl Timing {
             total_ns: total_ns.unwrap_or(0),
         };
         f.airtime_ns = total_ns;
-        let timed = times.map(|times| Timed { times, open_end: txtime::extension_untold(&f.radio.ppdu) });
+        let timed = times.map(|times| Timed { times, open_end: txtime::extension_unknown(&f.radio.ppdu) });
         self.idle.begin(f, timed, row, &mut self.notes);
         self.note(f);
     }
@@ -87,7 +87,7 @@ impl Timing {
         } else if txtime::assumes(ppdu) {
             self.notes.add(NoteKind::AirtimeAssumes, f.number, 0);
         }
-        if f.airtime_ns.is_some() && txtime::extension_untold(ppdu) {
+        if f.airtime_ns.is_some() && txtime::extension_unknown(ppdu) {
             self.notes.add(NoteKind::PacketExtensionUntold, f.number, 0);
         }
     }

@@ -57,7 +57,7 @@ impl Tracker {
 
     /// Evidence of missed frames without a number is explained by missing numbers, or by one more transmission of the
     /// station's last exchange. `missing` numbers come right before `number`.
-    pub(super) fn number_the_unnumbered(&mut self, stream: u32, number: u32, missing: u32) {
+    pub(super) fn assign_numbers(&mut self, stream: u32, number: u32, missing: u32) {
         let Some(s) = self.streams.get(stream) else { return };
         let (ta, ra, to_ds) = (s.ta, s.ra, s.to_ds);
         let Some(station) = self.stations.get_mut(ta).filter(|s| !s.unnumbered.is_empty()) else { return };

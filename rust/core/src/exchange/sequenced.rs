@@ -46,7 +46,7 @@ impl Tracker {
         self.fragment_follows(stream, number, fragment);
         let (id, opened) = self.join(f, stream, number, fragment);
         if opened && !is_group(ra) {
-            self.number_the_unnumbered(stream, number, missing);
+            self.assign_numbers(stream, number, missing);
         }
         let expects = expects_answer(f, ra);
         self.attempt(f, id, ppdu, flow);

@@ -55,12 +55,12 @@ impl Class {
 /// How well the sniffer captures the responses to a stream: how many of its last ended exchanges were
 /// acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Hearing {
+pub struct ResponseRate {
     acked: u32,
     count: u8,
 }
 
-impl Hearing {
+impl ResponseRate {
     const WINDOW: u8 = u32::BITS as u8;
 
     pub fn add(&mut self, acked: bool) {
@@ -218,7 +218,7 @@ pub struct Stream {
     pub floor: Option<u32>,
     pub to_ds: bool,
     pub window: Window,
-    pub hearing: Hearing,
+    pub hearing: ResponseRate,
     pub limit: Limit,
 }
 
@@ -287,7 +287,7 @@ impl Streams {
                 floor: None,
                 to_ds: false,
                 window: Window::new(class),
-                hearing: Hearing::default(),
+                hearing: ResponseRate::default(),
                 limit: Limit::default(),
             });
             self.all.len() as u32 - 1

@@ -1,10 +1,10 @@
 //! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
-use super::board::Run;
-use super::half::Half;
 use super::kinds::{Phase, RecoveryEnd};
-use super::need::AckFacts;
-use super::out::Out;
+use super::output::Out;
+use super::scoreboard::Run;
+use super::sender_state::SenderState;
+use super::spurious::AckFacts;
 use crate::limits;
 
 /// An ACK as the sender of the data reads it.
@@ -80,7 +80,7 @@ struct Covered {
     echoed: Option<i64>,
 }
 
-impl Half {
+impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
         o.kind = AckKind::Same;
@@ -100,8 +100,8 @@ impl Half {
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
         if let Some((left, right)) = dsack {
-            if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
-                if self.doubled.remove(i).is_some_and(|d| out.segments.doubled_by_network(d.0)) {
+            if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
+                if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
                     self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                     self.tally.duplicates[0] += 1;
                 }
@@ -181,7 +181,7 @@ impl Half {
             self.progress(a);
         }
         if !self.pending.is_empty() {
-            self.weigh(&facts, sack_news, out);
+            self.evaluate(&facts, sack_news, out);
         }
         self.next_phase(a, o.kind, &facts, out);
         if let Some((tsval, _)) = a.timestamps {
@@ -216,7 +216,7 @@ impl Half {
             out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
             self.tally.acks_unseen += 1;
         }
-        self.board.push(Run {
+        self.scoreboard.push(Run {
             start: self.end,
             end: a.ack,
             t_first: a.t,
@@ -266,7 +266,7 @@ impl Half {
             {
                 continue;
             }
-            for run in self.board.range_mut(left.max(floor), right) {
+            for run in self.scoreboard.range_mut(left.max(floor), right) {
                 if !run.sacked && run.start >= left && run.end <= right {
                     run.sacked = true;
                     self.sacked_bytes += run.end - run.start;
@@ -285,7 +285,7 @@ impl Half {
     fn cover(&mut self, a: &Ack<'_>, c: &mut Covered) {
         let echo = a.timestamps.map(|t| t.1);
         let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
-        self.board.acked(a.ack, |r| {
+        self.scoreboard.acked(a.ack, |r| {
             if c.edge.is_none() {
                 c.edge = Some(*r);
             }
@@ -313,7 +313,7 @@ impl Half {
         });
         self.una = a.ack;
         self.seq.advance(a.ack);
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.sacked_bytes = 0;
         }
     }

@@ -1,15 +1,15 @@
 //! One TCP connection: each packet is an ACK for one sender and a transmission of the other.
 
 use super::ack::{Ack, AckKind, AckOutcome};
-use super::half::Half;
 use super::handshake::Handshake;
 use super::intervals::{Life, Piece, ACCESS_NS, TICK_NS};
 use super::kinds::{Kind, State, Transmission};
-use super::out::Out;
+use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
+use super::sender_state::SenderState;
 use super::tap::{by_handshake, Tap};
-use super::waits::{delayed_ack, wait_state};
+use super::wait_state::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
 /// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
@@ -20,7 +20,7 @@ const DAMAGED_REACH: i64 = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Connection {
     pub id: u32,
-    pub halves: [Half; 2],
+    pub senders: [SenderState; 2],
     pub start: i64,
     pub start_packet: u64,
     pub last_t: i64,
@@ -37,8 +37,8 @@ pub struct Connection {
 impl Connection {
     pub fn new(id: u32, start: i64, packet: u64) -> Self {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
-        c.halves[1].reverse = true;
-        for h in &mut c.halves {
+        c.senders[1].reverse = true;
+        for h in &mut c.senders {
             h.expired_at = -1;
         }
         c
@@ -50,15 +50,15 @@ impl Connection {
 
     /// Whether a packet begins a new connection on the same addresses: a SYN with another initial sequence number.
     pub fn is_reuse(&self, tcp: &Tcp, reverse: bool) -> bool {
-        let half = &self.halves[usize::from(reverse)];
-        let other = &self.halves[usize::from(!reverse)];
+        let sender = &self.senders[usize::from(reverse)];
+        let other = &self.senders[usize::from(!reverse)];
         if tcp.flags & flags::SYN == 0 {
             return false;
         }
-        let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
+        let differs = sender.seq.base().is_some_and(|b| b != tcp.seq);
         if tcp.flags & flags::ACK == 0 {
             // A SYN of the other side after the end of the connection is a new one, too.
-            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen);
+            return differs || (!sender.seq.is_set() && other.seq.is_set() && !other.syn_seen);
         }
         differs && self.closed()
     }
@@ -71,7 +71,7 @@ impl Connection {
         let payload = p.payload_bytes.unwrap_or(0);
         self.set_bases(tcp, reverse);
         self.learn_options(tcp, reverse, p);
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
         let sack_ok = me.sack_permitted && peer.sack_permitted || (!me.syn_seen && !peer.syn_seen);
         let rel_seq = me.seq.rel(tcp.seq);
@@ -119,12 +119,12 @@ impl Connection {
             rto_ns: None,
             phase: None,
         };
-        if let Some(transmission) = me.seen_again(p, tcp, payload, t) {
+        if let Some(transmission) = me.find_copy(p, tcp, payload, t) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
             let number = out.segments.push(&row, false);
-            me.remember_double(transmission, number, rel_seq, span);
+            me.remember_duplicate(transmission, number, rel_seq, span);
             return;
         }
         let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
@@ -247,15 +247,15 @@ impl Connection {
         row.kind = kind;
 
         self.follow_handshake(t, syn, has_ack, reverse);
-        if payload > 0 && self.halves[usize::from(reverse)].life.is_none() {
+        if payload > 0 && self.senders[usize::from(reverse)].life.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
-            self.begin_life(reverse, t, p.number, rest_ns);
+            self.begin_intervals(reverse, t, p.number, rest_ns);
         }
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
 
         // The time until this packet belongs to the state that each sender was in.
-        let piece = |state: State, timeout, h: &Half, acked: i64, rtt: Option<i64>| Piece {
+        let piece = |state: State, timeout, h: &SenderState, acked: i64, rtt: Option<i64>| Piece {
             start: 0,
             end: t,
             state,
@@ -288,7 +288,7 @@ impl Connection {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
                 life.pass(piece(state, timeout, peer, o.acked, o.rtt));
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
-                    life.settle_stall(ns_per_kib);
+                    life.adjust_stall(ns_per_kib);
                 }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
@@ -324,16 +324,16 @@ impl Connection {
             return;
         }
         if fin {
-            let half = &mut self.halves[usize::from(reverse)];
-            if half.fin_end.is_none() {
-                half.fin_end = rel_seq.map(|s| s + span);
+            let sender = &mut self.senders[usize::from(reverse)];
+            if sender.fin_end.is_none() {
+                sender.fin_end = rel_seq.map(|s| s + span);
                 self.fins += 1;
             }
         }
     }
 
     fn set_bases(&mut self, tcp: &Tcp, reverse: bool) {
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
         let syn = tcp.flags & flags::SYN != 0;
         if !me.seq.is_set() {
@@ -350,7 +350,7 @@ impl Connection {
     }
 
     fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
-        let me = &mut self.halves[usize::from(reverse)];
+        let me = &mut self.senders[usize::from(reverse)];
         if tcp.flags & flags::SYN != 0 {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
@@ -375,11 +375,11 @@ impl Connection {
                     h.ack = Some(t);
                     // The time between two SYN+ACKs is a timer, not a path.
                     let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
-                    for half in &mut self.halves {
-                        half.rtt_whole = whole;
+                    for sender in &mut self.senders {
+                        sender.rtt_whole = whole;
                     }
-                    for half in &mut self.halves {
-                        half.near_receiver = by_handshake(h, half.reverse) == Some(Tap::NearReceiver);
+                    for sender in &mut self.senders {
+                        sender.near_receiver = by_handshake(h, sender.reverse) == Some(Tap::NearReceiver);
                     }
                 }
                 self.handshake_done = true;
@@ -389,7 +389,7 @@ impl Connection {
     }
 
     /// The first data of a direction: its intervals start with the connection.
-    fn begin_life(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
+    fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
         let mut life = Life::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,
@@ -411,15 +411,15 @@ impl Connection {
             life.pass(piece(done, State::Handshake));
         }
         life.pass(piece(t, State::Idle));
-        self.halves[usize::from(reverse)].life = Some(Box::new(life));
+        self.senders[usize::from(reverse)].life = Some(Box::new(life));
     }
 
     /// Keep only what an idle sender may still need.
     pub fn compact(&mut self) {
-        for half in &mut self.halves {
-            half.board.compact();
-            half.past = Default::default();
-            half.recent.compact();
+        for sender in &mut self.senders {
+            sender.scoreboard.compact();
+            sender.past = Default::default();
+            sender.recent.compact();
         }
     }
 
@@ -427,10 +427,10 @@ impl Connection {
     pub fn finish(&mut self, out: &mut Out<'_>) {
         out.flow = self.id;
         let t = self.last_t;
-        for half in &mut self.halves {
-            half.settle_all(t, out);
-            let reverse = half.reverse;
-            if let Some(mut life) = half.life.take() {
+        for sender in &mut self.senders {
+            sender.decide_all(t, out);
+            let reverse = sender.reverse;
+            if let Some(mut life) = sender.life.take() {
                 life.finish(out.intervals, self.id, reverse);
             }
         }

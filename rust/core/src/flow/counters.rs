@@ -5,7 +5,7 @@
 
 mod row;
 
-use super::moments::elapsed_ns;
+use super::duration_stats::elapsed_ns;
 use super::sent_ranges::{AckCounters, ResendCounters, SentRanges};
 use crate::packet::{flags, Packet, Tcp};
 

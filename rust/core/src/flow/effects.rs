@@ -1,25 +1,25 @@
 //! The effects of a transmission: phases, timeouts, recoveries, open decisions, the segment's row.
 
-use super::half::{Half, Recovery, Timeout};
 use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, TimeoutKind, Transmission, Trigger};
-use super::out::Out;
+use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
+use super::sender_state::{Recovery, SenderState, Timeout};
 use crate::limits;
 
-impl Half {
+impl SenderState {
     /// The sender has closed its direction (FIN).
     pub fn drained(&self) -> bool {
         self.fin_end.is_some()
     }
 
     /// Keep a duplicate's row for the DSACK that may follow.
-    pub fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+    pub fn remember_duplicate(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
         if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
-            if self.doubled.len() >= limits::RECENT_PACKETS {
-                self.doubled.pop_front();
+            if self.duplicated.len() >= limits::RECENT_PACKETS {
+                self.duplicated.pop_front();
             }
-            self.doubled.push_back((row, start, start + span));
+            self.duplicated.push_back((row, start, start + span));
         }
     }
 
@@ -114,7 +114,7 @@ impl Half {
         self.tally.flight_max = self.tally.flight_max.max(self.flight());
         self.describe(row);
         let number = out.segments.push(row, false);
-        self.remember_double(what, number, Some(s.start), s.end - s.start);
+        self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
         if let Some(life) = &mut self.life {
             life.commit(out.intervals, out.flow, self.reverse);
         }

@@ -71,8 +71,8 @@ impl FlowTable {
             _ => Close::Open,
         };
         for reverse in [false, true] {
-            let h = &c.halves[usize::from(reverse)];
-            let other = &c.halves[usize::from(!reverse)];
+            let h = &c.senders[usize::from(reverse)];
+            let other = &c.senders[usize::from(!reverse)];
             let t = &h.tally;
             let (src, dst) = if reverse { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
             let seconds = (c.last_t - c.start) as f64 / 1e9;

@@ -118,7 +118,7 @@ impl Life {
     }
 
     /// The path's speed is now known: subtract the transmission time of the bytes in flight from the open stall.
-    pub fn settle_stall(&mut self, ns_per_kib: i64) {
+    pub fn adjust_stall(&mut self, ns_per_kib: i64) {
         let Some(flight) = self.doubt.take() else { return };
         let Some(i) = self.open.iter().position(|p| p.state == State::DelayedAck) else {
             return;

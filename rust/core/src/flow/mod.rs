@@ -1,32 +1,32 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
 mod ack;
-mod board;
 mod connection;
 pub mod counters;
+mod decisions;
+pub mod duration_stats;
 mod effects;
 mod ends;
 mod flow_row;
-mod half;
 mod handshake;
 mod intervals;
 mod kinds;
-pub mod moments;
-mod need;
-mod out;
+mod output;
 mod recent;
 mod rows;
+mod scoreboard;
 mod send;
+mod sender_state;
 pub mod sent_ranges;
 mod seq;
-mod settle;
+mod spurious;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod timestamp_clock;
 mod trigger;
-mod tsclock;
-mod waits;
+mod wait_state;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ use self::connection::Connection;
 use self::counters::ConnectionCounters;
 use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
-use self::out::Out;
+use self::output::Out;
 use self::rows::SegmentBlocks;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -194,7 +194,7 @@ impl Tracker {
 
     /// Batches whose rows are final, as (table, rows).
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
-        self.hand_out(false, out);
+        self.emit_batches(false, out);
     }
 
     /// Close every flow and emit all rows that are left.
@@ -204,13 +204,13 @@ impl Tracker {
         for slot in open {
             self.close(slot, Close::Open);
         }
-        self.hand_out(true, out);
+        self.emit_batches(true, out);
         if self.segments.late > 0 {
             self.notes.add_many(NoteKind::LateEvidence, self.segments.late, 0, 0);
         }
     }
 
-    fn hand_out(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
+    fn emit_batches(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.segments.drain(all, out);
         let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS);
         if ready(self.timeouts.flow.len()) {

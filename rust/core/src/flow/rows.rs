@@ -151,7 +151,7 @@ impl SegmentBlocks {
     }
 
     /// The receiver got these bytes twice: the network duplicated them, not the tap. False if the row was already emitted.
-    pub fn doubled_by_network(&mut self, row: u64) -> bool {
+    pub fn duplicated_by_network(&mut self, row: u64) -> bool {
         if row < self.first {
             return false;
         }

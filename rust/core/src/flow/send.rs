@@ -1,10 +1,10 @@
 //! A segment with payload, SYN or FIN: new bytes, a retransmission, or a copy?
 
-use super::board::Run;
-use super::half::Half;
 use super::kinds::{Evidence, Transmission, Trigger};
-use super::need::Pending;
-use super::out::Out;
+use super::output::Out;
+use super::scoreboard::Run;
+use super::sender_state::SenderState;
+use super::spurious::Pending;
 use crate::limits;
 use crate::packet::{Packet, Tcp};
 
@@ -64,9 +64,9 @@ impl SentOutcome {
     }
 }
 
-impl Half {
+impl SenderState {
     /// Whether this is a copy of an earlier packet: a MAC retry, a second tap, a duplicating network.
-    pub fn seen_again(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
+    pub fn find_copy(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
         // IP ID 0 means "not used" (Linux with DF): then only the MAC header, or a very short time, identifies a copy.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
         // No ACK that could trigger a retransmission can have arrived so soon.
@@ -153,7 +153,7 @@ impl Half {
         if !self.near_receiver || s.start <= 1 || self.ip_id_shared {
             return false;
         }
-        if self.skipped > 0 && !self.board.range(self.una, self.end).any(|r| r.unseen) {
+        if self.skipped > 0 && !self.scoreboard.range(self.una, self.end).any(|r| r.unseen) {
             let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
             let round_trip = self.rtt_whole.unwrap_or(200 * MS);
             let room = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss() + 16;
@@ -182,7 +182,7 @@ impl Half {
         }
         if s.start > self.end {
             // A hole: lost before the tap, missed by it, or still to come out of order. Keep the segment after it.
-            self.board.push(Run {
+            self.scoreboard.push(Run {
                 start: self.end,
                 end: s.start,
                 t_first: s.t,
@@ -209,7 +209,7 @@ impl Half {
                 }
             }
         }
-        self.board.push(Run {
+        self.scoreboard.push(Run {
             start: s.start,
             end: s.end,
             t_first: s.t,
@@ -246,7 +246,7 @@ impl Half {
             let i = self.past.partition_point(|r| r.end <= s.start);
             self.past.range(i..).take_while(|r| r.start < s.end).for_each(&mut look);
         }
-        self.board.range(s.start.max(self.una), old_end).for_each(&mut look);
+        self.scoreboard.range(s.start.max(self.una), old_end).for_each(&mut look);
         let Some(known) = known else {
             // Acknowledged so long ago that nothing is kept: still a retransmission.
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::SameBytes));
@@ -305,7 +305,7 @@ impl Half {
             self.resend(s, &mut o);
             return o;
         }
-        for r in self.board.range_mut(s.start, s.end) {
+        for r in self.scoreboard.range_mut(s.start, s.end) {
             (r.unseen, r.t_first, r.t_last) = (false, s.t, s.t);
             (r.tsval_first, r.tsval_last, r.ip_id) = (s.tsval.unwrap_or(0), s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
         }
@@ -321,7 +321,7 @@ impl Half {
             self.head_sent = Some(s.t);
         }
         let (t, tsval, ip_id) = (s.t, s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
-        for r in self.board.range_mut(s.start, s.end) {
+        for r in self.scoreboard.range_mut(s.start, s.end) {
             r.copies = r.copies.saturating_add(1);
             r.t_last = t;
             r.tsval_last = tsval;
@@ -345,7 +345,7 @@ impl Half {
         }
         // Paths keep the order (FIFO): an ACK caused by a copy sent after these bytes that does not cover them shows a hole.
         if let (true, Some(filled), Some(run)) =
-            (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next())
+            (s.start == self.una, self.edge_filled, self.scoreboard.range(s.start, s.end).next())
         {
             if run.t_last < filled && run.start == self.una {
                 return true;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::moments::{elapsed_ns, Moments};
+use super::duration_stats::{elapsed_ns, DurationStats};
 use crate::limits;
 
 const QUADRANT_BITS: u32 = 30;
@@ -56,12 +56,12 @@ pub struct Added {
 #[derive(Debug, Default)]
 pub struct AckCounters {
     /// Segments acknowledged exactly at their end, sent once, with no earlier segment sent later (Karn's algorithm).
-    pub rtt: Moments,
+    pub rtt: DurationStats,
     /// The same, of the longest segments sampled so far only.
-    pub rtt_full: Moments,
+    pub rtt_full: DurationStats,
     rtt_full_bytes: u32,
     /// Segments sent more than once, from their last transmission.
-    pub rtt_resent: Moments,
+    pub rtt_resent: DurationStats,
     /// The sample of the latest ACK that could give one; null if it gave none.
     pub rtt_latest_ns: Option<i64>,
     /// ACKs of a segment after an earlier one was retransmitted.
@@ -77,7 +77,7 @@ pub struct AckCounters {
 #[derive(Debug, Default)]
 pub struct ResendCounters {
     pub most: u32,
-    pub waited: Moments,
+    pub waited: DurationStats,
 }
 
 impl Quadrant {
@@ -107,7 +107,7 @@ impl Quadrant {
             self.overlay(first, last, now_ns, resends)
         };
         while self.live.len() > limits::UNACKED_SEGMENTS {
-            self.settle_front();
+            self.acknowledge_front();
         }
         added
     }
@@ -208,7 +208,7 @@ impl Quadrant {
     }
 
     /// Move the lowest live range to the acknowledged ones.
-    fn settle_front(&mut self) {
+    fn acknowledge_front(&mut self) {
         let Some(l) = self.live.pop_front() else { return };
         match self.acked.back_mut() {
             Some(a) if a.last.wrapping_add(1) == l.first => {
@@ -241,7 +241,7 @@ impl Quadrant {
                 counters.cumulatively_acked += 1;
                 latest = latest.max(l.sent_ns);
             }
-            self.settle_front();
+            self.acknowledge_front();
         }
         latest
     }
@@ -272,7 +272,7 @@ impl Quadrant {
                 } else {
                     counters.cumulatively_acked += 1;
                 }
-                self.settle_front();
+                self.acknowledge_front();
             }
         }
         if ends_acked && duplicate {
@@ -295,7 +295,7 @@ impl AckCounters {
             let bytes = l.last - l.first + 1;
             if bytes > self.rtt_full_bytes {
                 self.rtt_full_bytes = bytes;
-                self.rtt_full = Moments::default();
+                self.rtt_full = DurationStats::default();
             }
             if bytes == self.rtt_full_bytes {
                 self.rtt_full.add(rtt);
@@ -326,7 +326,7 @@ impl SentRanges {
     pub fn compact(&mut self) {
         for q in &mut self.quadrants {
             while !q.live.is_empty() {
-                q.settle_front();
+                q.acknowledge_front();
             }
             q.live = VecDeque::new();
         }

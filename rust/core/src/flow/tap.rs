@@ -1,7 +1,7 @@
 //! The position of the tap between sender and receiver, from one capture alone.
 
-use super::half::Half;
 use super::handshake::Handshake;
+use super::sender_state::SenderState;
 
 /// The positions, in the order of `table::flow_facts::TAPS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
 /// The evidence in order: the direction in the capture (cooked packet type, pcapng flags), the two parts of the handshake
 /// (SYN to SYN+ACK, SYN+ACK to ACK), and, except for sniffers, this sender's reaction time to ACKs compared with the RTT at the
 /// tap.
-pub fn tap(local_votes: [u32; 2], handshake: &Handshake, on_air: bool, half: &Half, reverse: bool) -> Tap {
+pub fn tap(local_votes: [u32; 2], handshake: &Handshake, on_air: bool, sender: &SenderState, reverse: bool) -> Tap {
     let [not_a, a] = local_votes;
     if a != not_a {
         return place(a > not_a, reverse);
@@ -52,7 +52,7 @@ pub fn tap(local_votes: [u32; 2], handshake: &Handshake, on_air: bool, half: &Ha
     if on_air {
         return Tap::Middle;
     }
-    match (half.reaction, half.rtt_least) {
+    match (sender.reaction, sender.rtt_least) {
         (Some(reaction), Some(rtt)) if reaction.saturating_mul(NEAR) < rtt => Tap::NearSender,
         (Some(reaction), Some(rtt)) if rtt.saturating_mul(NEAR) < reaction => Tap::NearReceiver,
         _ => Tap::Unknown,

@@ -1,8 +1,8 @@
 //! The trigger of a retransmission: from the ACKs before it; from times only if no ACK can have caused it.
 
-use super::half::{Half, Probe};
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
+use super::sender_state::{Probe, SenderState};
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
@@ -10,7 +10,7 @@ const REACTION_SLACK_NS: i64 = 3 * MS;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 const LONGEST_PATH_NS: i64 = 60_000 * MS;
 
-impl Half {
+impl SenderState {
     /// Determine the trigger of a retransmission; changes the phase (RFC 5681, 6298, 6582, 6675, 8985).
     pub fn name_trigger(&mut self, s: &Sent, o: &mut SentOutcome) {
         let head = s.start <= self.una;
@@ -30,7 +30,7 @@ impl Half {
         let least = self.timer.least().unwrap_or(200 * MS).saturating_add(away);
         let late = waited >= model * 7 / 10 || (!clocked && waited >= least && !told);
 
-        let resent = self.board.range(s.start, s.end).next().is_some_and(|r| r.copies > 1);
+        let resent = self.scoreboard.range(s.start, s.end).next().is_some_and(|r| r.copies > 1);
 
         let (trigger, evidence) = match self.phase {
             // A SYN+ACK retransmitted at once answers a repeated SYN; no timer is that short (RFC 6298 section 2.1).

@@ -13,33 +13,33 @@ const OVERTAKEN_ROWS: u64 = 64;
 /// The unambiguous pairs of some paths, by which the place and the delay of others are judged.
 pub struct Neighbours {
     /// By path: (row of a, row of b, time difference), in the order of a.
-    ways: FxHashMap<u64, Vec<(u64, u64, i64)>>,
+    paths: FxHashMap<u64, Vec<(u64, u64, i64)>>,
 }
 
 impl Neighbours {
     pub fn new(wanted: BTreeSet<u64>, a: &[Row], b: &[Row], sure: impl Iterator<Item = (u64, u64)>) -> Neighbours {
-        let mut ways: FxHashMap<u64, Vec<(u64, u64, i64)>> = wanted.into_iter().map(|w| (w, Vec::new())).collect();
+        let mut paths: FxHashMap<u64, Vec<(u64, u64, i64)>> = wanted.into_iter().map(|w| (w, Vec::new())).collect();
         let (Some(first_a), Some(first_b)) = (a.first().map(|r| r.row), b.first().map(|r| r.row)) else {
-            return Neighbours { ways };
+            return Neighbours { paths };
         };
         for (row_a, row_b) in sure {
             let (x, y) = (&a[(row_a - first_a) as usize], &b[(row_b - first_b) as usize]);
-            if let Some(way) = ways.get_mut(&x.way) {
-                way.push((row_a, row_b, y.t.saturating_sub(x.t)));
+            if let Some(path) = paths.get_mut(&x.path) {
+                path.push((row_a, row_b, y.t.saturating_sub(x.t)));
             }
         }
-        for way in ways.values_mut() {
-            way.sort_unstable();
+        for path in paths.values_mut() {
+            path.sort_unstable();
         }
-        Neighbours { ways }
+        Neighbours { paths }
     }
 
     /// How far a pair deviates from the unambiguous pairs next to it: (rows out of order, ns of delay difference); None: too far.
     pub fn distance(&self, x: &Row, y: &Row) -> Option<(u64, u64)> {
-        let way = self.ways.get(&x.way)?;
-        let next = way.partition_point(|p| p.0 < x.row);
-        let before = next.checked_sub(1).and_then(|i| way.get(i));
-        let after = way.get(next);
+        let path = self.paths.get(&x.path)?;
+        let next = path.partition_point(|p| p.0 < x.row);
+        let before = next.checked_sub(1).and_then(|i| path.get(i));
+        let after = path.get(next);
         let early = before.map_or(0, |p| p.1.saturating_sub(y.row));
         let late = after.map_or(0, |p| y.row.saturating_sub(p.1));
         let rows = early.max(late);

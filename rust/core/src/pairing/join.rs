@@ -15,7 +15,7 @@ const BESIDE_NS: u64 = 20_000;
 const ATTEMPT_NS: u64 = 80_000;
 
 /// Copies that only their order distinguishes.
-struct Unclear {
+struct Ambiguous {
     a: Vec<Place>,
     b: Vec<Place>,
 }
@@ -32,7 +32,7 @@ impl Window<'_> {
     pub fn pair(&mut self, out: &mut Vec<Pair>) {
         let begin = out.len();
         let mut done_a = vec![false; self.a.len()];
-        let (mut single, mut unclear) = (Vec::new(), Vec::new());
+        let (mut single, mut ambiguous) = (Vec::new(), Vec::new());
         let mut ids = Ids::default();
         let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
         let (mut i, mut j) = (0, 0);
@@ -46,15 +46,15 @@ impl Window<'_> {
                     let to_b = run(&keys_b, j);
                     match (&keys_a[i..to_a], &keys_b[j..to_b]) {
                         ([a], [b]) if !(self.frames && self.a[a.1 as usize].again) => single.push((a.1, b.1)),
-                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut unclear, &mut ids, out),
+                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut ambiguous, &mut ids, out),
                     }
                     (i, j) = (to_a, to_b);
                 }
             }
         }
         self.singles(single, &mut done_a, out);
-        if !unclear.is_empty() {
-            self.by_order(&unclear, &mut done_a, begin, out);
+        if !ambiguous.is_empty() {
+            self.by_order(&ambiguous, &mut done_a, begin, out);
         }
         if self.frames {
             self.beside(&mut done_a, begin, out);
@@ -70,7 +70,7 @@ impl Window<'_> {
         found.retain(|(a, b)| self.wanted(*a) && !self.taken[*b as usize]);
         // The rows are in nearly the same order in both captures: looking them up in that order is fast.
         for (a, b) in spread(&found, self.a.len(), |(a, _)| *a as usize).0 {
-            if self.alike(a, b) {
+            if self.may_be_same_packet(a, b) {
                 done_a[a as usize] = true;
                 self.emit(a, b, Kind::Same, true, out);
             }
@@ -105,7 +105,7 @@ impl Window<'_> {
         of_a: &[(u64, Place)],
         of_b: &[(u64, Place)],
         done_a: &mut [bool],
-        unclear: &mut Vec<Unclear>,
+        ambiguous: &mut Vec<Ambiguous>,
         ids: &mut Ids,
         out: &mut Vec<Pair>,
     ) {
@@ -118,7 +118,7 @@ impl Window<'_> {
         // If only one side has IDs, copies cannot be distinguished either.
         let open = a.iter().any(|a| idless(self.a[*a as usize].id)) || b.iter().any(|b| idless(self.b[*b as usize].id));
         if open && !a.is_empty() && !b.is_empty() {
-            unclear.push(Unclear { a, b });
+            ambiguous.push(Ambiguous { a, b });
         }
     }
 
@@ -173,18 +173,18 @@ impl Window<'_> {
     }
 
     /// Copies without an ID, by their order among the unambiguous pairs of their path.
-    fn by_order(&mut self, unclear: &[Unclear], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
-        let ways = unclear.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].way).collect();
+    fn by_order(&mut self, ambiguous: &[Ambiguous], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
+        let paths = ambiguous.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].path).collect();
         let sure = out[begin..].iter().filter(|p| p.copy_safe && p.kind == Kind::Same).map(|p| (p.a, p.b));
-        let neighbours = Neighbours::new(ways, self.a, self.b, sure);
-        for u in unclear {
+        let neighbours = Neighbours::new(paths, self.a, self.b, sure);
+        for u in ambiguous {
             if u.a.len() > limits::PAIR_COPIES || u.b.len() > limits::PAIR_COPIES {
                 continue;
             }
             let chosen = copies::choose(&u.a, &u.b, |a, b| {
                 let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
                 let near = neighbours.distance(x, y).filter(|d| !self.frames || d.1 <= ATTEMPT_NS);
-                near.filter(|_| self.alike(a, b))
+                near.filter(|_| self.may_be_same_packet(a, b))
             });
             for (a, b) in chosen {
                 if self.wanted(a) && !self.taken[b as usize] {

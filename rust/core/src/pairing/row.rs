@@ -28,7 +28,7 @@ pub struct Row {
     /// The same without the fields that a short snaplen cuts off.
     pub lean: u64,
     /// Hash of addresses, ports and protocol.
-    pub way: u64,
+    pub path: u64,
     /// Hash of addresses, protocol and IP ID: shared by the fragments of a datagram. 0 without an ID.
     pub datagram: u64,
     /// For TCP: hash shared by the segments of a super-segment.
@@ -188,7 +188,7 @@ fn frames(batch: &RecordBatch, first: u64, mut t: i64, mut each: impl FnMut(Row,
 
     for i in 0..batch.num_rows() {
         t = time.value(i).unwrap_or(t);
-        let mut row = Row { row: first + i as u64, t, way: 1, ..Row::default() };
+        let mut row = Row { row: first + i as u64, t, path: 1, ..Row::default() };
         let damaged = fcs.get(i) == Some(false);
         if subtype.get(i) != 0 && !damaged {
             row.again = retry.get(i) == Some(true);
@@ -244,11 +244,11 @@ fn packets(
         row.digest = digest.get(i).map_or(0, |d| d.max(1) as u32);
         row.fragment = fragment.get(i) == Some(true);
         let hosts = if nat { proto } else { mix(mix(from.0, to.0), proto) };
-        row.way = if nat { proto } else { mix(hosts, mix(from.1, to.1)) };
+        row.path = if nat { proto } else { mix(hosts, mix(from.1, to.1)) };
         if row.id != 0 {
             row.datagram = mix(hosts, u64::from(row.id)).max(1);
         }
-        let base = mix(row.way, len | u64::from(row.fragment) << 40);
+        let base = mix(row.path, len | u64::from(row.fragment) << 40);
         match (proto == u64::from(TCP), seq.get(i), flags.get(i)) {
             (true, Some(s), Some(f)) if !row.fragment => {
                 row.tcp = true;
@@ -262,7 +262,7 @@ fn packets(
                 if row.digest != 0 {
                     more.loose = mix(mix(base, f), mix(u64::from(row.digest), stamps)).max(1);
                 }
-                row.train = mix(row.way, acked).max(1);
+                row.train = mix(row.path, acked).max(1);
                 row.lean = mix(base, mix(u64::from(row.seq) << 16 | f, acked)).max(1);
                 row.full = mix(row.lean, stamps).max(1);
             }

@@ -49,7 +49,7 @@ impl Window<'_> {
     }
 
     /// Whether two rows of the same key can be the same packet.
-    pub fn alike(&self, a: Place, b: Place) -> bool {
+    pub fn may_be_same_packet(&self, a: Place, b: Place) -> bool {
         let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
         let ids = !self.outlook.ids_kept || x.id == y.id || x.id == 0 || y.id == 0;
         ids && (x.digest == y.digest || x.digest == 0 || y.digest == 0)

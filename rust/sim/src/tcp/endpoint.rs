@@ -65,7 +65,7 @@ impl Endpoint {
         self.send.arm(&self.config, now, false);
         if self.config.eifel_first_stamp_defect {
             let stamp = self.stamp(now);
-            self.send.keep_stamp(stamp);
+            self.send.set_retransmit_timestamp(stamp);
         }
     }
 
@@ -89,7 +89,7 @@ impl Endpoint {
     }
 
     /// From here on the application reads only by `read`.
-    pub fn read_when_told(&mut self) {
+    pub fn read_on_request(&mut self) {
         self.receive.reads_at_once = false;
     }
 
@@ -127,7 +127,7 @@ impl Endpoint {
         View {
             next: self.send.next,
             written: self.send.written,
-            outstanding: u64::from(self.send.board.len()),
+            outstanding: u64::from(self.send.scoreboard.len()),
             outstanding_bytes: self.send.next - self.send.una,
             cwnd: self.send.cwnd,
             peer_window_most: self.send.window_most,
@@ -162,7 +162,7 @@ impl Endpoint {
         }
         if self.send.timer.is_some_and(|t| t <= now) {
             match self.send.on_timer(&self.config, now, self.sack) {
-                Some(Fired::Again(start, trigger)) => {
+                Some(Fired::Retransmit(start, trigger)) => {
                     self.again(now, start, trigger, out);
                     if trigger == Trigger::Rto {
                         self.send.arm(&self.config, now, self.sack);
@@ -172,7 +172,7 @@ impl Endpoint {
                         self.push(now, true, out);
                     }
                 }
-                Some(Fired::AskWindow) => {
+                Some(Fired::Probe) => {
                     // An old sequence number makes the peer respond (Linux's tcp_xmit_probe_skb).
                     let seq = self.send.una - 1;
                     let s = self.segment(now, seq, 0, Trigger::New, 0);
@@ -247,7 +247,7 @@ impl Endpoint {
         while sent < most {
             match self.send.next_to_send(&self.config, self.sack, nagle) {
                 None => break,
-                Some(Next::Again(start, trigger)) => {
+                Some(Next::Retransmit(start, trigger)) => {
                     if !self.again(now, start, trigger, out) {
                         break;
                     }
@@ -270,12 +270,12 @@ impl Endpoint {
         if had {
             self.send.validate(&self.config, self.sack, sent > 0);
         }
-        self.send.when_idle(&self.config, now);
+        self.send.arm_idle_timer(&self.config, now);
     }
 
     fn again(&mut self, now: Ns, start: u64, trigger: Trigger, out: &mut Vec<Segment>) -> bool {
         let stamp = self.stamp(now);
-        let Some(e) = self.send.sent_again(now, start, stamp) else { return false };
+        let Some(e) = self.send.sent_retransmission(now, start, stamp) else { return false };
         let s = self.segment(now, e.start, e.len, trigger, e.copies - 1);
         let ack = s.ack.filter(|_| !(e.syn && self.role == Role::Client));
         out.push(Segment { syn: e.syn, fin: e.fin, psh: e.psh, ack, ..s });

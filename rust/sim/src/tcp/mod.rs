@@ -2,11 +2,11 @@
 //!
 //! Sequence numbers are offsets: the SYN is 0, the first byte of data 1. The taps add the initial numbers.
 
-mod board;
 mod config;
 mod endpoint;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod segment;
 mod sender;
 #[cfg(test)]

@@ -6,9 +6,9 @@ mod recovery;
 mod timers;
 mod window;
 
-use super::board::{Acked, Board};
 use super::config::TcpConfig;
 use super::rto::Rto;
+use super::scoreboard::{Acked, Scoreboard};
 use super::segment::Trigger;
 use crate::engine::Ns;
 
@@ -61,7 +61,7 @@ pub struct Sender {
     /// The application has written up to here; FIN follows when it has closed.
     pub written: u64,
     pub closed: bool,
-    pub board: Board,
+    pub scoreboard: Scoreboard,
     pub state: State,
     pub cwnd: u32,
     pub ssthresh: u32,
@@ -74,7 +74,7 @@ pub struct Sender {
     /// The peer's window: its right edge; its maximum; the sequence number of its last update.
     pub window_end: u64,
     pub window_most: u32,
-    window_told_by: u64,
+    window_updated_by: u64,
     window_state: Event,
     pub rto: Rto,
     /// When the timer for retransmission, tail loss probe or window probe fires.
@@ -88,7 +88,7 @@ pub struct Sender {
     /// Duplicate ACKs that count for segments that left the network (no SACK).
     dupacks: u32,
     /// Consecutive duplicate ACKs for `una`.
-    in_a_row: u32,
+    consecutive_dupacks: u32,
     /// Duplicate ACKs needed: more after reordering.
     threshold: u32,
     /// Proportional rate reduction.
@@ -96,13 +96,13 @@ pub struct Sender {
     prr_out: u32,
     prior_cwnd: u32,
     /// The current recovery has retransmitted a segment.
-    resent_fast: bool,
+    has_retransmitted: bool,
     /// For undo.
     undo_cwnd: Option<(u32, u32)>,
-    undo_resends: u32,
+    undo_retransmissions: u32,
     undo_of_timeout: bool,
     /// Timestamp of the first retransmission; 0 for none.
-    resend_stamp: u32,
+    retransmit_timestamp: u32,
     /// Expiries since the last ACK of new data.
     expiries: u32,
     frto: bool,
@@ -135,7 +135,7 @@ impl Sender {
             next: 0,
             written: 1,
             closed: false,
-            board: Board::default(),
+            scoreboard: Scoreboard::default(),
             state: State::Open,
             cwnd: config.initial_window_segments.max(1),
             ssthresh: config.initial_ssthresh_segments.max(2),
@@ -145,7 +145,7 @@ impl Sender {
             usage_until: 0,
             window_end: 1,
             window_most: 0,
-            window_told_by: 0,
+            window_updated_by: 0,
             window_state: Event::WindowFreed,
             rto: Rto::new(config.rto),
             timer: None,
@@ -154,16 +154,16 @@ impl Sender {
             probed: None,
             high: 0,
             dupacks: 0,
-            in_a_row: 0,
+            consecutive_dupacks: 0,
             threshold: config.dupack_threshold,
             prr_delivered: 0,
             prr_out: 0,
             prior_cwnd: 0,
-            resent_fast: false,
+            has_retransmitted: false,
             undo_cwnd: None,
-            undo_resends: 0,
+            undo_retransmissions: 0,
             undo_of_timeout: false,
-            resend_stamp: 0,
+            retransmit_timestamp: 0,
             expiries: 0,
             frto: false,
             new_first: false,
@@ -174,19 +174,19 @@ impl Sender {
 
     /// Everything written, FIN included, is acknowledged.
     pub fn drained(&self) -> bool {
-        self.una >= self.written + u64::from(self.closed) && self.board.is_empty()
+        self.una >= self.written + u64::from(self.closed) && self.scoreboard.is_empty()
     }
 
     /// Segments that count against the congestion window.
     fn pipe(&self, config: &TcpConfig, sack: bool) -> u32 {
         if sack {
-            return self.board.pipe();
+            return self.scoreboard.pipe();
         }
         match self.state {
             // RFC 5681 inflates the window instead.
-            State::Recovery if inflates(config) => self.board.len(),
-            State::Open | State::Disorder if !config.limited_transmit => self.board.pipe(),
-            _ => self.board.pipe().saturating_sub(self.dupacks),
+            State::Recovery if inflates(config) => self.scoreboard.len(),
+            State::Open | State::Disorder if !config.limited_transmit => self.scoreboard.pipe(),
+            _ => self.scoreboard.pipe().saturating_sub(self.dupacks),
         }
     }
 }
@@ -194,16 +194,16 @@ impl Sender {
 /// The next segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    Again(u64, Trigger),
+    Retransmit(u64, Trigger),
     New { len: u32, fin: bool },
 }
 
 /// What to send when the timer fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fired {
-    Again(u64, Trigger),
+    Retransmit(u64, Trigger),
     /// A segment without data that makes the peer send its window.
-    AskWindow,
+    Probe,
 }
 
 /// A segment sent for the first time.
@@ -224,7 +224,7 @@ struct Facts {
     original_sacked: bool,
     sack: bool,
     /// Segments newly SACKed, and whether any was newly marked as lost.
-    news: u32,
+    newly_sacked: u32,
     newly_lost: bool,
     /// It reports a duplicate.
     dsack: bool,

@@ -6,7 +6,7 @@ use std::io;
 use super::adapter::Adapter;
 use super::check::check;
 use super::taps::{flow_names, mac};
-use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
+use super::{Event, Flow, Hop, LineDirection, Node, Station, Tap, Ticks, Wire, World, BEACON_INTERVAL};
 use crate::application::Strata;
 use crate::channel::Air;
 use crate::config::{self, Fault, Tcp};
@@ -78,10 +78,14 @@ impl World {
         let wires: Vec<Wire> = (0u64..)
             .zip(&c.wires)
             .map(|(i, w)| Wire {
-                ways: [0, 1].map(|way| {
+                directions: [0, 1].map(|direction| {
                     let outlet = Outlet { rate_bps: w.rate_bps, delay_s: w.delay_s };
-                    let rng = Rng::stream(seed, "wire_queue", 2 * i + way);
-                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, counted: 0 }
+                    let rng = Rng::stream(seed, "wire_queue", 2 * i + direction);
+                    LineDirection {
+                        queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng),
+                        sending: None,
+                        counted: 0,
+                    }
                 }),
                 blackouts: config::spans(&w.blackouts_s),
                 holds: config::spans(&w.holds_s),
@@ -179,8 +183,8 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     let n = c.nodes.len();
     let mut edges: Vec<Vec<(usize, Hop)>> = vec![Vec::new(); n];
     for (i, w) in c.wires.iter().enumerate() {
-        edges[w.a].push((w.b, Hop::Wire { wire: i, way: 0 }));
-        edges[w.b].push((w.a, Hop::Wire { wire: i, way: 1 }));
+        edges[w.a].push((w.b, Hop::Wire { wire: i, direction: 0 }));
+        edges[w.b].push((w.a, Hop::Wire { wire: i, direction: 1 }));
     }
     let mut places: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (i, s) in c.cell.iter().flat_map(|cell| &cell.stations).enumerate() {

@@ -34,14 +34,14 @@ impl World {
         self.nodes[node].hold = None;
         let held = std::mem::take(&mut self.nodes[node].held);
         let on_usb = self.usb_hold(now, node, false);
-        self.tell_hold(began, now, held.iter().copied().chain(on_usb));
+        self.record_hold(began, now, held.iter().copied().chain(on_usb));
         for packet in held {
             self.deliver(now, node, packet);
         }
     }
 
     /// The packets held, by flow.
-    fn tell_hold(&mut self, began: Ns, ended: Ns, held: impl Iterator<Item = Packet>) {
+    fn record_hold(&mut self, began: Ns, ended: Ns, held: impl Iterator<Item = Packet>) {
         let mut flows: Vec<(usize, bool, u32)> = Vec::new();
         for p in held {
             match flows.iter_mut().find(|f| (f.0, f.1) == (p.flow, p.reverse)) {

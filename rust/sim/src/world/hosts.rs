@@ -132,10 +132,10 @@ impl World {
                 Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
                 Err(fate) => self.truth.ended(packet.id, now, fate),
             },
-            Some(Hop::Wire { wire, way }) => {
-                let w = &mut self.wires[wire].ways[way];
+            Some(Hop::Wire { wire, direction }) => {
+                let w = &mut self.wires[wire].directions[direction];
                 match w.queue.offer(now, packet, w.sending.is_none()) {
-                    Ok(()) => self.wire_next(now, wire, way),
+                    Ok(()) => self.wire_next(now, wire, direction),
                     Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
             }

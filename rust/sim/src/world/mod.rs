@@ -58,11 +58,11 @@ enum Event {
     /// A line has sent a packet.
     WireSent {
         wire: usize,
-        way: usize,
+        direction: usize,
     },
     WireArrives {
         wire: usize,
-        way: usize,
+        direction: usize,
         handle: u64,
     },
     /// A host's adapter begins to hold received packets.
@@ -111,7 +111,7 @@ enum Event {
 #[derive(Debug, Clone, Copy)]
 enum Hop {
     Cell { from: StationId, to: StationId },
-    Wire { wire: usize, way: usize },
+    Wire { wire: usize, direction: usize },
 }
 
 struct Node {
@@ -143,7 +143,7 @@ struct Station {
     adapter: Option<usize>,
 }
 
-struct Way {
+struct LineDirection {
     queue: Buffer,
     sending: Option<Packet>,
     counted: u64,
@@ -151,7 +151,7 @@ struct Way {
 
 struct Wire {
     config: config::Wire,
-    ways: [Way; 2],
+    directions: [LineDirection; 2],
     blackouts: Vec<(Ns, Ns)>,
     holds: Vec<(Ns, Ns)>,
     ack_blackouts: Vec<(Ns, Ns)>,
@@ -183,7 +183,7 @@ struct Tap {
     clock: TapClock,
 }
 
-/// A simulation under way.
+/// A simulation under direction.
 pub struct World {
     queue: Queue<Event>,
     end: Ns,
@@ -272,7 +272,7 @@ impl World {
 
     /// Close the captures.
     pub fn finish(mut self) -> io::Result<Truth> {
-        self.tell_queues();
+        self.collect_queues();
         for tap in self.taps.into_iter().chain([self.air_tap, self.usb_tap]).flatten() {
             tap.file.finish()?;
         }
@@ -280,10 +280,10 @@ impl World {
     }
 
     /// Collect the queues' histories, in order of time.
-    fn tell_queues(&mut self) {
+    fn collect_queues(&mut self) {
         for (i, wire) in self.wires.iter_mut().enumerate() {
-            for (way, name) in wire.ways.iter_mut().zip(["a2b", "b2a"]) {
-                self.truth.queue(&format!("wire {i} {name}"), &mut way.queue.notes);
+            for (direction, name) in wire.directions.iter_mut().zip(["a2b", "b2a"]) {
+                self.truth.queue(&format!("wire {i} {name}"), &mut direction.queue.notes);
             }
         }
         for (i, station) in self.stations.iter_mut().enumerate() {
@@ -321,10 +321,10 @@ impl World {
                     }
                 }
             }
-            Event::WireSent { wire, way } => self.wire_sent(now, wire, way),
-            Event::WireArrives { wire, way, handle } => {
+            Event::WireSent { wire, direction } => self.wire_sent(now, wire, direction),
+            Event::WireArrives { wire, direction, handle } => {
                 let w = &self.wires[wire].config;
-                let node = if way == 0 { w.b } else { w.a };
+                let node = if direction == 0 { w.b } else { w.a };
                 if let Some(packet) = self.release(handle) {
                     self.arrived(now, node, packet);
                 }
@@ -338,7 +338,7 @@ impl World {
             }
             Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
             Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
-            Event::UsbUp { adapter } => self.usb_up(now, adapter),
+            Event::UsbUp { adapter } => self.usb_deliver(now, adapter),
             Event::Usb { adapter } => self.on_usb(now, adapter, event),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),

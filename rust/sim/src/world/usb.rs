@@ -173,8 +173,8 @@ impl World {
         for d in done.drain(..) {
             match d {
                 Done::Taken { .. } => self.usb_taken(now, adapter),
-                Done::Completed { list: List::Out, times, .. } => self.usb_sent(now, adapter, times),
-                Done::Completed { list: List::In, times, .. } => self.usb_came(now, adapter, times),
+                Done::Completed { list: List::Out, times, .. } => self.usb_out_completed(now, adapter, times),
+                Done::Completed { list: List::In, times, .. } => self.usb_in_completed(now, adapter, times),
             }
         }
         self.usb_done = done;
@@ -196,31 +196,31 @@ impl World {
         self.dcf.enqueue(now, station, msdu);
     }
 
-    fn usb_sent(&mut self, now: Ns, adapter: usize, times: Times) {
+    fn usb_out_completed(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         a.taken -= 1;
-        let told = a.works(now);
+        let reported = a.works(now);
         let Some(urb) = a.out.pop_front() else { return };
-        self.tap_urb(told, adapter, List::Out, false, &urb);
-        self.urb_row(told, adapter, List::Out, &urb, times);
+        self.tap_urb(reported, adapter, List::Out, false, &urb);
+        self.urb_row(reported, adapter, List::Out, &urb, times);
         self.usb_submit(now, adapter);
     }
 
-    fn usb_came(&mut self, now: Ns, adapter: usize, times: Times) {
+    fn usb_in_completed(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         let Some((urb, packet)) = a.posted.pop_front().zip(a.received.pop_front()) else { return };
-        let told = a.works(now);
-        let up = told + a.driver;
+        let reported = a.works(now);
+        let up = reported + a.driver;
         a.rising.push_back(packet);
         let urb = Urb { packet: Some(packet), bytes: taps::in_bytes(packet.ip_bytes), ..urb };
-        self.tap_urb(told, adapter, List::In, false, &urb);
-        self.urb_row(told, adapter, List::In, &urb, times);
+        self.tap_urb(reported, adapter, List::In, false, &urb);
+        self.urb_row(reported, adapter, List::In, &urb, times);
         self.usb_post(up, adapter);
         self.queue.at(up, Event::UsbUp { adapter });
     }
 
     /// The host gets the oldest received packet.
-    pub(super) fn usb_up(&mut self, now: Ns, adapter: usize) {
+    pub(super) fn usb_deliver(&mut self, now: Ns, adapter: usize) {
         let a = &mut self.adapters[adapter];
         let node = a.node;
         if let Some(packet) = a.rising.pop_front() {

@@ -4,7 +4,7 @@
 //! is None if the capture lacks a parameter of the formula. The only assumptions are values that a PHY leaves no
 //! choice about (1 Mb/s has the long preamble, a guard interval of 3.2 us the 4x LTF), and that an option of the transmitter
 //! which the capture does not mention (STBC, greenfield, extension streams, LDPC where BCC is allowed, DCM, Doppler) was not
-//! used: see `assumes`. An unknown packet extension (HE, EHT) is not included: see `extension_untold`.
+//! used: see `assumes`. An unknown packet extension (HE, EHT) is not included: see `extension_unknown`.
 
 mod coding;
 mod dsss;
@@ -57,7 +57,7 @@ pub fn assumes(p: &Ppdu) -> bool {
 }
 
 /// Whether an unknown packet extension of up to 16 us (EHT: 20 us) may follow.
-pub fn extension_untold(p: &Ppdu) -> bool {
+pub fn extension_unknown(p: &Ppdu) -> bool {
     p.phy >= Some(Phy::Ax) && p.packet_extension_us.is_none() && he::by_l_sig(p).is_none()
 }
 

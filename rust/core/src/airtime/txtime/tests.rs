@@ -253,10 +253,10 @@ fn he_by_its_l_sig() {
     // 64 us and 8 us of packet extension: 52 us after the L-SIG, 13 * 3 - 3 - 2 = 34 bytes (LENGTH modulo 3 is 1: SU).
     let told = Ppdu { l_sig_bytes: Some(34), pe_disambiguity: Some(false), ..he(Format::Su, 11, 2, 80, 800, 2) };
     assert_eq!(us(told, 1504), Some(72.0));
-    assert!(!extension_untold(&told));
+    assert!(!extension_unknown(&told));
     // One symbol less would leave 20 us of extension, more than there is.
     assert_eq!(us(Ppdu { pe_disambiguity: None, ..told }, 1504), Some(72.0));
-    assert!(extension_untold(&Ppdu { l_sig_bytes: None, ..told }));
+    assert!(extension_unknown(&Ppdu { l_sig_bytes: None, ..told }));
     // An MU PPDU's length modulo 3 is 2 (m = 1). SIG-B of 3 symbols; 16 + 4 + 4 + 8 + 12 + 4 + 7.2 = 55.2, 10 symbols of
     // 13.6 and 4 us of extension are 195.2: 175.2 after the L-SIG, 44 * 3 - 3 - 1 = 128 bytes.
     let mu = Ppdu { sig_symbols: Some(3), ltf_symbols: Some(1), ..he(Format::Mu, 5, 1, 80, 800, 2) };
@@ -369,7 +369,7 @@ proptest! {
 
     #[test]
     fn times_are_in_order_for_any_header(p in any_ppdu(), a in any::<u32>(), b in 0u32..20_000) {
-        let _ = (assumes(&p), extension_untold(&p), times(&p, a));
+        let _ = (assumes(&p), extension_unknown(&p), times(&p, a));
         let (short, long) = (b, b + a % 3_000);
         let (first, second) = (times(&p, short), times(&p, long));
         if let (Some(first), Some(second)) = (first, second) {

@@ -76,6 +76,6 @@ fn idle_connections_keep_no_lists() {
         }
     }
     let runs: Vec<usize> =
-        tracker.slab.iter().flatten().map(|e| e.connection.halves.iter().map(|h| h.board.len()).sum()).collect();
+        tracker.slab.iter().flatten().map(|e| e.connection.senders.iter().map(|h| h.scoreboard.len()).sum()).collect();
     assert!(runs.iter().filter(|r| **r > 2).count() < 200, "{runs:?}");
 }

@@ -5,27 +5,27 @@ use crate::tcp::config::TcpConfig;
 
 impl Sender {
     /// The effect of an ACK on the congestion window.
-    pub(super) fn steer(&mut self, config: &TcpConfig, f: &Facts) {
+    pub(super) fn update_cwnd(&mut self, config: &TcpConfig, f: &Facts) {
         if self.state != State::Recovery {
             if f.advanced {
                 self.grow(config, f.delivered);
             }
         } else if config.rate_halving {
-            self.halve(config, f);
+            self.rate_halving_step(config, f);
         } else if config.prr {
-            self.reduce(config, f);
+            self.proportional_rate_reduction(config, f);
         } else if !f.sack {
             if f.advanced {
                 // Partial window deflation.
                 self.cwnd = self.cwnd.saturating_sub(f.acked.segments).max(1) + u32::from(f.acked.segments > 0);
-            } else if f.duplicate && self.in_a_row > self.threshold {
+            } else if f.duplicate && self.consecutive_dupacks > self.threshold {
                 self.cwnd = (self.cwnd + 1).min(CWND_MOST);
             }
         }
     }
 
     /// One segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
-    pub(super) fn halve(&mut self, config: &TcpConfig, f: &Facts) {
+    pub(super) fn rate_halving_step(&mut self, config: &TcpConfig, f: &Facts) {
         self.grown += 1;
         if self.grown >= 2 {
             self.grown = 0;
@@ -35,7 +35,7 @@ impl Sender {
     }
 
     /// RFC 6937, as in Linux.
-    pub(super) fn reduce(&mut self, config: &TcpConfig, f: &Facts) {
+    pub(super) fn proportional_rate_reduction(&mut self, config: &TcpConfig, f: &Facts) {
         if self.prior_cwnd == 0 || f.delivered == 0 {
             return;
         }
@@ -101,7 +101,7 @@ impl Sender {
     /// After sending or trying to: whether the window was filled.
     pub fn validate(&mut self, config: &TcpConfig, sack: bool, sent: bool) {
         let limited = self.pipe(config, sack) >= self.cwnd;
-        let out = self.board.len();
+        let out = self.scoreboard.len();
         if (sent || limited) && (self.una >= self.usage_until || limited || (!self.filled && out > self.most_out)) {
             (self.filled, self.most_out, self.usage_until) = (limited, out, self.next);
         }

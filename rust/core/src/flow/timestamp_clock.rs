@@ -2,7 +2,7 @@
 
 /// Fits tick length and offset of one direction's TSval.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TsClock {
+pub struct TimestampClock {
     first: Option<(i64, u32)>,
     last: (i64, u32),
     tick: Option<i64>,
@@ -15,7 +15,7 @@ const TICKS: [i64; 8] = [1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_00
 /// A rate is used after this time: a quarter of it may be path delay without selecting the wrong tick.
 const SETTLE_NS: i64 = 200_000_000;
 
-impl TsClock {
+impl TimestampClock {
     /// Process a TSval that arrived at `t`.
     pub fn observe(&mut self, t: i64, tsval: u32) {
         let Some((t0, v0)) = self.first else {

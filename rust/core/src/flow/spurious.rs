@@ -12,9 +12,9 @@ pub struct Pending {
     /// 1 for the first retransmission.
     pub copy: u16,
     pub row: u64,
-    /// Number of the fast recovery (see `Half::recoveries`) that it belongs to, 0 for none.
+    /// Number of the fast recovery (see `SenderState::recoveries`) that it belongs to, 0 for none.
     pub recovery: u64,
-    /// Number of the timeout (see `Half::timeouts`) when a timer sent it.
+    /// Number of the timeout (see `SenderState::timeouts`) when a timer sent it.
     pub timeout: Option<u64>,
     /// An ACK had shown that the receiver lacked these bytes but had later ones.
     pub hole: bool,
@@ -71,7 +71,7 @@ impl Pending {
     }
 
     /// Evaluate an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `last_copy`: no later copy was sent.
-    pub fn weigh(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+    pub fn evaluate(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
         if self.verdict == Some(true) {
             return;
         }
@@ -79,7 +79,7 @@ impl Pending {
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
             self.covered = Some(Covered { ack: a.una });
-            self.at_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
+            self.on_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
         } else if dsack_here && !self.dsacked {
             self.dsacked = true;
             self.late_dsack(a, last_copy);
@@ -93,7 +93,7 @@ impl Pending {
         }
     }
 
-    fn at_first_cover(
+    fn on_first_cover(
         &mut self,
         a: &AckFacts,
         sacked: bool,

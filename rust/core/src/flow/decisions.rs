@@ -1,23 +1,23 @@
 //! Decisions about a sender that need later evidence: spurious retransmissions, kinds of timeouts, ends of recoveries.
 
-use super::half::{Half, Recovery, Timeout};
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
-use super::need::{AckFacts, Pending};
-use super::out::Out;
+use super::output::Out;
+use super::sender_state::{Recovery, SenderState, Timeout};
+use super::spurious::{AckFacts, Pending};
 use crate::limits;
 
-impl Half {
+impl SenderState {
     /// Evaluate an ACK for every undecided retransmission, and close those that later data has confirmed.
-    pub fn weigh(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
+    pub fn evaluate(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
         for i in 0..self.pending.len() {
             let p = self.pending[i];
             let sacked = sack_news
                 && p.covered.is_none()
                 && facts.una < p.end
-                && self.board.range(p.start, p.end).all(|r| r.sacked);
+                && self.scoreboard.range(p.start, p.end).all(|r| r.sacked);
             let later = self.pending.iter().skip(i + 1).find(|q| q.start < p.end && p.start < q.end);
             let (next_tsval, last_copy) = (later.and_then(|q| q.tsval), later.is_none());
-            self.pending[i].weigh(facts, sacked, next_tsval, last_copy);
+            self.pending[i].evaluate(facts, sacked, next_tsval, last_copy);
         }
         let una = self.una;
         // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
@@ -71,7 +71,7 @@ impl Half {
     }
 
     /// The flow has ended: open retransmissions stay undecided or keep their last result.
-    pub fn settle_all(&mut self, t: i64, out: &mut Out<'_>) {
+    pub fn decide_all(&mut self, t: i64, out: &mut Out<'_>) {
         for p in std::mem::take(&mut self.pending) {
             self.settle(&p, out);
         }

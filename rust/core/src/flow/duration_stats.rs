@@ -7,7 +7,7 @@ pub fn elapsed_ns(from: i64, to: i64) -> i64 {
 
 /// Statistics of times in nanoseconds.
 #[derive(Debug, Default, Clone)]
-pub struct Moments {
+pub struct DurationStats {
     count: u64,
     min_ns: i64,
     max_ns: i64,
@@ -17,7 +17,7 @@ pub struct Moments {
     sum_of_squares: f64,
 }
 
-impl Moments {
+impl DurationStats {
     pub fn add(&mut self, ns: i64) {
         if self.count == 0 {
             (self.min_ns, self.max_ns, self.base_ns) = (ns, ns, ns);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn of_three_values() {
-        let mut m = Moments::default();
+        let mut m = DurationStats::default();
         assert_eq!((m.mean_ns(), m.sd_ns()), (None, None));
         for ns in [10_000_000_002, 10_000_000_004, 10_000_000_006] {
             m.add(ns);

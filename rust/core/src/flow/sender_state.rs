@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::board::{Board, Run};
 use super::intervals::Life;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
-use super::need::Pending;
 use super::recent::RecentPackets;
+use super::scoreboard::{Run, Scoreboard};
 use super::seq::SeqSpace;
+use super::spurious::Pending;
 use super::timer::Timer;
-use super::tsclock::TsClock;
+use super::timestamp_clock::TimestampClock;
 
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +111,7 @@ pub struct Tally {
 
 /// State of one sender and of what its peer acknowledged.
 #[derive(Debug, Default)]
-pub struct Half {
+pub struct SenderState {
     /// Whether it goes from b to a.
     pub reverse: bool,
     pub seq: SeqSpace,
@@ -127,7 +127,7 @@ pub struct Half {
     /// Highest ACK captured, and highest sequence number sent (exclusive).
     pub una: i64,
     pub end: i64,
-    pub board: Board,
+    pub scoreboard: Scoreboard,
     /// Runs acknowledged recently, for copies that arrive after their ACK.
     pub past: VecDeque<Run>,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
@@ -166,7 +166,7 @@ pub struct Half {
     pub captured_from: Option<i64>,
     /// The bytes in flight just after the last transmission.
     pub flight_sent: i64,
-    pub ts_clock: TsClock,
+    pub ts_clock: TimestampClock,
     pub last_send: Option<i64>,
     pub last_new_send: Option<i64>,
     pub last_advance: Option<i64>,
@@ -188,7 +188,7 @@ pub struct Half {
     /// Packets sent recently, to recognise copies of the same packet.
     pub recent: RecentPackets,
     /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.
-    pub doubled: VecDeque<(u64, i64, i64)>,
+    pub duplicated: VecDeque<(u64, i64, i64)>,
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,
@@ -220,7 +220,7 @@ pub struct Half {
     pub tally: Tally,
 }
 
-impl Half {
+impl SenderState {
     pub fn flight(&self) -> i64 {
         self.end - self.una
     }

@@ -1,9 +1,9 @@
 //! The state of a sender between two packets.
 
 use super::ack::{AckKind, AckOutcome};
-use super::half::Half;
 use super::intervals::own_delay;
 use super::kinds::{Phase, State};
+use super::sender_state::SenderState;
 
 const MS: i64 = 1_000_000;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
@@ -12,7 +12,7 @@ const DELAYED_ACK_NS: i64 = 25 * MS;
 const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
 
 /// The state of a sender, from its outstanding bytes, the window and its phase.
-pub fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
+pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>) {
     if !handshake_done {
         return (State::Handshake, None);
     }
@@ -43,7 +43,7 @@ pub fn wait_state(h: &Half, handshake_done: bool) -> (State, Option<u64>) {
 }
 
 /// The time by which the receiver delayed the ACK of everything outstanding, while the sender was silent.
-pub fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
+pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
     if o.kind != AckKind::Advance
         || h.flight() > 0
         || h.phase == Phase::Loss
@@ -67,7 +67,7 @@ pub fn delayed_ack(h: &Half, o: &AckOutcome, state: State, silent: i64, gap: i64
     over.min(gap)
 }
 
-impl Half {
+impl SenderState {
     /// The path's speed from an ACK that was not delayed, if it is a new estimate.
     pub fn learn_speed(&mut self, o: &AckOutcome) -> Option<i64> {
         let over = (o.rtt.filter(|_| o.burst > 0)? - self.rtt_least?).saturating_mul(1024);

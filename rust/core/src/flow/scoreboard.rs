@@ -28,11 +28,11 @@ pub struct Run {
 
 /// The runs outstanding in one direction.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Scoreboard {
     runs: VecDeque<Run>,
 }
 
-impl Board {
+impl Scoreboard {
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
