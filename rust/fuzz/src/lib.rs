@@ -21,10 +21,10 @@ use rng::Rng;
 /// The input being tried and since when, for the panic hook and the watchdog.
 static CURRENT: Mutex<Option<(Vec<u8>, Instant)>> = Mutex::new(None);
 
-/// One input may take this long; the slowest sane one takes milliseconds.
+/// Time limit for one input; the slowest valid one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the command line asked for.
+/// The options of the command line.
 pub struct Options {
     pub seed: u64,
     pub seconds: u64,
@@ -89,12 +89,12 @@ fn usage() -> ! {
     exit(2);
 }
 
-/// Try every seed as it is, then mutations of them until the time or the runs are over.
+/// Try every seed unchanged, then mutations of them until the time or the runs are over.
 pub fn run(name: &'static str, options: &Options, seeds: Vec<Vec<u8>>, target: impl Fn(&[u8], &mut Rng)) {
     run_made(name, options, seeds, mutate::next, target);
 }
 
-/// The same with inputs that `make` makes of the seeds.
+/// The same with inputs that `make` derives from the seeds.
 pub fn run_made(
     name: &'static str,
     options: &Options,
@@ -210,7 +210,7 @@ fn describe(source: &dyn RecordSource) {
     assert!(source.texts().len() <= wlanlens_core::limits::TEXTS);
 }
 
-/// The whole path, tracking included.
+/// The whole path, including tracking.
 pub fn read_whole(input: &[u8], batch_rows: usize) {
     read_with_keys(input, batch_rows, &[]);
 }

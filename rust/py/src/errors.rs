@@ -1,4 +1,4 @@
-//! The one place where a Rust error becomes a Python exception.
+//! The only place where a Rust error becomes a Python exception.
 
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
@@ -23,7 +23,7 @@ pub fn to_py(py: Python<'_>, e: Error) -> PyErr {
     raise(py, class, (e.what, e.offset, e.next))
 }
 
-/// Raise `BadKey`: the line, what is wrong, the form it should have.
+/// Raise `BadKey`: the line, the fault, the correct form.
 pub fn bad_key(py: Python<'_>, e: &BadKey) -> PyErr {
     raise(py, "BadKey", (e.line, e.what, e.form))
 }

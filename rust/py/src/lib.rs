@@ -108,7 +108,7 @@ impl Reader {
         })
     }
 
-    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 stamps so far.
+    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 timestamps so far.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (sniffed, interfaces, texts, progress) = self
             .with(py, |r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
@@ -132,7 +132,7 @@ impl Reader {
     }
 }
 
-/// How the stamps of an 802.11 capture are read.
+/// How the timestamps of an 802.11 capture are read.
 fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("clock", s.clock)?;

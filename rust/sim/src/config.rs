@@ -1,4 +1,4 @@
-//! The description of a world, as a scenario hands it over (JSON). Units are in the names.
+//! The description of a world in JSON, as a scenario writes it. Units are in the names.
 
 mod build;
 mod time;
@@ -11,7 +11,7 @@ use crate::taps::TapConfig;
 
 pub use time::{seconds, spans};
 
-/// What makes a description impossible, in words.
+/// A contradiction in a description, in words.
 pub type Fault = String;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -35,32 +35,32 @@ pub struct World {
 #[serde(deny_unknown_fields)]
 pub struct Node {
     pub name: String,
-    /// Packets waiting between its stack and its device, which tcpdump has not seen yet.
+    /// Packets in the queue between its stack and its device, before tcpdump.
     pub queue_packets: usize,
-    /// Of that queue.
+    /// Discipline of that queue.
     #[serde(default)]
     pub discipline: Discipline,
-    /// The adapter keeps what it receives: from (s) and for how long (s).
+    /// The adapter holds received packets: from (s), for (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
-    /// It loses so many packets with data that it should forward: the next from (s) on, again after (s; 0: once).
+    /// It loses data packets that it should forward: from (s), again after (s; 0: once), number of packets.
     #[serde(default)]
     pub drops_s: Vec<(f64, f64, u32)>,
-    /// It does so at random as well.
+    /// Holds at random times, in addition.
     #[serde(default)]
     pub holds: Option<Holds>,
 }
 
-/// Now and then an adapter keeps what it receives.
+/// At random times an adapter holds the packets that it receives.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holds {
-    /// Mean time from a hold's end to the next one's begin; exponential.
+    /// Mean time from a hold's end to the start of the next; exponential.
     pub mean_gap_s: f64,
-    /// Each lasts from one to the other, all alike.
+    /// Each lasts from one to the other, uniformly distributed.
     pub shortest_s: f64,
     pub longest_s: f64,
-    /// Chance that it happens in a run at all.
+    /// Probability that a run has any holds.
     pub run_probability: f64,
 }
 
@@ -68,22 +68,22 @@ pub struct Holds {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usb {
-    /// The controller stays with a list; otherwise it takes one transaction of each (breadth first).
+    /// The controller finishes a list; otherwise it takes one transaction of each (breadth first).
     pub depth_first: bool,
     /// Full-speed bandwidth reclamation.
     pub reclamation: bool,
-    /// Transfers that the driver keeps outstanding: 1 is queueless.
+    /// Transfers that the driver keeps outstanding; with 1 there is no queue.
     pub urbs_out: u32,
     pub urbs_in: u32,
-    /// Packets that the adapter can keep for the air.
+    /// Packets that the adapter can buffer for the air.
     pub buffer_frames: u32,
-    /// Received frames that it can keep for the host.
+    /// Received frames that it can buffer for the host.
     pub receive_buffer_frames: u32,
-    /// It refuses a transfer's second transaction for so long.
+    /// Time for which it refuses a transfer's second transaction.
     pub descriptor_s: f64,
     /// From a frame's end to the driver.
     pub interrupt_s: f64,
-    /// What the driver needs from tcpdump to the submission of a packet, and from a completion to tcpdump.
+    /// Driver delay from tcpdump to the submission of a packet, and from a completion to tcpdump.
     pub driver_s: f64,
 }
 
@@ -100,10 +100,10 @@ pub struct Cell {
     pub bursts: Vec<Bursts>,
     #[serde(default)]
     pub paths: Vec<Path>,
-    /// What distance takes; null: nothing.
+    /// Null: no path loss.
     #[serde(default)]
     pub path_loss: Option<PathLoss>,
-    /// Fading by many waves: Doppler frequency (Hz), and power of the direct wave over that of the others; null: none.
+    /// Multipath fading: Doppler frequency (Hz), and power of the direct path over that of the others; null: none.
     #[serde(default)]
     pub multipath: Option<(f64, f64)>,
     #[serde(default = "noise_dbm")]
@@ -112,7 +112,7 @@ pub struct Cell {
     pub sniffer_m: (f64, f64),
 }
 
-/// Of a receiver 22 MHz wide with a noise figure of 6 dB.
+/// For a receiver 22 MHz wide with a noise figure of 6 dB.
 fn noise_dbm() -> f64 {
     -95.0
 }
@@ -143,13 +143,13 @@ pub struct Station {
     /// It sends nothing: from (s), for (s), again after (s; 0: once).
     #[serde(default)]
     pub stalls_s: Vec<(f64, f64, f64)>,
-    /// At the sniffer, where distances do not say.
+    /// At the sniffer, without path loss.
     pub signal_dbm: f64,
     #[serde(default)]
     pub at_m: (f64, f64),
     #[serde(default)]
     pub walks_m_per_s: (f64, f64),
-    /// All that it sends and receives fades: from (s), for (s), depth (dB), again after (s; 0: once).
+    /// Fades of all frames that it sends and receives: from (s), for (s), depth (dB), again after (s; 0: once).
     #[serde(default)]
     pub fades_s: Vec<(f64, f64, f64, f64)>,
     #[serde(default)]
@@ -186,7 +186,7 @@ pub struct Bursts {
     pub error_rate: f64,
 }
 
-/// What disturbs the way from one station to another, by their places in the cell.
+/// The disturbance of the direction from one station to another, by their numbers in the cell.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Path {
@@ -195,12 +195,12 @@ pub struct Path {
     pub snr_db: Option<f64>,
     #[serde(default)]
     pub frame_error_rate: f64,
-    /// Which of the cell's burst processes; both ways of a link may share one.
+    /// Which of the cell's burst processes; both directions of a link may share one.
     pub bursts: Option<usize>,
     /// From (s), for (s), depth (dB), again after (s; 0: once).
     #[serde(default)]
     pub fades_s: Vec<(f64, f64, f64, f64)>,
-    /// The n-th data frames, from 0.
+    /// Numbers of the data frames to lose, from 0.
     #[serde(default)]
     pub lose_frames: Vec<u64>,
     #[serde(default)]
@@ -219,30 +219,30 @@ pub struct Wire {
     pub header_bytes: u32,
     /// Packets waiting at each end, the one being sent not counted.
     pub queue_packets: usize,
-    /// Of both ends' queues.
+    /// Discipline of both queues.
     #[serde(default)]
     pub discipline: Discipline,
-    /// Chance that the line loses a packet.
+    /// Probability that the line loses a packet.
     #[serde(default)]
     pub loss_rate: f64,
-    /// From b to a, where it is another.
+    /// From b to a, if different.
     #[serde(default)]
     pub back_loss_rate: Option<f64>,
-    /// Bursts of errors, each way: from (s), for (s), chance that a packet is lost, again after (s; 0: once).
+    /// Bursts of errors in each direction: from (s), for (s), probability that a packet is lost, again after (s; 0: once).
     #[serde(default)]
     pub bursts_s: Vec<(f64, f64, f64, f64)>,
-    /// From a to b: the n-th packets with data to lose, from 0.
+    /// From a to b: numbers of the data packets to lose, from 0.
     #[serde(default)]
     pub lose_data: Vec<u64>,
     #[serde(default)]
     pub blackouts_s: Vec<(f64, f64)>,
-    /// From b to a: what would arrive from (s) is kept for (s).
+    /// From b to a: packets that would arrive from (s) are held for (s).
     #[serde(default)]
     pub holds_s: Vec<(f64, f64)>,
-    /// From b to a: the n-th packets without data to lose, from 0, ...
+    /// From b to a: numbers of the packets without data to lose, from 0.
     #[serde(default)]
     pub lose_acks: Vec<u64>,
-    /// ... and all of them from (s) for (s).
+    /// From b to a: all packets without data are lost from (s) for (s).
     #[serde(default)]
     pub ack_blackouts_s: Vec<(f64, f64)>,
 }
@@ -253,16 +253,16 @@ pub struct Flow {
     pub client: usize,
     pub server: usize,
     pub start_s: f64,
-    /// Begins when the transfer of this earlier flow is over instead, ...
+    /// It begins when the transfer of this earlier flow has ended instead of at `start_s`.
     #[serde(default)]
     pub after: Option<usize>,
-    /// ... and after a time of exponential distribution with this mean.
+    /// Mean of an exponentially distributed time after that.
     #[serde(default)]
     pub think_s: f64,
     pub application: Application,
     #[serde(default)]
     pub tcp: Option<Tcp>,
-    /// How the server's application reads; None: at once.
+    /// How the server's application reads; None: immediately.
     #[serde(default)]
     pub reader: Option<Reader>,
 }
@@ -271,11 +271,11 @@ pub struct Flow {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reader {
-    /// It reads so much at most ...
+    /// Most bytes per read.
     pub bytes: u64,
-    /// ... so often ...
+    /// Time between reads.
     pub every_s: f64,
-    /// ... except from (s) for (s).
+    /// It does not read from (s) for (s).
     #[serde(default)]
     pub pauses_s: Vec<(f64, f64)>,
 }
@@ -321,7 +321,7 @@ pub struct Tcp {
     pub repairs_all_first: bool,
     pub nagle: bool,
     pub delayed_ack_segments: u32,
-    /// Early segments are acknowledged more often: (number of the last one, ACK every so many).
+    /// Early segments are acknowledged more often: (number of the last one, segments per ACK).
     #[serde(default)]
     pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer_s: f64,
@@ -356,7 +356,7 @@ pub struct Tcp {
     pub receive_window_steps: Vec<(u64, u32)>,
     #[serde(default)]
     pub receive_window_script: Vec<u32>,
-    /// What holds the application's data at the client; None: no bound.
+    /// The client's send buffer; None: unlimited.
     #[serde(default)]
     pub send_buffer: Option<Buffer>,
 }
@@ -377,7 +377,7 @@ fn yes() -> bool {
     true
 }
 
-/// Where captures are written; None: no tap there.
+/// Where captures are written; None: no capture.
 #[derive(Debug, Clone, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Taps {

@@ -1,7 +1,7 @@
 //! The distributed coordination function: stations that share one channel (IEEE 802.11-2020 clause 10.3).
 //!
 //! All stations hear each other. From the instant at which a station starts to send until the medium is idle again nothing
-//! else can happen, so a whole exchange (RTS, CTS, data, ACK) is laid out at its start; what follows from it comes back as
+//! else can happen, so a whole exchange (RTS, CTS, data, ACK) is computed at its start; its results are returned as
 //! `Out`, each with its time.
 
 mod frame;
@@ -23,13 +23,13 @@ pub struct Dcf {
     spaces: Spaces,
     /// When the last frame ends.
     idle_at: Ns,
-    /// Something has changed since `replanned` was last asked.
+    /// Something has changed since the last call of `replanned`.
     changed: bool,
-    /// Who started to send last, and when: kept for its memory.
+    /// The latest stations to start, and when: a buffer that is reused.
     senders: Vec<(StationId, Ns)>,
 }
 
-/// Two starts closer than this overlap: neither station could hear the other yet (propagation over 300 m).
+/// Two starts closer than this overlap: neither station can detect the other yet (propagation over 300 m).
 const PROPAGATION: Ns = US;
 
 impl Dcf {
@@ -50,7 +50,7 @@ impl Dcf {
         held < s.config.queue_frames
     }
 
-    /// Give a station an MSDU to send; false: its queue is full and the MSDU is lost.
+    /// Enqueue an MSDU at a station; false: its queue is full and the MSDU is lost.
     pub fn enqueue(&mut self, now: Ns, station: StationId, msdu: Msdu) -> bool {
         if !self.has_room(now, station) {
             return false;
@@ -64,11 +64,11 @@ impl Dcf {
             return true;
         }
         s.load();
-        // What is left of the backoff after the last frame still holds.
+        // The rest of the backoff after the last frame remains.
         if idle && now >= s.count_from {
             let counted = (now - s.count_from) / slot;
             if s.backoff.is_none_or(|b| u64::from(b) <= counted) {
-                // Idle for long enough: at once (clause 10.3.4.2).
+                // Idle for long enough: immediately (clause 10.3.4.2).
                 (s.backoff, s.count_from) = (Some(0), now);
             }
         } else if s.backoff.is_none() {
@@ -77,23 +77,23 @@ impl Dcf {
         true
     }
 
-    /// Keep a station from starting anything before a time.
+    /// Keep a station from starting a transmission before a time.
     pub fn stall(&mut self, station: StationId, until: Ns) {
         self.changed = true;
         self.stations[station].stalled_until = until;
     }
 
-    /// When the next station will start to send, if any has something to; `advance` must be called then.
+    /// When the next station starts to send, if any has a frame; `advance` must be called then.
     pub fn next(&self) -> Option<Ns> {
         self.stations.iter().filter_map(|s| s.starts(self.spaces.slot)).min()
     }
 
-    /// The same when it may have changed since it was asked before; None: it has not.
+    /// The same if it may have changed since the last call; None: it has not.
     pub fn replanned(&mut self) -> Option<Option<Ns>> {
         std::mem::take(&mut self.changed).then(|| self.next())
     }
 
-    /// Let those stations send whose time has come.
+    /// Run the stations whose time has come.
     pub fn advance(&mut self, now: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
         self.changed = true;
         let slot = self.spaces.slot;
@@ -113,7 +113,7 @@ impl Dcf {
         self.senders = senders;
     }
 
-    /// One station alone.
+    /// The exchange of a single station.
     fn exchange(&mut self, from: StationId, start: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
         let Spaces { sifs, slot } = self.spaces;
         let s = &mut self.stations[from];
@@ -186,7 +186,7 @@ impl Dcf {
                 idle = cts_end;
             }
             if !answered {
-                // Who heard the RTS but no data may forget its reservation (clause 10.3.2.4).
+                // A station that received the RTS but no data may reset its NAV (clause 10.3.2.4).
                 self.idle_at = idle;
                 self.all_wait((end + 2 * sifs + cts_time + 2 * slot).max(idle), false);
                 self.stations[from].wait_from(idle.max(end + timeout), self.spaces.difs());
@@ -206,7 +206,7 @@ impl Dcf {
         if !heard {
             self.idle_at = end;
             self.all_wait(end + nav, false);
-            // The receiver knows only that something came.
+            // The receiver detects only a damaged frame.
             let eifs = self.spaces.eifs(preamble);
             self.stations[to].wait_from(end, eifs);
             self.stations[from].wait_from(end + timeout, self.spaces.difs());
@@ -225,14 +225,14 @@ impl Dcf {
         if acked {
             self.finish(from, ack_end, true, out);
         } else {
-            // It hears that a frame came and that it was damaged.
+            // It detects a damaged frame.
             let eifs = self.spaces.eifs(preamble);
             self.stations[from].wait_from(ack_end, eifs);
             self.failed(from, ack_end, with_rts, out);
         }
     }
 
-    /// Several stations in one slot: nothing arrives.
+    /// Several stations in one slot: no frame arrives.
     fn collide(&mut self, senders: &[(StationId, Ns)], now: Ns, out: &mut Vec<Out>) {
         let Spaces { sifs, .. } = self.spaces;
         let mut ends = Vec::with_capacity(senders.len());
@@ -290,7 +290,7 @@ impl Dcf {
         }
     }
 
-    /// Every station waits for its interframe space from `at` on; EIFS after a frame that nobody could read.
+    /// Every station waits for its interframe space from `at` on; EIFS after a frame that no station could decode.
     fn all_wait(&mut self, at: Ns, unreadable: bool) {
         let (difs, spaces) = (self.spaces.difs(), self.spaces);
         for s in &mut self.stations {
@@ -299,7 +299,7 @@ impl Dcf {
         }
     }
 
-    /// An attempt came to nothing: try again with a wider window, or give up (clause 10.3.4.4).
+    /// A transmission failed: retry with a larger window, or give up (clause 10.3.4.4).
     fn failed(&mut self, station: StationId, at: Ns, long: bool, out: &mut Vec<Out>) {
         let s = &mut self.stations[station];
         let Some(current) = &mut s.current else { return };

@@ -1,4 +1,4 @@
-//! What really happened: the fate of every packet and frame, and what the senders did.
+//! Ground truth: the fate of every packet and frame, and the actions of the senders.
 
 mod codes;
 mod columns;
@@ -33,11 +33,11 @@ pub struct PacketRow {
     pub fate: PacketFate,
     /// When its fate was decided.
     pub ended: Ns,
-    /// Attempts on the air in all.
+    /// Transmissions on the air.
     pub attempts: u32,
 }
 
-/// What a TCP sender or an adapter did.
+/// An action of a TCP sender or an adapter.
 #[derive(Debug, Clone, Copy)]
 pub struct EventRow {
     pub t: Ns,
@@ -46,7 +46,7 @@ pub struct EventRow {
     pub what: &'static str,
     pub seq: u64,
     pub value_ns: Ns,
-    /// Of a hold: packets kept.
+    /// For a hold: packets held.
     pub packets: u32,
 }
 
@@ -61,11 +61,11 @@ pub struct UrbRow {
     pub submitted: Ns,
     pub times: Times,
     pub completed: Ns,
-    /// Packets that the adapter still had for the air when it had this one whole.
+    /// Packets still in the adapter for the air when it had this one completely.
     pub found: u32,
 }
 
-/// What a queue was like.
+/// The state of a queue.
 #[derive(Debug, Clone)]
 pub struct QueueRow {
     pub queue: Arc<str>,

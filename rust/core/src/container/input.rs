@@ -32,11 +32,8 @@ impl Input {
         peek(&mut inner)?;
         if inner.available() == 0 {
             return Err(match inner.oddities().first() {
-                Some(_) => Error::new(
-                    ErrorKind::CorruptCapture,
-                    format!("the {name} data is damaged before its first byte of content"),
-                ),
-                None => Error::new(ErrorKind::UnknownFormat, format!("there is nothing inside the {name} file")),
+                Some(_) => Error::new(ErrorKind::CorruptCapture, format!("the {name} data is damaged at its start")),
+                None => Error::new(ErrorKind::UnknownFormat, format!("the {name} file is empty")),
             });
         }
         Ok(Input { bytes: inner, compression: name })
@@ -113,16 +110,16 @@ impl Input {
     }
 }
 
-/// Have enough bytes in memory to tell the format, or all there are.
+/// Read enough bytes to recognise the format, or all there are.
 fn peek(bytes: &mut Bytes) -> Result<()> {
-    // A slow pipe is not waited for longer than the usual formats need.
+    // Do not wait longer for a slow pipe than the most common formats need.
     bytes.fill(pcap::FILE_HEADER);
     let head = bytes.data();
     if !pcap::is_pcap(head) && !pcapng::is_section_header(head) {
         bytes.fill(limits::SNIFF_BYTES);
     }
     if bytes.available() > 0 {
-        // A failure behind the first bytes is for the reader of the records to meet.
+        // A failure after the first bytes is reported by the reader of the records.
         return Ok(());
     }
     bytes.take_failure().map_or(Ok(()), |e| Err(Error::from(e)))

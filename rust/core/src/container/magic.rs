@@ -1,11 +1,11 @@
-//! Formats told by their first bytes: those that are read, and those that are named in the error.
+//! Formats recognised by their first bytes: those that are read, and those that are named in the error.
 //!
 //! Sources: the formats' specifications where there are any (snoop: RFC 1761; NetMon: MS-NM capture
 //! format; btsnoop: Frontline), else the facts in Wireshark's wiretap and in file(1).
 
 use crate::error::{Error, ErrorKind};
 
-/// What a format is, to the user.
+/// The description of a format for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreign {
     /// For the sentence "... cannot be read".
@@ -39,7 +39,7 @@ const PACKED: &[(&str, &str, &[u8])] = &[
     ("xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
     ("bzip2 data", "unpack it with `bunzip2`", b"BZh"),
     ("a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
-    ("an empty zip archive", "there is nothing in it", b"PK\x05\x06"),
+    ("an empty zip archive", "it contains no file", b"PK\x05\x06"),
     ("a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
     ("a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
     ("lzip data", "unpack it with `lzip -d`", b"LZIP"),
@@ -48,7 +48,7 @@ const PACKED: &[(&str, &str, &[u8])] = &[
     ("lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
 ];
 
-/// Compressions that are undone, but once only.
+/// Compressions that are decompressed, but only one layer.
 const AGAIN: &[(&str, &str, &[u8])] = &[
     ("gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
     ("zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
@@ -60,7 +60,7 @@ fn look_up(table: &[(&'static str, &'static str, &[u8])], head: &[u8]) -> Option
     Some(Foreign { what: row.0, next: row.1 })
 }
 
-/// A format that is known but not read.
+/// A format that is recognised but not read.
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
     look_up(CAPTURES, head)
         .or_else(|| look_up(PACKED, head))
@@ -81,9 +81,9 @@ fn is_lanalyzer(head: &[u8]) -> bool {
     matches!(kind, 1 | 7) && (3..1024).contains(&u16::from_le_bytes([low, high])) && major < 16
 }
 
-/// ERF has no magic number: two records in a row must make sense.
+/// ERF has no magic number: two consecutive records must be plausible.
 ///
-/// A record is an 8-byte little-endian stamp (seconds in the upper half), type, flags, record length,
+/// A record is an 8-byte little-endian timestamp (seconds in the upper half), type, flags, record length,
 /// loss counter, wire length (big-endian), then the rest of `record length`.
 fn is_erf(head: &[u8]) -> bool {
     let record = |at: usize| {
@@ -101,31 +101,30 @@ fn is_erf(head: &[u8]) -> bool {
     }
 }
 
-/// A guess for the message about bytes that are no capture at all.
+/// A guess for the message about bytes of no known format.
 pub fn describe(head: &[u8]) -> &'static str {
     let text = String::from_utf8_lossy(&head[..head.len().min(64)]).trim_start().to_ascii_lowercase();
     if head.is_empty() {
         "the input is empty"
     } else if text.starts_with("<!doctype") || text.starts_with("<html") {
-        "this looks like a web page, not a capture"
+        "the input looks like a web page, not a capture"
     } else if head.iter().all(|b| *b == 0) {
-        "the input begins with zeros, not with a capture"
+        "the input begins with zero bytes and is not a capture"
     } else if head.iter().all(|b| matches!(b, 9..=13 | 27 | 32..=126 | 128..))
         && std::str::from_utf8(&head[..head.len().min(64)]).is_ok()
     {
-        "this looks like a text, not a capture"
+        "the input looks like text, not a capture"
     } else {
-        "no capture of a known format"
+        "the input is not a capture of a known format"
     }
 }
 
-/// The error about bytes of no format that is read; `inside` names the compression they came out of, `formats` those that
-/// are read.
+/// The error for a format that is not read; `inside` names the compression around it, `formats` those that are read.
 pub fn refuse(head: &[u8], inside: &str, formats: &str) -> Error {
     let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
         let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
-            "; one layer of compression is undone, no more"
+            "; only one layer of compression is supported"
         } else {
             ""
         };
@@ -134,5 +133,5 @@ pub fn refuse(head: &[u8], inside: &str, formats: &str) -> Error {
     }
     Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
         .at(0)
-        .next(format!("formats that can be read: {formats}; plain or in gzip, zstd or lz4"))
+        .next(format!("supported are {formats}, uncompressed or in gzip, zstd or lz4"))
 }

@@ -1,4 +1,4 @@
-//! Containers: from a stream of bytes to records, whatever file format and compression carried them.
+//! Containers: from a stream of bytes to records, for any supported file format and compression.
 
 use std::io::Read;
 
@@ -42,7 +42,7 @@ pub fn format_of(head: &[u8]) -> Option<&'static str> {
     FORMATS.iter().find(|(_, recognises)| recognises(head)).map(|f| f.0)
 }
 
-/// Open a stream of unknown format, sniffed by content.
+/// Open a stream and recognise its format by content.
 ///
 /// Errors: `UnknownFormat` and `UnsupportedFormat` by the first bytes, `CorruptCapture` for a damaged file
 /// header, `Io` when nothing can be read. Later damage is noted by the source, never raised.
@@ -70,7 +70,7 @@ pub fn open_as(format: &str, input: Input) -> Result<Box<dyn RecordSource>> {
     })
 }
 
-/// The error about an input of no format that is read; `formats` names those that are.
+/// The error for an input in a format that is not read; `formats` names those that are.
 pub fn refuse(input: &Input, formats: &str) -> Error {
     magic::refuse(input.head(), input.compression(), formats)
 }

@@ -99,7 +99,7 @@ fn one_layer_only() {
 }
 
 #[test]
-fn foreign_formats_are_named_with_a_way_out() {
+fn foreign_formats_are_named_with_a_command() {
     for (head, word) in [
         (&b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"[..], "editcap"),
         (b"GMBU\0\x02", "editcap"),
@@ -129,7 +129,7 @@ fn foreign_formats_are_named_with_a_way_out() {
     assert!(read_bytes(&gzip(&tar)).unwrap_err().what.contains("tar archive inside gzip"));
 }
 
-/// Never ends; counts nothing, allocates nothing.
+/// Never ends; reads no further than needed.
 struct Endless(u8);
 
 impl Read for Endless {
@@ -153,7 +153,7 @@ fn endless_input_ends() {
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
-/// Fails after its bytes, and tells when it is dropped.
+/// Fails after its bytes, and records when it is dropped.
 struct Failing {
     bytes: io::Cursor<Vec<u8>>,
     dropped: Arc<AtomicBool>,
@@ -175,7 +175,7 @@ impl Drop for Failing {
 }
 
 #[test]
-fn an_error_of_the_system_is_raised_first_and_noted_later() {
+fn an_error_of_the_system_is_raised_at_the_start_and_noted_later() {
     let failing = |bytes: Vec<u8>| Failing { bytes: io::Cursor::new(bytes), dropped: Arc::default() };
     let e = read(failing(Vec::new())).unwrap_err();
     assert_eq!(e.io.and_then(|e| e.raw_os_error()), Some(5));
@@ -221,7 +221,7 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
     .concat()
 }
 
-/// Sound files of every kind.
+/// Valid files of every kind.
 fn seeds() -> Vec<Vec<u8>> {
     let p = Pcap::default();
     let swapped = Pcap { big_endian: true, magic: 0xa1b2_3c4d, version: (2, 3), ..p };
@@ -232,7 +232,7 @@ fn seeds() -> Vec<Vec<u8>> {
     out
 }
 
-/// What the notes may never leave out: a record of the seed that is missing must be accounted for.
+/// What the notes must always contain: a missing record of the seed must be accounted for.
 fn check(bytes: &[u8]) {
     let mut notes = Notes::default();
     let _format = format_of(bytes);
@@ -316,7 +316,7 @@ proptest! {
     }
 }
 
-/// A pipe that gives a few bytes at a time.
+/// A pipe that returns a few bytes at a time.
 struct Pieces {
     bytes: io::Cursor<Vec<u8>>,
     piece: usize,

@@ -1,15 +1,15 @@
-//! tcptrace's counters (`tcptrace -l -r -W`) of both directions of a connection, one call a packet.
+//! tcptrace's counters (`tcptrace -l -r -W`) of both directions of a connection, one call per packet.
 //!
-//! Definitions are tcptrace 6.6.7's. Where its arithmetic breaks on 64-bit hosts or at the end of sequence space, or where
-//! it rounds, the figure it means is given instead; tests/flow/test_tcptrace.py lists each such case.
+//! The definitions are those of tcptrace 6.6.7. Where its arithmetic fails on 64-bit hosts or at the end of sequence space, or where
+//! it rounds, the intended value is used instead; tests/flow/test_tcptrace.py lists each such case.
 
 mod row;
 
-use super::moments::elapsed_ns;
+use super::duration_stats::elapsed_ns;
 use super::sent_ranges::{AckCounters, ResendCounters, SentRanges};
 use crate::packet::{flags, Packet, Tcp};
 
-/// How many packets back a copy with the same IP identification and sequence number counts as made by hardware.
+/// A copy with the IP identification and sequence number of one of this many packets before it is a hardware duplicate.
 const HARDWARE_DUPLICATE_REACH: usize = 8;
 
 /// What one direction of a connection sent, and how the other side acknowledged it.
@@ -92,7 +92,7 @@ pub struct DirectionCounters {
     hardware_duplicates: u64,
 }
 
-/// The counters of a connection: `dir[0]` of the side first seen to send.
+/// The counters of a connection: `dir[0]` of the side that sent the first packet captured.
 #[derive(Debug, Default)]
 pub struct ConnectionCounters {
     dir: [DirectionCounters; 2],
@@ -101,7 +101,7 @@ pub struct ConnectionCounters {
 }
 
 impl ConnectionCounters {
-    /// Count one packet with a readable TCP header; `reverse`: it goes against the connection's first packet.
+    /// Count one packet with a readable TCP header; `reverse`: opposite to the connection's first packet.
     ///
     /// A packet without a time counts as sent with the one before it.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool) {
@@ -153,7 +153,7 @@ impl ConnectionCounters {
         }
     }
 
-    /// Give up what only a connection in motion needs.
+    /// Drop what only an active connection needs.
     pub fn compact(&mut self) {
         for direction in &mut self.dir {
             direction.ranges.compact();
@@ -201,7 +201,7 @@ impl DirectionCounters {
         }
     }
 
-    /// Where in sequence space this segment lies, and how often the space was gone round since the SYN.
+    /// The segment's position in sequence space, and how often the space has wrapped since the SYN.
     fn follow_sequence(&mut self, s: &Segment) {
         let start = s.tcp.seq;
         let end = u64::from(start) + u64::from(s.payload);
@@ -270,7 +270,7 @@ impl DirectionCounters {
         self.identity_next = (self.identity_next + 1) % HARDWARE_DUPLICATE_REACH as u8;
     }
 
-    /// Add what the segment sends to the ranges; returns whether some of it was sent again, and whether it is out of order.
+    /// Add what the segment sends to the ranges; returns whether some of it was retransmitted, and whether it is out of order.
     fn count_sent(&mut self, s: &Segment, peer_closed_window: bool) -> (bool, bool) {
         if !(s.syn || s.fin || s.payload > 0) {
             return (false, false);
@@ -284,7 +284,7 @@ impl DirectionCounters {
         let added = self.ranges.add(s.tcp.seq, len, s.now_ns, &mut self.resends);
         self.out_of_order_packets += u64::from(added.out_of_order);
         let again = u32::from(s.syn && self.syn_packets > 1) + u32::from(s.fin && self.fin_packets > 1);
-        // A SYN or FIN sent again is no data sent again.
+        // A retransmitted SYN or FIN is no retransmitted data.
         let resent_data = added.resent_bytes.saturating_sub(again);
         self.unique_bytes += u64::from(s.payload.saturating_sub(resent_data));
         self.rexmt_packets += u64::from(added.resent_bytes > 0);
@@ -328,7 +328,7 @@ impl DirectionCounters {
         let end = s.tcp.seq.wrapping_add(s.payload);
         let owin = if acked == 0 { s.payload } else { end.wrapping_sub(acked).wrapping_add(1) };
         if owin > i32::MAX as u32 {
-            // It ends before what was acknowledged: late or stray, nothing is outstanding because of it.
+            // It ends below the highest ACK: delayed or stray, it adds no outstanding bytes.
             return;
         }
         if self.owin_count > 0 {
@@ -356,7 +356,7 @@ impl DirectionCounters {
     }
 }
 
-/// A SACK option whose first block reports a duplicate (RFC 2883 section 4): below the ACK, or overlapping the second block.
+/// Whether the first SACK block reports a duplicate (RFC 2883 section 4): below the ACK, or overlapping the second block.
 fn is_dsack(tcp: &Tcp) -> bool {
     let before_or_at = |a: u32, b: u32| b.wrapping_sub(a) as i32 >= 0;
     let (left, right) = tcp.sack[0];

@@ -13,7 +13,7 @@ pub struct Key {
 }
 
 impl std::hash::Hash for Key {
-    /// One word instead of nine: this is asked for every packet. Odd constants (splitmix64's) keep the ends apart.
+    /// One word instead of nine: it is computed for every packet. Odd constants (splitmix64's) separate the two ends.
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         let fold = |(a, port): End| (a.bits as u64 ^ (a.bits >> 64) as u64) ^ u64::from(port) << 48;
         let low = fold(self.low).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! A row of `flows`: what is known of a direction when its connection is over.
+//! Rows of `flows`: the facts of a direction, written when its connection ends.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum Close {
     Evicted,
 }
 
-/// The rows of `flows`: facts and tcptrace's counters side by side.
+/// The rows of `flows`: facts and tcptrace's counters.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     facts: FactRows,
@@ -55,7 +55,7 @@ impl FlowTable {
         RecordBatch::try_new(Self::schema(), columns).expect("flows: every row fills every column")
     }
 
-    /// Write both directions of a connection; one that never sent a packet has a row all the same.
+    /// Write both directions of a connection, also a direction without packets.
     pub fn push(
         &mut self,
         c: &Connection,
@@ -71,8 +71,8 @@ impl FlowTable {
             _ => Close::Open,
         };
         for reverse in [false, true] {
-            let h = &c.halves[usize::from(reverse)];
-            let other = &c.halves[usize::from(!reverse)];
+            let h = &c.senders[usize::from(reverse)];
+            let other = &c.senders[usize::from(!reverse)];
             let t = &h.tally;
             let (src, dst) = if reverse { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
             let seconds = (c.last_t - c.start) as f64 / 1e9;

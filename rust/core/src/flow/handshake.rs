@@ -1,4 +1,4 @@
-//! The times of the handshake, from which the tap's place follows.
+//! The times of the handshake, from which the tap's position follows.
 
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]

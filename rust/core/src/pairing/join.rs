@@ -1,4 +1,4 @@
-//! The packets of a window paired: by their bytes, each copy with its own.
+//! Matching the packets of a window by their bytes, each copy with its own.
 
 use super::buckets::spread;
 use super::copies::{self, Neighbours};
@@ -7,20 +7,20 @@ use super::parts;
 use super::window::{Place, Window};
 use crate::limits;
 
-/// A frame right behind or before another is the same in both captures if the time between the two is, to this, ns: the
+/// A frame next to a matched frame is the same in both captures if the time between the two agrees within this, ns: the
 /// shortest frame with its SIFS takes longer.
 const BESIDE_NS: u64 = 20_000;
 
-/// Two attempts of a frame are apart by more, ns: the wait for the ACK that did not come, and DIFS.
+/// Minimum time between two transmissions of a frame, ns: the ACK timeout and DIFS.
 const ATTEMPT_NS: u64 = 80_000;
 
-/// Copies that only their order can tell apart.
-struct Unclear {
+/// Copies that only their order distinguishes.
+struct Ambiguous {
     a: Vec<Place>,
     b: Vec<Place>,
 }
 
-/// Rows of one key by their IP ids: room that is used again.
+/// Rows of one key by their IP IDs: buffers that are reused.
 #[derive(Default)]
 struct Ids {
     a: Vec<(u32, Place)>,
@@ -32,7 +32,7 @@ impl Window<'_> {
     pub fn pair(&mut self, out: &mut Vec<Pair>) {
         let begin = out.len();
         let mut done_a = vec![false; self.a.len()];
-        let (mut single, mut unclear) = (Vec::new(), Vec::new());
+        let (mut single, mut ambiguous) = (Vec::new(), Vec::new());
         let mut ids = Ids::default();
         let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
         let (mut i, mut j) = (0, 0);
@@ -46,15 +46,15 @@ impl Window<'_> {
                     let to_b = run(&keys_b, j);
                     match (&keys_a[i..to_a], &keys_b[j..to_b]) {
                         ([a], [b]) if !(self.frames && self.a[a.1 as usize].again) => single.push((a.1, b.1)),
-                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut unclear, &mut ids, out),
+                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut ambiguous, &mut ids, out),
                     }
                     (i, j) = (to_a, to_b);
                 }
             }
         }
         self.singles(single, &mut done_a, out);
-        if !unclear.is_empty() {
-            self.by_order(&unclear, &mut done_a, begin, out);
+        if !ambiguous.is_empty() {
+            self.by_order(&ambiguous, &mut done_a, begin, out);
         }
         if self.frames {
             self.beside(&mut done_a, begin, out);
@@ -65,19 +65,19 @@ impl Window<'_> {
         out[begin..].sort_by_key(|p| (p.a, p.b));
     }
 
-    /// Pair what is the only one of its key in both.
+    /// Pair rows that are the only ones of their key in both captures.
     fn singles(&mut self, mut found: Vec<(Place, Place)>, done_a: &mut [bool], out: &mut Vec<Pair>) {
         found.retain(|(a, b)| self.wanted(*a) && !self.taken[*b as usize]);
-        // Rows come in nearly the same order in both: in that order they are looked up quickly.
+        // The rows are in nearly the same order in both captures: looking them up in that order is fast.
         for (a, b) in spread(&found, self.a.len(), |(a, _)| *a as usize).0 {
-            if self.alike(a, b) {
+            if self.may_be_same_packet(a, b) {
                 done_a[a as usize] = true;
                 self.emit(a, b, Kind::Same, true, out);
             }
         }
     }
 
-    /// Frames without a number, such as ACK and CTS: known by the frame beside which they are.
+    /// Frames without a sequence number, such as ACK and CTS: identified by the frame next to them.
     fn beside(&mut self, done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
         let (Some(first_a), Some(first_b)) = (self.a.first().map(|r| r.row), self.b.first().map(|r| r.row)) else {
             return;
@@ -99,13 +99,13 @@ impl Window<'_> {
         }
     }
 
-    /// Pair what has one key: by IP id where it tells, else leave it to the order.
+    /// Pair rows of one key: by IP ID if that identifies them, else later by order.
     fn same_key(
         &mut self,
         of_a: &[(u64, Place)],
         of_b: &[(u64, Place)],
         done_a: &mut [bool],
-        unclear: &mut Vec<Unclear>,
+        ambiguous: &mut Vec<Ambiguous>,
         ids: &mut Ids,
         out: &mut Vec<Pair>,
     ) {
@@ -115,15 +115,15 @@ impl Window<'_> {
         let idless = |id: u32| id == 0 || !self.outlook.ids_kept;
         let a: Vec<Place> = of_a.iter().map(|k| k.1).filter(|a| !done_a[*a as usize]).collect();
         let b: Vec<Place> = of_b.iter().map(|k| k.1).filter(|b| !self.taken[*b as usize]).collect();
-        // Where one side has ids and the other has none, nothing is known of copies either.
+        // If only one side has IDs, copies cannot be distinguished either.
         let open = a.iter().any(|a| idless(self.a[*a as usize].id)) || b.iter().any(|b| idless(self.b[*b as usize].id));
         if open && !a.is_empty() && !b.is_empty() {
-            unclear.push(Unclear { a, b });
+            ambiguous.push(Ambiguous { a, b });
         }
     }
 
-    /// Rows of one key and one IP id are one packet, seen several times: by a tap that hears every attempt or every hop,
-    /// or doubled on the way.
+    /// Rows of one key and one IP ID are one packet, captured several times: by a tap that sees every transmission or every hop,
+    /// or duplicated on the path.
     fn by_id(
         &mut self,
         of_a: &[(u64, Place)],
@@ -148,7 +148,7 @@ impl Window<'_> {
         }
     }
 
-    /// Rows of one key and one IP id: the first with the first, and so on; what is left over is the last one again.
+    /// Rows of one key and one IP ID: the first with the first, and so on; what is left over is paired with the last one as a copy.
     fn same_id(&mut self, a: &[(u32, Place)], b: &[(u32, Place)], done_a: &mut [bool], out: &mut Vec<Pair>) {
         let (Some((_, last_a)), Some((_, last_b))) = (a.last(), b.last()) else {
             return;
@@ -172,19 +172,19 @@ impl Window<'_> {
         }
     }
 
-    /// Copies without an id, by their order among the sure pairs of their way.
-    fn by_order(&mut self, unclear: &[Unclear], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
-        let ways = unclear.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].way).collect();
+    /// Copies without an ID, by their order among the unambiguous pairs of their path.
+    fn by_order(&mut self, ambiguous: &[Ambiguous], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
+        let paths = ambiguous.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].path).collect();
         let sure = out[begin..].iter().filter(|p| p.copy_safe && p.kind == Kind::Same).map(|p| (p.a, p.b));
-        let neighbours = Neighbours::new(ways, self.a, self.b, sure);
-        for u in unclear {
+        let neighbours = Neighbours::new(paths, self.a, self.b, sure);
+        for u in ambiguous {
             if u.a.len() > limits::PAIR_COPIES || u.b.len() > limits::PAIR_COPIES {
                 continue;
             }
             let chosen = copies::choose(&u.a, &u.b, |a, b| {
                 let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
                 let near = neighbours.distance(x, y).filter(|d| !self.frames || d.1 <= ATTEMPT_NS);
-                near.filter(|_| self.alike(a, b))
+                near.filter(|_| self.may_be_same_packet(a, b))
             });
             for (a, b) in chosen {
                 if self.wanted(a) && !self.taken[b as usize] {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, RecordBatch, UInt64Array};
 
-/// How two rows belong together.
+/// The relation of two rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Kind {
     /// The same packet.
     Same = 0,
-    /// The same packet again: an attempt on the air, a hop, a copy that the network made.
+    /// A copy of the packet: another transmission on the air, a hop, a duplicate of the network.
     Again = 1,
-    /// One holds bytes of the other: segmentation offload.
+    /// One contains bytes of the other: segmentation offload.
     Part = 2,
     /// One is a fragment of the other.
     Fragment = 3,
@@ -26,8 +26,8 @@ define_table! {
     "Rows of two tables `packets` that are the same packet.", {
     row_a: U64, "", "Row of the first table, from 0.";
     row_b: U64, "", "Row of the second.";
-    kind: Enum(KINDS), "", "How they belong together: the same packet; the same again (an attempt, a hop, a copy); a part of a super-segment; a fragment.";
-    copy_safe: Bool, "", "Its bytes or its IP id tell it from every other copy; false: by its order.";
+    kind: Enum(KINDS), "", "Relation of the two rows: same (the same packet), again (a copy: another transmission, a hop, a duplicate), part (of a super-segment) or fragment.";
+    copy_safe: Bool, "", "Whether its bytes or its IP ID distinguish it from every other copy; false: only its order does.";
 } }
 
 /// One pair, by the rows' numbers in their tables.

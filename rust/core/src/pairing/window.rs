@@ -1,16 +1,16 @@
-//! What is paired at once: a window of rows of both captures.
+//! A window: the rows of both captures that are paired at once.
 
 use super::buckets::ordered;
 use super::pair::{Kind, Pair};
 use super::row::Row;
 use super::sample::Outlook;
 
-/// A place in the window of the first or the second capture.
+/// An index into the window of the first or the second capture.
 pub type Place = u32;
 
-/// What is paired at once.
+/// The rows that are paired at once.
 pub struct Window<'a> {
-    /// Rows of the first capture; those before `start` are decided, those from `end` on come again later.
+    /// Rows of the first capture; those before `start` are done, those from `end` on are paired later.
     pub a: &'a [Row],
     pub start: usize,
     pub end: usize,
@@ -23,7 +23,7 @@ pub struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// The rows of one capture by the hash of what no router changes.
+    /// The rows of one capture by the hash of the fields that no router changes.
     pub fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
         let key = |row: &Row| {
             let lean = if row.tcp { self.outlook.lean_tcp } else { self.outlook.lean_other };
@@ -49,7 +49,7 @@ impl Window<'_> {
     }
 
     /// Whether two rows of the same key can be the same packet.
-    pub fn alike(&self, a: Place, b: Place) -> bool {
+    pub fn may_be_same_packet(&self, a: Place, b: Place) -> bool {
         let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
         let ids = !self.outlook.ids_kept || x.id == y.id || x.id == 0 || y.id == 0;
         ids && (x.digest == y.digest || x.digest == 0 || y.digest == 0)

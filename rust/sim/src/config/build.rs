@@ -52,7 +52,7 @@ impl Usb {
         UsbConfig {
             depth_first: self.depth_first,
             reclamation: self.reclamation,
-            // The bus began to count its frames long before.
+            // The bus started to count its frames at an unknown earlier time.
             phase: Ns::from(rng.below(1_000_000)),
             interrupt: seconds(self.interrupt_s),
             descriptor: seconds(self.descriptor_s),

@@ -3,7 +3,7 @@
 use crate::engine::Ns;
 use crate::limits::NEVER;
 
-/// Rounded to the nearest; none before the start, and none after `NEVER`.
+/// Rounded to the nearest nanosecond, from 0 to `NEVER`.
 pub fn seconds(s: f64) -> Ns {
     let exact = s * 1e9;
     let whole = (exact as Ns).min(NEVER);

@@ -1,19 +1,19 @@
-//! Frames, what becomes of them, and the channel that damages them.
+//! Frames, their fates, and the channel that damages them.
 
 use crate::engine::Ns;
 use crate::phy::{Preamble, Rate};
 
-/// A station of the cell, by its place in the list.
+/// A station of the cell, by its number in the list.
 pub type StationId = usize;
 
-/// What a station is given to send.
+/// An MSDU for a station to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Msdu {
-    /// None: to all.
+    /// None: broadcast.
     pub to: Option<StationId>,
     /// Length of its MPDU: header, body and FCS.
     pub mpdu_bytes: u32,
-    /// What it is to whoever handed it over.
+    /// The caller's identification of it.
     pub handle: u64,
 }
 
@@ -25,7 +25,7 @@ pub enum FrameKind {
     Data,
 }
 
-/// What became of a frame at its receiver.
+/// The fate of a frame at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Received,
@@ -35,18 +35,18 @@ pub enum Fate {
     Damaged(Damage),
 }
 
-/// What damages a frame that collides with none.
+/// Causes of damage other than a collision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
-    /// The noise that is always there.
+    /// Thermal noise.
     Noise,
-    /// Noise that the signal, had it not faded, would have overcome.
+    /// Noise that would not have damaged the frame without the fade.
     Fade,
-    /// One error by itself.
+    /// A single error.
     Independent,
     /// A burst of errors.
     Burst,
-    /// The description says so.
+    /// A script of the description.
     Script,
 }
 
@@ -65,15 +65,15 @@ pub struct AirFrame {
     pub duration_us: u16,
     /// Sequence number of data.
     pub seq: u16,
-    /// Which attempt of its MSDU, from 0.
+    /// Number of the transmission of its MSDU, from 0.
     pub attempt: u32,
-    /// The Retry bit: this MPDU was on the air before, not only its RTS (clause 9.2.4.1.6).
+    /// The Retry bit: this MPDU was transmitted before, not only its RTS (clause 9.2.4.1.6).
     pub retry: bool,
     pub msdu: Option<Msdu>,
     pub fate: Fate,
 }
 
-/// What follows from an exchange.
+/// The results of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Out {
     Aired(AirFrame),
@@ -84,7 +84,7 @@ pub enum Out {
         from: StationId,
         msdu: Msdu,
     },
-    /// A station is done with an MSDU.
+    /// A station has finished an MSDU.
     Done {
         at: Ns,
         station: StationId,
@@ -96,7 +96,7 @@ pub enum Out {
 
 /// Decides which frames the channel damages.
 pub trait Channel {
-    /// What damages a frame of so many bytes on its way; None: it arrives.
+    /// The damage to a frame of this many bytes; None: it arrives.
     fn damage(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns) -> Option<Damage>;
 }
 

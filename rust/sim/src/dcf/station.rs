@@ -8,22 +8,22 @@ use crate::phy::{Preamble, Rate};
 use crate::rate::RateControl;
 use crate::rng::Rng;
 
-/// How one station's MAC is set.
+/// The configuration of one station's MAC.
 #[derive(Debug, Clone)]
 pub struct MacConfig {
     pub cw_min: u16,
     pub cw_max: u16,
-    /// Attempts of a frame that needs no RTS, and of one that does (clause 10.3.4.4).
+    /// Transmissions of a frame without RTS, and of one with RTS (clause 10.3.4.4).
     pub short_retry_limit: u32,
     pub long_retry_limit: u32,
-    /// Frames longer than this are announced by RTS.
+    /// Frames longer than this are preceded by RTS.
     pub rts_threshold_bytes: u32,
     pub preamble: Preamble,
     /// Rate of RTS, CTS and ACK.
     pub control_rate: Rate,
-    /// Frames waiting, the one being sent included.
+    /// Frames in the queue, including the one in transmission.
     pub queue_frames: usize,
-    /// Back off after every transmission, not only before a busy medium's next.
+    /// Back off after every transmission, not only if the medium is busy before the next.
     pub post_backoff: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Current {
     pub(super) msdu: Msdu,
     pub(super) seq: u16,
     pub(super) attempts: u32,
-    /// The MPDU itself was on the air.
+    /// The MPDU itself was transmitted.
     pub(super) aired: bool,
     pub(super) short_retries: u32,
     pub(super) long_retries: u32,
@@ -61,15 +61,15 @@ pub(super) struct Station {
     pub(super) rng: Rng,
     pub(super) queue: VecDeque<Msdu>,
     pub(super) current: Option<Current>,
-    /// An MSDU is under way until then and still takes its place in the queue.
+    /// An MSDU is in transmission until then and still occupies its place in the queue.
     pub(super) finishing_until: Ns,
     pub(super) next_seq: u16,
     pub(super) cw: u16,
-    /// Slots left to count down; None: the last backoff is over.
+    /// Slots left to count down; None: no backoff.
     pub(super) backoff: Option<u32>,
-    /// From when on it counts slots: the medium's becoming idle plus its interframe space.
+    /// When it starts to count slots: the end of the busy medium plus its interframe space.
     pub(super) count_from: Ns,
-    /// It starts nothing before: a stalled access point.
+    /// It starts no transmission before: a stalled access point.
     pub(super) stalled_until: Ns,
     /// The latest sequence number received from each station: a second copy is not handed up.
     pub(super) last_seq: Vec<Option<u16>>,

@@ -1,4 +1,4 @@
-//! How one end of a connection is configured.
+//! The configuration of one end of a connection.
 
 use super::rto::RtoFlavour;
 use super::wheel::Wheel;
@@ -9,91 +9,91 @@ use crate::engine::{Ns, MS};
 pub enum Recovery {
     /// RFC 5681: recovery ends with the first ACK of new data.
     Reno,
-    /// RFC 6582. `careful`: no second fast retransmission for duplicate ACKs that the recovery itself caused.
+    /// RFC 6582, with the careful variant: no second fast retransmission for duplicate ACKs that the recovery itself caused.
     #[default]
     NewReno,
-    /// Without the careful variant's guard.
+    /// RFC 6582 without the careful variant.
     NewRenoCareless,
 }
 
-/// What holds the application's data until it is acknowledged.
+/// The buffer of the application's data until it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SendBuffer {
-    /// 0: no bound, and writes of any size.
+    /// 0: unlimited, and writes of any size.
     pub bytes: u64,
-    /// The bound follows the congestion window, as Linux's does: twice that, so many bytes a segment; 0: it stays.
+    /// The size follows the congestion window, as in Linux: twice that, this many bytes per segment; 0: it is constant.
     pub grows_by_bytes: u64,
-    /// What a segment takes up beyond its data.
+    /// Memory per segment beyond its data.
     pub overhead_bytes: u64,
-    /// The application writes so much at a time.
+    /// Bytes per write of the application.
     pub write_bytes: u64,
-    /// From the moment that there is room to the application's next write.
+    /// Time from free space to the application's next write.
     pub wakeup: Ns,
-    /// From the handshake to its first write.
+    /// Time from the handshake to its first write.
     pub first_write: Ns,
 }
 
-/// How one end is set.
+/// The configuration of one end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpConfig {
     pub mss_bytes: u32,
     pub initial_window_segments: u32,
     pub initial_ssthresh_segments: u32,
-    /// The receive buffer that is offered.
+    /// The receive buffer that is advertised.
     pub receive_window_bytes: u32,
-    /// How the offered window grows to that: from so much, with every segment by two; 0: it is offered at once.
+    /// How the advertised window grows to that: from this size, by two segments with every segment; 0: advertised immediately.
     pub receive_window_first_bytes: u32,
-    /// Where the window may grow on later: (bytes received, greatest window).
+    /// Where the window may grow later: (bytes received, largest window).
     pub receive_window_steps: Vec<(u64, u32)>,
-    /// The windows of the receiver's ACKs after the handshake, in order, where a capture tells them: memory is not simulated.
+    /// The windows of the receiver's ACKs after the handshake, in order, taken from a capture: memory is not simulated.
     pub receive_window_script: Vec<u32>,
     pub send_buffer: SendBuffer,
     pub sack: bool,
     /// Report duplicates (RFC 2883).
     pub dsack: bool,
-    /// Forward acknowledgment: what lies three segments below the highest SACK is lost at once.
+    /// Forward acknowledgment: segments three below the highest SACK are lost immediately.
     pub fack: bool,
     pub timestamps: bool,
     pub recovery: Recovery,
-    /// Proportional rate reduction (RFC 6937), as Linux; else the window is inflated by duplicate ACKs.
+    /// Proportional rate reduction (RFC 6937), as in Linux; else duplicate ACKs inflate the window.
     pub prr: bool,
-    /// Rate halving, as Linux 2.4: while it repairs, the window falls by one for every second ACK, down to half the new
-    /// threshold, and never exceeds what is in flight by more than one. Instead of PRR, which followed it.
+    /// Rate halving, as in Linux 2.4: during recovery the window falls by one for every second ACK, to half the new
+    /// threshold, and never exceeds the segments in flight by more than one. PRR replaced it.
     pub rate_halving: bool,
     pub limited_transmit: bool,
-    /// After a timeout no new data goes out, and further timeouts leave the windows alone, until all that was outstanding is
+    /// After a timeout no new data is sent, and further timeouts do not change the windows, until all outstanding data is
     /// acknowledged (Linux 2.2).
     pub repairs_all_first: bool,
     pub nagle: bool,
     /// Only an earlier small segment makes a small one wait (Minshall), as in Linux; else any outstanding data (RFC 896).
     pub minshall: bool,
-    /// The receiver offers no window below a segment (RFC 9293 section 3.8.6.2.2).
+    /// The receiver advertises no window below a segment (RFC 9293 section 3.8.6.2.2).
     pub silly_window_avoidance: bool,
-    /// Linux's defect without SACK: duplicate ACKs counted for new data sent in the recovery after a timeout still count when
-    /// it is over, and begin a fast recovery for nothing.
+    /// Linux's defect without SACK: duplicate ACKs counted for new data sent in the recovery after a timeout still count
+    /// after it, and begin a spurious fast recovery.
     pub stale_dupacks: bool,
-    /// An idle connection is asked after so often (RFC 9293 section 3.8.4); 0: never.
+    /// Keep-alive interval of an idle connection (RFC 9293 section 3.8.4); 0: none.
     pub keep_alive: Ns,
-    /// The congestion window grows by the segment acknowledged (RFC 3465; Linux since 3.13); else by the ACK (RFC 5681).
+    /// The congestion window grows by the segments acknowledged (RFC 3465; Linux since 3.13); else per ACK (RFC 5681).
     pub counts_segments: bool,
     /// The congestion window grows only while it is filled.
     pub cwnd_validation: bool,
-    /// ACK every so many full segments.
+    /// One ACK per this many full segments.
     pub delayed_ack_segments: u32,
-    /// Of early segments more often: (number of the last one from 1, ACK every so many).
+    /// For early segments more often: (number of the last one from 1, segments per ACK).
     pub delayed_ack_steps: Vec<(u64, u32)>,
     pub delayed_ack_timer: Ns,
-    /// Segments that are acknowledged at once when a connection begins (Linux: its quick ACKs).
+    /// Segments acknowledged immediately when a connection begins (quick ACKs of Linux).
     pub quick_acks: u32,
-    /// Acknowledge a pushed segment at once, as Linux does once its application has read it.
+    /// Acknowledge a pushed segment immediately, as Linux does once its application has read it.
     pub ack_pushed: bool,
     pub rto: RtoFlavour,
     /// The clock of its timers.
     pub wheel: Wheel,
     /// Undo a timeout that the ACK's timestamp shows to be spurious (RFC 3522, RFC 4015).
     pub eifel: bool,
-    /// Linux 2.4's defect: the stamp of the first resend is that of the SYN until a timeout has been undone or recovered
-    /// from once, so that the first spurious timeout is not undone.
+    /// Linux 2.4's defect: the timestamp of the first retransmission is that of the SYN until a timeout has been undone or a
+    /// recovery has ended, so that the first spurious timeout is not undone.
     pub eifel_first_stamp_defect: bool,
     /// RFC 5682.
     pub frto: bool,
@@ -104,7 +104,7 @@ pub struct TcpConfig {
 }
 
 impl Default for TcpConfig {
-    /// Linux of the 2010s without SACK and timestamps set apart: scenarios say what they need.
+    /// Linux of the 2010s.
     fn default() -> Self {
         TcpConfig {
             mss_bytes: 1448,

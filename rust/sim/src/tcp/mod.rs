@@ -1,12 +1,12 @@
-//! TCP, both ends: state machines that take segments and timers and give segments. They know nothing of the network.
+//! TCP, both ends: state machines whose inputs and outputs are segments and timers. They are independent of the network.
 //!
 //! Sequence numbers are offsets: the SYN is 0, the first byte of data 1. The taps add the initial numbers.
 
-mod board;
 mod config;
 mod endpoint;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod segment;
 mod sender;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 pub enum Trigger {
     /// For the first time.
     New,
-    /// The retransmission timer's own.
+    /// When the retransmission timer expired.
     Rto,
     /// In the recovery after a timeout.
     GoBackN,
@@ -19,7 +19,7 @@ pub enum Trigger {
     TailLossProbe,
 }
 
-/// A segment as one end hands it to its device.
+/// A segment as one end passes it to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     pub seq: u64,
@@ -39,7 +39,7 @@ pub struct Segment {
     /// TSval and TSecr.
     pub timestamps: Option<(u32, u32)>,
     pub trigger: Trigger,
-    /// How often its first byte was sent before.
+    /// Number of earlier transmissions of its first byte.
     pub copy: u16,
 }
 

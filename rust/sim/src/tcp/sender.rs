@@ -1,4 +1,4 @@
-//! The sending half: windows, losses, recovery and timers, in the order in which Linux decides them.
+//! The sender: windows, losses, recovery and timers, in the order of Linux's decisions.
 
 mod ack;
 mod output;
@@ -6,13 +6,13 @@ mod recovery;
 mod timers;
 mod window;
 
-use super::board::{Acked, Board};
 use super::config::TcpConfig;
 use super::rto::Rto;
+use super::scoreboard::{Acked, Scoreboard};
 use super::segment::Trigger;
 use crate::engine::Ns;
 
-/// Where the sender is (RFC 5681, 6582, 6675; Linux's names).
+/// The sender's state (RFC 5681, 6582, 6675; Linux's names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     #[default]
@@ -22,7 +22,7 @@ pub enum State {
     Loss,
 }
 
-/// Something worth a line in the truth.
+/// An event for the ground truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     Timeout {
@@ -36,19 +36,19 @@ pub enum Event {
     },
     RecoveryUndone,
     RecoveryEnded,
-    /// The third duplicate ACK for `seq` came and nothing was sent again for it.
+    /// The third duplicate ACK for `seq` came without a retransmission.
     ThirdDuplicate {
         seq: u64,
     },
-    /// A closed window was asked after.
+    /// A zero-window probe.
     WindowProbe {
         wait: Ns,
     },
-    /// From here on only the peer's window keeps the sender from sending: it is filled, or holds no segment; no longer.
+    /// The peer's window limits the sender from here on: the window is filled, or holds no segment; or it no longer limits.
     WindowFilled,
     WindowClosed,
     WindowFreed,
-    /// The receiving half's timer sent an ACK that it had put off.
+    /// The receiver's delayed-ACK timer sent an ACK.
     DelayedAck {
         ack: u64,
     },
@@ -61,59 +61,59 @@ pub struct Sender {
     /// The application has written up to here; FIN follows when it has closed.
     pub written: u64,
     pub closed: bool,
-    pub board: Board,
+    pub scoreboard: Scoreboard,
     pub state: State,
     pub cwnd: u32,
     pub ssthresh: u32,
-    /// ACKed segments since the window last grew in congestion avoidance.
+    /// Acknowledged segments since the window last grew in congestion avoidance.
     grown: u32,
-    /// Whether the window was filled of late, and how far (RFC 7661's question, Linux's answer).
+    /// Whether the window was filled recently, and how far (the problem of RFC 7661, Linux's solution).
     filled: bool,
     most_out: u32,
     usage_until: u64,
-    /// The peer's window: its right edge; the greatest it has offered; what it was told by.
+    /// The peer's window: its right edge; its maximum; the sequence number of its last update.
     pub window_end: u64,
     pub window_most: u32,
-    window_told_by: u64,
+    window_updated_by: u64,
     window_state: Event,
     pub rto: Rto,
-    /// When the retransmission timer, the probe's or the closed window's fires.
+    /// When the timer for retransmission, tail loss probe or window probe fires.
     pub timer: Option<Ns>,
     timer_is: Timer,
-    /// Probes of a closed window without an open one in between.
+    /// Consecutive window probes.
     window_probes: u32,
     probed: Option<u64>,
     /// Recovery point.
     high: u64,
     /// Duplicate ACKs that count for segments that left the network (no SACK).
     dupacks: u32,
-    /// Duplicate ACKs in a row for `una`, whatever they count for.
-    in_a_row: u32,
-    /// Duplicate ACKs needed: more after reordering was seen.
+    /// Consecutive duplicate ACKs for `una`.
+    consecutive_dupacks: u32,
+    /// Duplicate ACKs needed: more after reordering.
     threshold: u32,
     /// Proportional rate reduction.
     prr_delivered: u32,
     prr_out: u32,
     prior_cwnd: u32,
-    /// The recovery under way has sent something again.
-    resent_fast: bool,
+    /// The current recovery has retransmitted a segment.
+    has_retransmitted: bool,
     /// For undo.
     undo_cwnd: Option<(u32, u32)>,
-    undo_resends: u32,
+    undo_retransmissions: u32,
     undo_of_timeout: bool,
-    /// Timestamp of the first resend; 0 for none.
-    resend_stamp: u32,
+    /// Timestamp of the first retransmission; 0 for none.
+    retransmit_timestamp: u32,
     /// Expiries since the last ACK of new data.
     expiries: u32,
     frto: bool,
-    /// F-RTO's step 2b: new data goes first, and alone if there is any.
+    /// F-RTO's step 2b: new data is sent first, and alone if there is any.
     new_first: bool,
     /// End of the last small segment sent (Minshall).
     small_end: u64,
     pub events: Vec<Event>,
 }
 
-/// What the one timer was set for.
+/// The purpose of the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Timer {
     #[default]
@@ -123,7 +123,7 @@ enum Timer {
     KeepAlive,
 }
 
-/// A full window of 16 bits, in segments, is beyond any path simulated here.
+/// A full 16-bit window, in segments, is beyond any simulated path.
 const CWND_MOST: u32 = 1 << 20;
 /// No path reorders by more (Linux's tcp_max_reordering).
 const THRESHOLD_MOST: u32 = 300;
@@ -135,7 +135,7 @@ impl Sender {
             next: 0,
             written: 1,
             closed: false,
-            board: Board::default(),
+            scoreboard: Scoreboard::default(),
             state: State::Open,
             cwnd: config.initial_window_segments.max(1),
             ssthresh: config.initial_ssthresh_segments.max(2),
@@ -145,7 +145,7 @@ impl Sender {
             usage_until: 0,
             window_end: 1,
             window_most: 0,
-            window_told_by: 0,
+            window_updated_by: 0,
             window_state: Event::WindowFreed,
             rto: Rto::new(config.rto),
             timer: None,
@@ -154,16 +154,16 @@ impl Sender {
             probed: None,
             high: 0,
             dupacks: 0,
-            in_a_row: 0,
+            consecutive_dupacks: 0,
             threshold: config.dupack_threshold,
             prr_delivered: 0,
             prr_out: 0,
             prior_cwnd: 0,
-            resent_fast: false,
+            has_retransmitted: false,
             undo_cwnd: None,
-            undo_resends: 0,
+            undo_retransmissions: 0,
             undo_of_timeout: false,
-            resend_stamp: 0,
+            retransmit_timestamp: 0,
             expiries: 0,
             frto: false,
             new_first: false,
@@ -174,36 +174,36 @@ impl Sender {
 
     /// Everything written, FIN included, is acknowledged.
     pub fn drained(&self) -> bool {
-        self.una >= self.written + u64::from(self.closed) && self.board.is_empty()
+        self.una >= self.written + u64::from(self.closed) && self.scoreboard.is_empty()
     }
 
     /// Segments that count against the congestion window.
     fn pipe(&self, config: &TcpConfig, sack: bool) -> u32 {
         if sack {
-            return self.board.pipe();
+            return self.scoreboard.pipe();
         }
         match self.state {
             // RFC 5681 inflates the window instead.
-            State::Recovery if inflates(config) => self.board.len(),
-            State::Open | State::Disorder if !config.limited_transmit => self.board.pipe(),
-            _ => self.board.pipe().saturating_sub(self.dupacks),
+            State::Recovery if inflates(config) => self.scoreboard.len(),
+            State::Open | State::Disorder if !config.limited_transmit => self.scoreboard.pipe(),
+            _ => self.scoreboard.pipe().saturating_sub(self.dupacks),
         }
     }
 }
 
-/// What `next_to_send` found.
+/// The next segment to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    Again(u64, Trigger),
+    Retransmit(u64, Trigger),
     New { len: u32, fin: bool },
 }
 
-/// What the timer wants sent.
+/// What to send when the timer fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fired {
-    Again(u64, Trigger),
-    /// A segment that has no data and makes the peer tell its window.
-    AskWindow,
+    Retransmit(u64, Trigger),
+    /// A segment without data that makes the peer send its window.
+    Probe,
 }
 
 /// A segment sent for the first time.
@@ -223,14 +223,14 @@ struct Facts {
     acked: Acked,
     original_sacked: bool,
     sack: bool,
-    /// Segments newly SACKed, and whether any was newly taken for lost.
-    news: u32,
+    /// Segments newly SACKed, and whether any was newly marked as lost.
+    newly_sacked: u32,
     newly_lost: bool,
     /// It reports a duplicate.
     dsack: bool,
 }
 
-/// Whether duplicate ACKs inflate the window in a recovery (RFC 5681), instead of a rule for what each ACK lets out.
+/// Whether duplicate ACKs inflate the window in a recovery (RFC 5681); else a rule limits what each ACK releases.
 fn inflates(config: &TcpConfig) -> bool {
     !config.prr && !config.rate_halving
 }

@@ -1,4 +1,4 @@
-//! Columns with their sentence and unit, put together to a table.
+//! Building tables from columns with a sentence and a unit.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn words(places: impl Iterator<Item = i8>, names: &[&str]) -> ArrayRe
     codes(Int8Array::from_iter_values(places), names)
 }
 
-/// Words by their places in `names`.
+/// Enumeration values by their indices in `names`.
 pub(super) fn codes(places: Int8Array, names: &[&str]) -> ArrayRef {
     Arc::new(DictionaryArray::<Int8Type>::new(places, Arc::new(StringArray::from(names.to_vec()))))
 }

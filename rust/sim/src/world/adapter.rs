@@ -1,4 +1,4 @@
-//! A host's USB adapter: its bus, the URBs under way, the frames that it holds.
+//! A host's USB adapter: its bus, the URBs in progress, the frames that it holds.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) struct Urb {
     pub submitted: Ns,
     pub packet: Option<Packet>,
     pub bytes: u32,
-    /// Packets that the adapter had for the air when it took this one.
+    /// Packets in the adapter for the air when it took this one.
     pub found: u32,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct Adapter {
     /// Outstanding, the oldest first.
     pub out: VecDeque<Urb>,
     pub posted: VecDeque<Urb>,
-    /// How many of those out the adapter has.
+    /// Number of OUT packets that the adapter has.
     pub taken: usize,
     /// Frames for the host.
     pub received: VecDeque<Packet>,
-    /// Packets that the driver hands up.
+    /// Packets that the driver passes up.
     pub rising: VecDeque<Packet>,
     pub driver: Ns,
-    /// The driver does one thing after another.
+    /// The driver handles one transfer at a time.
     pub busy_until: Ns,
     pub plan: Alarm,
     pub urbs: u64,
@@ -63,13 +63,13 @@ impl Adapter {
         }
     }
 
-    /// When the driver does what it could do then.
+    /// When the driver handles something that arrives then.
     pub fn works(&mut self, at: Ns) -> Ns {
         self.busy_until = self.busy_until.max(at);
         self.busy_until
     }
 
-    /// Addresses in kernel memory, used again in turn.
+    /// Addresses in kernel memory, reused in turn.
     pub fn next_id(&mut self) -> u64 {
         self.urbs += 1;
         0xffff_8800_0000_0000 + (self.urbs % 64) * 0xc0

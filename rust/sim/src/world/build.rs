@@ -1,4 +1,4 @@
-//! Building a world from its description: what it cannot be, who reaches whom.
+//! Building a world from its description: components, routes and first events.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use super::adapter::Adapter;
 use super::check::check;
 use super::taps::{flow_names, mac};
-use super::{Event, Flow, Hop, Node, Station, Tap, Ticks, Way, Wire, World, BEACON_INTERVAL};
+use super::{Event, Flow, Hop, LineDirection, Node, Station, Tap, Ticks, Wire, World, BEACON_INTERVAL};
 use crate::application::Strata;
 use crate::channel::Air;
 use crate::config::{self, Fault, Tcp};
@@ -21,7 +21,7 @@ use crate::truth::Truth;
 use crate::usb_host::UsbHost;
 
 impl World {
-    /// Build a world. A description that contradicts itself is a fault in words; a file that cannot be made an error.
+    /// Build a world. A contradiction in the description is a `Fault`; a file that cannot be created is an error.
     pub fn new(c: config::World) -> io::Result<Result<Self, Fault>> {
         match check(&c) {
             Ok(()) => Self::build(c).map(Ok),
@@ -52,7 +52,7 @@ impl World {
                     adapters.len() - 1
                 });
                 let node = &c.nodes[s.node];
-                // What the air takes away is no fixed rate: automatic values are those of 802.11b's 5 Mb/s.
+                // The air has no fixed rate: automatic values are those for 802.11b's 5 Mb/s.
                 let outlet = Outlet { rate_bps: 5e6, delay_s: 0.0 };
                 let rng = Rng::stream(seed, "node_queue", i as u64);
                 let waiting = Buffer::new(node.queue_packets.max(1), node.discipline, outlet, rng);
@@ -78,10 +78,14 @@ impl World {
         let wires: Vec<Wire> = (0u64..)
             .zip(&c.wires)
             .map(|(i, w)| Wire {
-                ways: [0, 1].map(|way| {
+                directions: [0, 1].map(|direction| {
                     let outlet = Outlet { rate_bps: w.rate_bps, delay_s: w.delay_s };
-                    let rng = Rng::stream(seed, "wire_queue", 2 * i + way);
-                    Way { queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng), sending: None, counted: 0 }
+                    let rng = Rng::stream(seed, "wire_queue", 2 * i + direction);
+                    LineDirection {
+                        queue: Buffer::new(w.queue_packets, w.discipline, outlet, rng),
+                        sending: None,
+                        counted: 0,
+                    }
                 }),
                 blackouts: config::spans(&w.blackouts_s),
                 holds: config::spans(&w.holds_s),
@@ -179,8 +183,8 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     let n = c.nodes.len();
     let mut edges: Vec<Vec<(usize, Hop)>> = vec![Vec::new(); n];
     for (i, w) in c.wires.iter().enumerate() {
-        edges[w.a].push((w.b, Hop::Wire { wire: i, way: 0 }));
-        edges[w.b].push((w.a, Hop::Wire { wire: i, way: 1 }));
+        edges[w.a].push((w.b, Hop::Wire { wire: i, direction: 0 }));
+        edges[w.b].push((w.a, Hop::Wire { wire: i, direction: 1 }));
     }
     let mut places: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (i, s) in c.cell.iter().flat_map(|cell| &cell.stations).enumerate() {
@@ -189,7 +193,7 @@ fn routes(c: &config::World) -> Vec<Vec<Option<Hop>>> {
     (0..n).map(|start| routes_from(c, start, &edges, &places)).collect()
 }
 
-/// Next hops of one node. The cell is walked as a whole and once, not by pairs: it may have thousands of stations.
+/// Next hops of one node. The cell is visited once as a whole, not by pairs: it may have thousands of stations.
 fn routes_from(
     c: &config::World,
     start: usize,

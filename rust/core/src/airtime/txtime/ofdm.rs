@@ -12,7 +12,7 @@ pub(super) fn times(p: &Ppdu, psdu_bytes: u32) -> Option<Times> {
     if psdu_bytes > PSDU_BYTES {
         return None;
     }
-    // All times grow as the clock is halved or quartered; a non-HT duplicate in wider channels is as long as in 20 MHz.
+    // All times grow as the clock is halved or quartered; a non-HT duplicate in wider channels lasts as long as in 20 MHz.
     let clock = match p.width_mhz {
         Some(5) => 4,
         Some(10) => 2,

@@ -5,7 +5,7 @@ use super::skippable::length;
 use super::{gzip, lz4, zstd};
 use crate::container::bytes::Bytes;
 
-/// A compression that can be read.
+/// A supported compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     Gzip,
@@ -24,7 +24,7 @@ impl Compression {
 
     /// By the first bytes (RFC 1952 2.3.1, RFC 8878 3.1.1, LZ4 frame format 1.6).
     ///
-    /// Skippable frames are common to zstd and lz4; those at the start are walked over.
+    /// Skippable frames are common to zstd and lz4; those at the start are skipped.
     pub fn sniff(head: &[u8]) -> Option<Compression> {
         let mut at = 0_usize;
         loop {
@@ -38,9 +38,9 @@ impl Compression {
         }
     }
 
-    /// Undo the compression of `input`, into `out`, until either ends.
+    /// Decompress `input` into `out`, until either ends.
     pub fn run(self, input: &mut Bytes, out: &mut dyn Sink) {
-        // A sink that takes no more is the ordinary end of a reader that was dropped.
+        // A sink that accepts no more is the normal end of a reader that was dropped.
         let _gone = match self {
             Compression::Gzip => gzip::gunzip(input, out),
             Compression::Zstd => zstd::unzstd(input, out),

@@ -11,8 +11,8 @@ use crate::notes::NoteKind;
 
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Remembers whether the decoder wanted more than there was: the decoder itself takes a cut
-/// between two blocks for the end of the frame.
+/// Records whether the decoder wanted more bytes than there were: the decoder itself treats a cut
+/// between two blocks as the end of the frame.
 struct Watched<'a> {
     input: &'a mut Bytes,
     ran_dry: bool,
@@ -46,7 +46,7 @@ pub fn unlz4(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
                 Ok(0) => break,
                 Ok(n) => out.filled(n)?,
                 Err(e) => match (lz4_error(&e), decoder.get_ref().ran_dry) {
-                    // Found behind the last block: the frame is whole, the next one may follow.
+                    // Found after the last block: the frame is whole, the next one may follow.
                     (Some(Lz4Error::ContentChecksumError), _) => {
                         out.odd(NoteKind::ChecksumWrong)?;
                         break;

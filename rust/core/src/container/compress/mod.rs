@@ -1,4 +1,4 @@
-//! One layer of compression, recognised by content and undone in a thread of its own.
+//! One layer of compression, recognised by content and decompressed in a separate thread.
 
 mod compression;
 mod gzip;

@@ -1,21 +1,21 @@
-//! Where decompressed bytes go.
+//! The receiver of decompressed bytes.
 
 use crate::notes::NoteKind;
 
-/// Nobody takes the output any more.
+/// The receiver has gone.
 pub struct Gone;
 
-/// Where decompressed bytes go.
+/// Receives decompressed bytes.
 pub trait Sink {
-    /// Room for more bytes; never empty.
+    /// Space for more bytes; never empty.
     fn room(&mut self) -> &mut [u8];
 
     /// `n` bytes of [`Sink::room`] were filled.
     fn filled(&mut self, n: usize) -> Result<(), Gone>;
 
-    /// The compressed data is odd at this point of the output.
+    /// The compressed data has an anomaly at this point of the output.
     fn odd(&mut self, kind: NoteKind) -> Result<(), Gone>;
 
-    /// Whether output is still wanted, for input that yields none.
+    /// Whether output is still needed, for input that yields none.
     fn wanted(&self) -> Result<(), Gone>;
 }

@@ -62,7 +62,7 @@ impl SnifferSource {
         self.framed.skipped(notes)
     }
 
-    /// Judge a frame record that is odd in some way.
+    /// Handle an unusual frame record.
     fn examine(&mut self, h: &RecordHeader, notes: &mut Notes) -> Verdict {
         let (packet, offset) = (self.framed.records + 1, self.framed.bytes.offset());
         let far = self.framed.last().is_some_and(|last| self.framed.framing.far(h, last));
@@ -87,7 +87,7 @@ impl SnifferSource {
         Verdict::Keep
     }
 
-    /// Whether a credible header or exactly the end follows the record at the front.
+    /// Whether a plausible header or exactly the end follows the record at the front.
     fn record_follows(&mut self, h: &RecordHeader) -> bool {
         let (layout, last) = (self.framed.framing, self.framed.last());
         let at = layout.next(0, h);
@@ -111,7 +111,7 @@ impl RecordSource for SnifferSource {
                 return Ok(None);
             }
             if !self.framed.bytes.fill(RECORD_HEADER) {
-                // A capture may end without saying so.
+                // A capture may end without an end record.
                 if self.framed.bytes.available() > 0 {
                     notes.add(NoteKind::CutFile, self.framed.records + 1, self.framed.bytes.offset());
                 }

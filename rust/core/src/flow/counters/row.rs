@@ -1,7 +1,7 @@
 //! The counters of one direction as a row of `flows`.
 
 use super::ConnectionCounters;
-use crate::flow::moments::elapsed_ns;
+use crate::flow::duration_stats::elapsed_ns;
 use crate::table::flows::CounterRows;
 
 impl ConnectionCounters {

@@ -34,7 +34,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 2000 }))]
     #[test]
-    fn no_packet_does_harm(list in prop::collection::vec(any_packet(), 1..300)) {
+    fn random_packets_give_one_row_each(list in prop::collection::vec(any_packet(), 1..300)) {
         let mut now = 1_700_000_000_000_000_000i64;
         let packets: Vec<Packet> = list.into_iter().enumerate().map(|(i, (mut p, step))| {
             now = now.saturating_add(step);
@@ -57,7 +57,7 @@ proptest! {
 }
 
 #[test]
-fn connections_gone_quiet_keep_no_lists() {
+fn idle_connections_keep_no_lists() {
     let mut tracker = Tracker::default();
     let template = Script::new(false).packets[0];
     let mut number = 0;
@@ -76,6 +76,6 @@ fn connections_gone_quiet_keep_no_lists() {
         }
     }
     let runs: Vec<usize> =
-        tracker.slab.iter().flatten().map(|e| e.connection.halves.iter().map(|h| h.board.len()).sum()).collect();
+        tracker.slab.iter().flatten().map(|e| e.connection.senders.iter().map(|h| h.scoreboard.len()).sum()).collect();
     assert!(runs.iter().filter(|r| **r > 2).count() < 200, "{runs:?}");
 }

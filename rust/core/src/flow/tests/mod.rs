@@ -16,7 +16,7 @@ const MS: i64 = 1_000_000;
 const A: (u8, u16) = (1, 40000);
 const B: (u8, u16) = (2, 5001);
 
-/// A connection in the making: packets of both sides with times in ms.
+/// A scripted connection: packets of both sides with times in ms.
 struct Script {
     packets: Vec<Packet>,
     sack: bool,
@@ -28,7 +28,7 @@ impl Script {
         Script::between(sack, 20.0)
     }
 
-    /// The SYN+ACK passes the tap so long after the SYN, of a handshake of 20.1 ms.
+    /// The SYN+ACK passes the tap at this time after the SYN, in a handshake of 20.1 ms.
     fn between(sack: bool, answered_ms: f64) -> Self {
         let mut s = Script { packets: Vec::new(), sack, ids: [100, 5000] };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
@@ -170,7 +170,7 @@ impl Tables {
     }
 }
 
-/// Intervals of a direction follow each other without gap or overlap.
+/// Intervals of a direction have no gaps and no overlaps.
 fn assert_tiles(t: &Tables) {
     let mut at: std::collections::BTreeMap<(u32, i8), i64> = Default::default();
     for (flow, dir, from, to, _) in t.intervals() {

@@ -3,8 +3,8 @@
 use super::*;
 
 #[test]
-fn a_delayed_ack_is_what_exceeds_the_path_with_its_own_bytes() {
-    // Round trip 20 ms, and 4 ms for each segment; the receiver keeps its first ACK for 40 ms.
+fn a_delayed_ack_is_the_time_above_path_and_transmission_time() {
+    // RTT 20 ms, and 4 ms per segment; the receiver delays its first ACK by 40 ms.
     let mut s = Script::new(false);
     s.data(30.0, 0);
     s.ack(94.0, 1);
@@ -13,7 +13,7 @@ fn a_delayed_ack_is_what_exceeds_the_path_with_its_own_bytes() {
     let t = s.run();
     assert_tiles(&t);
     assert_eq!(t.time_in("delayed_ack"), 40 * MS);
-    // Thirteen at once keep the path busy for 52 ms: nobody delayed anything.
+    // Thirteen segments in a burst occupy the path for 52 ms: no ACK was delayed.
     for n in 2..15 {
         s.data(120.0, n);
     }
@@ -24,7 +24,7 @@ fn a_delayed_ack_is_what_exceeds_the_path_with_its_own_bytes() {
 }
 
 #[test]
-fn an_ack_of_a_hole_that_nothing_filled_is_noted() {
+fn an_ack_of_a_hole_that_was_never_filled_is_noted() {
     let mut s = Script::new(false);
     s.data(30.0, 0);
     s.data(30.1, 2);
@@ -35,7 +35,7 @@ fn an_ack_of_a_hole_that_nothing_filled_is_noted() {
 }
 
 #[test]
-fn a_hole_filled_after_three_duplicates_is_a_needed_fast_retransmit() {
+fn a_hole_filled_after_three_duplicate_acks_is_a_needed_fast_retransmit() {
     let mut s = Script::new(false);
     for n in 0..6 {
         s.data(30.0 + f64::from(n), n);
@@ -55,7 +55,7 @@ fn a_hole_filled_after_three_duplicates_is_a_needed_fast_retransmit() {
 }
 
 #[test]
-fn a_syn_ack_sent_again_moves_no_tap() {
+fn a_retransmitted_syn_ack_does_not_change_the_tap_position() {
     let mut s = Script { packets: Vec::new(), sack: true, ids: [100, 5000] };
     s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
     for ms in [0.1, 1000.0] {
@@ -69,7 +69,7 @@ fn a_syn_ack_sent_again_moves_no_tap() {
 }
 
 #[test]
-fn beside_the_receiver_a_timer_runs_for_two_round_trips_more() {
+fn near_the_receiver_a_timer_runs_two_round_trips_longer() {
     for (ms, trigger) in [(1200.0, "fast"), (2500.0, "rto")] {
         let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
         s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
@@ -87,7 +87,7 @@ fn beside_the_receiver_a_timer_runs_for_two_round_trips_more() {
 }
 
 #[test]
-fn beside_the_receiver_an_ack_at_once_proves_nothing() {
+fn near_the_receiver_an_immediate_ack_proves_nothing() {
     let mut s = Script::between(true, 0.1);
     for n in 0..4 {
         s.data(30.0 + 40.0 * f64::from(n), n);
@@ -101,7 +101,7 @@ fn beside_the_receiver_an_ack_at_once_proves_nothing() {
 }
 
 #[test]
-fn beside_the_receiver_a_resend_of_a_later_byte_answers_a_late_ack() {
+fn near_the_receiver_a_retransmission_of_a_later_byte_follows_a_delayed_ack() {
     for (n, trigger) in [(3, "go_back_n"), (1, "rto")] {
         let mut s = Script::between(true, 0.1);
         for n in 0..6 {
@@ -117,7 +117,7 @@ fn beside_the_receiver_a_resend_of_a_later_byte_answers_a_late_ack() {
 }
 
 #[test]
-fn a_radio_without_the_handshake_stands_between_the_ends() {
+fn a_sniffer_without_the_handshake_is_in_the_middle() {
     let mut s = Script::new(true);
     s.packets.clear();
     for n in 0..6 {
@@ -132,7 +132,7 @@ fn a_radio_without_the_handshake_stands_between_the_ends() {
 }
 
 #[test]
-fn acks_that_come_in_order_after_a_timeout_prove_it_spurious() {
+fn acks_in_order_after_a_timeout_prove_it_spurious() {
     let mut s = Script::new(false);
     for n in 0..4 {
         s.data(30.0 + f64::from(n), n);
@@ -151,7 +151,7 @@ fn acks_that_come_in_order_after_a_timeout_prove_it_spurious() {
 }
 
 #[test]
-fn a_lost_head_that_sack_shows_makes_a_genuine_timeout() {
+fn a_lost_head_shown_by_sack_makes_a_genuine_timeout() {
     let mut s = Script::new(true);
     s.data(30.0, 0);
     s.data(31.0, 1);
@@ -166,7 +166,7 @@ fn a_lost_head_that_sack_shows_makes_a_genuine_timeout() {
 }
 
 #[test]
-fn a_dsack_in_the_first_ack_after_a_timeout_means_that_acks_were_lost() {
+fn a_dsack_in_the_first_ack_after_a_timeout_means_lost_acks() {
     let mut s = Script::new(true);
     for n in 0..4 {
         s.data(30.0 + f64::from(n), n);
@@ -181,7 +181,7 @@ fn a_dsack_in_the_first_ack_after_a_timeout_means_that_acks_were_lost() {
 }
 
 #[test]
-fn the_tail_sent_again_before_any_timeout_is_a_probe() {
+fn a_tail_retransmitted_before_any_timeout_is_a_probe() {
     let mut s = Script::new(true);
     for n in 0..4 {
         s.data(30.0 + f64::from(n), n);
@@ -225,7 +225,7 @@ fn a_late_segment_with_an_earlier_ip_id_is_reordered() {
 }
 
 #[test]
-fn waiting_for_the_application_and_a_closed_window_are_told_apart() {
+fn an_idle_application_and_a_zero_window_are_distinguished() {
     let mut s = Script::new(false);
     s.data(30.0, 0);
     s.ack(51.0, 1);
@@ -237,7 +237,7 @@ fn waiting_for_the_application_and_a_closed_window_are_told_apart() {
     s.data(3072.1, 2);
     s.ack(3093.0, 3);
     let t = s.run();
-    // A tenth of a millisecond of work goes with the wait before it.
+    // A tenth of a millisecond of processing counts with the wait before it.
     assert_eq!(t.time_in("zero_window"), 2000 * MS + MS / 10);
     assert!((t.time_in("idle") - 1000 * MS).abs() < 15 * MS, "{}", t.time_in("idle"));
     assert!(t.resends().is_empty());
@@ -245,7 +245,7 @@ fn waiting_for_the_application_and_a_closed_window_are_told_apart() {
 }
 
 #[test]
-fn ports_used_again_are_another_flow() {
+fn reused_ports_are_another_flow() {
     let mut s = Script::new(false);
     s.data(30.0, 0);
     let mut again = Script::new(false);

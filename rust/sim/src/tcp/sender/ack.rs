@@ -2,12 +2,12 @@
 
 use super::{Event, Facts, Sender, State, THRESHOLD_MOST};
 use crate::engine::{Ns, MS};
-use crate::tcp::board::Acked;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::Acked;
 use crate::tcp::segment::Segment;
 
 impl Sender {
-    /// Take an ACK in. `stamp` is this host's timestamp clock now.
+    /// Process an ACK. `stamp` is this host's current timestamp clock.
     pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool) {
         let pure = s.span() == 0;
         if ack > self.next || ack < self.una {
@@ -17,43 +17,54 @@ impl Sender {
         let advanced = ack > prior_una;
         let window_update = self.take_window(s, ack);
         let dsack = self.dsack(s, ack);
-        let (mut news, mut original_sacked) = (0, false);
+        let (mut newly_sacked, mut original_sacked) = (0, false);
         if sack {
             for &(left, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
-                let (n, original) = self.board.sack(left, right);
-                news += n;
+                let (n, original) = self.scoreboard.sack(left, right);
+                newly_sacked += n;
                 original_sacked |= original;
             }
         }
-        if dsack && self.undo_resends > 0 {
-            self.undo_resends -= 1;
+        if dsack && self.undo_retransmissions > 0 {
+            self.undo_retransmissions -= 1;
         }
-        let outstanding = !self.board.is_empty();
+        let outstanding = !self.scoreboard.is_empty();
         let acked = if advanced {
             self.una = ack;
             self.expiries = 0;
-            self.board.acked(ack)
+            self.scoreboard.acked(ack)
         } else {
             Acked::default()
         };
         if !outstanding {
-            self.when_idle(config, now);
+            self.arm_idle_timer(config, now);
             return;
         }
         let duplicate = !advanced && pure && !window_update;
-        self.in_a_row = if duplicate { self.in_a_row + 1 } else { 0 };
+        self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + 1 } else { 0 };
         if advanced {
-            self.measure(config, now, stamp, s, &acked);
+            self.sample_rtt(config, now, stamp, s, &acked);
             self.probed = self.probed.filter(|end| *end > ack);
         }
-        let mut facts =
-            Facts { advanced, duplicate, delivered: 0, acked, original_sacked, sack, news, newly_lost: false, dsack };
+        let mut facts = Facts {
+            advanced,
+            duplicate,
+            delivered: 0,
+            acked,
+            original_sacked,
+            sack,
+            newly_sacked,
+            newly_lost: false,
+            dsack,
+        };
         facts.delivered = self.delivered(&facts);
-        self.decide(config, s, &mut facts);
-        self.steer(config, &facts);
-        // After a timeout what was sent again is not sent once more, whatever the ACKs tell.
+        self.update_state(config, s, &mut facts);
+        self.update_cwnd(config, &facts);
+        // After a timeout a retransmitted segment is not retransmitted for duplicate ACKs.
         let after_timeout = self.state == State::Loss;
-        if self.in_a_row == 3 && self.board.first().is_some_and(|e| if e.resent { after_timeout } else { !e.lost }) {
+        if self.consecutive_dupacks == 3
+            && self.scoreboard.first().is_some_and(|e| if e.retransmitted { after_timeout } else { !e.lost })
+        {
             self.events.push(Event::ThirdDuplicate { seq: self.una });
         }
         if advanced {
@@ -61,15 +72,15 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4: newer segments tell the window, and of one segment's age greater windows.
+    /// RFC 9293 section 3.10.7.4: newer segments update the window, and among equally new ones those with a larger window.
     pub(super) fn take_window(&mut self, s: &Segment, ack: u64) -> bool {
         let offered = self.window_end.saturating_sub(self.una);
         let window = u64::from(s.window);
         let newer = ack > self.una
-            || s.seq > self.window_told_by
-            || (s.seq == self.window_told_by && (window > offered || window == 0 && offered > 0));
+            || s.seq > self.window_updated_by
+            || (s.seq == self.window_updated_by && (window > offered || window == 0 && offered > 0));
         if newer {
-            self.window_told_by = s.seq;
+            self.window_updated_by = s.seq;
             self.window_end = ack + window;
             self.window_most = self.window_most.max(s.window);
         }
@@ -85,28 +96,28 @@ impl Sender {
         first.1 <= ack || (s.sack_blocks > 1 && s.sack[1].0 <= first.0 && first.1 <= s.sack[1].1)
     }
 
-    /// Karn's rule, or the echoed timestamp (RFC 7323); a valid sample takes the doublings back (RFC 6298 section 5.7).
-    pub(super) fn measure(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, acked: &Acked) {
+    /// Karn's algorithm, or the echoed timestamp (RFC 7323); a valid sample resets the backoff (RFC 6298 section 5.7).
+    pub(super) fn sample_rtt(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, acked: &Acked) {
         let by_stamp = s.timestamps.filter(|t| config.timestamps && t.1 != 0).map(|t| {
             let ticks = stamp.wrapping_sub(t.1);
             Ns::from(ticks) * MS
         });
-        let rtt = if acked.resent { by_stamp } else { acked.oldest_once.map(|t| now - t).or(by_stamp) };
+        let rtt = if acked.retransmitted { by_stamp } else { acked.oldest_once.map(|t| now - t).or(by_stamp) };
         if let Some(rtt) = rtt {
             self.rto.sample(rtt, self.una, self.next);
             if !self.rto.keeps_backoff() {
                 self.rto.backoff = 0;
             }
         }
-        if self.rto.keeps_backoff() && self.board.is_empty() {
+        if self.rto.keeps_backoff() && self.scoreboard.is_empty() {
             self.rto.backoff = 0;
         }
     }
 
-    /// Segments that this ACK says have arrived. Without SACK those that duplicate ACKs told of count no second time.
+    /// Segments delivered according to this ACK. Without SACK those already counted by duplicate ACKs do not count again.
     pub(super) fn delivered(&self, f: &Facts) -> u32 {
         if f.sack {
-            f.acked.fresh + f.news
+            f.acked.fresh + f.newly_sacked
         } else if f.advanced {
             f.acked.segments.saturating_sub(self.dupacks).max(u32::from(f.acked.segments > 0))
         } else {
@@ -114,15 +125,15 @@ impl Sender {
         }
     }
 
-    /// Without SACK: one of the segments acknowledged was the hole, the others had been counted.
-    pub(super) fn uncount_dupacks(&mut self, f: &Facts) {
+    /// Without SACK: one of the segments acknowledged was the hole, the others were counted before.
+    pub(super) fn subtract_acked_dupacks(&mut self, f: &Facts) {
         if !f.sack && f.acked.segments > 0 {
             self.dupacks = self.dupacks.saturating_sub(f.acked.segments - 1);
             self.limit_dupacks(f.acked.segments);
         }
     }
 
-    /// Without SACK every duplicate ACK stands for a segment that has left the network.
+    /// Without SACK every duplicate ACK means that a segment has left the network.
     pub(super) fn count_dupack(&mut self, f: &mut Facts) {
         if !f.sack && f.duplicate {
             let before = self.dupacks;
@@ -132,10 +143,10 @@ impl Sender {
         }
     }
 
-    /// More duplicate ACKs than segments beside the holes: the network reorders or duplicates.
+    /// More duplicate ACKs than segments other than the holes: the network reorders or duplicates.
     pub(super) fn limit_dupacks(&mut self, acked: u32) {
-        let out = self.board.len();
-        let holes = self.board.lost.max(1).min(out);
+        let out = self.scoreboard.len();
+        let holes = self.scoreboard.lost.max(1).min(out);
         if self.dupacks + holes > out {
             self.dupacks = out - holes;
             self.threshold = self.threshold.max((out + acked).min(THRESHOLD_MOST));

@@ -2,33 +2,33 @@
 
 use super::{inflates, New, Next, Sender, State};
 use crate::engine::Ns;
-use crate::tcp::board::Entry;
 use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::Entry;
 use crate::tcp::segment::Trigger;
 
 impl Sender {
-    /// What to send next, if the windows allow it: a lost segment first, then new data. `nagle`: small segments wait.
+    /// The next segment, if the windows allow it: a lost segment first, then new data. `nagle`: small segments wait.
     pub fn next_to_send(&mut self, config: &TcpConfig, sack: bool, nagle: bool) -> Option<Next> {
         let pipe = self.pipe(config, sack);
         if !self.new_first {
-            if let Some(e) = self.board.next_lost() {
-                // Whatever the window says, classic recovery resends, and one by SACK its first (RFC 6675 section 5, 4.3).
-                let forced = self.state == State::Recovery && inflates(config) && !(sack && self.resent_fast);
+            if let Some(e) = self.scoreboard.next_lost() {
+                // Whatever the window, classic recovery retransmits, and recovery with SACK its first segment (RFC 6675 section 5, 4.3).
+                let forced = self.state == State::Recovery && inflates(config) && !(sack && self.has_retransmitted);
                 if pipe < self.cwnd || forced {
                     let trigger = match self.state {
                         State::Loss => Trigger::GoBackN,
                         _ if sack => Trigger::Sack,
-                        _ if !self.resent_fast => Trigger::Fast,
+                        _ if !self.has_retransmitted => Trigger::Fast,
                         _ => Trigger::PartialAck,
                     };
-                    return Some(Next::Again(e.start, trigger));
+                    return Some(Next::Retransmit(e.start, trigger));
                 }
             }
         }
         let may = self.state != State::Loss || !config.repairs_all_first;
         let new = if may && pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
         if new.is_none() && std::mem::take(&mut self.new_first) && self.next <= self.high {
-            // Nothing new went out: conventional recovery.
+            // No new data was sent: conventional recovery.
             self.frto = false;
             return self.next_to_send(config, sack, nagle);
         }
@@ -40,7 +40,8 @@ impl Sender {
         if self.next < limit {
             let len = (limit - self.next).min(u64::from(config.mss_bytes)) as u32;
             let last = self.next + u64::from(len) == self.written;
-            if len < config.mss_bytes && !self.board.is_empty() && !self.small_may_go(config, last, nagle) {
+            if len < config.mss_bytes && !self.scoreboard.is_empty() && !self.small_segment_allowed(config, last, nagle)
+            {
                 return None;
             }
             return Some(Next::New { len, fin: self.closed && last });
@@ -48,19 +49,19 @@ impl Sender {
         (self.closed && self.next == self.written).then_some(Next::New { len: 0, fin: true })
     }
 
-    /// Whether a segment below the MSS may follow others: not one that only the window makes small (silly window, RFC 9293
-    /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as Linux), is outstanding.
-    pub(super) fn small_may_go(&self, config: &TcpConfig, last: bool, nagle: bool) -> bool {
+    /// Whether a segment below the MSS may be sent: not if only the window makes it small (silly window, RFC 9293
+    /// section 3.8.6.2.1), and not while an earlier one (Nagle), or an earlier small one (Minshall, as in Linux), is outstanding.
+    pub(super) fn small_segment_allowed(&self, config: &TcpConfig, last: bool, nagle: bool) -> bool {
         let last = last || !config.silly_window_avoidance;
         let waits = config.nagle && nagle && !self.closed && (!config.minshall || self.small_end > self.una);
         last && !waits
     }
 
-    /// Note new data as sent.
+    /// Record new data as sent.
     pub fn sent_new(&mut self, config: &TcpConfig, now: Ns, sent: New) {
         let New { len, syn, fin, psh } = sent;
         let end = self.next + u64::from(len) + u64::from(syn) + u64::from(fin);
-        self.board.push(Entry {
+        self.scoreboard.push(Entry {
             start: self.next,
             end,
             len,
@@ -71,7 +72,7 @@ impl Sender {
             copies: 1,
             sacked: false,
             lost: false,
-            resent: false,
+            retransmitted: false,
             psh,
         });
         if len > 0 && len < config.mss_bytes {
@@ -81,19 +82,19 @@ impl Sender {
         self.prr_out += u32::from(self.state == State::Recovery);
     }
 
-    /// The timestamp of the SYN stands for the first resend's until that is set (Linux 2.4's defect).
-    pub fn keep_stamp(&mut self, stamp: u32) {
-        self.resend_stamp = stamp;
+    /// Use the SYN's timestamp for the first retransmission until that is set (Linux 2.4's defect).
+    pub fn set_retransmit_timestamp(&mut self, stamp: u32) {
+        self.retransmit_timestamp = stamp;
     }
 
-    /// Note a resend; the segment as it was.
-    pub fn sent_again(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
-        let e = self.board.resend(start, now)?;
-        self.undo_resends += 1;
-        self.resent_fast = true;
+    /// Record a retransmission; returns the segment as it was.
+    pub fn sent_retransmission(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
+        let e = self.scoreboard.retransmit(start, now)?;
+        self.undo_retransmissions += 1;
+        self.has_retransmitted = true;
         self.prr_out += u32::from(self.state == State::Recovery);
-        if self.resend_stamp == 0 {
-            self.resend_stamp = stamp;
+        if self.retransmit_timestamp == 0 {
+            self.retransmit_timestamp = stamp;
         }
         Some(e)
     }

@@ -10,7 +10,7 @@ impl Sender {
     pub fn arm(&mut self, config: &TcpConfig, now: Ns, sack: bool) {
         self.timer_is = Timer::Retransmission;
         self.window_probes = 0;
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.timer = None;
             return;
         }
@@ -22,8 +22,9 @@ impl Sender {
             && self.probed.is_none()
         {
             if let Some(srtt) = self.rto.srtt() {
-                let wait = 2 * srtt + if self.board.len() == 1 { config.delayed_ack_timer.max(2 * MS) } else { 2 * MS };
-                if self.board.sacked == 0 && wait < rto {
+                let wait =
+                    2 * srtt + if self.scoreboard.len() == 1 { config.delayed_ack_timer.max(2 * MS) } else { 2 * MS };
+                if self.scoreboard.sacked == 0 && wait < rto {
                     self.timer = Some(now + wait);
                     self.timer_is = Timer::TailLossProbe;
                 }
@@ -31,10 +32,10 @@ impl Sender {
         }
     }
 
-    /// Nothing is outstanding: where something is to be sent and the window is closed, ask after it (RFC 9293 section
-    /// 3.8.6.1); else ask now and then whether the peer still lives.
-    pub fn when_idle(&mut self, config: &TcpConfig, now: Ns) {
-        if !self.board.is_empty() {
+    /// Nothing is outstanding: if data waits for a closed window, start window probes (RFC 9293 section
+    /// 3.8.6.1); else keep-alives, if configured.
+    pub fn arm_idle_timer(&mut self, config: &TcpConfig, now: Ns) {
+        if !self.scoreboard.is_empty() {
             return;
         }
         if self.next >= self.written || self.next < self.window_end {
@@ -56,23 +57,23 @@ impl Sender {
     pub fn on_timer(&mut self, config: &TcpConfig, now: Ns, sack: bool) -> Option<Fired> {
         self.timer = None;
         if self.timer_is == Timer::KeepAlive {
-            self.when_idle(config, now);
-            return Some(Fired::AskWindow);
+            self.arm_idle_timer(config, now);
+            return Some(Fired::Probe);
         }
         if self.timer_is == Timer::WindowProbe {
             let wait = self.rto.backed_off(self.cwnd, self.window_probes);
             self.events.push(Event::WindowProbe { wait });
             self.window_probes += 1;
-            self.when_idle(config, now);
-            return Some(Fired::AskWindow);
+            self.arm_idle_timer(config, now);
+            return Some(Fired::Probe);
         }
-        let first = *self.board.first()?;
+        let first = *self.scoreboard.first()?;
         if self.timer_is == Timer::TailLossProbe {
             self.probed = Some(self.next);
             self.timer_is = Timer::Retransmission;
-            let last = self.board.iter().next_back().map(|e| e.start)?;
+            let last = self.scoreboard.iter().next_back().map(|e| e.start)?;
             self.timer = Some(config.wheel.fires(now, self.rto.current(self.cwnd)));
-            return Some(Fired::Again(last, Trigger::TailLossProbe));
+            return Some(Fired::Retransmit(last, Trigger::TailLossProbe));
         }
         let rto = self.rto.current(self.cwnd);
         self.events.push(Event::Timeout { seq: first.start, rto, backoff: self.rto.backoff });
@@ -81,15 +82,15 @@ impl Sender {
         if !sack {
             self.dupacks = 0;
         }
-        self.board.all_lost(!sack);
+        self.scoreboard.all_lost(!sack);
         let repairing = self.state == State::Loss && config.repairs_all_first;
         if calm || self.una >= self.high || (self.state == State::Loss && self.expiries == 0 && !repairing) {
-            self.remember_for_undo();
+            self.save_for_undo();
             self.undo_of_timeout = true;
             self.prior_cwnd = self.cwnd;
             self.ssthresh = (self.cwnd / 2).max(2);
             if !config.eifel_first_stamp_defect {
-                self.resend_stamp = 0;
+                self.retransmit_timestamp = 0;
             }
         }
         self.frto = config.frto && !first.syn && (calm || self.expiries > 0);
@@ -101,6 +102,6 @@ impl Sender {
         self.expiries += 1;
         self.high = self.next;
         self.state = State::Loss;
-        Some(Fired::Again(first.start, Trigger::Rto))
+        Some(Fired::Retransmit(first.start, Trigger::Rto))
     }
 }

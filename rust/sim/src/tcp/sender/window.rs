@@ -4,28 +4,28 @@ use super::{Event, Facts, Sender, State, CWND_MOST};
 use crate::tcp::config::TcpConfig;
 
 impl Sender {
-    /// What the ACK does to the congestion window.
-    pub(super) fn steer(&mut self, config: &TcpConfig, f: &Facts) {
+    /// The effect of an ACK on the congestion window.
+    pub(super) fn update_cwnd(&mut self, config: &TcpConfig, f: &Facts) {
         if self.state != State::Recovery {
             if f.advanced {
                 self.grow(config, f.delivered);
             }
         } else if config.rate_halving {
-            self.halve(config, f);
+            self.rate_halving_step(config, f);
         } else if config.prr {
-            self.reduce(config, f);
+            self.proportional_rate_reduction(config, f);
         } else if !f.sack {
             if f.advanced {
                 // Partial window deflation.
                 self.cwnd = self.cwnd.saturating_sub(f.acked.segments).max(1) + u32::from(f.acked.segments > 0);
-            } else if f.duplicate && self.in_a_row > self.threshold {
+            } else if f.duplicate && self.consecutive_dupacks > self.threshold {
                 self.cwnd = (self.cwnd + 1).min(CWND_MOST);
             }
         }
     }
 
-    /// A segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
-    pub(super) fn halve(&mut self, config: &TcpConfig, f: &Facts) {
+    /// One segment less for every second ACK (Linux 2.4, after Mathis and Mahdavi's rate halving).
+    pub(super) fn rate_halving_step(&mut self, config: &TcpConfig, f: &Facts) {
         self.grown += 1;
         if self.grown >= 2 {
             self.grown = 0;
@@ -34,8 +34,8 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.pipe(config, f.sack) + 1);
     }
 
-    /// RFC 6937, as Linux does it.
-    pub(super) fn reduce(&mut self, config: &TcpConfig, f: &Facts) {
+    /// RFC 6937, as in Linux.
+    pub(super) fn proportional_rate_reduction(&mut self, config: &TcpConfig, f: &Facts) {
         if self.prior_cwnd == 0 || f.delivered == 0 {
             return;
         }
@@ -53,8 +53,8 @@ impl Sender {
         self.cwnd = u32::try_from(pipe + send).unwrap_or(1).max(1);
     }
 
-    /// Slow start, then a segment a window (RFC 5681 section 3.1, counted in segments as Linux); not of a window that was
-    /// not filled.
+    /// Slow start, then one segment per window (RFC 5681 section 3.1, counted in segments as in Linux); only if the window was
+    /// filled.
     pub(super) fn grow(&mut self, config: &TcpConfig, delivered: u32) {
         let slow_start = self.cwnd < self.ssthresh;
         if config.cwnd_validation && !self.filled && !(slow_start && self.cwnd < 2 * self.most_out) {
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// After sending, or trying to: whether only the peer's window stands in the way.
+    /// After sending or trying to: whether only the peer's window limits the sender.
     pub fn watch_window(&mut self, config: &TcpConfig, sack: bool) {
         let unsent = self.written.saturating_sub(self.next);
         let least = unsent.min(u64::from(config.mss_bytes));
@@ -98,10 +98,10 @@ impl Sender {
         }
     }
 
-    /// After sending, or trying to: whether the window was filled.
+    /// After sending or trying to: whether the window was filled.
     pub fn validate(&mut self, config: &TcpConfig, sack: bool, sent: bool) {
         let limited = self.pipe(config, sack) >= self.cwnd;
-        let out = self.board.len();
+        let out = self.scoreboard.len();
         if (sent || limited) && (self.una >= self.usage_until || limited || (!self.filled && out > self.most_out)) {
             (self.filled, self.most_out, self.usage_until) = (limited, out, self.next);
         }
