@@ -63,10 +63,9 @@ INSIDE = {
 INSIDE_CODE = """
 import json, sys, time
 import wlanlens as wl
-from wlanlens import _core
 path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def drain(track):
-    reader = _core.Reader(path, track=track)
+    reader = wl.Capture(path).reader(track=track)
     while reader.next_batches():
         pass
 def judge():

@@ -1,32 +1,32 @@
-//! Was a retransmission needed? Decided by evidence that comes after it: echoed timestamps, DSACK, the order and time of ACKs.
+//! Was a retransmission spurious? Decided by later evidence: echoed timestamps, DSACK, the order and times of ACKs.
 
 use super::kinds::{By, TimeoutKind};
 
-/// A retransmission whose need is open.
+/// A retransmission not yet decided.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
     pub start: i64,
     pub end: i64,
     pub t: i64,
     pub tsval: Option<u32>,
-    /// 1 for the first resend.
+    /// 1 for the first retransmission.
     pub copy: u16,
     pub row: u64,
-    /// Number of the fast recovery (see `Half::recoveries`) that it belongs to, 0 for none.
+    /// Number of the fast recovery (see `SenderState::recoveries`) that it belongs to, 0 for none.
     pub recovery: u64,
-    /// Number of the timeout (see `Half::timeouts`) when a timer sent it.
+    /// Number of the timeout (see `SenderState::timeouts`) when a timer sent it.
     pub timeout: Option<u64>,
-    /// An ACK had shown that the receiver lacked these bytes although it had later ones.
+    /// An ACK had shown that the receiver lacked these bytes but had later ones.
     pub hole: bool,
-    /// More than one full segment was outstanding, so no delayed ACK can have been the reason.
+    /// More than one full segment was outstanding, so a delayed ACK cannot be the reason.
     pub flight_many: bool,
-    /// Highest sequence sent when it was sent: an ACK beyond came later than any answer to it.
+    /// Highest sequence number sent when it was sent: an ACK above it is later than any ACK of it.
     pub sent_end: i64,
     pub covered: Option<Covered>,
     pub verdict: Option<bool>,
     pub by: Option<By>,
     pub dsacked: bool,
-    /// How the verdict reads for a timeout.
+    /// The result for a timeout.
     pub kind: TimeoutKind,
     pub evidence_packet: Option<u64>,
 }
@@ -37,7 +37,7 @@ pub struct Covered {
     pub ack: i64,
 }
 
-/// What an ACK tells about retransmissions.
+/// What an ACK shows about retransmissions.
 #[derive(Debug, Clone, Copy)]
 pub struct AckFacts {
     pub packet: u64,
@@ -45,14 +45,14 @@ pub struct AckFacts {
     pub una_before: i64,
     pub una: i64,
     pub tsecr: Option<u32>,
-    /// When the receiver made this ACK, on the tap's clock as if its path had been the quickest; from its TSval.
+    /// When the receiver made this ACK, on the tap's clock for the fastest path; from its TSval.
     pub made: Option<i64>,
     pub dsack: Option<(i64, i64)>,
     pub rtt_least: Option<i64>,
-    /// What each KiB of a segment adds to it on this path, at least, ns.
+    /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
-    /// The left-edge bytes of this advance were acknowledged by their original: sent then.
+    /// The original of the left-edge bytes of this advance was acknowledged: when it was sent.
     pub edge_original: Option<i64>,
     pub mss: i64,
 }
@@ -70,8 +70,8 @@ impl Pending {
         self.evidence_packet = Some(packet);
     }
 
-    /// Weigh an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `last_copy`: no later copy was sent.
-    pub fn weigh(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+    /// Evaluate an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `last_copy`: no later copy was sent.
+    pub fn evaluate(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
         if self.verdict == Some(true) {
             return;
         }
@@ -79,7 +79,7 @@ impl Pending {
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
             self.covered = Some(Covered { ack: a.una });
-            self.at_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
+            self.on_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
         } else if dsack_here && !self.dsacked {
             self.dsacked = true;
             self.late_dsack(a, last_copy);
@@ -93,7 +93,7 @@ impl Pending {
         }
     }
 
-    fn at_first_cover(
+    fn on_first_cover(
         &mut self,
         a: &AckFacts,
         sacked: bool,
@@ -103,7 +103,7 @@ impl Pending {
     ) {
         self.dsacked |= dsack_here;
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
-        // Half of it: where stations draw lots for the air, one round trip takes twice as long as another.
+        // Half of it: with random channel access one round trip can take twice as long as another.
         if least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
@@ -114,10 +114,10 @@ impl Pending {
         }
         let at_edge = !sacked && self.start <= a.una_before && a.una_before < self.end;
         if let (true, Some(echo), Some(mine)) = (at_edge, a.tsecr, self.tsval) {
-            // RFC 7323: the echo is the stamp of the segment that advanced the left edge, so the copy that did is known.
+            // RFC 7323: the echo is the timestamp of the segment that advanced the left edge, which identifies the copy.
             if older(echo, mine) {
-                // A DSACK shows that a copy made this ACK, so the original's own ACK never came. Where the receiver reports
-                // no duplicates, only its clock could tell a late ACK from a lost one.
+                // A DSACK shows that a copy caused this ACK, so the original's own ACK is missing. If the receiver reports no duplicates,
+                // only its timestamp clock distinguishes a delayed ACK from a lost one.
                 let kind = match () {
                     () if dsack_here => self.dsack_kind(a),
                     () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
@@ -144,15 +144,15 @@ impl Pending {
             return;
         }
         // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
-        // copy brought it. (A DSACK may still overturn this until data sent later is acknowledged.) Without SACK a proven
+        // copy was needed. (A DSACK can still change this until data sent later is acknowledged.) Without SACK a proven
         // hole was filled by the only copy that can have filled it.
         if a.sack_ok && self.start > 0 || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
 
-    /// A DSACK in the first ACK that covers the bytes: an earlier copy had arrived and its ACK never came. Only a flight
-    /// of several segments rules out that the ACK was merely being delayed.
+    /// A DSACK in the first ACK that covers the bytes: an earlier copy had arrived and its ACK was lost. Only a flight
+    /// of several segments excludes a delayed ACK.
     fn dsack_kind(&self, a: &AckFacts) -> TimeoutKind {
         if self.flight_many && a.una - self.start >= 2 * a.mss {
             TimeoutKind::AckLost
@@ -170,7 +170,7 @@ impl Pending {
         if last_copy && (self.copy == 1 || echo_is_mine) {
             self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
         } else {
-            // Of several copies, which one was superfluous is not known.
+            // With several copies it is unknown which one was spurious.
             self.verdict = None;
             self.by = None;
             self.kind = TimeoutKind::Undecided;

@@ -1,26 +1,26 @@
-//! Open questions of a sender and their answers: needs of retransmissions, kinds of timeouts, ends of recoveries.
+//! Decisions about a sender that need later evidence: spurious retransmissions, kinds of timeouts, ends of recoveries.
 
-use super::half::{Half, Recovery, Timeout};
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
-use super::need::{AckFacts, Pending};
-use super::out::Out;
+use super::output::Out;
+use super::sender_state::{Recovery, SenderState, Timeout};
+use super::spurious::{AckFacts, Pending};
 use crate::limits;
 
-impl Half {
-    /// Let every open retransmission weigh an ACK, and settle those that later data has confirmed.
-    pub fn weigh(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
+impl SenderState {
+    /// Evaluate an ACK for every undecided retransmission, and close those that later data has confirmed.
+    pub fn evaluate(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
         for i in 0..self.pending.len() {
             let p = self.pending[i];
             let sacked = sack_news
                 && p.covered.is_none()
                 && facts.una < p.end
-                && self.board.range(p.start, p.end).all(|r| r.sacked);
+                && self.scoreboard.range(p.start, p.end).all(|r| r.sacked);
             let later = self.pending.iter().skip(i + 1).find(|q| q.start < p.end && p.start < q.end);
             let (next_tsval, last_copy) = (later.and_then(|q| q.tsval), later.is_none());
-            self.pending[i].weigh(facts, sacked, next_tsval, last_copy);
+            self.pending[i].evaluate(facts, sacked, next_tsval, last_copy);
         }
         let una = self.una;
-        // Settled once data sent after the copy is acknowledged: whatever the copy caused has come back by then.
+        // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
         while let Some(i) =
             self.pending.iter().position(|p| p.covered.is_some() && (una > p.sent_end || p.verdict == Some(true)))
         {
@@ -42,7 +42,7 @@ impl Half {
 
     fn settle(&mut self, p: &Pending, out: &mut Out<'_>) {
         let mut p = *p;
-        // That nothing was reported twice proves nothing where reports were lost; a hole seen before still does.
+        // If reports can be lost, the absence of a second report proves nothing; a hole observed before still does.
         if p.verdict == Some(false) && !p.hole && self.acks_missing.is_some_and(|t| t >= p.t) {
             (p.verdict, p.by) = (None, None);
         }
@@ -70,8 +70,8 @@ impl Half {
         self.emit_recoveries(false, out);
     }
 
-    /// The flow is over: what is open stays undecided, or as last weighed.
-    pub fn settle_all(&mut self, t: i64, out: &mut Out<'_>) {
+    /// The flow has ended: open retransmissions stay undecided or keep their last result.
+    pub fn decide_all(&mut self, t: i64, out: &mut Out<'_>) {
         for p in std::mem::take(&mut self.pending) {
             self.settle(&p, out);
         }
@@ -80,7 +80,7 @@ impl Half {
         self.emit_timeouts(true, out);
     }
 
-    /// Hand out timeouts whose kind and end are known.
+    /// Write timeouts whose kind and end are known.
     pub fn emit_timeouts(&mut self, all: bool, out: &mut Out<'_>) {
         let (una, end) = (self.una, self.end);
         for t in self.timeouts.iter_mut().filter(|t| t.known_tail.is_none() && (all || una >= t.sent_end)) {
@@ -122,7 +122,7 @@ impl Half {
         rows.timer.push_opt(self.timer.fitted().then(|| self.timer.flavour() as i8));
     }
 
-    /// A fast recovery under way is over.
+    /// A fast recovery has ended.
     pub fn end_recovery(&mut self, t: i64, why: RecoveryEnd, out: &mut Out<'_>) {
         if let Some(r) = self.recoveries.back_mut().filter(|r| r.ended.is_none()) {
             r.ended = Some(why);

@@ -1,23 +1,23 @@
-//! Count, least, greatest, mean and standard deviation of times, in one pass.
+//! Count, minimum, maximum, mean and standard deviation of times, in one pass.
 
-/// Time from `from` to `to`; 0 where the capture's clock went back.
+/// Time from `from` to `to`; 0 if the capture's clock ran backwards.
 pub fn elapsed_ns(from: i64, to: i64) -> i64 {
     to.saturating_sub(from).max(0)
 }
 
 /// Statistics of times in nanoseconds.
 #[derive(Debug, Default, Clone)]
-pub struct Moments {
+pub struct DurationStats {
     count: u64,
     min_ns: i64,
     max_ns: i64,
-    /// The first value: sums of differences from it lose no digits.
+    /// The first value: sums of differences from it keep their precision.
     base_ns: i64,
     sum: f64,
     sum_of_squares: f64,
 }
 
-impl Moments {
+impl DurationStats {
     pub fn add(&mut self, ns: i64) {
         if self.count == 0 {
             (self.min_ns, self.max_ns, self.base_ns) = (ns, ns, ns);
@@ -46,7 +46,7 @@ impl Moments {
         (self.count > 0).then(|| self.base_ns as f64 + self.sum / self.count as f64)
     }
 
-    /// Sample standard deviation; `None` with fewer than three values, as tcptrace has it.
+    /// Sample standard deviation; `None` with fewer than three values, as in tcptrace.
     pub fn sd_ns(&self) -> Option<f64> {
         let n = self.count as f64;
         (self.count > 2).then(|| ((self.sum_of_squares - self.sum * self.sum / n).max(0.0) / (n - 1.0)).sqrt())
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn of_three_values() {
-        let mut m = Moments::default();
+        let mut m = DurationStats::default();
         assert_eq!((m.mean_ns(), m.sd_ns()), (None, None));
         for ns in [10_000_000_002, 10_000_000_004, 10_000_000_006] {
             m.add(ns);

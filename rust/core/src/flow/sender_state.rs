@@ -1,17 +1,17 @@
-//! One direction of a connection: its sender, as far as a tap can know it.
+//! The state of one sender, as far as the tap can infer it.
 
 use std::collections::VecDeque;
 
-use super::board::{Board, Run};
 use super::intervals::Life;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
-use super::need::Pending;
 use super::recent::RecentPackets;
+use super::scoreboard::{Run, Scoreboard};
 use super::seq::SeqSpace;
+use super::spurious::Pending;
 use super::timer::Timer;
-use super::tsclock::TsClock;
+use super::timestamp_clock::TimestampClock;
 
-/// A timer expiry whose kind or end is still open.
+/// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeout {
     pub id: u64,
@@ -35,7 +35,7 @@ pub struct Timeout {
     pub known_tail: Option<bool>,
 }
 
-/// A fast recovery under way or just ended.
+/// A fast recovery in progress or just ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Recovery {
     pub id: u64,
@@ -50,11 +50,11 @@ pub struct Recovery {
     pub open: u32,
     pub recover: i64,
     pub first_row: u64,
-    /// Need of the first segment sent again.
+    /// Whether the first segment retransmitted was spurious.
     pub first_spurious: Option<bool>,
 }
 
-/// A tail loss probe after which another expiry would tell whether it had really been the timer.
+/// A tail loss probe; the next expiry shows whether it was an expiry itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
     pub row: u64,
@@ -109,9 +109,9 @@ pub struct Tally {
     pub ttl: u8,
 }
 
-/// State of one sender and of what its peer told it.
+/// State of one sender and of what its peer acknowledged.
 #[derive(Debug, Default)]
-pub struct Half {
+pub struct SenderState {
     /// Whether it goes from b to a.
     pub reverse: bool,
     pub seq: SeqSpace,
@@ -121,18 +121,18 @@ pub struct Half {
     pub wscale: Option<u8>,
     pub sack_permitted: bool,
     pub timestamps: bool,
-    /// Largest payload sent: what a full segment is.
+    /// Largest payload sent: the size of a full segment.
     pub segment: i64,
 
-    /// Highest ACK the tap saw, and highest sequence sent (exclusive).
+    /// Highest ACK captured, and highest sequence number sent (exclusive).
     pub una: i64,
     pub end: i64,
-    pub board: Board,
-    /// Runs acknowledged lately, for copies that come after their ACK.
+    pub scoreboard: Scoreboard,
+    /// Runs acknowledged recently, for copies that arrive after their ACK.
     pub past: VecDeque<Run>,
-    /// Duplicate ACKs in a row, and those that a resend of arrived bytes may have caused.
+    /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
-    /// Linux without SACK: duplicate ACKs that no progress has eaten up yet.
+    /// Linux without SACK: duplicate ACKs not yet used up by progress.
     pub unspent_dupacks: u16,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
@@ -142,39 +142,39 @@ pub struct Half {
     pub window: Option<u32>,
 
     pub phase: Phase,
-    /// The last phase of recovery or loss that was left.
+    /// The previous phase of recovery or loss.
     pub left: Phase,
     /// Recovery point of the phase.
     pub recover: i64,
     pub timer: Timer,
     /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
     pub backoff: u16,
-    /// Expiries in a row for the segment at `expired_at`.
+    /// Consecutive expiries for the segment at `expired_at`.
     pub expiries: u16,
     pub expired_at: i64,
-    /// Round trip of the handshake, both sides of the tap together.
+    /// RTT of the handshake, both sides of the tap together.
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
     pub rtt_least: Option<i64>,
-    /// The least round trip is that of a small packet (the SYN's): a full segment takes its own bytes' time on top.
+    /// The minimum RTT is that of a small packet (the SYN): a full segment needs its transmission time in addition.
     pub rtt_least_small: bool,
-    /// Least time over `rtt_least` for each KiB in flight: what its own bytes ahead of it cost a segment on the path.
+    /// Minimum time above `rtt_least` per KiB in flight: the transmission time of the bytes ahead of a segment.
     pub ns_per_kib: Option<i64>,
-    /// The same from ACKs that no receiver can have delayed.
+    /// The same from ACKs that no receiver delayed.
     pub prompt_ns_per_kib: Option<i64>,
-    /// The first data captured begins here: what is below was sent before the capture began.
+    /// The first data captured begins here: bytes below it were sent before the capture began.
     pub captured_from: Option<i64>,
-    /// The flight just after the last sending.
+    /// The bytes in flight just after the last transmission.
     pub flight_sent: i64,
-    pub ts_clock: TsClock,
+    pub ts_clock: TimestampClock,
     pub last_send: Option<i64>,
     pub last_new_send: Option<i64>,
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
     pub head_sent: Option<i64>,
-    /// The latest new ACK was made by a resend of the left edge, sent then: what was sent before that and starts at `una` is missing.
+    /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
     pub edge_filled: Option<i64>,
-    /// Quickest answer of this sender to an ACK.
+    /// Shortest reaction time of this sender to an ACK.
     pub reaction: Option<i64>,
     pub answered: bool,
 
@@ -183,44 +183,44 @@ pub struct Half {
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,
     pub probe: Option<Probe>,
-    /// A first expiry hit the head although a probe would have come before: this sender has no probes.
+    /// A first expiry concerned the head although a probe would have come before: this sender sends no probes.
     pub no_probes: bool,
-    /// Packets lately sent, to know the same packet when it is seen again.
+    /// Packets sent recently, to recognise copies of the same packet.
     pub recent: RecentPackets,
-    /// Rows lately taken for duplicates of the capture, and their bytes: a DSACK shows that the receiver got them twice.
-    pub doubled: VecDeque<(u64, i64, i64)>,
+    /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.
+    pub duplicated: VecDeque<(u64, i64, i64)>,
     pub last_ip_id: Option<u32>,
     pub ip_id_steps: (u32, u32),
     pub ip_id_same: u32,
-    /// Steps of exactly one, of all: a counter of this flow alone.
+    /// Steps of exactly one, and all steps: a counter of this flow alone.
     pub ip_id_ones: (u32, u32),
-    /// Packets sent between the last one seen and this one, by such a counter.
+    /// Packets sent between the previous captured one and this one, by such a counter.
     pub skipped: u16,
-    /// The packet before this one repeated acknowledged bytes.
+    /// The previous packet repeated acknowledged bytes.
     pub repeated: bool,
-    /// This packet's step shows that some before it never came by.
+    /// This packet's step shows that earlier packets are missing.
     pub step_missing: bool,
-    /// When ACKs of the peer were last found missing by its IP id.
+    /// When the IP ID last showed that ACKs of the peer are missing.
     pub acks_missing: Option<i64>,
-    /// When the packet before this one was seen.
+    /// When the previous packet was captured.
     pub previous_packet: Option<i64>,
-    /// Bytes up to here were sent before, in packets that never came by.
+    /// Bytes below this were sent before, in packets that are missing.
     pub resent_until: i64,
-    /// The IP id also counts packets of other flows.
+    /// The IP ID also counts packets of other flows.
     pub ip_id_shared: bool,
     pub keepalive_open: bool,
 
     pub life: Option<Box<Life>>,
-    /// The latest expiry, whose recovery is under way.
+    /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
-    /// Slow start is over.
+    /// Slow start has ended.
     pub start_over: bool,
-    /// When the flight last exceeded every flight before.
+    /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
     pub tally: Tally,
 }
 
-impl Half {
+impl SenderState {
     pub fn flight(&self) -> i64 {
         self.end - self.una
     }
@@ -245,7 +245,7 @@ impl Half {
         self.timer.rto(self.backoff, self.cwnd_segments())
     }
 
-    /// Whether the IP identification of this sender counts its packets.
+    /// Whether this sender's IP identification counts its packets.
     pub fn ip_id_counts(&self) -> bool {
         let (good, all) = self.ip_id_steps;
         all >= 4 && good * 10 >= all * 9

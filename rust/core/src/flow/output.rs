@@ -1,10 +1,10 @@
-//! Where a connection writes its facts.
+//! The tables to which a connection writes its facts.
 
 use super::rows::SegmentBlocks;
 use crate::notes::Notes;
 use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
 
-/// The tables, lent to one connection for one packet.
+/// The tables, borrowed for one packet of one connection.
 pub struct Out<'a> {
     pub flow: u32,
     pub segments: &'a mut SegmentBlocks,

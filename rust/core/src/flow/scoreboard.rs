@@ -1,4 +1,4 @@
-//! What a sender has outstanding: the segments between the highest ACK and the highest sequence sent.
+//! The scoreboard: outstanding segments, between the highest ACK and the highest sequence number sent.
 
 use std::collections::VecDeque;
 
@@ -15,24 +15,24 @@ pub struct Run {
     pub tsval_first: u32,
     pub tsval_last: u32,
     pub ip_id: u32,
-    /// How often TCP sent it (1: once); copies that never passed the tap included where they are known.
+    /// Number of transmissions by TCP (1: once), including known copies that never passed the tap.
     pub copies: u16,
-    /// Never captured: a hole below captured bytes.
+    /// Not captured: a hole below captured bytes.
     pub unseen: bool,
     pub sacked: bool,
-    /// Several runs merged by the cap: times are the first one's.
+    /// Several runs merged by the limit: the times are those of the first.
     pub merged: bool,
-    /// A SYN or FIN occupies the last number.
+    /// A SYN or FIN occupies the last sequence number.
     pub control: bool,
 }
 
 /// The runs outstanding in one direction.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Scoreboard {
     runs: VecDeque<Run>,
 }
 
-impl Board {
+impl Scoreboard {
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -44,7 +44,7 @@ impl Board {
         }
     }
 
-    /// Keep the cap by forgetting the border between the two oldest runs.
+    /// Stay within the limit by merging the two oldest runs.
     fn merge_front(&mut self) {
         if let (Some(a), Some(b)) = (self.runs.pop_front(), self.runs.pop_front()) {
             self.runs.push_front(Run {
@@ -96,7 +96,7 @@ impl Board {
         self.runs.range(a.min(b)..b)
     }
 
-    /// Remove and hand over what an ACK up to `ack` covers; a run cut by it keeps its rest.
+    /// Remove the runs that an ACK up to `ack` covers and pass them to `each`; a run covered in part keeps its rest.
     pub fn acked(&mut self, ack: i64, mut each: impl FnMut(&Run)) {
         while let Some(r) = self.runs.front_mut() {
             if r.end <= ack {
@@ -112,12 +112,12 @@ impl Board {
         }
     }
 
-    /// Forget everything but its extent: for flows that have gone quiet.
+    /// Merge everything to one run: for connections that are idle for long.
     pub fn compact(&mut self) {
         while self.runs.len() > 1 {
             self.merge_front();
         }
-        // A new small block, not the old one cut short: the whole of the old one can serve the next connection.
+        // Allocate a new small block, so that the next connection can use the whole old one.
         self.runs = VecDeque::from_iter(self.runs.pop_front());
     }
 }
