@@ -9,7 +9,7 @@ from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 @scenario("spurious_retransmissions")
 @dataclass(frozen=True, kw_only=True)
-class SpuriousResends(Scenario):
+class SpuriousRetransmissions(Scenario):
     """After a spurious timeout the sender repeats what had arrived, and ignores the duplicate ACKs that come of it.
 
     Rightly so: they carry no SACK blocks, and ask for nothing that was sent before the timeout (the USB study's section
