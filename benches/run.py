@@ -219,13 +219,13 @@ import json, sys, time
 from wlanlens.pipeline.allocator import settle
 settle()
 import wlanlens as wl
-from wlanlens import alignment
+from wlanlens.alignment.align import join
 spent = []
 captures = [wl.open(path) for path in sys.argv[1:3]]
 packets = sum(c.table("packets").num_rows for c in captures)
 for _ in range(int(sys.argv[3]) + 1):
     begun = time.process_time()
-    alignment.join(captures)
+    join(captures)
     spent.append(time.process_time() - begun)
 print(json.dumps([packets, spent[1:]]))
 """
