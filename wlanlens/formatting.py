@@ -45,9 +45,32 @@ def seconds(ns: int) -> str:
     return f"{ns / 1e9:.0f} s"
 
 
-def count(number: int, noun: str) -> str:
-    """ "1 packet", "2 packets"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """ "1 packet", "2 packets"; `plural` where it is not the noun with an s."""
+    return f"{int(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def duration(value_s: float) -> str:
+    """A length of time with three significant digits and a fitting unit: "12.3 ms"."""
+    s = float(value_s)
+    if abs(s) < 1e-3:
+        return f"{s * 1e6:.3g} us"
+    if abs(s) < 1.0:
+        return f"{s * 1e3:.3g} ms"
+    return f"{s:.3g} s" if abs(s) < 100 else f"{s:.0f} s"
+
+
+def moment(t_ns: int) -> str:
+    """A time on the trace's axis: "t = 1.324 s"."""
+    return f"t = {int(t_ns) / 1e9:.3f} s"
+
+
+def bit_rate(bits_per_s: float) -> str:
+    """A rate with three significant digits: "4.46 Mbit/s"."""
+    for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits_per_s >= scale:
+            return f"{bits_per_s / scale:.3g} {unit}"
+    return f"{bits_per_s:.3g} bit/s"
 
 
 def size(number: int) -> str:

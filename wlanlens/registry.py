@@ -15,6 +15,9 @@ from typing import Any
 
 from wlanlens.errors import RegistryError
 
+#: A clause for the verdict, or how to make it from a finding.
+Phrase = str | Callable[[Any], str]
+
 SHELVES = ("detectors", "plots", "parsers", "scenarios", "models", "papers")
 
 
@@ -34,11 +37,13 @@ class Unit:
 
 
 class Tool(Unit):
-    """A unit that is a function, with the tables it needs."""
+    """A unit that is a function, with the tables it needs; of a detector also its phrase for the verdict."""
 
-    def __init__(self, shelf: str, name: str, function: Callable[..., Any], needs: Iterable[str]) -> None:
+    def __init__(
+        self, shelf: str, name: str, function: Callable[..., Any], needs: Iterable[str], phrase: Phrase = ""
+    ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
-        self.function, self.needs = function, tuple(needs)
+        self.function, self.needs, self._phrase = function, tuple(needs), phrase
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -50,6 +55,10 @@ class Tool(Unit):
         """Keyword arguments with their defaults."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY}
+
+    def phrase(self, finding: Any) -> str:
+        """The detector's phrase about a finding in the verdict; "" where it has none."""
+        return self._phrase if isinstance(self._phrase, str) else self._phrase(finding)
 
     def missing(self, has: Callable[[str], bool]) -> tuple[str, ...]:
         """The needed tables that `has` denies."""
@@ -79,9 +88,20 @@ class LinkType(Unit):
 IP_TABLES = ("packets", "segments", "timeouts", "recoveries", "intervals", "flows")
 
 
-def detector(code: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:
-    """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`."""
-    return lambda function: Tool("detectors", code, function, needs)
+def detector(code: str, *, needs: Iterable[str], phrase: Phrase = "") -> Callable[[Callable[..., Any]], Tool]:
+    """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
+
+    Parameters
+    ----------
+    code : str
+        The detector's name, and that of its findings.
+    needs : iterable of str
+        The tables that it reads.
+    phrase : str or callable, optional
+        What the verdict says about the costliest finding, as a clause: "slow start overshot a buffer". A callable makes
+        it from the finding. Without one the verdict does not mention the detector.
+    """
+    return lambda function: Tool("detectors", code, function, needs, phrase)
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

@@ -20,7 +20,7 @@ from tests.alignment.simulated import clocked
 from tests.captures import ROOT
 from wlanlens.alignment import align, sampling
 from wlanlens.detection.runner import Judge
-from wlanlens.detection.toolkit.common import Facts
+from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.pipeline import flow_window, result_dir, spill, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock

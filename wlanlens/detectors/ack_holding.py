@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detection.toolkit.holding_point import Keepers
-from wlanlens.detection.toolkit.passage import Passage
-from wlanlens.detection.toolkit.timestamps import PURE_ACKS, SENT, Stamps, ticks_between
+from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.holding_point import HoldingPoints
+from wlanlens.detection.toolkit.packet_paths import PacketPaths
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -69,9 +73,9 @@ def ack_holding(
     sniffer and an instrumented kernel to see it.
     """
     facts = Facts.of(trace)
-    yield from facts.one_sided("ack_holding")
-    senders = facts.data_keys()
-    blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
+    yield from facts.undecided_without_acks("ack_holding")
+    senders = facts.complete_data_keys()
+    blind = senders[facts.flow_values("tap", senders) == "near_receiver"]
     if len(blind):
         yield facts.undecided(
             "ack_holding",
@@ -79,7 +83,7 @@ def ack_holding(
             "The tap is beside the receiver: whether ACKs are held on their way is not seen from there.",
         )
     min_hold, burst, spread = (int(ms * 1e6) for ms in (min_hold_ms, burst_ms, min_spread_ms))
-    stamps = facts.keep(Stamps)
+    stamps = facts.cached(AckTimestamps)
     coarse = _coarse(stamps, min_hold)
     starts = _bursts(stamps, min_hold, burst, min_burst_acks)
     until, made = -1, []
@@ -91,20 +95,20 @@ def ack_holding(
         took = int(stamps.t[held[-1]] - stamps.t[held[0]])
         if len(held) >= min_burst_acks and wide >= max(spread, 2 * took):
             until = int(held[-1])
-            hold = int(stamps.late_ns(np.array([start]), np.array([start - 1]))[0])
+            hold = int(stamps.lateness_ns(np.array([start]), np.array([start - 1]))[0])
             acks = stamps.packet[[start - 1, *held]], stamps.t[[start - 1, *held]]
             made.append(_Burst(int(stamps.key[start]), *acks, hold, wide, tick_ns=int(stamps.tick[start])))
     rows, unstamped = _unstamped(facts, min_hold, burst, min_burst_acks)
     if len(unstamped) and trace.has("links"):
         seen, unstamped = _seen_before(facts, rows, unstamped, min_hold, burst, min_burst_acks, spread)
         made += seen
-    keepers = facts.keep(Keepers) if made and trace.has("links") else None
+    keepers = facts.cached(HoldingPoints) if made and trace.has("links") else None
     hold_ns = np.array([b.hold_ns for b in made], np.int64)
-    listed, others = most(hold_ns)
+    listed, others = costliest(hold_ns)
     for i in listed.tolist():
         yield _finding(facts, made[i], keepers)
     rest = [made[i] for i in others.tolist()]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "ack_holding",
         np.array([b.key ^ 1 for b in rest], np.int64),
         np.array([b.t_ns[0] for b in rest], np.int64),
@@ -159,43 +163,43 @@ def _candidates(key: Array, t: Array, min_hold: int, burst: int, min_acks: int) 
     return np.asarray(i[(key[i + more] == key[i]) & (t[i + more] - t[i] <= burst)])
 
 
-def _bursts(stamps: Stamps, min_hold: int, burst: int, min_acks: int) -> Array:
+def _bursts(stamps: AckTimestamps, min_hold: int, burst: int, min_acks: int) -> Array:
     """Candidates whose first ACK was made long before it came, against the ACK before it."""
     i = _candidates(stamps.key, stamps.t, min_hold, burst, min_acks)
     tick = stamps.tick[i]
     fine = (tick > 0) & (tick * 2 <= min_hold)
     i, tick = i[fine], tick[fine]
     # One tick of doubt: a timestamp says when its tick began.
-    return np.asarray(i[stamps.late_ns(i, i - 1) - tick >= min_hold])
+    return np.asarray(i[stamps.lateness_ns(i, i - 1) - tick >= min_hold])
 
 
-def _coarse(stamps: Stamps, min_hold: int) -> Array:
+def _coarse(stamps: AckTimestamps, min_hold: int) -> Array:
     """Data keys, one a candidate of which the timestamps are too coarse or too few to judge."""
     i = _candidates(stamps.key, stamps.t, min_hold, burst=5_000_000, min_acks=3)
     i = i[(stamps.tick[i] == 0) | (stamps.tick[i] * 2 > min_hold)]
     return np.asarray(stamps.key[i] ^ 1)
 
 
-def _held(stamps: Stamps, start: int, burst: int) -> Array:
+def _held(stamps: AckTimestamps, start: int, burst: int) -> Array:
     """Positions of the burst's ACKs that were made before it began."""
     i, reach = start, stamps.t[start] + burst
     end = min(len(stamps.t), start + _BURST_MOST)
     stop = start + int(np.argmax(np.append((stamps.t[i:end] > reach) | (stamps.key[i:end] != stamps.key[i]), True)))
     part = np.arange(start, stop)
-    late = stamps.late_ns(part, np.full(len(part), start - 1))
+    late = stamps.lateness_ns(part, np.full(len(part), start - 1))
     held = part[late - stamps.tick[start] > 0]
     return held if len(held) else part[:1]
 
 
-def _finding(facts: Facts, b: _Burst, keepers: Keepers | None) -> Finding:
+def _finding(facts: Facts, b: _Burst, keepers: HoldingPoints | None) -> Finding:
     before, released = int(b.t_ns[0]), int(b.t_ns[1])
-    keeper = keepers.of(b.key, int(b.packets[1]), int(b.packets[0]), b.hold_ns) if keepers is not None else None
-    by = keeper.says if keeper is not None else "by the adapter, its driver or a queue on the way back"
+    keeper = keepers.find(b.key, int(b.packets[1]), int(b.packets[0]), b.hold_ns) if keepers is not None else None
+    by = keeper.evidence if keeper is not None else "by the adapter, its driver or a queue on the way back"
     came = int(b.t_ns[-1]) - released
     told = (
-        f"by their timestamps the receiver had made them over {time(b.spread_ns / 1e9)}"
+        f"by their timestamps the receiver had made them over {duration(b.spread_ns / 1e9)}"
         if b.tick_ns
-        else f"at the {b.seen_at} they had passed over {time(b.spread_ns / 1e9)}"
+        else f"at the {b.seen_at} they had passed over {duration(b.spread_ns / 1e9)}"
     )
     return facts.finding(
         "ack_holding",
@@ -203,7 +207,7 @@ def _finding(facts: Facts, b: _Burst, keepers: Keepers | None) -> Finding:
         released - b.hold_ns,
         released,
         cost_s=b.hold_ns / 1e9,
-        life_s=facts.life_s(np.array([b.key ^ 1]))[0],
+        lifetime_s=facts.lifetime_s(np.array([b.key ^ 1]))[0],
         confidence=0.95 if keeper is not None else 0.85,
         values={
             "held_s": b.hold_ns / 1e9,
@@ -216,9 +220,9 @@ def _finding(facts: Facts, b: _Burst, keepers: Keepers | None) -> Finding:
         },
         evidence={"segments": b.packets},
         sentence=(
-            f"{facts.subject(b.key ^ 1)}: {count(len(b.packets) - 1, 'ACK')} came within {time(came / 1e9)} at "
-            f"{at(released)} after {time((released - before) / 1e9)} without any, though {told}; the first was held "
-            f"for {time(b.hold_ns / 1e9)} {by}."
+            f"{facts.subject(b.key ^ 1)}: {count(len(b.packets) - 1, 'ACK')} came within {duration(came / 1e9)} at "
+            f"{moment(released)} after {duration((released - before) / 1e9)} without any, though {told}; the first was held "
+            f"for {duration(b.hold_ns / 1e9)} {by}."
         ),
     )
 
@@ -228,7 +232,7 @@ def _seen_before(
 ) -> tuple[list[_Burst], Array]:
     """Bursts without timestamps that were held, by when another capture on the way saw their ACKs; and those of which
     none can tell. A capture at the receiver tells of each whether it was; one between only that it was."""
-    passage = facts.keep(Passage)
+    passage = facts.cached(PacketPaths)
     made, open_ = [], []
     until = -1
     for start in starts.tolist():
@@ -238,7 +242,7 @@ def _seen_before(
         stop = int(np.searchsorted(t[start : start + _BURST_MOST], t[start] + burst, side="right")) + start
         part = np.arange(start - 1, stop)
         part = part[rows.key[part] == key]
-        point, way = passage.point(key), passage.way(key)
+        point, way = passage.point(key), passage.path(key)
         at_ = passage.at(key, point, rows["packet"][part]) if point in way else np.full(len(part), -1)
         decided = False
         for stop_before in way[: way.index(point)] if (at_ >= 0).all() else []:

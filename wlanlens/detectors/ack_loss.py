@@ -9,9 +9,13 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import FINDINGS_MOST, NULL, Array, Facts, Rows, at, count, most, time
-from wlanlens.detection.toolkit.passage import Passage
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import MAX_FINDINGS, costliest
+from wlanlens.detection.toolkit.packet_paths import PacketPaths
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -68,17 +72,17 @@ def ack_loss(
     of asymmetry on TCP performance", 1997.
     """
     facts = Facts.of(trace)
-    passage = facts.keep(Passage)
+    passage = facts.cached(PacketPaths)
     # The third packet of a handshake is one of a connection without data, too.
     pure = (passage.payload == 0) & (passage.ack != NULL) & (passage.flags & _CONTROL == 0)
     lost = pure & (passage.fate == "not_seen")
     cases: list[_Stall] = []
     harmless: list[_Harmless] = []
-    senders = facts.data_keys()
+    senders = facts.complete_data_keys()
     for key in senders[np.isin(senders ^ 1, passage.key[lost])].tolist():
         rows = passage.of(key ^ 1)
         point = passage.point(key)
-        if not point or not passage.begins(key, point):
+        if not point or not passage.starts_at(key, point):
             continue
         mine, got = rows[lost[rows]], rows[pure[rows] & (passage.number[point][rows] != NULL)]
         # What left after the last that came may be under way still.
@@ -97,7 +101,7 @@ def ack_loss(
             )
             continue
         stalls, rest = _judge(
-            facts, facts.keep(_Told), passage, key, mine, got, int(min_stall_ms * 1e6), int(goes_on_ms * 1e6)
+            facts, facts.cached(_Told), passage, key, mine, got, int(min_stall_ms * 1e6), int(goes_on_ms * 1e6)
         )
         cases += stalls
         if rest is not None:
@@ -106,7 +110,7 @@ def ack_loss(
     yield from _no_harm(facts, harmless)
 
 
-def _missed(passage: Passage, key: int, point: str) -> float:
+def _missed(passage: PacketPaths, key: int, point: str) -> float:
     """Share of the data that was seen behind the sender's tap and not at it."""
     rows = passage.of(key)
     return float((passage.number[point][rows] == NULL).mean()) if len(rows) else 0.0
@@ -151,17 +155,17 @@ class _Told:
 
 
 def _judge(
-    facts: Facts, told: _Told, passage: Passage, key: int, lost: Array, got: Array, min_stall: int, goes_on: int
+    facts: Facts, told: _Told, passage: PacketPaths, key: int, lost: Array, got: Array, min_stall: int, goes_on: int
 ) -> tuple[list[_Stall], _Harmless | None]:
     """The stalls of one direction, and what did no harm."""
     first = passage.first_ns(lost)
     came_got = passage.t[passage.point(key)][got]
     due = first + int(np.median(came_got - passage.first_ns(got)))
-    acks, one = facts.keep(Acks), np.array([key])
-    says = _relative(told.acks.of(key ^ 1), passage, key, lost, got)
-    reached = acks.first_reaching(np.full(len(lost), key), says)
-    came = np.where(reached >= 0, acks.t_ns(reached), facts.end_ns(one)[0])
-    data, expiries = told.data.of(key), told.expiries.of(key)
+    acks, one = facts.cached(Acks), np.array([key])
+    says = _relative(told.acks.of_key(key ^ 1), passage, key, lost, got)
+    reached = acks.first_covering(np.full(len(lost), key), says)
+    came = np.where(reached >= 0, acks.t_ns(reached), facts.last_packet_ns(one)[0])
+    data, expiries = told.data.of_key(key), told.expiries.of_key(key)
     new = np.sort(data["t_ns"][data["transmission"] == "first"])
     expiries = facts.rows("timeouts", ["t_ns", "packet", "kind"], valid=("t_ns",), keys=one)
     last_new = np.searchsorted(new, came, side="left") - 1
@@ -200,7 +204,7 @@ def _ack_at(acks: Acks, reached: Array) -> list[int]:
     return [int(p) for p in np.unique(acks.packet(reached)) if p != NULL]
 
 
-def _relative(rows: Rows, passage: Passage, key: int, lost: Array, got: Array) -> Array:
+def _relative(rows: Rows, passage: PacketPaths, key: int, lost: Array, got: Array) -> Array:
     """What each lost ACK acknowledged, counted from the SYN, by the nearest ACK that came."""
     order = np.argsort(rows["packet"], kind="stable")
     number, relative = rows["packet"][order], rows["rel_ack"][order]
@@ -219,7 +223,7 @@ def _relative(rows: Rows, passage: Passage, key: int, lost: Array, got: Array) -
     return np.asarray(base[near] + ahead)
 
 
-def _where(passage: Passage, rows: Array) -> str:
+def _where(passage: PacketPaths, rows: Array) -> str:
     """Where most of some packets were lost."""
     return Counter(passage.lost[rows].tolist()).most_common(1)[0][0] or "unknown"
 
@@ -227,8 +231,8 @@ def _where(passage: Passage, rows: Array) -> str:
 def _stalls(facts: Facts, cases: list[_Stall]) -> Iterator[Finding]:
     keys = np.array([case.key for case in cases], np.int64)
     start, end = (np.array([getattr(case, name) for case in cases], np.int64) for name in ("t_start_ns", "t_end_ns"))
-    life = facts.life_s(keys)
-    listed, others = most(end - start)
+    life = facts.lifetime_s(keys)
+    listed, others = costliest(end - start)
     for i in listed.tolist():
         case = cases[i]
         cost_s = (case.t_end_ns - case.t_start_ns) / 1e9
@@ -243,17 +247,17 @@ def _stalls(facts: Facts, cases: list[_Stall]) -> Iterator[Finding]:
             case.t_start_ns,
             case.t_end_ns,
             cost_s=cost_s,
-            life_s=float(life[i]),
+            lifetime_s=float(life[i]),
             confidence=0.95,
             values={"lost_acks_count": case.lost, "lost": case.where, "expiries_count": case.expiries},
             evidence=case.evidence,
             sentence=(
                 f"{facts.subject(case.key)}: {count(case.lost, 'ACK')} left the receiver and never reached the sender, lost "
-                f"{_WHERE[case.where]}; from {at(case.t_start_ns)} the sender sent nothing new for {time(cost_s)}{timer}"
+                f"{_WHERE[case.where]}; from {moment(case.t_start_ns)} the sender sent nothing new for {duration(cost_s)}{timer}"
                 + (", though the data had arrived." if case.arrived else "; data was lost as well.")
             ),
         )
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "ack_loss", keys[others], start[others], end[others], (end - start)[others],
         evidence=("segments", np.array([cases[i].evidence["segments"][0] for i in others.tolist()], np.int64)),
         what="a stall for lost ACKs",
@@ -261,14 +265,14 @@ def _stalls(facts: Facts, cases: list[_Stall]) -> Iterator[Finding]:
 
 
 def _no_harm(facts: Facts, cases: list[_Harmless]) -> Iterator[Finding]:
-    for case in cases[:FINDINGS_MOST]:
+    for case in cases[:MAX_FINDINGS]:
         yield facts.finding(
             "ack_loss",
             case.key,
             case.t_start_ns,
             case.t_end_ns,
             cost_s=0.0,
-            life_s=1.0,
+            lifetime_s=1.0,
             confidence=0.95,
             values={
                 "lost_acks_count": case.lost,
@@ -279,7 +283,7 @@ def _no_harm(facts: Facts, cases: list[_Harmless]) -> Iterator[Finding]:
             evidence=case.evidence,
             sentence=(
                 f"{facts.subject(case.key)}: {case.lost} of {count(case.of, 'ACK')} left the receiver and never reached the "
-                f"sender, lost {_WHERE[case.where]}; later ACKs said as much, at most {time(case.longest_ns / 1e9)} after "
+                f"sender, lost {_WHERE[case.where]}; later ACKs said as much, at most {duration(case.longest_ns / 1e9)} after "
                 "they were due: they cost nothing."
             ),
         )

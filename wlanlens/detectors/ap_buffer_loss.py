@@ -8,10 +8,14 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
 from wlanlens.detection.toolkit.losses import binomial_tail
-from wlanlens.detection.toolkit.passage import Passage, downlinks
+from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -59,8 +63,8 @@ def ap_buffer_loss(
     fairness over wireless LAN", 2003.
     """
     facts = Facts.of(trace)
-    passage = facts.keep(Passage)
-    keys = downlinks(facts)
+    passage = facts.cached(PacketPaths)
+    keys = downlink_keys(facts)
     mine = np.isin(passage.key, keys) & (passage.payload > 0)
     if not (mine & (passage.lost != "")).any():
         return
@@ -92,7 +96,7 @@ def ap_buffer_loss(
             (key, int(t), sent.made_good_ns(n))
             for t, n in zip(passage.t[point][open_], passage.number[point][open_], strict=True)
         ]
-    yield from _findings(facts, cases, passage.has("ap"))
+    yield from _findings(facts, cases, passage.has_point("ap"))
     if deaf:
         who, start, end = (np.array(column, np.int64) for column in zip(*deaf, strict=True))
         yield facts.undecided(
@@ -115,7 +119,7 @@ def ap_buffer_loss(
         )
 
 
-def _missed(passage: Passage, rows: Array, unheard: int) -> float:
+def _missed(passage: PacketPaths, rows: Array, unheard: int) -> float:
     """Share of a direction's unheard losses that may have been on the air, where the sniffer missed them."""
     heard = passage.t["air"][rows] != NULL
     arrived = passage.fate[rows] == "arrived"
@@ -124,7 +128,7 @@ def _missed(passage: Passage, rows: Array, unheard: int) -> float:
     return missed * on_air / ((1 - missed) * unheard) if missed < 1 else 1.0
 
 
-def _waiting(passage: Passage, down: Array) -> Array:
+def _waiting(passage: PacketPaths, down: Array) -> Array:
     """How many packets, of all directions that go through the access point, had come and were not yet on the air when each
     came."""
     came = _before(passage)
@@ -138,7 +142,7 @@ def _waiting(passage: Passage, down: Array) -> Array:
     )
 
 
-def _before(passage: Passage) -> Array:
+def _before(passage: PacketPaths) -> Array:
     """When each packet passed the last point before the air's that saw it: the access point's wired side or the sender."""
     return np.where(passage.t["ap"] != NULL, passage.t["ap"], passage.t["sender"])
 
@@ -166,8 +170,8 @@ class _Sent:
     """What the leading capture tells of one direction's data: when each copy was sent, sent again and acknowledged."""
 
     def __init__(self, facts: Facts, key: int) -> None:
-        self._acks, self._key, self._end_ns = facts.keep(Acks), key, int(facts.end_ns(np.array([key]))[0])
-        rows = facts.keep(_data).of(key)
+        self._acks, self._key, self._end_ns = facts.cached(Acks), key, int(facts.last_packet_ns(np.array([key]))[0])
+        rows = facts.cached(_data).of_key(key)
         rows = rows.take(np.lexsort((rows["t_ns"], rows["rel_seq"])))
         same = np.append(rows["rel_seq"][1:] == rows["rel_seq"][:-1], False) if len(rows) else np.zeros(0, bool)
         following = np.append(rows["t_ns"][1:], NULL) if len(rows) else rows["t_ns"]
@@ -202,7 +206,7 @@ class _Sent:
         """When the bytes of a packet were acknowledged; the end of the connection for never."""
         i = int(self._at(np.array([packet]))[0])
         reached = self._acks.t_ns(
-            self._acks.first_reaching(
+            self._acks.first_covering(
                 np.array([self._key]), self._rows["rel_seq"][i : i + 1] + self._rows["len"][i : i + 1]
             )
         )
@@ -242,7 +246,9 @@ class _Case:
     cost_s: float
 
 
-def _case(passage: Passage, sent: _Sent, key: int, event: Array, waiting: Array, admitted: Array, full: bool) -> _Case:
+def _case(
+    passage: PacketPaths, sent: _Sent, key: int, event: Array, waiting: Array, admitted: Array, full: bool
+) -> _Case:
     point = passage.point(key)
     packets = passage.number[point][event]
     start, reaction = int(passage.t[point][event[0]]), int(sent.again_ns(packets).min())
@@ -265,10 +271,10 @@ def _case(passage: Passage, sent: _Sent, key: int, event: Array, waiting: Array,
     )
 
 
-def _cost_s(passage: Passage, key: int, start: int, reaction: int, end: int) -> float:
+def _cost_s(passage: PacketPaths, key: int, start: int, reaction: int, end: int) -> float:
     """By how much what arrived until all was made good is behind the pace at which data arrived before the reaction."""
     rows = passage.of(key)
-    last = "receiver" if passage.has("receiver") else "air"
+    last = "receiver" if passage.has_point("receiver") else "air"
     rows = rows[(passage.t[last][rows] != NULL) & (passage.payload[rows] > 0)]
     t, size = passage.t[last][rows], passage.payload[rows]
     before = float(size[(t > start) & (t <= reaction)].sum())
@@ -281,8 +287,8 @@ def _cost_s(passage: Passage, key: int, start: int, reaction: int, end: int) -> 
 def _findings(facts: Facts, cases: list[_Case], certain: bool) -> Iterator[Finding]:
     keys = np.array([case.key for case in cases], np.int64)
     cost = np.array([case.cost_s * 1e9 for case in cases])
-    life = facts.life_s(keys)
-    listed, others = most(cost)
+    life = facts.lifetime_s(keys)
+    listed, others = costliest(cost)
     for i in listed.tolist():
         case = cases[i]
         seen = "reached the access point over the wire" if certain else "left the sender's tap for the access point"
@@ -297,7 +303,7 @@ def _findings(facts: Facts, cases: list[_Case], certain: bool) -> Iterator[Findi
             case.t_start_ns,
             case.t_end_ns,
             cost_s=case.cost_s,
-            life_s=float(life[i]),
+            lifetime_s=float(life[i]),
             confidence=0.95 if certain or len(case.packets) > 1 else 0.9,
             values={
                 "losses_count": len(case.packets),
@@ -310,12 +316,12 @@ def _findings(facts: Facts, cases: list[_Case], certain: bool) -> Iterator[Findi
             evidence={"segments": [*case.packets, *case.resends]},
             sentence=(
                 f"{facts.subject(case.key)}: {len(case.packets)} of {count(case.sent, 'segment')} sent from "
-                f"{at(case.t_start_ns)} on {seen} and never came to the air, {why}; the one before had waited "
-                f"{time(case.wait_ns / 1e9)}, where {time(case.least_wait_ns / 1e9)} is the least. They were made good "
-                f"{time((case.t_end_ns - case.t_start_ns) / 1e9)} later."
+                f"{moment(case.t_start_ns)} on {seen} and never came to the air, {why}; the one before had waited "
+                f"{duration(case.wait_ns / 1e9)}, where {duration(case.least_wait_ns / 1e9)} is the least. They were made good "
+                f"{duration((case.t_end_ns - case.t_start_ns) / 1e9)} later."
             ),
         )
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "ap_buffer_loss",
         keys[others],
         np.array([cases[i].t_start_ns for i in others.tolist()], np.int64),

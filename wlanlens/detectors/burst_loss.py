@@ -9,8 +9,11 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.air import INFERRED_MOST, Air, attempt_us, chance, normal_tail, poisson_tail
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, count, groups, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.formatting import count, duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -73,9 +76,9 @@ def burst_loss(
     The study of TCP over bursty 802.11b channels, whose definitions of FER and bursts these are; Gilbert, "Capacity of a
     burst-noise channel", 1960; Elliott, 1963.
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     trials = _trials(air)
-    first, length = groups(trials.pair)
+    first, length = key_groups(trials.pair)
     found: list[Finding] = []
     blind: list[int] = []
     for a, n in zip(first.tolist(), length.tolist(), strict=True):
@@ -213,7 +216,7 @@ def _bursts(trials: _Trials, part: slice) -> _Bursts:
     neighbours, expected = int(both.sum()), float(each.sum())
     spread = float((each * (1 - chances[1:]) * (1 - chances[:-1])).sum())
     z = float(((bad[1:] - chances[1:]) * (bad[:-1] - chances[:-1])).sum()) / math.sqrt(spread) if spread else 0.0
-    first, length = groups(bad)
+    first, length = key_groups(bad)
     runs = bad[first]
     longest = np.argmax(np.where(runs, length, 0))
     total, bursts = int(bad.sum()), int(runs.sum())
@@ -253,13 +256,13 @@ def _losses(air: Air, pair: int) -> _Losses:
     settled = np.arange(lo, hi)[e.delivered[lo:hi] | e.dropped[lo:hi]]
     settled = settled[np.argsort(e.t_last_ns[settled], kind="stable")]
     dropped = e.dropped[settled]
-    first, length = groups(dropped)
+    first, length = key_groups(dropped)
     runs = length[dropped[first]] if len(first) else length
     if not len(runs):
         return _Losses(settled[dropped], 0.0, 0.0, 0, 1.0, 0.0)
     # MPDUs that were first sent in one A-MPDU are lost together: one of them counts against chance.
     alone = dropped[e.lead[settled]]
-    begin, size = groups(alone)
+    begin, size = key_groups(alone)
     share, longest = float(alone.mean()), int(size[alone[begin]].max(initial=0))
     # So many runs of that length or more would begin among independent losses.
     by_chance = len(alone) * (1 - share) * share**longest if share < 1 else math.inf
@@ -328,5 +331,5 @@ def _finding(air: Air, trials: _Trials, b: _Bursts, losses: _Losses, runs: bool)
         values=values,
         evidence=b.evidence,
         segments=packets,
-        sentence=f"{air.subject(b.pair)}: {what}; the frames too many cost {time(cost_s)}.",
+        sentence=f"{air.subject(b.pair)}: {what}; the frames too many cost {duration(cost_s)}.",
     )

@@ -18,8 +18,10 @@ from wlanlens.detection.toolkit.air import (
     is_dsss,
     poisson_tail,
 )
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, count, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.formatting import count, duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -92,7 +94,7 @@ def data_ack_collision(
     IEEE 802.11-2020 10.3.4; the study of 802.11b adapters on USB, section 4.3.1 (4.6 % retries of TCP against 0.5-1 %
     of UDP); Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", 2000.
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     spans = dict(air.pairs())
     for link in _links(air, spans):
         if len(link.data) >= least_exchanges_count and len(link.acks) >= least_exchanges_count:
@@ -228,7 +230,7 @@ def _judge(
         sentence=(
             f"{air.subject(pair)}{more}: {paired} of {len(hit_data)} retried TCP data frames and {len(hit_acks)} retried TCP "
             f"ACKs failed in the same moment, where chance allows {expected:.1f} ({chance(p)}): they collided; "
-            f"{rate:.1%} of TCP's frames were sent again{beside}, which wasted {time(cost_s)} of air{usual}."
+            f"{rate:.1%} of TCP's frames were sent again{beside}, which wasted {duration(cost_s)} of air{usual}."
         ),
         of=f"(wlan.ta == {station} || wlan.ra == {station})",
     )
@@ -308,7 +310,7 @@ def _silent(air: Air, a: Array, b: Array) -> Array:
     before = np.maximum(row - 1, 0)
     gap = frames.t_ns[row] - frames.t_ns[before]
     tie_us = np.fmax(_attempt_us(e, a), _attempt_us(e, b))
-    # Stamps are those of starts or of ends: the frame at either end of the gap may be part of it.
+    # AckTimestamps are those of starts or of ends: the frame at either end of the gap may be part of it.
     ends_us = np.fmax(np.fmax(frames.airtime_us[row], frames.airtime_us[before]), tie_us)
     longest = _SILENCE_NS + np.nan_to_num(tie_us + ends_us, nan=np.inf) * 1e3
     known = (row > 0) & (frames.t_ns[before] != NULL) & ~e.first_seen[sooner]

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, groups, most, time
-from wlanlens.detection.toolkit.timestamps import ticks_between
+from wlanlens.detection.toolkit.ack_timestamps import ticks_between
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -86,7 +90,7 @@ def delayed_ack_deadlock(
             "Segments that the tap saw alone waited for their ACK, but away from the sender and without fine timestamps "
             "it cannot be told whether more was under way; a capture at the sender would tell.",
         )
-    first, length = groups(waits.key)
+    first, length = key_groups(waits.key)
     keys = waits.key[first]
     tried = np.searchsorted(lone, keys, side="right") - np.searchsorted(lone, keys)
     waited = np.searchsorted(late, keys, side="right") - np.searchsorted(late, keys)
@@ -94,12 +98,12 @@ def delayed_ack_deadlock(
     enough = (enough | (waits["rel_seq"][first] == 1)) & (length >= at_once_share * waited)
     which = np.flatnonzero(enough)
     cost = np.add.reduceat(waits["cost_ns"], first) if len(first) else np.zeros(0, np.int64)
-    listed, others = most(cost[which])
-    life = facts.life_s(keys)
+    listed, others = costliest(cost[which])
+    life = facts.lifetime_s(keys)
     for n in which[listed].tolist():
         yield _finding(facts, waits.take(np.arange(first[n], first[n] + length[n])), int(tried[n]), float(life[n]))
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "delayed_ack_deadlock",
         keys[which],
         waits["t_start_ns"][first[which]],
@@ -108,13 +112,13 @@ def delayed_ack_deadlock(
         evidence=("segments", waits["packet"][first[which]]),
         what="a lone segment that waited for the delayed-ACK timer",
     )
-    yield from facts.one_sided("delayed_ack_deadlock")
+    yield from facts.undecided_without_acks("delayed_ack_deadlock")
 
 
 def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows, Array, Array, Array]:
     """Waits for the timer, by key and time; the keys of all lone segments whose ACK their sender had waited for; of all
     whose ACK was late, whether it had or not; and of those of which the tap cannot tell whether they were alone."""
-    keys = facts.senders()
+    keys = facts.all_data_keys()
     columns = [
         "packet",
         "t_ns",
@@ -132,10 +136,10 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     rows = facts.rows("segments", columns, valid=("t_ns",))
     sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
     # A frame sent again by the MAC is under way until its last copy; what the tap or the network doubled is nothing new.
-    sends = sends.take(~np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))).ordered("packet")
+    sends = sends.take(~np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))).sorted_by("packet")
     # Of whoever sends data, the pure ACKs of the other side, in order, and the highest so far.
     acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
-    acks = acks.take(acks["transmission"] != "mac_copy").ordered("packet")
+    acks = acks.take(acks["transmission"] != "mac_copy").sorted_by("packet")
     if not len(sends) or not len(acks):
         none = np.zeros(0, np.int64)
         return _rows(acks, none, {}), none, none, none
@@ -147,7 +151,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     first = np.concatenate(([True], key[1:] != key[:-1]))
     before[first] = 1
     # The last data before each ACK, and the first behind it.
-    last = sends.latest("packet", key, acks["packet"])
+    last = sends.last_until("packet", key, acks["packet"])
     new = sends["rel_seq"] + sends["len"]
     ahead = np.where(last >= 0, last, np.searchsorted(sends.key, key) - 1) + 1
     following = np.minimum(ahead, len(sends) - 1)
@@ -155,24 +159,24 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     at_ = np.maximum(last, 0)
     reached = _highest(sends, new)[at_]
     # The last data before the ACK before.
-    earlier = sends.latest("packet", key, np.concatenate(([0], acks["packet"][:-1])))
+    earlier = sends.last_until("packet", key, np.concatenate(([0], acks["packet"][:-1])))
     # One segment is all between the two; nothing was sent beyond it, or it was given up at a timeout.
     alone = (last >= 0) & (sends["rel_seq"][at_] == before) & (new[at_] == acks["rel_ack"])
     again = sends["trigger"][at_]
     alone &= (reached == new[at_]) | (again == "rto") | ((again == "go_back_n") & (last == earlier + 1))
     # Duplicate ACKs meanwhile show that more was under way.
-    dups = rows.take(rows["kind"] == "dupack").ordered("packet")
+    dups = rows.take(rows["kind"] == "dupack").sorted_by("packet")
     alone &= ~dups.any_between("packet", key ^ 1, sends["packet"][at_] + 1, acks["packet"] - 1)
-    rtt = facts.of_flow("tap_rtt_min_ns", key)
+    rtt = facts.flow_values("tap_rtt_min_ns", key)
     # What the sender does on an ACK shows at the tap when both have made their way to it and back.
-    whole = facts.of_flow("handshake_rtt_ns", key)
-    back = np.where(facts.of_flow("tap", key) == "near_sender", 0, whole - np.maximum(rtt, 0))
+    whole = facts.flow_values("handshake_rtt_ns", key)
+    back = np.where(facts.flow_values("tap", key) == "near_sender", 0, whole - np.maximum(rtt, 0))
     after = sends["t_ns"][following] - acks["t_ns"]
     blocked = goes_on & (sends["rel_seq"][following] == acks["rel_ack"]) & (back >= 0)
     blocked &= (after >= 0) & (after >= _NEARLY * back - reaction) & (after <= reaction + back / _NEARLY)
     # Away from the sender more may be under way unseen. That nothing was shows by what the data echoes: the segment the ACK
     # before, so that all before had been acknowledged when it was sent, and what follows the ACK itself.
-    away = facts.away(key)
+    away = facts.tap_away_from_sender(key)
     stamp = acks["tsval"]
     stamp_before = np.where(first, NULL, np.concatenate(([NULL], stamp[:-1])))
     echo_before, echo = sends["tsecr"][at_], sends["tsecr"][following]
@@ -189,7 +193,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
     lone = alone & blocked
     # What fills a hole is acknowledged at once: ACKs soon after a retransmission tell nothing of the receiver's ways.
     resent = sends.take(sends["transmission"] == "retransmission")
-    before_ack = resent.latest("packet", key, acks["packet"])
+    before_ack = resent.last_until("packet", key, acks["packet"])
     calm = before_ack < 0
     if len(resent):
         calm |= acks["t_ns"] - resent["t_ns"][np.maximum(before_ack, 0)] > _CALM_NS
@@ -197,7 +201,7 @@ def _waits(facts: Facts, least: int, most_ns: int, reaction: int) -> tuple[Rows,
         (last >= 0) & (reached == acks["rel_ack"]), acks["t_ns"] - sends["t_ns"][at_] - np.maximum(rtt, 0), NULL
     )
     ahead_of = np.where(calm & ~(alone & (last > earlier)), ahead_of, NULL)
-    pace, each = _queued(acks, key, ahead_of, since, calm, facts.of_flow("segment_max_bytes", key))
+    pace, each = _queued(acks, key, ahead_of, since, calm, facts.flow_values("segment_max_bytes", key))
     own = (pace * sends["len"][at_]).astype(np.int64)
     # Sent before the ACK before, it was behind what that acknowledges: the receiver had it no sooner.
     begun = np.where(last > earlier, sends["t_ns"][at_] + np.maximum(rtt, 0), np.concatenate(([0], acks["t_ns"][:-1])))
@@ -255,7 +259,7 @@ def _rows(acks: Rows, which: Array, more: dict[str, Array]) -> Rows:
 
 def _highest(sends: Rows, end: Array) -> Array:
     """The highest byte sent so far of each direction."""
-    first, length = groups(sends.key)
+    first, length = key_groups(sends.key)
     out = np.empty_like(end)
     for a, n in zip(first.tolist(), length.tolist(), strict=True):
         out[a : a + n] = np.maximum.accumulate(end[a : a + n])
@@ -266,7 +270,7 @@ def _finding(facts: Facts, w: Rows, tried: int, life_s: float) -> Finding:
     key = int(w.key[0])
     cost_s = float(w["cost_ns"].sum()) / 1e9
     timer_ms = float(np.median(w["cost_ns"])) / 1e6
-    largest = int(facts.of_flow("segment_max_bytes", w.key[:1])[0])
+    largest = int(facts.flow_values("segment_max_bytes", w.key[:1])[0])
     nagle = (w["len"] < largest) | (w["next_len"] < largest)
     short = int(nagle.sum())
     cause = "Nagle's algorithm kept a short segment back" if 2 * short > len(w) else "its window was one segment"
@@ -276,7 +280,7 @@ def _finding(facts: Facts, w: Rows, tried: int, life_s: float) -> Finding:
         int(w["t_start_ns"][0]),
         int(w["t_end_ns"][-1]),
         cost_s=cost_s,
-        life_s=life_s,
+        lifetime_s=life_s,
         confidence=0.9 if len(w) > 2 else 0.7,
         values={
             "waits_count": len(w),
@@ -288,6 +292,6 @@ def _finding(facts: Facts, w: Rows, tried: int, life_s: float) -> Finding:
         evidence={"segments": np.concatenate((w["sent_packet"], w["packet"]))},
         sentence=(
             f"{facts.subject(key)}: {count(len(w), 'time')} one segment alone waited for the receiver's delayed-ACK timer "
-            f"({timer_ms:.0f} ms), first at {at(w['t_start_ns'][0])}, for {cause}; {time(cost_s)} were lost."
+            f"({timer_ms:.0f} ms), first at {moment(w['t_start_ns'][0])}, for {cause}; {duration(cost_s)} were lost."
         ),
     )

@@ -7,8 +7,12 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import FINDINGS_MOST, NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import MAX_FINDINGS, costliest
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -34,7 +38,7 @@ def missing_fast_retransmit(
 
     What it finds
     -------------
-    Runs of three or more duplicate ACKs that no resend of the segment they ask for answered, and whether that was right
+    TimeoutRuns of three or more duplicate ACKs that no resend of the segment they ask for answered, and whether that was right
     or wrong. A wrong one costs the time from the third duplicate ACK to the resend or to the ACK of new data, less what
     a fast retransmission would have taken. What was right costs nothing and is one finding a flow and reason.
 
@@ -72,7 +76,7 @@ def missing_fast_retransmit(
     section 4.2.3 (no fast retransmission after three duplicate ACKs).
     """
     facts = Facts.of(trace)
-    yield from facts.one_sided("missing_fast_retransmit")
+    yield from facts.undecided_without_acks("missing_fast_retransmit")
     third = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_ack", "dupacks", "srtt_ns", "phase"],
@@ -83,7 +87,7 @@ def missing_fast_retransmit(
     if not len(third):
         return
     third = Rows(third.key ^ 1, {c: third[c] for c in ("packet", "t_ns", "rel_ack", "srtt_ns", "phase")})
-    third = third.ordered("packet")
+    third = third.sorted_by("packet")
     resends = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "spurious", "trigger"],
@@ -91,13 +95,13 @@ def missing_fast_retransmit(
         valid=("rel_seq", "t_ns"),
         keys=np.unique(third.key),
     )
-    rtt = np.maximum(np.maximum(third["srtt_ns"], facts.of_flow("handshake_rtt_ns", third.key)), 0)
+    rtt = np.maximum(np.maximum(third["srtt_ns"], facts.flow_values("handshake_rtt_ns", third.key)), 0)
     wait = np.maximum((rtt * wait_rtts).astype(np.int64), int(min_wait_ms * 1e6))
-    acks = facts.keep(Acks)
-    began = acks.t_ns(acks.first_reaching(third.key, third["rel_ack"]))
+    acks = facts.cached(Acks)
+    began = acks.t_ns(acks.first_covering(third.key, third["rel_ack"]))
     began = np.where(began == NULL, third["t_ns"], np.minimum(began, third["t_ns"]))
-    filled = acks.first_reaching(third.key, third["rel_ack"] + 1)
-    fast = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).ordered("t_start_ns")
+    filled = acks.first_covering(third.key, third["rel_ack"] + 1)
+    fast = facts.rows("recoveries", ["t_start_ns", "recover_rel_seq"]).sorted_by("t_start_ns")
     since = began - 2 * wait
     # A fast recovery sends it once, however long ago it began.
     entered = _latest(fast, "t_start_ns", fast["t_start_ns"], third)
@@ -108,7 +112,7 @@ def missing_fast_retransmit(
     # An ACK of new data before the wait is over: nothing was missing for long enough to be sent again.
     answered = acks.t_ns(filled)
     reason = _reasons(facts, third, resends, resent, answered, fast, int(cause_s * 1e9))
-    away = missing & facts.away(third.key)
+    away = missing & facts.tap_away_from_sender(third.key)
     if away.any():
         yield facts.undecided(
             "missing_fast_retransmit",
@@ -136,13 +140,13 @@ def _outrun(facts: Facts, resends: Rows) -> Array:
         where={"kind": ("data",)},
         valid=("rel_seq",),
         keys=np.unique(resends.key),
-    ).ordered("packet")
-    acks = facts.keep(Acks)
-    first = acks.packet(acks.first_reaching(resends.key, resends["rel_seq"]))
-    stood = np.maximum(acks.before(resends.key, first), 1)
+    ).sorted_by("packet")
+    acks = facts.cached(Acks)
+    first = acks.packet(acks.first_covering(resends.key, resends["rel_seq"]))
+    stood = np.maximum(acks.highest_before(resends.key, first), 1)
     # A spurious copy is answered by a duplicate, and one of unknown need may be.
     answered = (sent["transmission"] == "first") | (sent["spurious"] == 0)
-    here = sent.latest("packet", resends.key, resends["packet"])
+    here = sent.last_until("packet", resends.key, resends["packet"])
     out = np.zeros(len(resends), bool)
     for back in range(1, DUPLICATES + 1):
         at_ = np.maximum(here - back, 0)
@@ -160,8 +164,8 @@ def _next_resend(resends: Rows, outrun: Array, third: Rows, since: Array) -> tup
         return out, timer
     # A resend of the left edge begins exactly there, as senders keep their segments' borders.
     rows = Rows(resends.key, {**{c: resends[c] for c in ("rel_seq", "t_ns", "trigger")}, "outrun": outrun})
-    rows = rows.ordered("rel_seq", "t_ns")
-    at_ = rows.latest("rel_seq", third.key, third["rel_ack"])
+    rows = rows.sorted_by("rel_seq", "t_ns")
+    at_ = rows.last_until("rel_seq", third.key, third["rel_ack"])
     mine = (at_ >= 0) & (rows["rel_seq"][at_] == third["rel_ack"])
     # Its copies stand together: go back while one is late enough.
     while mine.any():
@@ -183,12 +187,12 @@ def _reasons(
     out = np.full(len(third), "", object)
     late = (answered != NULL) & ((resent == NULL) | (answered < resent))
     out[late] = "filled_without_resend"
-    agreed = facts.of_flow("sack_agreed", third.key)
-    blocks = facts.of_flow("sack_packets", third.key ^ 1)
+    agreed = facts.flow_values("sack_agreed", third.key)
+    blocks = facts.flow_values("sack_packets", third.key ^ 1)
     out[(agreed == 1) & (blocks == 0)] = "no_sack_blocks"
-    spurious = resends.take(resends["spurious"] == 1).ordered("t_ns")
+    spurious = resends.take(resends["spurious"] == 1).sorted_by("t_ns")
     if len(spurious) >= 3:
-        newest = spurious.latest("t_ns", third.key, third["t_ns"])
+        newest = spurious.last_until("t_ns", third.key, third["t_ns"])
         three = newest >= 2
         for back in range(3):
             at_ = np.maximum(newest - back, 0)
@@ -196,7 +200,7 @@ def _reasons(
             three &= spurious["t_ns"][at_] >= third["t_ns"] - cause_ns
         out[three] = "spurious_retransmissions"
     out[_latest(fast, "t_start_ns", fast["recover_rel_seq"], third) >= third["rel_ack"]] = "recovery_point"
-    expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).ordered("t_ns")
+    expiries = facts.rows("timeouts", ["t_ns", "rel_seq", "flight_bytes"]).sorted_by("t_ns")
     sent = expiries["rel_seq"] + expiries["flight_bytes"]
     out[_latest(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
     return out
@@ -206,14 +210,14 @@ def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:
     """Of each duplicate ACK's key, the value of the latest row before it; NULL for none."""
     if not len(rows):
         return np.full(len(third), NULL, np.int64)
-    at_ = rows.latest(when, third.key, third["t_ns"])
+    at_ = rows.last_until(when, third.key, third["t_ns"])
     return np.where(at_ >= 0, value[at_], NULL)
 
 
 def _wrong(
     facts: Facts, third: Rows, which: Array, resent: Array, answered: Array, wait: Array, ack_packet: Array
 ) -> Iterator[Finding | Undecided]:
-    lossy = facts.of_flow("lost_before_tap", third.key[which]) > 0
+    lossy = facts.flow_values("lost_before_tap", third.key[which]) > 0
     if lossy.any():
         yield facts.undecided(
             "missing_fast_retransmit",
@@ -221,12 +225,12 @@ def _wrong(
             "The tap misses packets of the sender: a resend may have passed unseen.",
         )
     which = which[~lossy]
-    life, end = facts.life_s(third.key), facts.end_ns(third.key)
+    life, end = facts.lifetime_s(third.key), facts.last_packet_ns(third.key)
     never = np.iinfo(np.int64).max
     until = np.minimum(np.where(resent == NULL, never, resent), np.where(answered == NULL, never, answered))
     until = np.where(until == never, np.maximum(end, third["t_ns"]), until)
     cost = np.maximum(until - third["t_ns"] - wait, 0)
-    listed, others = most(cost[which])
+    listed, others = costliest(cost[which])
     for i in which[listed].tolist():
         cost_s = int(cost[i]) / 1e9
         key = third.key[i]
@@ -236,18 +240,18 @@ def _wrong(
             int(third["t_ns"][i]),
             int(until[i]),
             cost_s=cost_s,
-            life_s=life[i],
+            lifetime_s=life[i],
             confidence=0.7,
             values={"verdict": "wrong", "reason": "none found", "missing_byte": int(third["rel_ack"][i])},
             evidence={"segments": [third["packet"][i], ack_packet[i]]},
             sentence=(
                 f"{facts.subject(key)}: three duplicate ACKs asked for byte {int(third['rel_ack'][i])} at "
-                f"{at(third['t_ns'][i])}, but the sender did not send it again in time and lost {time(cost_s)}; "
+                f"{moment(third['t_ns'][i])}, but the sender did not send it again in time and lost {duration(cost_s)}; "
                 "nothing in the capture justifies that."
             ),
         )
     which = which[others]
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "missing_fast_retransmit",
         third.key[which],
         third["t_ns"][which],
@@ -263,7 +267,7 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
     for i in which.tolist():
         if reason[i]:
             cases.setdefault((int(third.key[i]), str(reason[i])), []).append(i)
-    for (key, why), rows in list(cases.items())[:FINDINGS_MOST]:
+    for (key, why), rows in list(cases.items())[:MAX_FINDINGS]:
         t = third["t_ns"][rows]
         yield facts.finding(
             "missing_fast_retransmit",
@@ -271,12 +275,12 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
             int(t.min()),
             int(t.max()),
             cost_s=0.0,
-            life_s=float(facts.life_s(np.array([key]))[0]),
+            lifetime_s=float(facts.lifetime_s(np.array([key]))[0]),
             confidence=0.9,
             values={"verdict": "right", "reason": why, "runs_count": len(rows)},
             evidence={"segments": third["packet"][rows]},
             sentence=(
                 f"{facts.subject(key)}: {count(len(rows), 'run')} of three duplicate ACKs without a fast resend "
-                f"from {at(t.min())}, rightly: {RIGHT[why]}."
+                f"from {moment(t.min())}, rightly: {RIGHT[why]}."
             ),
         )

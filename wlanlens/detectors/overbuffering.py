@@ -7,16 +7,19 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, groups, time
-from wlanlens.detection.toolkit.round_trips import round_trips
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.round_trips import round_trip_samples
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.formatting import duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 #: Of less data nothing is said: it is no more than a first window.
 _LEAST_BYTES = 64 * 1024
-#: Stamps that it takes to know their tick.
+#: AckTimestamps that it takes to know their tick.
 _STAMPS = 8
 #: Ticks of timestamps in use, ns, and how near to one the clocks' run must come.
 _TICKS_NS, _TICK_SHARE = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000), 0.3
@@ -68,18 +71,18 @@ def overbuffering(
     unlimited buffers.
     """
     facts = Facts.of(trace)
-    yield from facts.one_sided("overbuffering")
-    senders = facts.data_keys(least_bytes=_LEAST_BYTES)
-    blind = senders[facts.of_flow("tap", senders) == "near_receiver"]
+    yield from facts.undecided_without_acks("overbuffering")
+    senders = facts.complete_data_keys(min_bytes=_LEAST_BYTES)
+    blind = senders[facts.flow_values("tap", senders) == "near_receiver"]
     if len(blind):
         yield facts.undecided(
             "overbuffering",
             blind,
             "The tap is beside the receiver: the queue lies before it and does not show in its round trips.",
         )
-    samples = facts.keep(round_trips)
+    samples = facts.cached(round_trip_samples)
     # A window of a long capture lacks the flows' rows: the ACKs tell how much was sent, and which tap it is stays open.
-    first, length = groups(samples.key)
+    first, length = key_groups(samples.key)
     if not len(first):
         return
     acked = np.maximum.reduceat(samples["rel_ack"], first) - np.minimum.reduceat(samples["rel_ack"], first)
@@ -87,15 +90,15 @@ def overbuffering(
     samples = samples.take((much | np.isin(samples.key, senders)) & ~np.isin(samples.key, blind))
     if not len(samples):
         return
-    first, length = groups(samples.key)
+    first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
     delay = rtt - np.repeat(np.minimum.reduceat(rtt, first), length)
     queued = delay >= int(min_delay_ms * 1e6)
     stood = np.where(queued, _standing(samples, first), 0)
     spent = np.add.reduceat(stood, first)
-    life = facts.life_s(samples.key[first])
+    life = facts.lifetime_s(samples.key[first])
     # Of the flow's own bytes under way when the segment was sent, itself included: those that it queued behind.
-    ahead = samples["rel_ack"] - Acks(facts).before_ns(samples.key, samples["t_ns"] - rtt)
+    ahead = samples["rel_ack"] - Acks(facts).highest_until(samples.key, samples["t_ns"] - rtt)
     elsewhere = []
     for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * life * 1e9)).tolist():
         mine = np.arange(first[n], first[n] + length[n])
@@ -170,7 +173,7 @@ def _finding(
         int(t[queued][0]),
         int(t[queued][-1]),
         cost_s=cost_s,
-        life_s=life_s,
+        lifetime_s=life_s,
         confidence=min(0.95, 0.5 + r / 2),
         values={
             "queueing_mean_ms": delay_s * 1e3,
@@ -183,8 +186,8 @@ def _finding(
         },
         evidence={"segments": [packet[queued][0], packet[queued][-1], packet[worst]]},
         sentence=(
-            f"{facts.subject(key)}: for {time(spent_s)} its own data stood in a queue of "
-            f"{int(delay_s * bytes_per_s)} bytes, which made the round trip {time(delay_s)} longer on average and up "
-            f"to {time(most_s)}; without it, it takes {time(least_s)}."
+            f"{facts.subject(key)}: for {duration(spent_s)} its own data stood in a queue of "
+            f"{int(delay_s * bytes_per_s)} bytes, which made the round trip {duration(delay_s)} longer on average and up "
+            f"to {duration(most_s)}; without it, it takes {duration(least_s)}."
         ),
     )

@@ -9,9 +9,12 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, most, time
-from wlanlens.detection.toolkit.losses import Losses, binomial_tail, first_of_events
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.losses import Losses, binomial_tail, first_of_episodes
+from wlanlens.formatting import duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -76,11 +79,11 @@ def periodic_loss(
     investigation of hidden periodicities", 1898; Bonferroni's inequality.
     """
     facts = Facts.of(trace)
-    losses = facts.keep(Losses)
+    losses = facts.cached(Losses)
     cases: list[_Case] = []
     alike: list[int] = []
     for key in np.unique(losses.key).tolist():
-        first = first_of_events(losses, losses.of(key))[:_MOST]
+        first = first_of_episodes(losses, losses.of(key))[:_MOST]
         if len(first) < least_events_count:
             continue
         clock = _best_clock(losses.t_ns[first].astype(np.float64), ticks_hit_share)
@@ -205,8 +208,8 @@ def _f_tail(ratio: float, freedom: int) -> float:
 def _cost_ns(facts: Facts, losses: Losses, key: int, mine: Array) -> int:
     """By how much the first segment of each event was acknowledged later than a round trip after it was sent."""
     keys = np.full(len(mine), key)
-    acks = facts.keep(Acks)
-    known = acks.t_ns(acks.first_reaching(keys, losses.end[mine]))
+    acks = facts.cached(Acks)
+    known = acks.t_ns(acks.first_covering(keys, losses.end[mine]))
     back = facts.rows("segments", ["rtt_ns"], valid=("rtt_ns",), keys=np.array([key ^ 1]))
     usual = int(np.median(back["rtt_ns"])) if len(back) else 0
     late = np.where(known != NULL, known - losses.t_ns[mine] - usual, 0)
@@ -218,8 +221,8 @@ def _findings(facts: Facts, losses: Losses, cases: list[_Case]) -> Iterator[Find
     keys = np.array([case.key for case in cases], np.int64)
     starts = np.array([losses.t_ns[case.losses[0]] for case in cases], np.int64)
     ends = np.array([losses.t_ns[case.losses[-1]] for case in cases], np.int64)
-    life = facts.life_s(keys)
-    listed, others = most(cost)
+    life = facts.lifetime_s(keys)
+    listed, others = costliest(cost)
     for i in listed.tolist():
         case = cases[i]
         ticks = case.clock.ticks
@@ -231,7 +234,7 @@ def _findings(facts: Facts, losses: Losses, cases: list[_Case]) -> Iterator[Find
             int(starts[i]),
             int(ends[i]),
             cost_s=case.cost_ns / 1e9,
-            life_s=float(life[i]),
+            lifetime_s=float(life[i]),
             confidence=0.95,
             values={
                 "period_s": period_s,
@@ -245,10 +248,10 @@ def _findings(facts: Facts, losses: Losses, cases: list[_Case]) -> Iterator[Find
             evidence={"segments": losses.packet[case.losses]},
             sentence=(
                 f"{facts.subject(case.key)}: {struck} of {case.events} losses came on the ticks of a clock with a period "
-                f"of {time(period_s)}; {struck} such by chance: p {_p(case.clock.p_value)}."
+                f"of {duration(period_s)}; {struck} such by chance: p {_p(case.clock.p_value)}."
             ),
         )
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "periodic_loss",
         keys[others],
         starts[others],

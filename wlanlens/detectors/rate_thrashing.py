@@ -8,8 +8,10 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.air import Air, attempt_us, steady_us
-from wlanlens.detection.toolkit.common import Array, Facts, count, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.formatting import count, duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -68,7 +70,7 @@ def rate_thrashing(
     The study of 802.11b adapters on USB, section 4.3.2 (0.29 Mbit/s where 2 Mbit/s fixed gave 1.46); Kamerman and
     Monteban, "WaveLAN-II", 1997 (ARF); Lacage et al., "IEEE 802.11 rate adaptation: a practical approach", 2004 (AARF).
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.attempts
     blind, dark = [], []
     for pair, span in air.pairs():
@@ -222,9 +224,9 @@ def _finding(air: Air, c: _Climbs) -> Finding:
         evidence=a.packet[air.attempts_of(c.which)],
         segments=packets,
         sentence=(
-            f"{air.subject(c.pair)}: {count(len(c.which), 'time')}, every {count(round(period), 'packet')} ({time(period_s)}), rate "
+            f"{air.subject(c.pair)}: {count(len(c.which), 'time')}, every {count(round(period), 'packet')} ({duration(period_s)}), rate "
             f"control climbed up to {c.top_mbps:g} Mbit/s and failed {c.failures.mean():.1f} times there; "
-            f"{count(dropped, 'packet')} were dropped{tied}; it took {time(cost_s)} more than {c.best_mbps:g} Mbit/s all "
+            f"{count(dropped, 'packet')} were dropped{tied}; it took {duration(cost_s)} more than {c.best_mbps:g} Mbit/s all "
             f"the time."
         ),
     )

@@ -8,8 +8,12 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, groups, most, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -65,21 +69,21 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
     again &= (rows["lost_before_tap"][1:] != 1) & (rows["lost_before_tap"][:-1] != 1)
     # A sender that believes in its timeout goes back N; one that sends nothing else again has undone it.
     again &= cuts.fast[:-1] | (np.diff(cuts.number) > 1)
-    first, length = groups(np.cumsum(~np.concatenate(([False], again))))
+    first, length = key_groups(np.cumsum(~np.concatenate(([False], again))))
     chains = np.flatnonzero(length > 1)
     if not len(chains):
         return
     begin, last = first[chains], first[chains] + length[chains] - 1
     keys = rows.key[begin]
-    acks = facts.keep(Acks)
-    reached = acks.t_ns(acks.first_reaching(keys, point[last]))
-    ends = np.where(reached != NULL, reached, facts.end_ns(keys))
+    acks = facts.cached(Acks)
+    reached = acks.t_ns(acks.first_covering(keys, point[last]))
+    ends = np.where(reached != NULL, reached, facts.last_packet_ns(keys))
     # The timer takes over: what it costs is its own finding's.
     after = np.minimum(last + 1, len(rows) - 1)
     timed = (after > last) & (rows.key[after] == keys) & ~cuts.fast[after] & (t[after] < ends)
     ends = np.maximum(np.where(timed, t[after], ends), t[last])
-    cost, life = ends - t[begin + 1], facts.life_s(keys)
-    listed, others = most(cost)
+    cost, life = ends - t[begin + 1], facts.lifetime_s(keys)
+    listed, others = costliest(cost)
     for n in listed.tolist():
         part, key = slice(int(begin[n]), int(last[n]) + 1), int(keys[n])
         number = part.stop - part.start
@@ -89,7 +93,7 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
             int(t[begin[n]]),
             int(ends[n]),
             cost_s=int(cost[n]) / 1e9,
-            life_s=float(life[n]),
+            lifetime_s=float(life[n]),
             confidence=0.9,
             values={
                 "cuts_count": number,
@@ -98,11 +102,11 @@ def repeated_fast_retransmit(trace: Trace, *, dupacks_count: int = 3, answer_ms:
             },
             evidence={"segments": rows["packet"][part]},
             sentence=(
-                f"{facts.subject(key)}: from {at(t[begin[n]])} on the window was cut {count(number, 'time')} for "
-                f"one window of losses; recovery went on for {time(int(cost[n]) / 1e9)} after the second cut."
+                f"{facts.subject(key)}: from {moment(t[begin[n]])} on the window was cut {count(number, 'time')} for "
+                f"one window of losses; recovery went on for {duration(int(cost[n]) / 1e9)} after the second cut."
             ),
         )
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "repeated_fast_retransmit",
         keys[others],
         t[begin[others]],
@@ -149,7 +153,7 @@ def _cuts(facts: Facts, dupacks: int, answer_ns: int) -> _Cuts:
     with_sack = np.isin(resends.key, np.unique(resends.key[by_sack]))
     fast = opens | ~with_sack & _on_third_dupack(facts, resends, dupacks, answer_ns)
     # What the tap had seen acknowledged was not sent again for duplicate ACKs: that ACK was lost behind the tap.
-    fast &= ~timer & (facts.keep(Acks).before(resends.key, resends["packet"]) <= resends["rel_seq"])
+    fast &= ~timer & (facts.cached(Acks).highest_before(resends.key, resends["packet"]) <= resends["rel_seq"])
     number = np.flatnonzero(fast | timer)
     spurious = np.cumsum(resends["spurious"] == 1)[number]
     return _Cuts(resends.take(number), number, spurious, fast[number], with_sack[number])
@@ -172,7 +176,7 @@ def _on_third_dupack(facts: Facts, resends: Rows, dupacks: int, answer_ns: int) 
     acks = facts.rows("segments", ["t_ns", "rel_ack", "dupacks"], valid=("t_ns", "rel_ack"), keys=np.unique(keys) ^ 1)
     if not len(keys) or not len(acks):
         return np.zeros(len(keys), bool)
-    last = np.maximum(acks.latest("t_ns", keys ^ 1, resends["t_ns"]), 0)
+    last = np.maximum(acks.last_until("t_ns", keys ^ 1, resends["t_ns"]), 0)
     t, run = acks["t_ns"][last], acks["dupacks"][last]
     right = (acks.key[last] == keys ^ 1) & (run >= dupacks) & (acks["rel_ack"][last] == resends["rel_seq"])
     right &= (resends["t_ns"] >= t) & (resends["t_ns"] - t <= answer_ns)

@@ -8,8 +8,11 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit.air import Air, binomial_tail, chance
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, at, groups, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.formatting import duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -66,7 +69,7 @@ def signal_fade(
     ----------
     The study of TCP over bursty 802.11b channels, figure 1; Rappaport, "Wireless Communications", chapter 5.
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     fades: list[_Fade] = []
     for station, low in _drops(air, drop_db_ratio, int(bin_ms * 1e6), least_frames_count):
         fades += _hurting(air, station, low, failed_factor, chance_share)
@@ -109,7 +112,7 @@ def _drops(air: Air, drop_db: float, bin_ns: int, least: int) -> Iterator[tuple[
     small = station.astype(np.uint16) if len(station) and station.max() < 1 << 16 else station
     order = np.argsort(small, kind="stable")
     rows, station = rows[order], station[order]
-    first, length = groups(station)
+    first, length = key_groups(station)
     for start, n in zip(first.tolist(), length.tolist(), strict=True):
         if n < 4 * least:
             continue
@@ -157,7 +160,7 @@ def _low(t_ns: Array, signal: Array, drop_db: float, bin_ns: int) -> list[tuple[
 def _medians(group: Array, values: Array) -> tuple[Array, Array]:
     """Groups that occur, rising, and the (lower) median of each."""
     order = np.lexsort((values, group))
-    first, length = groups(group[order])
+    first, length = key_groups(group[order])
     return group[order][first], values[order][first + (length - 1) // 2]
 
 
@@ -264,8 +267,8 @@ def _finding(air: Air, fade: _Fade) -> Finding:
         values=values,
         evidence=fade.evidence,
         sentence=(
-            f"{air.subject(fade.pair)}: from {at(d.t_start_ns)} for {time(length)} the signal fell by {d.depth_db:.0f} dB "
+            f"{air.subject(fade.pair)}: from {moment(d.t_start_ns)} for {duration(length)} the signal fell by {d.depth_db:.0f} dB "
             f"and {fade.failed} of {fade.attempts} attempts failed, where {fade.outside:.1%} do otherwise "
-            f"({chance(fade.p_value)}){lost}; throughput for {time(fade.cost_s)} is missing."
+            f"({chance(fade.p_value)}){lost}; throughput for {duration(fade.cost_s)} is missing."
         ),
     )

@@ -8,9 +8,13 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, count, most, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import costliest
 from wlanlens.detection.toolkit.losses import Losses, binomial_tail
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration, moment
 from wlanlens.registry import detector
+from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -74,7 +78,7 @@ def startup_overflow(
     facts = Facts.of(trace)
     cases: list[_Case] = []
     blind: list[int] = []
-    losses = facts.keep(Losses)
+    losses = facts.cached(Losses)
     resends = facts.rows(
         "segments",
         ["t_ns", "rel_seq", "lost_before_tap"],
@@ -163,8 +167,8 @@ def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, re
     t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
     # The segment just before the first loss: when it was sent and when it was acknowledged.
     before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
-    acks = facts.keep(Acks)
-    covered = int(acks.t_ns(acks.first_reaching(keys, losses.rel_seq[first[:1]]))[0])
+    acks = facts.cached(Acks)
+    covered = int(acks.t_ns(acks.first_covering(keys, losses.rel_seq[first[:1]]))[0])
     rtts = back["rtt_ns"][back["rtt_ns"] != NULL]
     if not len(before) or covered == NULL or not len(rtts):
         return None
@@ -173,10 +177,10 @@ def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, re
     sent = data["t_ns"]
     inside = (sent >= t_first) & (sent < reaction)
     rest_sent = int((~inside).sum())
-    rest_events = len(np.setdiff1d(losses.event[losses.of(key)], losses.event[first]))
+    rest_events = len(np.setdiff1d(losses.episode[losses.of(key)], losses.episode[first]))
     rest = (rest_events + 1) / (rest_sent + 1)
-    end = int(acks.t_ns(acks.first_reaching(keys, losses.end[first].max(keepdims=True)))[0])
-    end = end if end != NULL else int(facts.end_ns(keys)[0])
+    end = int(acks.t_ns(acks.first_covering(keys, losses.end[first].max(keepdims=True)))[0])
+    end = end if end != NULL else int(facts.last_packet_ns(keys)[0])
     pace = _pace(back, t_first, reaction, int(np.median(data["len"][inside])))
     reached = np.maximum.accumulate(back["rel_ack"])
     done = int(reached[np.searchsorted(back["t_ns"], end, side="right") - 1])
@@ -222,8 +226,8 @@ def _pace(back: Rows, t_first: int, reaction: int, segment: int) -> float:
 def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
     cost = np.array([case.cost_s * 1e9 for case in cases])
     keys = np.array([case.key for case in cases], np.int64)
-    life = facts.life_s(keys)
-    listed, others = most(cost)
+    life = facts.lifetime_s(keys)
+    listed, others = costliest(cost)
     for i in listed.tolist():
         case = cases[i]
         buffered = case.queue_ns / 1e9 * case.bytes_per_s
@@ -245,17 +249,17 @@ def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
             case.t_start_ns,
             case.t_end_ns,
             cost_s=case.cost_s,
-            life_s=float(life[i]),
+            lifetime_s=float(life[i]),
             confidence=0.9,
             values=values,
             evidence={"segments": case.packets},
             sentence=(
                 f"{facts.subject(case.key)}: slow start overshot a buffer{holds}: {case.losses} of {case.sent} segments "
-                f"sent from {at(case.t_start_ns)} on were lost before the sender knew, and were made good "
-                f"{time((case.t_end_ns - case.t_start_ns) / 1e9)} later."
+                f"sent from {moment(case.t_start_ns)} on were lost before the sender knew, and were made good "
+                f"{duration((case.t_end_ns - case.t_start_ns) / 1e9)} later."
             ),
         )
-    yield from facts.rest(
+    yield from facts.remainder_finding(
         "startup_overflow",
         keys[others],
         np.array([cases[i].t_start_ns for i in others.tolist()], np.int64),

@@ -8,8 +8,10 @@ import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.toolkit.air import Air
-from wlanlens.detection.toolkit.common import Array, Facts, count, time
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.formatting import count, duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -65,7 +67,7 @@ def stuck_rate(
     The study of 802.11b adapters on USB, section 3.3 and table 1 (1.52 against 5.11 Mbit/s); IEEE 802.11-2020 15.4.6.2,
     16.3.8.2, 17.3.10.2 (receiver minimum sensitivity).
     """
-    air = Facts.of(trace).keep(Air)
+    air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.attempts
     spans = dict(air.pairs())
     used = [_rates(air, span) for span in spans.values()]
@@ -120,8 +122,8 @@ def stuck_rate(
             values=values,
             evidence=np.concatenate((a.packet[mine][:25], a.packet[mine][-25:])),
             sentence=(
-                f"{air.subject(pair)}: {total} data frames in {time(lasted_s)}, all at {rate:g} Mbit/s, though only "
-                f"{failed:.1%} failed{heard} and {better:g} Mbit/s works the other way round; that took {time(cost_s)} "
+                f"{air.subject(pair)}: {total} data frames in {duration(lasted_s)}, all at {rate:g} Mbit/s, though only "
+                f"{failed:.1%} failed{heard} and {better:g} Mbit/s works the other way round; that took {duration(cost_s)} "
                 "more of the air."
             ),
         )

@@ -16,8 +16,10 @@ from wlanlens.capture.usb import (
     bulk,
 )
 from wlanlens.detection.finding import Finding, Undecided, Value
-from wlanlens.detection.toolkit.common import Array, count, make_finding, rate, time
+from wlanlens.detection.toolkit.findings import make_finding
+from wlanlens.formatting import bit_rate, count, duration
 from wlanlens.registry import detector
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -259,12 +261,12 @@ def _finding(trace: Trace, transfers: Transfers, busy: _Busy, mode: _Mode) -> Fi
         capture=who.capture,
         subject=str(who),
         cost_s=cost_s,
-        life_s=trace.duration_ns / 1e9,
+        lifetime_s=trace.duration_ns / 1e9,
         confidence=mode.confidence,
         values=values,
         evidence={"urbs": transfers.packet[rows]},
         sentence=(
-            f"{who}: the bus {mode.says} ({mode.name}): {count(len(rows), 'transfer')} moved {rate(speed)} while some "
-            f"were outstanding all the time, and took {time(max(0.0, cost_s))} longer than a better bus needs."
+            f"{who}: the bus {mode.says} ({mode.name}): {count(len(rows), 'transfer')} moved {bit_rate(speed)} while some "
+            f"were outstanding all the time, and took {duration(max(0.0, cost_s))} longer than a better bus needs."
         ),
     )

@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from wlanlens.detection.finding import Finding, Undecided, Value
-from wlanlens.detection.toolkit.common import (
-    EVIDENCE_SHOWN,
-    NULL,
-    Array,
-    Facts,
-    count,
-    enum_mask,
-    groups,
-    make_finding,
-    most,
-    time,
-    vector,
-)
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, costliest, make_finding
+from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.formatting import count, duration
+from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -309,7 +301,7 @@ class Air:
     def pairs(self, which: Exchanges | None = None) -> list[tuple[int, slice]]:
         """Each pair and where its exchanges stand."""
         pair = (which or self.exchanges).pair
-        first, length = groups(pair)
+        first, length = key_groups(pair)
         return [(int(pair[a]), slice(int(a), int(a + n))) for a, n in zip(first, length, strict=True)]
 
     def ta(self, pair: int) -> int:
@@ -401,7 +393,7 @@ class Air:
             capture=self.capture(pair),
             subject=self.subject(pair),
             cost_s=min(cost_s, duration_ns / 1e9) if duration_ns else cost_s,
-            life_s=(end_ns - int(t_start_ns)) / 1e9,
+            lifetime_s=(end_ns - int(t_start_ns)) / 1e9,
             confidence=confidence,
             values=values,
             evidence={"frames": numbers, "segments": segments},
@@ -411,13 +403,13 @@ class Air:
 
     def rest(self, code: str, found: Sequence[Finding]) -> Iterator[Finding]:
         """The costliest findings, and one that sums up those beyond `FINDINGS_MOST`."""
-        listed, others = most(np.array([f.cost_s for f in found]))
+        listed, others = costliest(np.array([f.cost_s for f in found]))
         yield from (found[i] for i in listed.tolist())
         if not len(others):
             return
         more = [found[i] for i in others.tolist()]
         cost_s = sum(f.cost_s for f in more)
-        shown = [row for f in more[:EVIDENCE_SHOWN] for row in f.rows("frames")[:1]]
+        shown = [row for f in more[:MAX_EVIDENCE_ROWS] for row in f.rows("frames")[:1]]
         pairs = len({f.subject for f in more})
         yield make_finding(
             code=code,
@@ -426,13 +418,13 @@ class Air:
             capture=more[0].capture,
             subject=count(pairs, "more station pair"),
             cost_s=min(cost_s, self._facts.trace.duration_ns / 1e9),
-            life_s=self._facts.trace.duration_ns / 1e9,
+            lifetime_s=self._facts.trace.duration_ns / 1e9,
             confidence=0.9,
             values={"cases_count": len(more), "pairs_count": pairs},
             evidence={"frames": shown},
             sentence=(
                 f"{count(len(more), 'more case')} of {count(pairs, 'station pair')}, each cheaper than those listed, cost "
-                f"{time(cost_s)} in all."
+                f"{duration(cost_s)} in all."
             ),
         )
 

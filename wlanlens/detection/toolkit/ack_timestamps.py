@@ -1,36 +1,38 @@
-"""When was an ACK made? From the timestamp (RFC 7323) that its sender wrote into it, against when it arrived."""
+"""When each ACK was made: by the timestamp (RFC 7323) that its sender wrote into it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, groups
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import key_groups
+from wlanlens.tables.columns import NULL, Array
 
-#: Lengths of a timestamp tick that senders use, ns: 1 us to 500 ms. RFC 7323 section 5.4 asks for 1 ms to 1 s.
+#: Lengths of a timestamp tick that senders use, ns: 1 us to 500 ms. RFC 7323 section 5.4 requires 1 ms to 1 s.
 TICKS_NS = np.array([10**3, 10**4, 10**5, 10**6, 4 * 10**6, 10**7, 10**8, 5 * 10**8], np.int64)
 
-#: A tick's length is told from this much time on: then a path delay that varies by 50 ms errs by less than the ratio
-#: of two neighbouring lengths.
+#: Time needed to measure a tick, ns: a path delay that varies by 50 ms then gives an error below the ratio of two
+#: neighbouring lengths.
 SETTLED_NS = 200_000_000
 
-#: Segments that say no more than an ACK: their senders answer as they arrive.
+#: Kinds of segments without data that are sent as data arrives.
 PURE_ACKS = ("ack", "dupack", "window_update")
 
-#: Transmissions that were really sent; the others are one packet seen twice.
+#: Transmissions that a host sent; the others are one packet captured twice.
 SENT = ("first", "retransmission", "reordered")
 
 
-class Stamps:
+class AckTimestamps:
     """Pure ACKs with timestamps, by direction of the ACKs.
 
     Attributes
     ----------
     key : array
-        Of the direction in which the ACKs travel; the data's is `key ^ 1`.
+        Of the direction in which the ACKs travel; the data's key is `key ^ 1`.
     t, tsval, packet : array
-        Arrival, timestamp and number of each.
+        Arrival time, timestamp and packet number of each.
     tick : array
-        ns a tick, of each ACK's sender; 0 where the capture is too short to tell.
+        Tick of each ACK's sender, ns; 0 where the capture is too short to measure it.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -45,14 +47,14 @@ class Stamps:
         self.tick = np.repeat(*self._ticks()) if len(self.key) else np.zeros(0, np.int64)
 
     def _ticks(self) -> tuple[Array, Array]:
-        first, length = groups(self.key)
-        # The median over four stretches from the first ACK on: one held at the end of a stretch does not matter.
+        first, length = key_groups(self.key)
+        # The median over four intervals that begin at the first ACK: one ACK held at the end of one does not matter.
         measured = np.full((4, len(first)), np.nan)
         for n in range(4):
             last = first + (length - 1) * (n + 1) // 4
             elapsed, ticks = self.t[last] - self.t[first], ticks_between(self.tsval[first], self.tsval[last])
-            told = (elapsed >= SETTLED_NS) & (ticks > 0)
-            measured[n, told] = elapsed[told] / ticks[told]
+            enough = (elapsed >= SETTLED_NS) & (ticks > 0)
+            measured[n, enough] = elapsed[enough] / ticks[enough]
         measured.sort(axis=0)  # NaN goes to the end
         known = np.sum(~np.isnan(measured), axis=0)
         middle = measured[np.maximum(known - 1, 0) // 2, np.arange(len(first))]
@@ -61,13 +63,13 @@ class Stamps:
         near = (known > 0) & (distance.min(axis=1) < np.log(1.5))
         return np.where(near, nearest, 0), length
 
-    def late_ns(self, i: Array, reference: Array) -> Array:
-        """By how much ACK `i` was later than ACK `reference` on its way: arrival distance less timestamp distance."""
+    def lateness_ns(self, i: Array, reference: Array) -> Array:
+        """Delay of ACK `i` beyond that of ACK `reference`: their distance in arrival less their distance in timestamps."""
         made = ticks_between(self.tsval[reference], self.tsval[i]) * self.tick[i]
         return np.asarray(self.t[i] - self.t[reference] - made)
 
-    def find(self, keys: Array, packets: Array) -> Array:
-        """Position of ACKs by key and packet number; -1 where there is none."""
+    def positions(self, keys: Array, packets: Array) -> Array:
+        """Positions of ACKs by key and packet number; -1 where there is none."""
         if not len(self.key):
             return np.full(len(keys), -1)
         span = int(max(self.packet.max(), packets.max(initial=0))) + 1
