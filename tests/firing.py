@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
 import wlanlens as wl
 from wlanlens import registry
 from wlanlens.simulation.scenario import ScenarioKind
 
 
-class Small(NamedTuple):
-    """A short run of a scenario; of all its taps or of some."""
+@dataclass(frozen=True)
+class Small:
+    """A short run of a scenario, with all its taps or some of them."""
 
     scenario: str
     duration_s: float
     taps: tuple[str, ...] | None = None
     seed: int = 7
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 WORLDS = {
@@ -41,9 +47,13 @@ _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def worlds(code: str) -> list[Small]:
-    """Where a detector must fire: its small world, or the scenarios that show it at their own length."""
+    """Where a detector must find something: its small world (here, or as FIRES_ON in the detector's test), or the scenarios
+    that show it."""
     if code in WORLDS:
         return [WORLDS[code]]
+    own = Path(__file__).parent / "detectors" / f"test_{code}.py"
+    if own.exists() and (small := getattr(importlib.import_module(f"tests.detectors.test_{code}"), "FIRES_ON", None)):
+        return [small]
     kinds = [unit for unit in registry.units("scenarios").values() if isinstance(unit, ScenarioKind)]
     return [Small(u.name, u.make({}).duration_s) for u in kinds if code in u.kind.shows]
 
@@ -53,7 +63,6 @@ def trace(small: Small) -> wl.Trace:
     """Its captures as a trace; simulated once in a process."""
     folder = tempfile.TemporaryDirectory()
     _FOLDERS.append(folder)
-    run = wl.simulate(
-        small.scenario, folder.name, seed=small.seed, taps=small.taps, truth=False, duration_s=small.duration_s
-    )
+    settings = {"duration_s": small.duration_s, **small.parameters}
+    run = wl.simulate(small.scenario, folder.name, seed=small.seed, taps=small.taps, truth=False, **settings)
     return wl.align(list(run.captures.values()))
