@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import wlanlens as wl
-from tests.captures import MIXED
+from tests.captures import MIXED, ROOT
 from wlanlens.capture import decryption_keys
 from wlanlens.errors import BadKey
 
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
-INDUCTION = Path(__file__).resolve().parents[2] / "shared" / "captures" / "wlan" / "wpa-Induction.pcap"
+INDUCTION = ROOT.parent / "shared" / "captures" / "wlan" / "wpa-Induction.pcap"
 SECRET = "wlxSecretPassphrase"  # noqa: S105 - what no output may hold
 
 

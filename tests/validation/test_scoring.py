@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_finding import make
+from tests.detection.test_finding import make
 from wlanlens.detection.finding import NEED_NOT, Undecided
 from wlanlens.validation.scoring import Score, decidable, score, true_findings
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import wlanlens.simulation.ground_truth
-from tests.test_finding import make
+from tests.detection.test_finding import make
 from wlanlens.errors import NoSuchUnit
 from wlanlens.simulation.scenario import Run, find, simulate
 from wlanlens.validation.page import markdown, plain, to_dict
