@@ -6,6 +6,10 @@ FUZZ_SECONDS ?= 60
 STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
+CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
+# One worker a core; each begins with one half of the list, so that files and their fixtures stay on one worker.
+PYTEST := $(BIN)/pytest -q -n auto --dist worksteal
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast check format bench fuzz golden docs new validate-docs clean
 
@@ -27,8 +31,11 @@ demo: $(STAMP) ## analyse a real trace; the last line is the report's path
 	@echo "$(CURDIR)/demo/mixed_newreno/report.html"
 
 test: $(STAMP) ## all tests: Rust, Python, bad inputs
-	cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
-	$(BIN)/pytest -q
+	$(CARGO_TEST)
+	$(PYTEST)
+
+test-fast: $(STAMP) ## the quick and broad part of the Python tests, in under a minute (tests/slow.py lists the rest)
+	$(PYTEST) -m fast
 
 check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
 	$(BIN)/ruff check wlanlens cli tests benches tools

@@ -29,7 +29,7 @@ def test_make_targets_named_in_the_pages_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for page in ("README.md", "CONTRIBUTING.md"):
         targets = re.findall(r"\bmake ([a-z][a-z-]+)", "\n".join(_code(page)))
-        assert targets
+        assert targets, page
         for target in targets:
             assert re.search(rf"^{target}:", makefile, re.M), f"{page}: make {target}"
 
