@@ -9,8 +9,8 @@ import pytest
 
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
-from wlanlens.simulation.simulate import simulate
 from wlanlens.detection.toolkit import found_full
+from wlanlens.simulation.simulate import simulate
 
 CODE = "ap_buffer_loss"
 

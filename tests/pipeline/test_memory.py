@@ -20,8 +20,8 @@ from tests.alignment.simulated import clocked
 from tests.captures import ROOT
 from wlanlens.alignment import align, common_packets
 from wlanlens.detection.runner import DetectorRunner
-from wlanlens.pipeline import flow_window, table_writers, time_chunks
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.pipeline import flow_window, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.simulate import simulate

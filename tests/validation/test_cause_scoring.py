@@ -9,7 +9,7 @@ import pytest
 
 from tests.detectors.together import aligned
 from wlanlens.detection.finding import Finding
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.cause_scoring import Answers, Causes, score_causes
 from wlanlens.validation.scoring import told
 

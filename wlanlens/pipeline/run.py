@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wlanlens import airtime, tables
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
-from wlanlens.detection.runner import Findings, DetectorRunner
+from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back

@@ -10,7 +10,7 @@ from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 @scenario("spurious_retransmissions")
 @dataclass(frozen=True, kw_only=True)
-class SpuriousResends(Scenario):
+class SpuriousRetransmissions(Scenario):
     """After a spurious timeout the sender retransmits data that had arrived, and ignores the resulting duplicate ACKs.
 
     That is right: they carry no SACK blocks and acknowledge only data sent before the timeout (the USB study's section

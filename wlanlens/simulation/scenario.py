@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wlanlens.detection.finding import Finding
-
 from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.registry import Unit, units
 from wlanlens.simulation.ground_truth import Truth

@@ -118,6 +118,8 @@ def text_hashes(texts: pa.Array) -> Array:
     names = np.array(texts.to_pylist(), object)
     hashed = pd.util.hash_array(names, categorize=False).astype(np.int64) if len(names) else np.zeros(0, np.int64)
     return np.append(hashed, -1)
+
+
 #: Null in a vector of whole numbers: no time, size or packet number of a capture is so small.
 NULL = -(2**62)
 

@@ -52,7 +52,9 @@ class PacketPaths:
         self.payload = column("payload_bytes")
         self.t = {point: column(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: column(f"{point}_packet") for point in tables.POINTS}
-        self.fate, self.lost = (np.array([word or "" for word in column(name)], object) for name in ("arrival", "loss_location"))
+        self.fate, self.lost = (
+            np.array([word or "" for word in column(name)], object) for name in ("arrival", "loss_location")
+        )
         self.air_last = np.where((last := column("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = column("tcp_ack"), column("tcp_flags")
         self._points = {capture.name: capture.point for capture in facts.trace.captures}
