@@ -11,7 +11,8 @@ import numpy as np
 
 import wlanlens as wl
 from wlanlens.simulation.config import TapClock, World
-from wlanlens.simulation.scenario import EPOCH_NS, Run, Scenario, find, simulate
+from wlanlens.simulation.scenario import Scenario, find
+from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
 from wlanlens.validation.clock_validation import shown_ns
 
 Array = np.ndarray[Any, Any]
@@ -88,7 +89,9 @@ def identities(case_: Case, number: int) -> Array:
         for value, packet in zip(shown(clock, rows[column].to_numpy().astype(np.int64)), rows.id, strict=True):
             known.setdefault((out, int(value)), []).append(int(packet))
     # Packets with the same timestamp are distinguished by their IP ids, which the stack counts.
-    order = {packet: k for direction in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == direction].id)}
+    order = {
+        packet: k for direction in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == direction].id)
+    }
     keys = [(bool(o), int(t)) for o, t in zip(outgoing, timestamps, strict=True)]
     first = {
         k[0]: (int(i) - order[known[k][0]]) % 65536 for k, i in zip(keys, ip_ids, strict=True) if len(known[k]) == 1

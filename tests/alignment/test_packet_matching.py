@@ -157,7 +157,10 @@ def test_rewritten_sequence_numbers(tmp_path: Path, nat: bool) -> None:
 @pytest.mark.parametrize("offload", ["tso", "gro"])
 def test_super_segments(tmp_path: Path, offload: str) -> None:
     """One segment of 4000 bytes on one side is four on the other; the third is lost and retransmitted alone."""
-    before, after = train(20), [replace(s, seq=s.seq + 24_000, ip_id=s.ip_id + 100, timestamps=(90, 3)) for s in train(20)]
+    before, after = (
+        train(20),
+        [replace(s, seq=s.seq + 24_000, ip_id=s.ip_id + 100, timestamps=(90, 3)) for s in train(20)],
+    )
     large = Segment(20_000, length=4000, ip_id=40, timestamps=(50, 3))
     small = [Segment(20_000 + 1000 * i, ip_id=40 + i, timestamps=(50, 3)) for i in range(4)]
     again = replace(small[2], ip_id=60, timestamps=(80, 3))

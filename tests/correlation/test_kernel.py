@@ -53,7 +53,11 @@ def test_every_packet_is_linked(name: str) -> None:
     """Packets that the link dropped are in one capture, all others in both."""
     emulator = parent(name)["emulator"]
     links = both(name).table("links").to_pandas()
-    lost = sum(len(direction["lost_list"]) for direction in emulator.values() if isinstance(direction, dict) and "lost_list" in direction)
+    lost = sum(
+        len(direction["lost_list"])
+        for direction in emulator.values()
+        if isinstance(direction, dict) and "lost_list" in direction
+    )
     assert (links.captures_seen == 1).sum() == lost
     assert (links.arrival != "arrived").sum() == lost
     packets = both(name).table("packets").num_rows
@@ -66,7 +70,12 @@ def test_every_packet_is_linked(name: str) -> None:
 def test_the_dropped_copies_are_in_one_capture(name: str) -> None:
     """Packet by packet: the copy that the link dropped is the one without a row in the other capture."""
     made = parent(name)
-    lost = [row for direction in made["emulator"].values() if isinstance(direction, dict) for row in direction.get("lost_list", [])]
+    lost = [
+        row
+        for direction in made["emulator"].values()
+        if isinstance(direction, dict)
+        for row in direction.get("lost_list", [])
+    ]
     links = both(name).table("links").to_pandas()
     alone = links[links.captures_seen == 1].copy()
     alone["t"] = alone[["sender_t_ns", "receiver_t_ns"]].bfill(axis=1).iloc[:, 0].astype(float) / 1e9
@@ -86,7 +95,9 @@ def test_every_retransmission_is_decided(name: str) -> None:
     trace = both(name).leading()
     segments = trace.table("segments").to_pandas()
     big = trace.table("flows").to_pandas().sort_values("payload_bytes").groupby("flow").last().direction
-    retransmitted = segments[(segments.transmission == "retransmission") & (segments.direction == segments.flow.map(big))]
+    retransmitted = segments[
+        (segments.transmission == "retransmission") & (segments.direction == segments.flow.map(big))
+    ]
     got = []
     for row in retransmitted.sort_values(["flow", "t_ns"]).itertuples():
         offset = -1 if row.kind in ("syn", "synack") else int(row.rel_seq) - 1
@@ -132,7 +143,11 @@ def test_outcomes_in_captures_that_began_late_or_missed_packets() -> None:
 @pytest.mark.parametrize("name", ["blackout3", "ackloss30_cubic", "rtxloss_rack", "tail3_newreno"])
 def test_losses_are_those_of_the_kernel(name: str) -> None:
     emulator = parent(name)["emulator"]
-    lost = sum(len(direction["lost_list"]) for direction in emulator.values() if isinstance(direction, dict) and "lost_list" in direction)
+    lost = sum(
+        len(direction["lost_list"])
+        for direction in emulator.values()
+        if isinstance(direction, dict) and "lost_list" in direction
+    )
     rows = both(name).table("links").to_pandas()
     gone = rows[(rows.sender_outcome == "lost_before") | (rows.receiver_outcome == "lost_before")]
     assert len(gone) == lost > 0

@@ -16,7 +16,7 @@ from tests.alignment.simulated import clocked
 from wlanlens import tables
 from wlanlens.pipeline import time_chunks
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 CLOCKS = {
     "sender": TapClock(),
@@ -26,7 +26,9 @@ CLOCKS = {
 }
 
 
-def links_with_truth(folder: Path, name: str, *, missed: dict[str, float] | None = None, **more: Any) -> tuple[Run, Any]:
+def links_with_truth(
+    folder: Path, name: str, *, missed: dict[str, float] | None = None, **more: Any
+) -> tuple[Run, Any]:
     """A run, and its `links` with the truth's columns; the index is the truth's number of the packet."""
     clocks = {tap: replace(clock, missed_share=(missed or {}).get(tap, 0.0)) for tap, clock in CLOCKS.items()}
     run = simulate(clocked(name, clocks, **more), folder, seed=4)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 TAPS = (("sender", "air", "receiver"), ("air", "sender"), ("sender", "receiver"))
 
@@ -28,7 +28,9 @@ def with_spurious(run: Run) -> Any:
 
 @pytest.mark.parametrize("taps", TAPS, ids="+".join)
 @pytest.mark.parametrize(("name", "least"), [("no_mac_retransmission", 60), ("obstructed_client", 50)])
-def test_every_retransmission_has_the_right_verdict(tmp_path: Path, name: str, taps: tuple[str, ...], least: int) -> None:
+def test_every_retransmission_has_the_right_verdict(
+    tmp_path: Path, name: str, taps: tuple[str, ...], least: int
+) -> None:
     """A packet heard on the air has not necessarily arrived."""
     run = simulate(name, tmp_path, seed=1, duration_s=20.0 if name == "obstructed_client" else 6.0)
     trace = wl.align([run.captures[tap] for tap in taps])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Window:
         if name == "packets":
             self._endpoints.add(batch)
         elif name in self._held:
-            self._held[name].append(batch.select(held_schema(name).names) if name == "links" else batch)
+            self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
@@ -136,7 +137,7 @@ class Window:
         import pyarrow as pa
 
         held = {
-            name: pa.Table.from_batches(batches, held_schema(name)).unify_dictionaries()
+            name: pa.Table.from_batches(batches, _held_schema(name)).unify_dictionaries()
             for name, batches in self._held.items()
         }
         ended = np.unique(held["flows"].column("flow").to_numpy())
@@ -177,14 +178,8 @@ class Window:
         self._endpoints.forget(self._ended)
 
 
-def held_schema(name: str) -> pa.Schema:
-    """The columns of a table that are held: of `links` not the lists, which no detector reads and which are most of its bytes."""
-    import pyarrow as pa
-
-    whole = tables.schema(name)
-    if name != "links":
-        return whole
-    return pa.schema([field for field in whole if not pa.types.is_list(field.type)], metadata=whole.metadata)
+def _held_schema(name: str) -> pa.Schema:
+    return links_for_detectors() if name == "links" else tables.schema(name)
 
 
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:

@@ -57,6 +57,20 @@ def links() -> pa.Schema:
     )
 
 
+def links_for_detectors() -> pa.Schema:
+    """The columns of `links` that an analysis holds in memory for detectors: no lists, delays and link-layer records."""
+    import pyarrow as pa
+
+    whole = links()
+    left_out = {"t_start_ns", "t_end_ns", *(f"{point}_outcome" for point in POINTS)}
+    left_out |= {f"{name}_{what}" for name in STAGES for what in ("ns", "bound_ns")}
+    records = ("usb_submit_", "usb_complete_", "mac_ack_")
+    kept = [
+        f for f in whole if f.name not in left_out and not f.name.startswith(records) and not pa.types.is_list(f.type)
+    ]
+    return pa.schema(kept, metadata=whole.metadata)
+
+
 def _at_point(point: str) -> list[pa.Field]:
     """Number, time and outcome at one capture point."""
     import pyarrow as pa
