@@ -155,7 +155,7 @@ def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> i
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
-    from wlanlens.simulation.scenario import ScenarioError
+    from wlanlens.simulation.parameters import ScenarioError
 
     with path.open("rb") as file:
         raw = file.read(TOML_BYTES + 1)

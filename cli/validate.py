@@ -12,7 +12,8 @@ from .meter import Meter
 
 if TYPE_CHECKING:
     from wlanlens.validation.clock_validation import TrialScore
-    from wlanlens.validation.validate import Judged, Validation
+    from wlanlens.validation.summary import Validation
+    from wlanlens.validation.validate import Judged
 
 
 @click.command("validate")
@@ -58,7 +59,8 @@ def command(
     --clocks gives all taps wrong clocks (offset, drift, resolution, a step) and missed packets, aligns the captures, and
     compares offsets, bounds, drifts and links with the true ones.
     """
-    from wlanlens.validation.validate import summary, validate
+    from wlanlens.validation.summary import summary
+    from wlanlens.validation.validate import validate
 
     if out is not None:
         _check_out(out)

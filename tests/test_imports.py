@@ -61,7 +61,7 @@ NARROW = {
 }
 
 #: What may touch the compiled core.
-CORE = {"tables", "capture", "alignment", "simulation", "pipeline"}
+CORE = {"tables", "parsers", "capture", "alignment", "simulation", "pipeline"}
 
 #: Foreign packages that only some modules import.
 ONLY = {

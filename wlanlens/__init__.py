@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load, rewrite_report
     from wlanlens.registry import list_units
-    from wlanlens.simulation.scenario import simulate
+    from wlanlens.simulation.simulate import simulate
     from wlanlens.tables import brief_columns
     from wlanlens.trace import Trace
     from wlanlens.validation.scoring import score
@@ -65,7 +65,7 @@ _HOME = {
     "load": "pipeline.analyze",
     "open": "capture.capture",
     "rewrite_report": "pipeline.analyze",
-    "simulate": "simulation.scenario",
+    "simulate": "simulation.simulate",
     "score": "validation.scoring",
 }
 

@@ -11,7 +11,8 @@ import numpy as np
 
 import wlanlens as wl
 from wlanlens.simulation.config import TapClock, World
-from wlanlens.simulation.scenario import EPOCH_NS, Run, Scenario, find, simulate
+from wlanlens.simulation.scenario import Scenario, find
+from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
 from wlanlens.validation.clock_validation import shown_ns
 
 Array = np.ndarray[Any, Any]

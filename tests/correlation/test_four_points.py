@@ -9,7 +9,7 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CLOCKS = {
     "sender": TapClock(),

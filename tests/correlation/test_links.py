@@ -16,7 +16,7 @@ from tests.alignment.simulated import clocked
 from wlanlens import tables
 from wlanlens.pipeline import time_chunks
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 CLOCKS = {
     "sender": TapClock(),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 #: Fate of a packet in the simulation, and the loss location with captures at the hosts and on the air.
 PLACE = {"device_queue": "before_air", "router": "before_air", "mac_queue": "before_air", "air": "on_air"}

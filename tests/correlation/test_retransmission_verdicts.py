@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wlanlens as wl
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 TAPS = (("sender", "air", "receiver"), ("air", "sender"), ("sender", "receiver"))
 

@@ -10,7 +10,7 @@ import pytest
 import wlanlens as wl
 from tests.alignment.simulated import clocked
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 
 CLOCKS = {
     "sender": TapClock(offset_ns=1_000),

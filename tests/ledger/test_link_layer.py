@@ -11,8 +11,10 @@ import pytest
 from tests.detectors.together import aligned, given
 from wlanlens.ledger import ledger
 from wlanlens.ledger.link_layer import Spans
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk
-from wlanlens.simulation.scenario import Run, Scenario, simulate
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
+from wlanlens.simulation.scenario import Scenario
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.trace import Trace
 
 

@@ -19,12 +19,12 @@ import wlanlens as wl
 from tests.alignment.simulated import clocked
 from tests.captures import ROOT
 from wlanlens.alignment import align, common_packets
-from wlanlens.detection.runner import Judge
-from wlanlens.detection.toolkit.common import Facts
+from wlanlens.detection.runner import DetectorRunner
+from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.pipeline import flow_window, table_writers, time_chunks
 from wlanlens.report import downsampling
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 from wlanlens.tables import stored_tables
 
 CLOCKS = {"sender": TapClock(offset_ns=1_000), "receiver": TapClock(offset_ns=5_000_000_000, drift_ppm=-60.0)}
@@ -107,7 +107,7 @@ def test_a_windows_facts_are_freed_with_it(tmp_path: Path) -> None:
     gc.disable()
     try:
         trace = wl.align(list(run.captures.values())).leading()
-        Judge(None).run(trace)
+        DetectorRunner(None).run(trace)
         facts = weakref.ref(Facts.of(trace))
         assert facts() is not None
         del trace

@@ -12,7 +12,7 @@ from tests.alignment.simulated import clocked
 from wlanlens import tables
 from wlanlens.pipeline import time_chunks
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CLOCKS = {
     "sender": TapClock(offset_ns=1_000, missed_share=0.01),

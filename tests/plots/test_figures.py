@@ -77,4 +77,5 @@ def test_texts_hold_no_tags(made):
 @pytest.mark.parametrize("name", sorted(registry.units("plots")))
 def test_a_plot_of_empty_tables(name):
     plot = registry.units("plots")[name]
-    plot(Trace([], {table: tables.empty(table) for table in tables.names()}))
+    figure = plot(Trace([], {table: tables.empty(table) for table in tables.names()}))
+    assert not [drawn for drawn in figure.data if drawn.x is not None and len(drawn.x) and drawn.x[0] is not None]

@@ -65,6 +65,7 @@ def test_figures_follow_the_readers_light_and_dark(opened: Any, page: Path) -> N
     before = one.page.evaluate(stroke)
     one.page.emulate_media(color_scheme="dark")
     one.page.wait_for_function(f"() => {stroke} !== '{before}'")
+    assert one.page.evaluate(stroke) != before
 
 
 def test_without_javascript_the_rows_are_there(opened: Any, page: Path) -> None:

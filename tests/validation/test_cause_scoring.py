@@ -9,7 +9,7 @@ import pytest
 
 from tests.detectors.together import aligned
 from wlanlens.detection.finding import Finding
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.cause_scoring import Answers, Causes, score_causes
 from wlanlens.validation.scoring import told
 
@@ -76,7 +76,7 @@ def test_values_of_matching_findings_are_compared() -> None:
     found = [
         made(0, second, kept_by="adapter"),
         made(3 * second, 4 * second),
-        made(6 * second, 7 * second, kept_by="way"),
+        made(6 * second, 7 * second, kept_by="path"),
     ]
     assert sorted(told(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
     assert Answers(3, 1, 2) + Answers(1) == Answers(4, 1, 2)

@@ -70,7 +70,7 @@ def test_faults_are_reported(scores: list[TrialScore]) -> None:
     bad = [dataclasses.replace(good, clocks=off, wrong=1), dataclasses.replace(good, clocks=(), refused="no packet")]
     said = "\n".join([*clock_page.faults(bad), *clock_page.outside(bad)])
     for word in (
-        "0.0000 of those told to 1 ppm",
+        "0.0000 of those resolved to 1 ppm",
         "no packet",
         "0.0000 inside",
         "1 join different packets",
@@ -81,14 +81,14 @@ def test_faults_are_reported(scores: list[TrialScore]) -> None:
     assert all(line in page for line in clock_page.faults(bad))
 
 
-def test_unstated_drifts_are_counted_separately(scores: list[TrialScore]) -> None:
+def test_unresolved_drifts_are_counted_apart(scores: list[TrialScore]) -> None:
     clocks = [c for score in scores for c in score.clocks if c.span_s >= clock_validation.JUDGED_S]
     made = [dataclasses.replace(c, step_ns=0, drift_error_ppm=9.0, drift_stated_ppm=None) for c in clocks]
     made[0] = dataclasses.replace(made[0], drift_error_ppm=0.5, drift_stated_ppm=0.5)
     made[1] = dataclasses.replace(made[1], drift_error_ppm=9.0, drift_stated_ppm=5.0)
     total = clock_page.summaries([dataclasses.replace(scores[0], clocks=tuple(made))])[-1]
     assert len(total.drift_errors_ppm) == len(made)
-    assert total.drift_told_ppm == (0.5,)
+    assert total.drift_resolved_ppm == (0.5,)
     # A drift without an error is not stated.
     assert total.drift_stated == 2
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens.capture.capture import Capture
 from wlanlens.detection import verdict
-from wlanlens.detection.runner import Judge
+from wlanlens.detection.runner import DetectorRunner
 from wlanlens.formatting import printable
 from wlanlens.pipeline.align import Path as AnyPath
 from wlanlens.pipeline.align import open_captures
@@ -109,7 +109,7 @@ def analyze(
     WlanlensError
         A capture cannot be read or aligned, or the directory cannot be written.
     """
-    judge = Judge(only)
+    judge = DetectorRunner(only)
     opened = open_captures(captures, roles=roles, keys=keys)
     with Output(out if out is not None else default_out(opened[0])) as output, Scratch(output) as scratch:
         Run(source_of(opened, scratch, nat=nat, progress=progress), judge, output).go(report=report)

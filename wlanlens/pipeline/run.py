@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wlanlens import airtime, tables
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
-from wlanlens.detection.runner import Findings, Judge
+from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back
@@ -35,7 +35,7 @@ FINDINGS_KEPT = 10_000
 class Run:
     """One pass over one source."""
 
-    def __init__(self, source: Source, judge: Judge, output: Output) -> None:
+    def __init__(self, source: Source, judge: DetectorRunner, output: Output) -> None:
         self._source, self._judge, self._output = source, judge, output
         self._thread = WriterThread()
         self._writers = {name: ParquetWriter(output, self._thread, name) for name in tables.names()}

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.capture.usb import FRAME_NS, Array, Transfers, bulk, outstanding, per_frame
+from wlanlens.capture.usb import FRAME_NS, Transfers, bulk, outstanding, per_frame
 from wlanlens.plots._figure import escaped, shade
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
 from wlanlens.plots._rows import FlowKey
 from wlanlens.registry import plot
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,8 @@ def usb_bytes(
     found = [
         t
         for t in bulk(trace.table("urbs"))
-        if capture in (None, t.who.capture) and (direction not in ("in", "out") or t.who.direction == direction)
+        if capture in (None, t.endpoint.capture)
+        and (direction not in ("in", "out") or t.endpoint.direction == direction)
     ]
     shown = sorted(found, key=lambda t: -int(t.size_bytes.sum()))[:most_endpoints]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.7, 0.3])
@@ -56,7 +58,7 @@ def usb_bytes(
     figure.update_yaxes(title_text="bytes per ms", rangemode="tozero", exponentformat="SI", row=1, col=1)
     figure.update_yaxes(title_text="outstanding transfers", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
-    for name in sorted({t.who.capture for t in shown}):
+    for name in sorted({t.endpoint.capture for t in shown}):
         shade(figure, findings, FlowKey(name, -1, ""))
     return figure
 
@@ -64,7 +66,7 @@ def usb_bytes(
 def _draw(figure: Figure, transfers: Transfers, colour: str, slices: int) -> None:
     import plotly.graph_objects as go
 
-    name = escaped(str(transfers.who))
+    name = escaped(str(transfers.endpoint))
     frame, size = per_frame(transfers.t_complete_ns, transfers.size_bytes)
     x, y = _filled(frame, size, slices)
     look = {"mode": "lines", "legendgroup": name, "name": name, "line": {"color": colour, "width": 1, "shape": "hv"}}

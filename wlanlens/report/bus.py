@@ -74,7 +74,7 @@ def bus_view(trace: Trace) -> BusView | None:
     columns: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
     for i, transfers in enumerate(shown):
         columns |= _columns(i, transfers)
-    return BusView([str(t.who).removeprefix("USB ") for t in shown], encode.columns(columns)) if shown else None
+    return BusView([str(t.endpoint).removeprefix("USB ") for t in shown], encode.columns(columns)) if shown else None
 
 
 def _columns(i: int, transfers: Transfers) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,3 +118,88 @@ def text_hashes(texts: pa.Array) -> Array:
     names = np.array(texts.to_pylist(), object)
     hashed = pd.util.hash_array(names, categorize=False).astype(np.int64) if len(names) else np.zeros(0, np.int64)
     return np.append(hashed, -1)
+
+
+#: Null in a vector of whole numbers: no time, size or packet number of a capture is so small.
+NULL = -(2**62)
+
+
+class ColumnVector:
+    """A column as a vector: enums and text as codes, whole numbers as int64 with `NULL`, floats with NaN."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        import pyarrow as pa
+
+        self._text = pa.types.is_dictionary(column.type) or pa.types.is_string(column.type)
+        self._words = np.array([None], object)
+        if self._text:
+            self._values, self._words = _word_codes(column)
+        else:
+            self._values = vector(column)
+
+    def take(self, which: Array | None) -> Array:
+        """The values at these positions; all for None."""
+        values = self._values if which is None else self._values[which]
+        return np.asarray(self._words[values]) if self._text else values
+
+    def among(self, words: Iterable[str]) -> Array:
+        """Where the text is one of these words; null is none of them."""
+        wanted = set(words)
+        return np.asarray(np.array([word in wanted for word in self._words], bool)[self._values])
+
+    def known(self) -> Array:
+        """Where the column is not null."""
+        if self._text:
+            return np.asarray(self._values != len(self._words) - 1)
+        return ~np.isnan(self._values) if self._values.dtype.kind == "f" else self._values != NULL
+
+
+def vector(column: pa.ChunkedArray) -> Array:
+    """A column as a vector: whole numbers and booleans as int64 (null: `NULL`, for booleans -1), floats with NaN, text
+    and enums as objects."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind):
+        if not column.null_count:
+            return np.asarray(column.to_numpy()).astype(np.int64, copy=False)
+        parts = [np.zeros(0, np.int64)]
+        for chunk in column.chunks:
+            values = np.array(chunk.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+            if chunk.null_count:
+                values[np.asarray(chunk.is_null().to_numpy(zero_copy_only=False), bool)] = NULL
+            parts.append(values)
+        return np.concatenate(parts)
+    if pa.types.is_floating(kind):
+        return np.asarray(column.to_numpy(), np.float64)
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(), np.int64)
+    codes, words = _word_codes(column)
+    return np.asarray(words[codes])
+
+
+def enum_mask(column: pa.ChunkedArray, words: Iterable[str]) -> Array:
+    """Where an enum column has one of these words; null is none of them. It compares codes, not strings."""
+    return ColumnVector(column).among(words)
+
+
+def dictionary_encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A text column with its words as a dictionary."""
+    import pyarrow as pa
+
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _word_codes(column: pa.ChunkedArray) -> tuple[Array, Array]:
+    """Codes of a text column and their words; the last word is None, for null."""
+    numbers: dict[str, int] = {}
+    parts = [np.zeros(0, np.int32)]
+    chunks = dictionary_encoded(column).chunks
+    for chunk in chunks:
+        for word in chunk.dictionary.to_pylist():
+            numbers.setdefault(word, len(numbers))
+    for chunk in chunks:
+        table = np.array([*(numbers[w] for w in chunk.dictionary.to_pylist()), len(numbers)], np.int32)
+        codes = chunk.indices.fill_null(len(table) - 1) if chunk.indices.null_count else chunk.indices
+        parts.append(table[codes.to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts), np.array([*numbers, None], object)

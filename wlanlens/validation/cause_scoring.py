@@ -10,12 +10,12 @@ from typing import Any
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.runner import detect
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.scenario import EPOCH_NS, Run
+from wlanlens.simulation.simulate import EPOCH_NS, Run
 from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, score, told
 
 #: Accepted values of `kept_by` for the truth's adapter or queue: without the bus an adapter is not separable from its driver,
-#: and the truth does not separate a queue from the transmissions ahead of it. "way", without the air, leaves it open.
+#: and the truth does not separate a queue from the transmissions ahead of it. "path", without the air, leaves it open.
 KEPT_BY = {"adapter": ("adapter", "adapter_or_driver"), "queue": ("queue", "air")}
 
 
@@ -97,7 +97,7 @@ def score_causes(
 def _kept_by(found: Sequence[Finding], truth: Sequence[Finding]) -> Answers:
     held = ([f for f in found if f.code == "ack_holding"], [t for t in truth if t.code == "ack_holding"])
     out = Counter(
-        "open" if said in (None, "way") else "right" if said in KEPT_BY.get(str(true), (true,)) else "wrong"
+        "open" if said in (None, "path") else "right" if said in KEPT_BY.get(str(true), (true,)) else "wrong"
         for said, true in told(*held, "kept_by")
     )
     return Answers(**out)
