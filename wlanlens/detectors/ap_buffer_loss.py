@@ -80,20 +80,20 @@ def ap_buffer_loss(
     paths, keys = facts.cached(PacketPaths), downlink_keys(facts)
     downlink = np.isin(paths.key, keys)
     mine = downlink & (paths.payload > 0)
-    if not (mine & (paths.lost != "")).any():
+    if not (mine & (paths.loss_location != "")).any():
         return
     waiting = queue_lengths(paths, downlink)
     found: list[_Case] = []
     unheard: list[_Span] = []
     with_room: list[_Span] = []
-    for key in np.unique(paths.key[mine & np.isin(paths.lost, ("before_air", "on_path"))]).tolist():
+    for key in np.unique(paths.key[mine & np.isin(paths.loss_location, ("before_air", "on_path"))]).tolist():
         point, rows = paths.point(key), paths.of(key)
         if not point:
             continue
         rows = rows[(paths.payload[rows] > 0) & (paths.number[point][rows] != NULL)]
         sent, number = SentData(facts, key), paths.number[point]
         # A loss that was not retransmitted: the end of the capture, or a tap that missed the retransmission.
-        lost = rows[paths.lost[rows] == "before_air"]
+        lost = rows[paths.loss_location[rows] == "before_air"]
         lost = lost[sent.retransmitted_ns(number[lost]) != NULL]
         if not len(lost):
             continue
