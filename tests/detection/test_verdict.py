@@ -128,11 +128,11 @@ def test_a_bus_that_limited_a_flow() -> None:
         ("startup_overflow", {"buffer_packets": 30}, "slow start overshot a buffer of about 30 packets"),
         ("startup_overflow", {"losses_count": 3}, "slow start overshot a buffer"),
         ("periodic_loss", {"period_s": 0.1024}, "losses came every 102 ms"),
-        ("repeated_fast_retransmit", {"cuts_count": 3}, "cwnd was reduced 3 times in one loss episode"),
+        ("repeated_fast_retransmit", {"cwnd_reductions_count": 3}, "it reduced cwnd 3 times in one loss episode"),
         (
             "delayed_ack_deadlock",
             {"waits_count": 7},
-            "it had 7 Nagle/delayed-ACK stalls",
+            "it stalled 7 times for a delayed ACK with one segment in flight",
         ),
     ],
 )

@@ -33,7 +33,7 @@ def test_against_the_truth(tmp_path: Path, name: str, stalls: bool) -> None:
 def test_the_sentence_of_a_stall(tmp_path: Path) -> None:
     found = said(tmp_path, "lost_acks", CODE, duration_s=8.0)
     assert "12 ACKs left the receiver and never reached the sender, lost on the path" in found[0].sentence
-    assert "its timer expired 2 times, although the data had arrived" in found[0].sentence
+    assert "its timer expired twice, although the data had arrived" in found[0].sentence
     assert "no cost" in found[-1].sentence
 
 

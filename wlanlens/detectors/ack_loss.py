@@ -22,6 +22,7 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     moment,
+    times,
 )
 from wlanlens.registry import detector
 
@@ -95,7 +96,7 @@ def ack_loss(
     """
     facts = Facts.of(trace)
     paths = facts.cached(PacketPaths)
-    # The last packet of a handshake counts: the connection may carry no data this way.
+    # The last packet of a handshake counts: the connection may carry no data in this direction.
     pure = (paths.payload == 0) & (paths.ack != NULL) & (paths.flags & _CONTROL == 0)
     not_seen = pure & (paths.fate == "not_seen")
     stalls: list[_Stall] = []
@@ -206,8 +207,7 @@ def _most(places: Array) -> str:
 
 
 def _describe(stall: _Stall) -> Description:
-    times = "once" if stall.expiries == 1 else f"{stall.expiries} times"
-    timer = f", and its timer expired {times}" if stall.expiries else ""
+    timer = f", and its timer expired {times(stall.expiries)}" if stall.expiries else ""
     return Description(
         sentence=(
             f"{count(stall.lost, 'ACK')} left the receiver and never reached the sender, lost {_PLACES[stall.place][1]}; from "

@@ -97,7 +97,7 @@ def burst_loss(
             unmeasured.append(pair)
             continue
         bursts, losses = bad_frame_bursts(tried, part, block_count), lost_packet_runs(air, pair, long_run_packets)
-        runs = bursts.p_value <= chance_share and bursts.mean >= burst_factor * bursts.mean_by_chance
+        runs = bursts.mean >= burst_factor * bursts.mean_by_chance and bursts.p_value <= chance_share
         if runs or losses.p_value <= chance_share:
             found.append(_finding(air, tried, bursts, losses, runs))
     yield from air.costliest("burst_loss", found)

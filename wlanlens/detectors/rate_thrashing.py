@@ -104,7 +104,7 @@ def rate_thrashing(
 
 @dataclass
 class _Climbs:
-    """Failed climbs of one pair: positions in `which` of all exchanges, their exchanges, and what they cost."""
+    """Failed climbs of one pair: their places among the exchanges, the exchanges, and their cost."""
 
     pair: int
     place: Array

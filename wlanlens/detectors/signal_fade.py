@@ -54,13 +54,13 @@ def signal_fade(
     --------------
     `bin_ms`: the signal is the median of a transmitter's frames in each bin; long enough for frames of a slow link, short
     against a fade that matters.
-    `block_s`, `blocks_count`: the baseline is a running median over the medians of so many blocks; a walk moves it, a fade
+    `block_s`, `blocks_count`: the baseline is a running median over the medians of this many blocks; a walk moves it, a fade
     of up to ten seconds does not.
-    `drop_db_ratio`: a fade is a run of bins so many dB below the baseline; 10 dB is the step from "all arrive" to "none do" at any rate.
+    `drop_db_ratio`: a fade is a run of bins this far below the baseline; 10 dB is the step from "all arrive" to "none do" at any rate.
     `spread_factor`: and below it by this many of the bins' usual spreads. It lasts from the first to the last frame below
-    by more than half the depth; `least_frames_count`: with at least so many such frames.
+    by more than half the depth; `least_frames_count`: with at least this many such frames.
     `failed_factor`: transmissions fail at least this many times as often as outside fades.
-    `chance_share`: largest p-value (binomial) of so many failures in all fades; `one_fade_chance_share`: in one of them.
+    `chance_share`: largest p-value (binomial) of the failures in all fades; `one_fade_chance_share`: of those in one fade.
     `shifts_share`: largest share of all shifts of the fades in time that meet as many failures; errors in bursts meet a
     fade by chance.
     `around_s`: throughput before and after a fade is taken over the fade's own length, at least this.

@@ -86,8 +86,8 @@ def usb_bottleneck(
     waits for nothing). All runs together need `least_transfers_count` transfers; fewer can look alike by chance. A
     transfer's service runs from its submission, or the completion before it, to its completion; the first of a run is not
     judged, because its service depends on when in a frame the application wrote.
-    Breadth first: in `alike_share` of the transfers of at least `long_transfer_packets` transactions (fewer do not tell one
-    transaction per frame from 19), service takes as many frames as transactions, and at most `turnaround_ms` more for a
+    Breadth first: in `alike_share` of the transfers of at least `long_transfer_packets` transactions (fewer may fit one
+    transaction per frame and 19 alike), service takes as many frames as transactions, and at most `turnaround_ms` more for a
     submission that missed the frame's start. Backoff and retries on the air would spread it.
     Depth first: services are whole frames (within `jitter_ms`: delay of the interrupt and of the timestamp), on average
     `least_wait_ms` to `most_wait_ms` more than the bus needs (a missed frame, and one more where an ACK had to come first),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,8 +30,8 @@ class Bursts:
         First and last packet of the longest.
     neighbours, expected : int, float
         Bad frames directly after a bad one, and how many independent errors give.
-    p_value : float
-        Of so many neighbours among independent errors.
+    z : float
+        Neighbours beyond those of independent errors, in standard deviations.
     cost_s : float
         Time of the bad frames beyond those of independent errors.
     evidence : array
@@ -46,9 +47,14 @@ class Bursts:
     longest_ends: tuple[int, int]
     neighbours: int
     expected: float
-    p_value: float
+    z: float
     cost_s: float
     evidence: Array
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of as many neighbours among independent errors: the larger of a normal and a Poisson one."""
+        return max(normal_tail(self.z), poisson_tail(self.neighbours, self.expected))
 
     @property
     def mean(self) -> float:
@@ -90,7 +96,7 @@ def bad_frame_bursts(tried: Trials, part: slice, block: int) -> Bursts:
         ),
         neighbours=neighbours,
         expected=expected,
-        p_value=max(normal_tail(z), poisson_tail(neighbours, expected)),
+        z=z,
         cost_s=excess * float(tried.took_us[known][bad].mean()) / 1e6,
         evidence=np.concatenate([tried.packet[known[first[i] : first[i] + length[i]]] for i in order if runs[i]]),
     )

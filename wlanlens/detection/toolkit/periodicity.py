@@ -30,7 +30,7 @@ class ClockSearch:
     half_widths : tuple of float
         Half widths of a tick, in periods.
     ends : int
-        A clock strikes one of so many first and one of so many last events.
+        A clock strikes one of this many first and one of as many last events.
     hit_share : float
         Least share of the ticks that strike an event.
     chance : float

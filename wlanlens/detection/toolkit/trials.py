@@ -53,7 +53,7 @@ def channel_trials(facts: Facts) -> Trials:
     # MPDUs of an A-MPDU are not told apart, so those missed are not counted.
     alone = a.ampdu[e.first] == NULL
     missed = np.repeat(np.arange(len(e)), np.where(alone, np.clip(e.inferred - e.missed_last, 0, _MAX_INFERRED), 0))
-    # A last transmission of which only the ACK was heard follows the others.
+    # If only the ACK of the last transmission was heard, it follows the others.
     late = np.flatnonzero(e.missed_last & alone)
     last = e.first[late] + e.heard[late] - 1
     exchange = np.concatenate((missed, a.exchange, late))
