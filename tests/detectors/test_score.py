@@ -1,4 +1,4 @@
-"""The detectors and the ledger against the kernel's truth, capture by capture; `pytest -s` shows the table."""
+"""Detectors and ledger compared with the kernel's truth for each capture; `pytest -s` prints the table."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ORIGINAL = [name for name in kernel.NAMES if "flows" in kernel.truth(name)]
 
 
 def expiries(name: str) -> list[tuple[float, str]]:
-    """(time, kind) of each expiry that we report, on the truth's clock, of the data's direction."""
+    """(time, kind) of each reported expiry of the data's direction, on the truth's clock."""
     rows = kernel.trace(name).table("timeouts").select(["direction", "t_ns", "kind", "flow"]).to_pylist()
     begin, way = kernel.offset_s(name), kernel.payload_direction(name)
     return sorted((row["t_ns"] / 1e9 - begin, row["kind"]) for row in rows if row["direction"] == way)
 
 
 def true_expiries(name: str) -> list[tuple[float, str]]:
-    """(time of the resend, kind) of each expiry of the kernel."""
+    """(time of the retransmission, kind) of each expiry in the kernel."""
     return sorted((e["rtx_t"], e["kind"]) for flow in kernel.truth(name)["flows"] for e in flow["rto_events"])
 
 
@@ -39,7 +39,7 @@ def test_timeouts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORIGINAL)
-def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
+def test_spurious_retransmissions_are_those_of_the_kernel(name: str) -> None:
     found = kernel.of(kernel.found(name), "spurious_timeout")
     true = Counter(kind for _, kind in true_expiries(name))
     for kind in ("spurious", "ack_lost"):
@@ -52,7 +52,7 @@ def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
 
 
 def waits(name: str) -> list[tuple[float, float]]:
-    """Times for which the kernel's timers kept the flow silent: runs of expiries after the handshake, and probes."""
+    """Intervals in which the kernel waited for a timer: runs of expiries after the handshake, and probes."""
     out: list[tuple[float, float]] = []
     for flow in kernel.truth(name)["flows"]:
         out += [(r["silent_from"], r["progress_at"]) for r in flow["rto_runs"] if r["off"] >= 0]
@@ -63,7 +63,7 @@ def waits(name: str) -> list[tuple[float, float]]:
 
 
 def last_send(flow: dict[str, Any], probe: dict[str, Any]) -> float:
-    """When data was last sent before a probe: the silence that ends with it, or its own first copy."""
+    """Time of the last data before a probe: where the silence before it starts, or its own first copy."""
     for begin, end, _ in flow["silence"]:
         if abs(end - probe["t"]) < EVENT_S:
             return float(begin)
@@ -71,7 +71,7 @@ def last_send(flow: dict[str, Any], probe: dict[str, Any]) -> float:
 
 
 def union_s(spans: list[tuple[float, float]]) -> float:
-    """Length of the union: a run may begin with the resend that ended the one before."""
+    """Length of the union: a run may start with the retransmission that ended the one before."""
     total, reach = 0.0, float("-inf")
     for begin, end in spans:
         total += max(0.0, end - max(begin, reach))
@@ -101,7 +101,7 @@ def test_delayed_acks_in_the_ledger() -> None:
 
 
 @pytest.mark.parametrize("name", kernel.NAMES)
-def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
+def test_the_ledger_adds_up_to_the_nanosecond(name: str) -> None:
     trace = kernel.trace(name)
     spans = trace.table("intervals").select(["flow", "direction", "t_start_ns", "t_end_ns"]).to_pylist()
     way = kernel.payload_direction(name)
@@ -111,14 +111,14 @@ def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["clean_cubic", "clean_newreno", "clean_passive", "dup1", "ackloss30_cubic"])
-def test_silent_where_nothing_is_wrong(name: str) -> None:
+def test_no_finding_where_nothing_is_wrong(name: str) -> None:
     assert list(kernel.found(name)) == []
     # Detectors of the air and of the bus have nothing to look at.
     assert {s.state for s in kernel.found(name).states} == {"fine", "not_run"}
 
 
 def test_table() -> None:
-    """Not an assertion, but the page to look at."""
+    """Print the table."""
     print(
         f"\n{'capture':26}{'RTO':>4}{'found':>6}{'right':>6}{'open':>5}{'idle s':>9}{'ledger':>9}{'held':>5}{'found':>6}{'open':>5}"
     )
