@@ -9,7 +9,7 @@ import pytest
 
 import wlanlens as wl
 from wlanlens.scenarios._download import DownloadWorld
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 
 def analysed(folder: Path, name: str, **parameters: float) -> wl.Analysis:

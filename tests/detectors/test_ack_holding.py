@@ -13,8 +13,10 @@ from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
 from tests.detectors.together import aligned, given, said
 from wlanlens.detection.finding import MAY_BE_MISSED
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
-from wlanlens.simulation.scenario import find, simulate
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.scoring import Score
 
 CODE = "ack_holding"

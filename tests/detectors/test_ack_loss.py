@@ -10,7 +10,7 @@ from tests.alignment.simulated import clocked
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CODE = "ack_loss"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
 from wlanlens.detection.toolkit import found_full
-from wlanlens.simulation.scenario import simulate
+from wlanlens.simulation.simulate import simulate
 
 CODE = "ap_buffer_loss"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry, tables
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.errors import NoSuchUnit
+from wlanlens.errors import NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -74,7 +74,10 @@ class DetectorRunner:
         codes = list(shelf) if only is None else list(dict.fromkeys(only))
         unknown = [code for code in codes if code not in shelf]
         if unknown:
-            raise NoSuchUnit(f"unknown detector: {', '.join(unknown)}", next="`wlanlens list detectors` lists them")
+            raise NoSuchUnit(
+                f"unknown detector: {', '.join(unknown)}",
+                next=did_you_mean(unknown[0], shelf, "`wlanlens list detectors` lists them"),
+            )
         self.units = {code: unit for code, unit in shelf.items() if code in codes and isinstance(unit, registry.Tool)}
         self._ran: set[str] = set()
         self._missing: dict[str, tuple[str, ...]] = {}

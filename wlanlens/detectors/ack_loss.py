@@ -38,7 +38,7 @@ _PLACES = {
     "before_air": ("before the air", "before the air: in the host, in the access point or on the wire"),
     "after_air": ("after the air", "after the air, which had delivered them"),
     "before_usb": ("before the USB bus", "before the USB bus"),
-    "on_way": ("", "on the path"),
+    "on_path": ("", "on the path"),
     "unknown": ("", "on the path"),
 }
 

@@ -86,7 +86,7 @@ def ap_buffer_loss(
     found: list[_Case] = []
     unheard: list[_Span] = []
     with_room: list[_Span] = []
-    for key in np.unique(paths.key[mine & np.isin(paths.lost, ("before_air", "on_way"))]).tolist():
+    for key in np.unique(paths.key[mine & np.isin(paths.lost, ("before_air", "on_path"))]).tolist():
         point, rows = paths.point(key), paths.of(key)
         if not point:
             continue

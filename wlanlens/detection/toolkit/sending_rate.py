@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.ledger.delivery_rate import best, paces
+from wlanlens.ledger.delivery_rate import best_rates, rates
 from wlanlens.tables.columns import NULL, Array
 
 #: States of a sender that recovers from a loss, real or not.
@@ -25,8 +25,8 @@ def delivery_rates(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     first, _ = key_groups(every.key)
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
-    pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.last_until("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
