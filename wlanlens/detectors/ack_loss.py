@@ -74,7 +74,7 @@ def ack_loss(
 
     How it decides
     --------------
-    `fate` and `lost` of `links`, which compares the captures packet by packet. A lost ACK is due at the sender the usual time
+    `arrival` and `loss_location` of `links`, which compares the captures packet by packet. A lost ACK is due at the sender the usual time
     (median) after its first capture; the stall is from then, or from the last new data after it, to the first ACK that
     covers the same bytes.
     `min_stall_ms`: shortest stall; longer than the shortest delayed-ACK timer (40 ms in Linux) and its jitter.

@@ -56,7 +56,7 @@ def ap_buffer_loss(
 
     How it decides
     --------------
-    `lost` of `links` is before_air, by neighbours that the sniffer heard, and the direction's frames come from an access
+    `loss_location` of `links` is before_air, by neighbours that the sniffer heard, and the direction's frames come from an access
     point. The queue length at a loss counts the packets captured before and not yet on the air. A full queue admits no
     packet: losses at some length or more outnumber the packets admitted at a greater length.
     `chance_share`: losses independent of the queue fall on its greatest lengths as often as any packet does; this is the
