@@ -6,8 +6,12 @@ FUZZ_SECONDS ?= 60
 STAMP  := $(VENV)/.installed
 SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Cargo.toml rust/Cargo.lock pyproject.toml
 
+CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
+# One worker a core; each begins with one half of the list, so that files and their fixtures stay on one worker.
+PYTEST := $(BIN)/pytest -q -n auto --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench fuzz golden docs validate-docs clean
+.PHONY: help demo test test-fast check format bench fuzz golden docs new validate-docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,20 +31,23 @@ demo: $(STAMP) ## analyse a real trace; the last line is the report's path
 	@echo "$(CURDIR)/demo/mixed_newreno/report.html"
 
 test: $(STAMP) ## all tests: Rust, Python, bad inputs
-	cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
-	$(BIN)/pytest -q
+	$(CARGO_TEST)
+	$(PYTEST)
+
+test-fast: $(STAMP) ## the quick and broad part of the Python tests, in under a minute (tests/slow.py lists the rest)
+	$(PYTEST) -m fast
 
 check: $(STAMP) ## style and types, warnings are errors: ruff, mypy, clippy, rustfmt, import rules, generated pages
-	$(BIN)/ruff check wlanlens cli tests benches
-	$(BIN)/ruff format --check wlanlens cli tests benches
+	$(BIN)/ruff check wlanlens cli tests benches tools
+	$(BIN)/ruff format --check wlanlens cli tests benches tools
 	$(BIN)/mypy
 	cargo fmt --manifest-path rust/Cargo.toml --all --check
 	cargo clippy --release --manifest-path rust/Cargo.toml --workspace --all-targets --locked -q -- -D warnings
 	$(BIN)/pytest -q tests/test_imports.py tests/test_docs.py
 
 format: $(STAMP) ## let ruff and rustfmt write the style
-	$(BIN)/ruff check -q --fix wlanlens cli tests benches
-	$(BIN)/ruff format -q wlanlens cli tests benches
+	$(BIN)/ruff check -q --fix wlanlens cli tests benches tools
+	$(BIN)/ruff format -q wlanlens cli tests benches tools
 	cargo fmt --manifest-path rust/Cargo.toml --all
 
 bench: $(STAMP) ## speed and memory beside capinfos, tcpdump, tcptrace and tshark; the simulator beside ns-2
@@ -59,6 +66,10 @@ golden: $(STAMP) ## write the golden tables again; read the diff
 
 docs: $(STAMP) ## write the generated pages again
 	$(BIN)/python -m tests.pages
+
+new: $(STAMP) ## write a running skeleton with its test: make new DETECTOR=name | SCENARIO=name | PLOT=name
+	@$(BIN)/python tools/new --detector "$(DETECTOR)" --scenario "$(SCENARIO)" --plot "$(PLOT)"
+	@$(BIN)/python -m tests.pages
 
 validate-docs: $(STAMP) ## score every detector over 20 seeds of every scenario, clocks over 5; minutes
 	$(BIN)/wlanlens validate --seeds 20 -o docs/validation.md

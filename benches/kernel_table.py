@@ -1,9 +1,9 @@
-"""Print what wlanlens, tshark and tcptrace say of the retransmissions in the kernel captures, beside what the kernel did.
+"""Compare the retransmissions that wlanlens, tshark and tcptrace find in the kernel captures with what the kernel did.
 
     python benches/kernel_table.py [NAME ...]
 
-At the sender's tap, each packet that occupies sequence space is compared with the truth. tcptrace counts, so of it only
-counts can be told. Neither peer has a word for a timeout, nor for the need of a retransmission but tshark's `spurious`.
+At the sender's tap, each packet that occupies sequence space is compared with the truth. tcptrace gives counts only.
+Neither tshark nor tcptrace reports timeouts; only tshark marks some retransmissions as spurious.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests import kernel
 
-#: tshark's label of a packet is the first of these flags that is set: it marks fast and spurious ones as retransmission too.
+#: tshark's label of a packet is the first of these flags that is set: fast and spurious ones have the last flag too.
 LABELS = ("spurious_retransmission", "fast_retransmission", "out_of_order", "retransmission")
 
-#: Groups of columns: of whom, and (heading, what of a capture it shows) each.
+#: Groups of columns: the program, and the heading and count of each column.
 GROUPS = (
-    ("kernel", (("resent", "truth"), ("spurious", "spurious"), ("RTO", "rto"))),
-    ("wlanlens", (("resent", "ours"), ("trigger", "trigger"), ("need", "need"), ("spurious", "spurious_known"), ("RTO", "rto_named"))),
-    ("tshark", (("resent", "tshark"), ("out-of-order", "out_of_order"), ("fast", "fast"), ("spurious", "spurious"))),
+    ("kernel", (("retrans", "truth"), ("spurious", "spurious"), ("RTO", "rto"))),
+    ("wlanlens", (("retrans", "ours"), ("trigger", "trigger"), ("need", "need"), ("spurious", "spurious_known"), ("RTO", "rto_named"))),
+    ("tshark", (("retrans", "tshark"), ("out-of-order", "out_of_order"), ("fast", "fast"), ("spurious", "spurious"))),
     ("tcptrace", (("rexmt", "tcptrace"), ("out-of-order", "tcptrace_out_of_order"))),
 )  # fmt: skip
 
 
 def ours(name: str) -> Counter[str]:
-    """Our score of one capture."""
+    """The score of wlanlens for one capture."""
     score = kernel.score(name)
     count: Counter[str] = Counter()
     for flow in kernel.truth(name)["flows"]:
-        row = kernel.flow_row(name, flow["sport"])
+        row = kernel.flow_row(name, flow)
         count["truth"] += len(flow["retransmission_list"])
         count["spurious"] += sum(not entry["needed"] for entry in flow["retransmission_list"])
         count["rto"] += flow["rto"]
@@ -64,7 +64,7 @@ def tshark(name: str) -> Counter[str]:
 
     count: Counter[str] = Counter()
     for flow in kernel.truth(name)["flows"]:
-        packets = kernel.sent(name, flow["sport"])["packet"].tolist()
+        packets = kernel.sent(name, flow)["packet"].tolist()
         truth = {packets[entry["n"]]: entry for entry in flow["retransmission_list"]}
         for packet in packets:
             label, entry = said[packet], truth.get(packet)
@@ -95,7 +95,7 @@ PEERS = {"tshark": tshark, "tcptrace": tcptrace}
 
 
 def row(name: str) -> Counter[str]:
-    """One capture by all who are installed."""
+    """One capture by every program that is installed."""
     count = ours(name)
     for peer, read in PEERS.items():
         if shutil.which(peer):
@@ -104,11 +104,9 @@ def row(name: str) -> Counter[str]:
 
 
 def main(names: list[str]) -> None:
-    """Print the table, and what it adds up to."""
+    """Print the table and its totals."""
     if not kernel.WHOLE:
-        raise SystemExit(
-            f"no kernel captures in {kernel.FOLDER.parent.name}/{kernel.FOLDER.name} beside the repository"
-        )
+        raise SystemExit(f"no kernel captures: expected ../{kernel.FOLDER.parent.name}/{kernel.FOLDER.name}")
     total: Counter[str] = Counter()
     print(" " * 22 + "".join(f" |{who:^{sum(len(h) + 2 for h, _ in columns)}}" for who, columns in GROUPS))
     print(" " * 22 + "".join(" |" + "".join(f"{h:>{len(h) + 2}}" for h, _ in columns) for _, columns in GROUPS))
@@ -122,20 +120,18 @@ def main(names: list[str]) -> None:
             quiet.append(name)
     _print("total", total)
     t = total
-    print(f"Nothing was resent, nor said to be by any: {', '.join(quiet) or 'none'}.\n")
-    print(f"Of the {t['truth']} segments that the senders sent again,")
+    print(f"No retransmissions, and none reported by any program: {', '.join(quiet) or 'none'}.\n")
+    print(f"Of {t['truth']} retransmissions:")
+    print(f"  wlanlens finds {t['ours']}, and {t['false']} false ones; the trigger is right for {t['trigger']};")
     print(
-        f"  wlanlens finds {t['ours']} and calls {t['false']} others so; the trigger is the kernel's for {t['trigger']};"
+        f"           it decides the need of {t['need'] + t['need_wrong']}, {t['need_wrong']} wrongly; it reports {t['rto_named']} timeouts of {t['rto']}."
     )
     print(
-        f"           it decides the need of {t['need'] + t['need_wrong']}, {t['need_wrong']} wrongly, and names {t['rto_named']} of {t['rto']} timeouts."
+        f"  tshark   calls {t['tshark']} a retransmission and {t['out_of_order']} out-of-order, and {t['tshark_false']} other segments one of the two;"
     )
+    print(f"           it marks {t['spurious_tshark']} of {t['spurious']} spurious ones; it reports no timeouts.")
     print(
-        f"  tshark   calls {t['tshark']} a retransmission and {t['out_of_order']} out-of-order, and {t['tshark_false']} others one of both;"
-    )
-    print(f"           it knows {t['spurious_tshark']} of {t['spurious']} spurious ones, and names no timeout.")
-    print(
-        f"  tcptrace counts {t['tcptrace']}, and {t['tcptrace_out_of_order']} out-of-order; it has no trigger, no need and no timeout."
+        f"  tcptrace counts {t['tcptrace']}, and {t['tcptrace_out_of_order']} out-of-order; it reports no triggers, no spurious ones and no timeouts."
     )
 
 

@@ -1,12 +1,12 @@
-"""Write the 802.11n capture that the benchmarks read: TCP downloads under A-MPDUs as an open network shows them, the same
+"""Write the 802.11n capture that the benchmarks read: TCP downloads in A-MPDUs on an open network, the same
 bytes every time.
 
     python benches/make_air.py OUT.pcap [--frames 400000] [--snaplen 160] [--seed 1] [--protected]
 
 An access point sends A-MPDUs of 4 to 24 TCP segments to four stations in turn, each answered by a Block Ack; one MPDU in 25
-is missing in its bitmap and goes out again with the Retry bit. The TCP ACKs come back the same way. Beacons every 102.4 ms,
-now and then a frame with RTS, CTS and ACK at 24 Mb/s. Header and stamps are radiotap as Linux drivers write it. With
---protected the bodies are encrypted, as nobody without the key sees them: frames without packets.
+is missing in its bitmap and is retransmitted with the Retry bit. The TCP ACKs are sent in the same manner. Beacons come
+every 102.4 ms, and sometimes a frame with RTS, CTS and ACK at 24 Mb/s. The radiotap headers are those of Linux drivers.
+With --protected the frame bodies are encrypted: frames without readable packets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Clock:
         self.us = 1_000_000.0
 
     def ppdu(self, idle_us: float, airtime_us: float) -> int:
-        """The start of a PPDU after some idle time; the clock goes on to its end."""
+        """The start of a PPDU after some idle time; the clock moves to its end."""
         start = self.us + idle_us
         self.us = start + airtime_us
         return int(start)
@@ -177,11 +177,11 @@ def write(path: Path, count: int, snaplen: int = SNAPLEN, seed: int = 1, *, prot
                 break
             hidden = body
             if protected and body[0] & 0x0F == DOWN & 0x0F:
-                # An extended IV in the place of LLC's first bytes; the length is left as it is.
+                # An extended IV replaces LLC's first bytes; the length stays.
                 control = struct.unpack_from("<H", body)[0] | PROTECTED
                 hidden = struct.pack("<H", control) + body[2:26] + struct.pack("<IHH", n, 0x2000, 0) + body[34:]
             s, us = divmod(EPOCH_US + tsf + 40, 1_000_000)
-            # Without its FCS; what the snap length leaves of the payload is zeros.
+            # Without its FCS; the payload within the snap length is zeros.
             wire = len(header) + length - 4
             data = (header + hidden)[:snaplen].ljust(min(snaplen, wire), b"\0")
             file.write(struct.pack("<IIII", s, us, len(data), wire) + data)

@@ -4,7 +4,7 @@
 
 Each flow keeps 20 to 40 segments of 1448 bytes in flight over a path of about 30 ms, clocked by an ACK for every two, with
 timestamps and SACK. One segment in 500 is lost before the tap: a hole, a duplicate ACK with a SACK block for each later
-segment, a fast retransmission a round trip after, and the ACK of all. It is shaped as in ANCHORS.md 5; no model of TCP.
+segment, a fast retransmission one round trip later, and an ACK of everything. This is not a model of TCP.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Array = np.ndarray[Any, Any]
 SEGMENT = 1448
 PACKETS = 1_000_000
 LOSS = 1 / 500
-#: Nanoseconds from an ACK to the segment that it lets go, between two segments of a pair, and of one round trip.
+#: Nanoseconds from an ACK to the segment that it releases, between two segments of a pair, and of one round trip.
 REACTION_NS, PAIR_NS, RTT_NS = 15_000, 12_000, 30_000_000
-#: The capture's first packet, and what the sender's and the receiver's timestamp clocks (1 kHz) show then.
+#: The capture's first packet, and the values of the sender's and the receiver's timestamp clocks (1 kHz) at that time.
 EPOCH_S, CLOCKS = 1_700_000_000, (3_487_918_080, 1_204_500_000)
 SYN, SYNACK, ACK, PUSH_ACK = 0x02, 0x12, 0x10, 0x18
 #: Captured bytes of every header are below this: record 16, Ethernet 14, IPv4 20, TCP 20 and 24 of options.
@@ -71,7 +71,7 @@ def rows_of(flow: int, shape: Shape, until_ns: int, rng: np.random.Generator) ->
     seq = 1 + SEGMENT * n
     lost = _losses(len(n), shape.window, rng)
     again_ns = sent_ns[lost + 3] + answer_ns[(lost + 3) // 2] + REACTION_NS
-    # The hole that is open when segment n arrives: sent after a lost one, before it was sent again.
+    # The hole that is open when segment n arrives: sent after a lost segment, before its retransmission.
     at = np.searchsorted(lost, n, side="right") - 1
     behind = (at >= 0) & (n > lost[at]) & (sent_ns < again_ns[at])
     hole = np.where(behind, lost[at], -1)
@@ -83,7 +83,7 @@ def rows_of(flow: int, shape: Shape, until_ns: int, rng: np.random.Generator) ->
     resent["id"] = np.searchsorted(sent_ns, again_ns) + np.arange(len(lost))
     resent["echo_ns"] = again_ns - rtt // 2
 
-    # In order: one ACK a pair, made by its second segment; of its first where that is all there is.
+    # In order: one ACK per pair, caused by its second segment, or by its first where it has only one.
     second = (n % 2 == 1) & (hole < 0) & ~np.isin(n, lost)
     only = (n % 2 == 0) & (hole < 0) & np.isin(n + 1, lost)
     plain = n[second | only]
@@ -139,8 +139,8 @@ def all_rows(packets: int, flows: int, seed: int) -> Array:
 
 
 def at_receiver(rows: Array, seed: int = 2) -> tuple[Array, Array]:
-    """What a tap beside the receivers has of the same packets, and when: data later, answers earlier by 8 ms and a little,
-    one packet in 100 missing, its clock 3.7 s ahead and 20 ppm fast."""
+    """The same packets at a tap near the receivers: data about 8 ms later, ACKs about 8 ms earlier, one packet in 100
+    missing, its clock 3.7 s ahead and 20 ppm fast."""
     rng = np.random.default_rng(seed)
     kept = rows[rng.random(len(rows)) > 0.01]
     under_way = 8_000_000 + rng.integers(0, 2_000_000, len(kept))
@@ -151,7 +151,7 @@ def at_receiver(rows: Array, seed: int = 2) -> tuple[Array, Array]:
 
 
 def write(path: Path, rows: Array, snaplen: int, stamps_ns: Array | None = None) -> None:
-    """The rows as a pcap of Ethernet frames, microseconds, cut at `snaplen`; `stamps_ns` is when a tap elsewhere saw them."""
+    """The rows as a pcap of Ethernet frames, microseconds, cut at `snaplen`; `stamps_ns` holds the timestamps of another tap."""
     rng = np.random.default_rng(0)
     payload = rng.integers(0, 256, SEGMENT + HEAD_BYTES, np.uint8)
     with path.open("wb") as file:
@@ -165,7 +165,7 @@ def write(path: Path, rows: Array, snaplen: int, stamps_ns: Array | None = None)
 
 
 def _records(rows: Array, stamps_ns: Array, snaplen: int, payload: Array) -> bytes:
-    """pcap records: every head is filled in at its greatest length, each record then cut to its own."""
+    """pcap records: every head is filled in at its greatest length, then each record is cut to its own length."""
     head = _heads(rows, stamps_ns)
     options = np.where(rows["flags"] & SYN, 20, np.where(rows["sack_right"] > 0, 24, 12))
     wire = 14 + 20 + 20 + options + rows["len"]
@@ -174,7 +174,7 @@ def _records(rows: Array, stamps_ns: Array, snaplen: int, payload: Array) -> byt
     head[:, 12:16] = _bytes(wire, "<u4")
     head[:, 32:34] = _bytes(wire - 14, ">u2")
     head[:, 62] = (20 + options) // 4 << 4
-    # The IPv4 header's checksum; TCP's is left to "the adapter", as in any capture at a sender.
+    # The IPv4 header's checksum; TCP's is left to the adapter, as in any capture at a sender.
     words = head[:, 30:50].copy().view(">u2").astype(np.int64)
     total = words.sum(axis=1)
     total = (total & 0xFFFF) + (total >> 16)

@@ -3,7 +3,7 @@
     python benches/make_usb.py OUT.pcap [--records 1000000] [--snaplen 160]
 
 usbmon with 64-byte headers. OUT transfers carry TCP segments of 1448 bytes in bare Ethernet frames (CDC-ECM), IN transfers
-the ACK of every second one: the same bytes every time. No model of TCP.
+the ACK of every second one: the same bytes every time. This is not a model of TCP.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def packet(n: int, seq: int, ack: int, payload: int, *, back: bool) -> bytes:
 
 
 def record(urb: int, kind: bytes, endpoint: int, us: int, data: bytes, length: int, snaplen: int) -> bytes:
-    """A pcap record of one usbmon event; `length` bytes were to go or went."""
+    """A pcap record of one usbmon event; `length` is the number of bytes asked for or transferred."""
     head = struct.pack("<QcBBBHcc", urb, kind, 3, endpoint, 7, 1, b"-", b"\0" if data else b"<")
     status = -115 if kind == b"S" else 0
     seconds, micros = EPOCH_S + us // 1_000_000, us % 1_000_000
@@ -45,7 +45,7 @@ def record(urb: int, kind: bytes, endpoint: int, us: int, data: bytes, length: i
 
 
 def write(path: Path, records: int, snaplen: int) -> None:
-    """Write a capture of so many records."""
+    """Write a capture of `records` records."""
     with path.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, 220))
         written = n = 0

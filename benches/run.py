@@ -1,9 +1,9 @@
-"""Print how fast wlanlens is beside capinfos, tcpdump, tcptrace and tshark, on files made by make_capture.py.
+"""Compare the speed of wlanlens with capinfos, tcpdump, tcptrace and tshark on generated captures.
 
     python benches/run.py [--packets 1000000] [--runs 3]
 
-Figures are CPU seconds, user and system of all threads, so that a busy machine disturbs them little: the median of some
-runs after one to warm up, all commands on the same file in the page cache. Peers that are not installed are left out.
+Figures are CPU seconds (user and system, all threads): the median of `--runs` runs after one warm-up run, all commands on
+the same file in the page cache. A busy machine changes CPU seconds little. Programs that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ import make_capture  # noqa: E402
 import make_usb  # noqa: E402
 
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
-#: tshark is so slow that it reads a head of the file; its figure is scaled to the whole.
+#: tshark is slow: it reads the first packets only, and its figure is scaled to the whole file.
 TSHARK_PACKETS = 100_000
 TSHARK_FIELDS = (
     "frame.number frame.time_epoch ip.src ip.dst tcp.srcport tcp.dstport tcp.seq tcp.ack tcp.len tcp.flags "
     "tcp.analysis.retransmission tcp.analysis.ack_rtt"
 )
 
-#: DESIGN.md 9, million packets a CPU second on 96-byte-snap TCP, and what peers did on the machine it was written on: on
-#: a slower or busier one all figures shrink together.
+#: Targets in million packets per CPU second, TCP with a snap length of 96 bytes. They hold for the machine on which the
+#: other programs ran at the rates of ANCHORS; on a slower machine all figures shrink together.
 TARGETS = {"decode to Arrow": 5.0, "+ flow facts": 2.5, "+ detectors and ledger": 1.5}
-#: Million usbmon records a CPU second, URBs joined; with TCP flow facts beside them no target is set.
+#: Million usbmon records per CPU second, URBs joined. There is no target for records with TCP flow facts.
 USB_TARGETS = {"decode to Arrow": 2.0}
 USB_FIELDS = (
     "frame.number frame.time_epoch usb.urb_id usb.urb_type usb.transfer_type usb.bus_id usb.device_address "
     "usb.endpoint_address usb.urb_status usb.urb_len usb.data_len usb.time"
 )
-#: Million frames a CPU second: without packets inside, frames and exchanges are all there is to find; with them the
-#: targets of TCP come on top.
+#: Million frames per CPU second, frames without readable packets: only frames and exchanges are found.
 AIR_TARGETS = {"decode to Arrow": 2.0, "+ exchanges": 2.0}
 AIR_FIELDS = (
     "frame.number frame.time_epoch wlan.fc.type_subtype wlan.ra wlan.ta wlan.seq wlan.fc.retry wlan_radio.data_rate "
@@ -54,7 +53,7 @@ AIR_FIELDS = (
 )
 ANCHORS = {"capinfos": 12.97, "tcpdump -w /dev/null": 11.12, "tcptrace -l -r -W": 4.82}
 
-#: What runs inside one process of ours: the loop alone is measured, not the imports.
+#: What runs inside one process of wlanlens: the loop is measured without the imports.
 INSIDE = {
     "decode to Arrow": "drain(False)",
     "+ flow facts": "drain(True)",
@@ -63,16 +62,15 @@ INSIDE = {
 INSIDE_CODE = """
 import json, sys, time
 import wlanlens as wl
-from wlanlens import _core, ledger
 path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def drain(track):
-    reader = _core.Reader(path, track=track)
+    reader = wl.Capture(path).reader(track=track)
     while reader.next_batches():
         pass
 def judge():
     trace = wl.align([path])
     wl.detect(trace)
-    ledger.build(trace)
+    trace.table("ledger")
 spent = []
 for _ in range(runs + 1):
     begun = time.process_time()
@@ -84,7 +82,7 @@ print(json.dumps(spent[1:]))
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took: CPU seconds, seconds by the clock, greatest resident set in bytes."""
+    """What one command took: CPU seconds, elapsed seconds, largest resident set in bytes."""
 
     cpu_s: float
     wall_s: float
@@ -94,7 +92,7 @@ class Cost:
 def cost(command: list[str], runs: int, *, warm: bool = True, written: Path | None = None) -> Cost:
     """The median of `runs` runs, after one that is not counted.
 
-    What a run wrote is removed behind it, uncounted: else the next would pay for taking it away.
+    What a run wrote is removed after it, outside the measurement.
     """
     taken = []
     for _ in range(runs + warm):
@@ -107,8 +105,8 @@ def cost(command: list[str], runs: int, *, warm: bool = True, written: Path | No
     return Cost(median(c.cpu_s for c in taken), median(c.wall_s for c in taken), max(c.peak_bytes for c in taken))
 
 
-#: Runs a command from a small process: a child's peak counts what its parent held when it was started, and here those are
-#: millions of made packets.
+#: Runs a command from a small process: a child's peak memory includes what its parent held when the child was started,
+#: and this process holds millions of packets.
 LAUNCH = """
 import json, os, sys, time
 quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
@@ -121,7 +119,7 @@ print(json.dumps([status, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxr
 
 
 def _once(command: list[str]) -> Cost:
-    """One run, measured by the system's own account of that child alone."""
+    """One run, measured by the operating system's account of that child process."""
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCH]
     done = subprocess.run([*launcher, *command], check=True, capture_output=True, text=True)
     status, cpu_s, wall_s, peak_bytes = json.loads(done.stdout)
@@ -131,7 +129,7 @@ def _once(command: list[str]) -> Cost:
 
 
 def peers(path: Path) -> dict[str, list[str]]:
-    """Commands of the peers that are installed."""
+    """Commands of the other programs that are installed."""
     commands = {
         "capinfos": ["capinfos", "-c", str(path)],
         "tcpdump -w /dev/null": ["tcpdump", "-r", str(path), "-w", "/dev/null"],
@@ -147,7 +145,7 @@ def tshark(path: Path, names: str = TSHARK_FIELDS) -> list[str]:
 
 
 def inside(path: Path, runs: int) -> dict[str, float]:
-    """CPU seconds of our steps, each in a process of its own."""
+    """CPU seconds of each step of wlanlens, each in its own process."""
     out = {}
     for name, what in INSIDE.items():
         command = [sys.executable, "-c", INSIDE_CODE, str(path), what, str(runs)]
@@ -168,12 +166,12 @@ class Row:
 
     @property
     def rate(self) -> float:
-        """Million packets a CPU second."""
+        """Million packets per CPU second."""
         return self.packets / self.cpu_s / 1e6
 
 
 def speed(path: Path, packets: int, folder: Path, runs: int, targets: Mapping[str, float]) -> list[Row]:
-    """Peers and ourselves on one file."""
+    """The other programs and wlanlens on one file."""
     rows = [Row(name, cost(command, runs).cpu_s, packets) for name, command in peers(path).items()]
     if shutil.which("tshark"):
         head = min(packets, TSHARK_PACKETS)
@@ -187,14 +185,14 @@ def speed(path: Path, packets: int, folder: Path, runs: int, targets: Mapping[st
                 name,
                 taken.cpu_s,
                 packets,
-                note=f"{taken.wall_s:.2f} s by the clock, peak {taken.peak_bytes / 1e6:.0f} MB",
+                note=f"{taken.wall_s:.2f} s elapsed, peak {taken.peak_bytes / 1e6:.0f} MB",
             )
         )
     return rows
 
 
 def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str, float], tracked: str) -> list[Row]:
-    """Peers that read this link layer, and ourselves, on one file; `tracked` is what following adds to decoding."""
+    """The programs that read this link layer, and wlanlens, on one file; `tracked` names what is added to decoding."""
     rows = [Row(name, cost(command, runs).cpu_s, records) for name, command in peers(path).items() if "tcp" not in name]
     if shutil.which("tshark"):
         head = min(records, TSHARK_PACKETS)
@@ -208,31 +206,31 @@ def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str,
     return rows + [Row(name, spent, records, targets.get(name, 0.0)) for name, spent in own.items()]
 
 
-#: Million packets of both captures that are aligned in a CPU second: pairs found, clocks fitted, connections joined.
+#: Million packets of both captures aligned per CPU second: pairs found, clocks fitted, connections joined.
 ALIGN_TARGET = 1.0
-#: How much memory three times as many packets may take, times that of one: the process is flat but for a window's size,
-#: which varies by a slice.
+#: Peak memory at three times the packets, relative to the peak at one time: it is constant except for the window's size,
+#: which varies by one slice.
 ALIGN_GROWTH = 1.05
 
 ALIGN_CODE = """
 import json, sys, time
-from wlanlens.memory import settle
+from wlanlens.pipeline.allocator import settle
 settle()
 import wlanlens as wl
-from wlanlens import alignment
+from wlanlens.alignment.align import join
 spent = []
 captures = [wl.open(path) for path in sys.argv[1:3]]
 packets = sum(c.table("packets").num_rows for c in captures)
 for _ in range(int(sys.argv[3]) + 1):
     begun = time.process_time()
-    alignment.join(captures)
+    join(captures)
     spent.append(time.process_time() - begun)
 print(json.dumps([packets, spent[1:]]))
 """
 
 
 def align(folder: Path, packets: int, runs: int) -> tuple[Row, list[Cost]]:
-    """Two captures of the same packets: aligned once decoded, and analysed whole at one and three times the size."""
+    """Two captures of the same packets: aligned after decoding, and analysed at one and at three times the size."""
     paths = [str(folder / f"{name}.pcap") for name in ("sender", "receiver")]
     costs: list[Cost] = []
     row = Row("align, both decoded", 0.0, 0, ALIGN_TARGET)
@@ -256,7 +254,7 @@ def align(folder: Path, packets: int, runs: int) -> tuple[Row, list[Cost]]:
 
 
 def show(title: str, rows: list[Row]) -> None:
-    """One table, with ratios to each peer: how many times less CPU than the peer."""
+    """One table; each ratio says how many times less CPU than another program was used."""
     names = [
         row.name.split()[0] for row in rows if row.name.split()[0] in ("capinfos", "tcpdump", "tcptrace", "tshark,")
     ]
@@ -272,7 +270,7 @@ def show(title: str, rows: list[Row]) -> None:
 
 
 def check(name: str, measured: float, most: float, form: Callable[[float], str]) -> None:
-    """One figure beside its bound."""
+    """Print one figure and its bound."""
     print(f"{name:56}{form(measured):>10}   < {form(most)}{'' if measured < most else '   above target'}")
 
 
@@ -295,7 +293,7 @@ def main() -> None:
         print(
             f"{given.packets:,} packets, 50 TCP flows; median CPU of {given.runs} runs; load before: {load}, {os.cpu_count()} cores"
         )
-        print("x PEER: how many times less CPU than the peer on the same file")
+        print("x PROGRAM: how many times less CPU than PROGRAM on the same file")
         show(
             f"96-byte snap, {snap.stat().st_size / 1e6:.0f} MB",
             rows := speed(snap, given.packets, folder, given.runs, TARGETS),
@@ -303,7 +301,7 @@ def main() -> None:
         pace = [row.rate / ANCHORS[row.name] for row in rows if row.name in ANCHORS]
         if pace:
             print(
-                f"The peers run at {min(pace):.2f} to {max(pace):.2f} of their pace in ANCHORS.md: read the targets by that."
+                f"The other programs run at {min(pace):.2f} to {max(pace):.2f} of their reference rates: scale the targets by that."
             )
         bus = folder / "usb.pcap"
         make_usb.write(bus, given.packets, make_usb.SNAPLEN)
@@ -326,10 +324,10 @@ def main() -> None:
             size = times * given.packets
             print(
                 f"analyze --no-report of both, {size:,} packets each: {taken.cpu_s:.1f} CPU s, "
-                f"{taken.wall_s:.1f} s by the clock, peak {taken.peak_bytes / 1e6:.0f} MB"
+                f"{taken.wall_s:.1f} s elapsed, peak {taken.peak_bytes / 1e6:.0f} MB"
             )
         check(
-            "peak memory at three times the packets, times that at one",
+            "peak memory at three times the packets, relative to one",
             thrice.peak_bytes / once.peak_bytes,
             ALIGN_GROWTH,
             "{:.2f}".format,
@@ -345,9 +343,9 @@ def main() -> None:
             1.0,
             "{:.3f} GB".format,
         )
-        check("wlanlens --help, by the clock", cost([*WLANLENS, "--help"], given.runs).wall_s, 0.3, "{:.3f} s".format)
+        check("wlanlens --help, elapsed", cost([*WLANLENS, "--help"], given.runs).wall_s, 0.3, "{:.3f} s".format)
         quick = cost([*WLANLENS, "analyze", str(small), *out], given.runs)
-        check("analyze of 10,000 packets with report, by the clock", quick.wall_s, 2.0, "{:.2f} s".format)
+        check("analyze of 10,000 packets with report, elapsed", quick.wall_s, 2.0, "{:.2f} s".format)
         check("the same, CPU", quick.cpu_s, 2.0, "{:.2f} s".format)
 
 

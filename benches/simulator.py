@@ -1,13 +1,12 @@
-"""Print what simulations cost, beside ns-2 and ns-3 where they are installed, and what a sweep gains from two workers.
+"""Compare the CPU cost of simulations with ns-2 and ns-3 where installed, and measure a sweep on two workers.
 
     python benches/simulator.py [--runs 3] [--seconds 60]
 
-Figures are CPU milliseconds, user and system of all threads, for a simulated second: the cost of a long run less that of
-a short one, so that starting up does not count. Of ours: with nothing written, with the captures, with the truth's tables and
-findings beside them. ns-2 runs dcf.tcl, which is beside this file; `ns` is its command in
-Debian's package ns2. ns-3 runs its own example of a TCP download over one 802.11 station (`ns3-wifi-tcp` or the path in
-NS3_WIFI_TCP), in 802.11n, which costs it less than 802.11b would. ns-2 writes its text trace of agents
-and the MAC in the last column.
+Figures are CPU milliseconds (user and system, all threads) per simulated second: the cost of a long run minus the cost of
+a short one, which excludes start-up. wlanlens is measured with nothing written, with captures, and with captures, truth
+tables and findings. ns-2 (command `ns`, Debian package ns2) runs dcf.tcl of this folder and writes its text trace of agents
+and the MAC in the last column. ns-3 runs its own example of a TCP download over one 802.11 station (`ns3-wifi-tcp` or the
+path in NS3_WIFI_TCP) in 802.11n, which costs ns-3 less than 802.11b.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ sys.path.insert(0, str(HERE))
 
 from run import cost  # noqa: E402 - beside this file
 
-#: Issue 4: CPU ms a simulated second of one flow at 5 Mb/s with all four captures written.
+#: Target: CPU ms per simulated second of one flow at 5 Mb/s with all four captures written.
 TARGET_MS = 1.9
 
-#: What we and ns-2 write.
+#: What wlanlens and ns-2 write.
 OUT, TRACE = "out", "ns2.tr"
 
-#: How much of ours is written.
+#: How much wlanlens writes.
 WRITES = ("nothing", "captures", "all")
 
 #: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), captures or all.
@@ -47,13 +46,13 @@ wl.simulate(name, out or None, truth=what == "all", **dict(s.split("=") for s in
 
 @dataclass(frozen=True)
 class Case:
-    """A world that both simulators know.
+    """A world of both simulators.
 
     Attributes
     ----------
     what : str
     scenario : str
-        Ours, with its settings.
+        The scenario of wlanlens.
     settings : tuple of str
     ns2 : tuple of str
         STATIONS, FLOWS and KIND of dcf.tcl.
@@ -77,33 +76,33 @@ CASES = (
 
 
 def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int, written: Path | None = None) -> float:
-    """CPU ms a simulated second: the long run less the short one; each writes anew where nothing is."""
+    """CPU ms per simulated second: the long run minus the short one; each run writes to an empty folder."""
     short = seconds / 6
     long_s = cost(command(seconds), runs, written=written).cpu_s
     return 1e3 * (long_s - cost(command(short), runs, written=written).cpu_s) / (seconds - short)
 
 
 def ours(case: Case, folder: Path, what: str) -> Callable[[float], list[str]]:
-    """Our command for so many simulated seconds; `what` is one of WRITES."""
+    """The command of wlanlens for `seconds` simulated seconds; `what` is one of WRITES."""
     out = str(folder / OUT) if what != WRITES[0] else ""
     base = [sys.executable, "-c", INSIDE, case.scenario, out, what, *case.settings]
     return lambda seconds: [*base, f"duration_s={seconds}"]
 
 
 def ns2(case: Case, folder: Path, *, write: bool) -> Callable[[float], list[str]]:
-    """ns-2's."""
+    """The command of ns-2."""
     stations, flows, kind = case.ns2
     trace = str(folder / TRACE) if write else "none"
     return lambda seconds: ["ns", str(HERE / "dcf.tcl"), stations, flows, str(seconds), kind, trace]
 
 
 def ns3() -> str | None:
-    """ns-3's example, where it is."""
+    """The example of ns-3, where it is installed."""
     return shutil.which(os.environ.get("NS3_WIFI_TCP", "ns3-wifi-tcp"))
 
 
 def table(folder: Path, seconds: float, runs: int) -> None:
-    """One line a case and simulator."""
+    """One line per case and simulator."""
     print(f"{'CPU ms a simulated second':58}{'nothing written':>17}{'captures':>10}{'and truth':>11}")
     for case in CASES:
         mine = [slope_ms(ours(case, folder, what), seconds, runs, folder / OUT) for what in WRITES]
@@ -126,7 +125,7 @@ def table(folder: Path, seconds: float, runs: int) -> None:
 
 
 def sweeps(folder: Path, count: int) -> None:
-    """A sweep on one worker and on two, by the clock."""
+    """Elapsed time of a sweep on one worker and on two."""
     spent = []
     for workers in (1, 2):
         begun = time.perf_counter()

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import struct
+from functools import cache
 from pathlib import Path
+
+import wlanlens as wl
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_traces"
 MIXED = SAMPLES / "mixed_newreno.sender.pcap"
 CLEAN = SAMPLES / "clean_cubic.sender.pcap"
+
+
+@cache
+def samples() -> dict[str, list[Path]]:
+    """The captures of each sample by its name: one, or those of one world together (`STEM.POINT.pcap`)."""
+    out: dict[str, list[Path]] = {}
+    for path in sorted(SAMPLES.glob("*.pcap")):
+        out.setdefault(path.name.split(".")[0], []).append(path)
+    return {paths[0].stem if len(paths) == 1 else name: paths for name, paths in out.items()}
+
+
+@cache
+def sample(name: str) -> wl.Trace:
+    """A sample as a trace; made once in a process."""
+    return wl.align(samples()[name])
 
 
 def pcap(packets: list[tuple[int, bytes]], link_type: int = 101) -> bytes:

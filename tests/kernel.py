@@ -1,4 +1,4 @@
-"""The kernel captures with ground truth, beside the repository; tests that want them are skipped where they are not."""
+"""The kernel captures with ground truth (../shared/kernel); tests that need them are skipped where they are absent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDER = ROOT.parent / "shared" / "kernel"
 
 NAMES = sorted(path.name.removesuffix(".truth.json") for path in FOLDER.glob("*.truth.json"))
 
-#: Those with a truth of their own; the others are copies with a damaged measurement.
+#: Captures with their own truth; the others are copies with a damaged measurement.
 WHOLE = [name for name in NAMES if "flows" in json.loads((FOLDER / f"{name}.truth.json").read_text())]
 
 #: What the kernel's trace points call a trigger, in our words.
@@ -54,7 +54,7 @@ def found(name: str, tap: str = "sender") -> Findings:
 @cache
 def categories_ns(name: str, flow: int = 0) -> dict[str, int]:
     """The ledger of one data direction a2b, ns by category."""
-    rows = ledger.summary(ledger.build(trace(name))).to_pylist()
+    rows = ledger.summary(trace(name).table("ledger")).to_pylist()
     big = payload_direction(name)
     return {r["category"]: r["ns"] for r in rows if r["flow"] == flow and r["direction"] == big}
 
@@ -79,28 +79,36 @@ def of(findings: Findings, code: str) -> list[wl.Finding]:
 @cache
 def _packets(name: str, tap: str) -> pd.DataFrame:
     rows = trace(name, tap).table("segments").to_pandas()
-    columns = ["packet", "src_port", "ip_id"]
+    columns = ["packet", "src_port", "dst_port", "ip_id"]
     addressed = trace(name, tap).table("packets").select(columns).to_pandas(types_mapper=pd.ArrowDtype)
-    occupying = (rows["len"] > 0) | rows["kind"].isin(["syn", "fin"])
+    occupying = (rows["len"] > 0) | rows["kind"].isin(["syn", "synack", "fin"])
     probing = rows["kind"].isin(["window_probe", "keepalive"])
     return rows[occupying & ~probing].merge(addressed, on="packet")
 
 
-def sent(name: str, port: int, tap: str = "sender") -> pd.DataFrame:
-    """The packets from `port` that occupy sequence space, in order: row n is the truth's n-th."""
+def sent(name: str, flow: dict[str, Any], tap: str = "sender") -> pd.DataFrame:
+    """The packets of a flow of the truth that occupy sequence space, in order: row n is the truth's n-th."""
     rows = _packets(name, tap)
-    return rows[rows["src_port"] == port].reset_index(drop=True)
+    return rows[(rows["src_port"] == flow["sport"]) & (rows["dst_port"] == flow["dport"])].reset_index(drop=True)
 
 
-def flow_row(name: str, port: int, tap: str = "sender") -> dict[str, Any]:
-    """The row of `flows` of the data from `port`."""
-    (row,) = (r for r in trace(name, tap).table("flows").to_pylist() if r["src_port"] == port)
+def flow_row(name: str, flow: dict[str, Any], tap: str = "sender") -> dict[str, Any]:
+    """The row of `flows` of a flow of the truth."""
+    rows = trace(name, tap).table("flows").to_pylist()
+    (row,) = (r for r in rows if (r["src_port"], r["dst_port"]) == (flow["sport"], flow["dport"]))
     return dict(row)
+
+
+def timeouts(name: str, flow: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of `timeouts` of a flow of the truth, in order of time."""
+    row = flow_row(name, flow)
+    rows = trace(name).table("timeouts").sort_by("t_ns").to_pylist() if trace(name).has("timeouts") else []
+    return [r for r in rows if (r["flow"], r["direction"]) == (row["flow"], row["direction"])]
 
 
 @dataclass(frozen=True)
 class Resent:
-    """One retransmission of the truth, and what we say of it."""
+    """One retransmission of the truth, and what the tables say of it."""
 
     capture: str
     n: int
@@ -130,7 +138,7 @@ def score(name: str) -> Score:
     false: list[int] = []
     resent: list[Resent] = []
     for flow in truth(name)["flows"]:
-        rows = sent(name, flow["sport"])
+        rows = sent(name, flow)
         want = {entry["n"]: entry for entry in flow["retransmission_list"]}
         got = set(rows.index[rows["transmission"] == "retransmission"])
         missed += sorted(set(want) - got)

@@ -1,4 +1,4 @@
-"""Hostile captures and surroundings: the shared generator and judge (RELIABILITY.md 2), where they are there."""
+"""Hostile captures and surroundings: the shared generator and judge, where they are present."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.captures import ROOT
 FOLDER = ROOT.parent / "shared" / "captures"
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.is_file())
 
-#: RELIABILITY.md 2: no capture of this set needs more.
+#: No capture of this set needs more.
 PEAK_BYTES = 500_000_000
 
 #: Runs a command from a small process: a child's account begins with the size of the process that it was forked from,

@@ -1,11 +1,15 @@
-"""A compact DCF: two stations and their backoff, rate control, a channel and a sniffer; written as `frames`,
-`exchanges` and `segments`, or as a radiotap capture.
+"""A second, independent simulator of the 802.11 DCF, as an oracle for the detectors of the air.
 
-Station A sends TCP data (or UDP), station B its TCP ACKs, one for every `delack` segments; a second one may do as B. Backoff is drawn, frozen
-and doubled as in IEEE 802.11-2020 10.3; whoever's counters end in the same slot collide.
+The simulator of the package (rust/sim) and the detectors were developed together. This one shares no code with either: a
+detector that is right in both does not depend on the habits of one simulator. It is small on purpose: two or three stations
+with backoff, rate control, a channel and a sniffer. It gives the tables `frames`, `exchanges` and `segments`, or a radiotap
+capture, and a chance of failure for each frame where the package's simulator has signal and noise.
+
+Station A sends TCP data or UDP; station B (and C) sends one TCP ACK for every `delack` segments. Backoff is drawn, frozen
+and doubled as in IEEE 802.11-2020 section 10.3; stations whose counters end in the same slot collide.
 """
 
-# Rate controls and channels are asked with more than each of them needs.
+# Every rate control and channel takes the same arguments, and most ignore some of them.
 # ruff: noqa: ARG002, ARG005
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ CW_LEAST, CW_MOST = 32, 1024
 MAC_ACK_US = PLCP_US + 14 * 8 / 2
 LADDER = (1.0, 2.0, 5.5, 11.0)
 
-#: Chance of success by rate, and when it was asked for: (rate, time in s, number of the frame) -> 0..1.
+#: Chance of success of a frame: (rate, time in s, number of the frame) -> 0..1.
 Channel = Callable[[float, float, int], float]
 
 
@@ -43,7 +47,7 @@ def airtime_us(mpdu_bytes: int, rate: float) -> float:
 
 
 class Fixed:
-    """One rate for ever."""
+    """Always the same rate."""
 
     def __init__(self, rate: float) -> None:
         self.now = rate
@@ -56,8 +60,8 @@ class Fixed:
 
 
 class Arf:
-    """Up after ten successes in a row, down after two failures, at once if the first frame at the new rate fails.
-    AARF doubles the ten at every failed probe, to fifty at most."""
+    """Up after ten successes in a row, down after two failures, or after one if it is the first frame at the new rate.
+    AARF doubles the ten after every failed probe, to at most fifty."""
 
     def __init__(self, adaptive: bool = False, start: int = 3) -> None:
         self.at, self.adaptive, self.wanted = start, adaptive, 10
@@ -79,7 +83,7 @@ class Arf:
 
 
 class Minstrel:
-    """The best rate by measured throughput; one frame of ten looks around; the chain falls to the lowest rate."""
+    """The best rate by measured throughput; one frame in ten probes another; the retry chain ends at the lowest rate."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -113,8 +117,8 @@ class Minstrel:
 
 
 class Thrashing:
-    """The multiplicative algorithm of early firmware: after `up` successes 11 Mbit/s, thrice, then `middle` times
-    5.5, then 1 to the retry limit; afterwards 1 again."""
+    """The multiplicative algorithm of early firmware: after `up` successes 11 Mbit/s three times, then `middle` times
+    5.5, then 1 up to the retry limit; then 1 again."""
 
     def __init__(self, up: int, middle: int) -> None:
         self.up, self.middle, self.good, self.probing = up, middle, 0, False
@@ -137,7 +141,7 @@ class Thrashing:
 
 @dataclass
 class Gilbert:
-    """Two states on a clock of frames: p good to bad, r back; every frame of the bad state fails."""
+    """Two states that may change at each frame: p from good to bad, r back; every frame in the bad state fails."""
 
     p: float
     r: float
@@ -153,8 +157,8 @@ class Gilbert:
 class World:
     """What is simulated.
 
-    `seen` 0..1: how likely the sniffer hears a frame that failed; `collided`: whether it hears (with the right
-    sender) both frames of a collision; `signal`: dBm at the sniffer of A's frames by time.
+    `seen` 0..1: chance that the sniffer receives a frame that failed; `collided`: whether it receives both frames of a
+    collision; `signal`: dBm of A's frames at the sniffer by time.
     """
 
     seconds: float
@@ -234,7 +238,7 @@ class _Station:
 
 @dataclass
 class _Flow:
-    """TCP as far as the air sees it."""
+    """TCP as seen on the air."""
 
     unacked: int = 0
     owed: int = 0
@@ -250,7 +254,7 @@ class _Flow:
 
 
 class Air:
-    """A world run with a seed: `frames`, `msdus` and their tables."""
+    """A world simulated with a seed: `frames`, `msdus` and their tables."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world = world
@@ -268,7 +272,7 @@ class Air:
         flows = {b.name: _Flow() for b in peers}
         self.number, turn, t = 0, 0, 0.0
         while t < w.seconds * 1e6:
-            # TCP: new data while a window allows, what was dropped again after three more segments; in turns.
+            # TCP: new data while the window allows; a dropped segment is retransmitted after three more. Receivers take turns.
             for step in range(len(peers)):
                 to = peers[(turn + step) % len(peers)].name
                 if a.head is None and not a.queue and (w.udp or flows[to].unacked < w.window):
@@ -300,7 +304,7 @@ class Air:
             t += busy
 
     def _after(self, s: _Station, ok: bool, flows: dict[str, _Flow], peers: dict[str, _Station]) -> None:
-        """What follows from an attempt: rate control, backoff, the end of an exchange, and TCP's answer."""
+        """What follows a transmission: rate control, backoff, the end of an exchange, and TCP's answer."""
         w, head = self.world, s.head
         if head is None:
             raise AssertionError
@@ -365,7 +369,7 @@ class Air:
     # Tables.
 
     def trace(self) -> Trace:
-        """Its tables; `segments` only as far as MAC exchanges are tied to TCP."""
+        """Its tables; `segments` holds retransmissions only."""
         held = {name: tables.empty(name) for name in tables.names()}
         held.update(frames=self._frames(), exchanges=self._exchanges(), segments=self._segments())
         last = max((int(f.t_us * 1e3) for f in self.frames), default=0)
@@ -388,8 +392,8 @@ class Air:
     def _exchanges(self) -> pa.Table:
         m = sorted((x for x in self.msdus if x.packets), key=lambda x: x.packets[0])
         retry = {x.packet: x.retry for x in self.frames}
-        # As a tracker would: a retry heard first tells of one attempt before it, an ACK of the delivery, four attempts
-        # without one of a drop.
+        # As the tracker of exchanges infers: one earlier transmission where the first frame is a retry, delivery where there is
+        # an ACK, a drop after four transmissions without one.
         inferred = [int(retry[x.packets[0]]) for x in m]
         told = [
             "delivered" if x.ack else "dropped" if x.outcome == "dropped" and len(x.packets) >= 4 else "unknown"

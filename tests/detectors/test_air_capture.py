@@ -1,4 +1,4 @@
-"""From the bytes of a radiotap capture to a finding: a world written as a file tells what its tables tell."""
+"""From the bytes of a radiotap capture to a finding: a world written to a file gives the findings of its tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_capture_tells_what_the_tables_tell(world: str, captures: dict[str, Path]) -> None:
+def test_the_capture_gives_the_findings_of_the_tables(world: str, captures: dict[str, Path]) -> None:
     code = WORLDS[world]
     read, _ = run(code, wl.align([captures[world]]))
     made, _ = run(code, worlds.made(world, 3).trace())
@@ -41,13 +41,13 @@ def test_the_capture_tells_what_the_tables_tell(world: str, captures: dict[str, 
     for one, other in zip(read, made, strict=True):
         assert one.cost_s == pytest.approx(other.cost_s, rel=0.25)
         assert one.t_start_ns == pytest.approx(other.t_start_ns, abs=20_000_000)
-        # The world leaves out what was still being sent at its end.
+        # The world omits exchanges that were unfinished at its end.
         assert one.t_end_ns == pytest.approx(other.t_end_ns, abs=300_000_000)
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_analyze_says_so(world: str, captures: dict[str, Path], tmp_path: Path) -> None:
-    """The whole way, windows and all; what needs another kind of capture is not run."""
+def test_analyze_gives_the_finding(world: str, captures: dict[str, Path], tmp_path: Path) -> None:
+    """The whole pipeline, with windows; detectors that need another kind of capture are not run."""
     analysis = wl.analyze([captures[world]], out=tmp_path / "out", report=False)
     assert WORLDS[world] in {f.code for f in analysis.findings}
     states = {state.code: state.state for state in analysis.findings.states}
@@ -65,7 +65,7 @@ def test_a_capture_without_frames_does_not_run_them() -> None:
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 @pytest.mark.parametrize("world", WORLDS)
-def test_tshark_takes_the_filters(world: str, captures: dict[str, Path]) -> None:
+def test_tshark_accepts_the_filters(world: str, captures: dict[str, Path]) -> None:
     found = [f for code in worlds.FIRES for f in run(code, wl.align([captures[world]]))[0]]
     for finding in found:
         command = [
@@ -88,6 +88,6 @@ def test_tshark_takes_the_filters(world: str, captures: dict[str, Path]) -> None
         assert evidence
 
 
-def test_every_detector_of_the_air_is_shown_here() -> None:
+def test_every_detector_of_the_air_is_covered() -> None:
     air = {code for code, unit in units("detectors").items() if "exchanges" in unit.needs}
     assert set(WORLDS.values()) == air

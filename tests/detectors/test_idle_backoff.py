@@ -19,7 +19,7 @@ def test_two_expiries_and_what_a_reset_would_have_saved() -> None:
     assert len(found) == 1
     assert found[0].cost_s == pytest.approx(0.62)
     assert found[0].values["saved_by_reset_s"] == pytest.approx(0.2)
-    assert found[0].values["timer_kept_long_by"] == "nothing"
+    assert found[0].values["long_timer_cause"] == "none"
 
 
 def test_a_later_byte_shows_that_an_ack_came_between() -> None:
@@ -36,7 +36,7 @@ def test_a_kept_backoff() -> None:
         timeout(20, 2820, silent_from_ns=1220 * MS, waited_ns=1600 * MS),
     ]
     found, _ = run(CODE, trace(timeouts=rows))
-    assert [f.values["timer_kept_long_by"] for f in found] == ["backoff"]
+    assert [f.values["long_timer_cause"] for f in found] == ["backoff"]
     assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
     assert "1.4 s less" in found[0].sentence
 
@@ -47,7 +47,7 @@ def test_a_timer_that_took_the_silence_for_a_round_trip() -> None:
         timeout(20, 2820, silent_from_ns=1220 * MS, waited_ns=1600 * MS, fresh_rto_ns=1600 * MS),
     ]
     found, _ = run(CODE, trace(timeouts=rows))
-    assert [f.values["timer_kept_long_by"] for f in found] == ["rtt_sample"]
+    assert [f.values["long_timer_cause"] for f in found] == ["rtt_sample"]
     assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
 
 
@@ -62,7 +62,7 @@ def test_no_answer_lasts_to_the_end() -> None:
     ]
     found, _ = run(CODE, trace(timeouts=rows))
     assert found[0].t_end_ns == 10_000 * MS
-    assert "to the end" in found[0].sentence
+    assert "no ACK of new data followed" in found[0].sentence
 
 
 @kernel.needed
@@ -78,7 +78,7 @@ def test_runs_of_the_kernel(name: str) -> None:
 @kernel.needed
 def test_the_wait_after_the_blackout() -> None:
     late = kernel.of(kernel.found("blackout3"), CODE)[-1]
-    assert late.values["timer_kept_long_by"] == "rtt_sample"
+    assert late.values["long_timer_cause"] == "rtt_sample"
     assert late.cost_s == pytest.approx(5.9107, abs=0.02)
 
 

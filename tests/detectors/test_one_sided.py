@@ -21,4 +21,4 @@ def test_undecided_without_the_receivers_packets(code: str) -> None:
     rows[1] |= {"packets": 0, "payload_bytes": 0}
     found, undecided = run(code, trace(rows, segments=[data(1, 0, 1), data(2, 10, 1449)]))
     assert not found
-    assert [(u.count, "no packets of the receiver" in u.sentence) for u in undecided] == [(1, True)]
+    assert [(u.count, "no packets from the receiver" in u.sentence) for u in undecided] == [(1, True)]

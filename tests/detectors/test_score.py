@@ -1,4 +1,4 @@
-"""The detectors and the ledger against the kernel's truth, capture by capture; `pytest -s` shows the table."""
+"""The detectors and the ledger against the kernel's truth, capture by capture."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ORIGINAL = [name for name in kernel.NAMES if "flows" in kernel.truth(name)]
 
 
 def expiries(name: str) -> list[tuple[float, str]]:
-    """(time, kind) of each expiry that we report, on the truth's clock, of the data's direction."""
-    rows = kernel.trace(name).table("timeouts").select(["direction", "t_ns", "kind", "flow"]).to_pylist()
-    begin, way = kernel.offset_s(name), kernel.payload_direction(name)
-    return sorted((row["t_ns"] / 1e9 - begin, row["kind"]) for row in rows if row["direction"] == way)
+    """(time, kind) of each expiry in `timeouts`, on the truth's clock, of the truth's flows."""
+    begin = kernel.offset_s(name)
+    rows = [row for flow in kernel.truth(name)["flows"] for row in kernel.timeouts(name, flow)]
+    return sorted((row["t_ns"] / 1e9 - begin, row["kind"]) for row in rows)
 
 
 def true_expiries(name: str) -> list[tuple[float, str]]:
-    """(time of the resend, kind) of each expiry of the kernel."""
+    """(time of the retransmission, kind) of each expiry of the kernel."""
     return sorted((e["rtx_t"], e["kind"]) for flow in kernel.truth(name)["flows"] for e in flow["rto_events"])
 
 
@@ -40,7 +40,9 @@ def test_timeouts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORIGINAL)
 def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
-    found = kernel.of(kernel.found(name), "spurious_timeout")
+    rows = [kernel.flow_row(name, flow) for flow in kernel.truth(name)["flows"]]
+    true_flows = [(row["flow"], row["direction"]) for row in rows]
+    found = [f for f in kernel.of(kernel.found(name), "spurious_timeout") if (f.flow, f.direction) in true_flows]
     true = Counter(kind for _, kind in true_expiries(name))
     for kind in ("spurious", "ack_lost"):
         said = sum(int(f.values[f"{kind}_count"]) for f in found)
@@ -54,8 +56,10 @@ def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
 def waits(name: str) -> list[tuple[float, float]]:
     """Times for which the kernel's timers kept the flow silent: runs of expiries after the handshake, and probes."""
     out: list[tuple[float, float]] = []
+    end_s = kernel.trace(name).table("segments").column("t_ns")[-1].as_py() / 1e9 - kernel.offset_s(name)
     for flow in kernel.truth(name)["flows"]:
-        out += [(r["silent_from"], r["progress_at"]) for r in flow["rto_runs"] if r["off"] >= 0]
+        # A run without progress lasts until the connection is aborted.
+        out += [(r["silent_from"], r["progress_at"] or end_s) for r in flow["rto_runs"] if r["off"] >= 0]
         for r in flow["retransmission_list"]:
             if r["trigger"] == "TLP":
                 out.append((last_send(flow, r), r["t"]))
@@ -71,7 +75,7 @@ def last_send(flow: dict[str, Any], probe: dict[str, Any]) -> float:
 
 
 def union_s(spans: list[tuple[float, float]]) -> float:
-    """Length of the union: a run may begin with the resend that ended the one before."""
+    """Length of the union: a run may begin with the retransmission that ended the one before."""
     total, reach = 0.0, float("-inf")
     for begin, end in spans:
         total += max(0.0, end - max(begin, reach))
@@ -115,23 +119,3 @@ def test_silent_where_nothing_is_wrong(name: str) -> None:
     assert list(kernel.found(name)) == []
     # Detectors of the air and of the bus have nothing to look at.
     assert {s.state for s in kernel.found(name).states} == {"fine", "not_run"}
-
-
-def test_table() -> None:
-    """Not an assertion, but the page to look at."""
-    print(
-        f"\n{'capture':26}{'RTO':>4}{'found':>6}{'right':>6}{'open':>5}{'idle s':>9}{'ledger':>9}{'held':>5}{'found':>6}{'open':>5}"
-    )
-    for name in ORIGINAL:
-        true, found = true_expiries(name), expiries(name)
-        kinds = Counter(k for _, k in true) & Counter(k for _, k in found)
-        ns = kernel.categories_ns(name)
-        idle_s = (ns.get("rto_wait", 0) + ns.get("rto_backoff", 0)) / 1e9
-        held = len(kernel.truth(name)["emulator"]["b2a"]["held"])
-        holds = len(kernel.of(kernel.found(name), "ack_holding"))
-        open_ = {s.code: s.undecided for s in kernel.found(name).states}["ack_holding"]
-        undecided = sum(k == "undecided" for _, k in found)
-        print(
-            f"{name:26}{len(true):4}{len(found):6}{sum(kinds.values()):6}{undecided:5}"
-            f"{union_s(waits(name)):9.3f}{idle_s:9.3f}{held:5}{holds:6}{open_:5}"
-        )

@@ -85,7 +85,7 @@ def test_without_handshake_or_acks_undecided() -> None:
     rows = flows()
     rows[1]["packets"] = 0
     _, one_sided = run(CODE, trace(rows))
-    assert "no packets of the receiver" in one_sided[0].sentence
+    assert "no packets from the receiver" in one_sided[0].sentence
 
 
 @kernel.needed

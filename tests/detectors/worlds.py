@@ -1,6 +1,6 @@
-"""Worlds of the air by name: each with one fault or one look-alike; `made(name, seed)` runs it."""
+"""Worlds of the oracle (air.py) by name: each has one fault or one look-alike. `made(name, seed)` simulates one."""
 
-# Worlds and channels are asked with more than each of them needs.
+# Every world and channel takes the same arguments, and most ignore some of them.
 # ruff: noqa: ARG001, ARG005
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ HALF_DB = {1.0: 3.0, 2.0: 5.0, 5.5: 8.0, 11.0: 11.0}
 
 
 def snr(at: Callable[[float], float], floor: float = 0.005) -> Channel:
-    """A chance by rate and the SNR of the moment, never quite 1."""
+    """A chance by rate and current SNR, below 1."""
     return lambda rate, t_s, number: (1 - floor) / (1 + math.exp(-2.0 * (at(t_s) - HALF_DB[rate])))
 
 
-#: A weak link on which 11 and 5.5 Mbit/s do not work.
+#: Weak links on which 11 and 5.5 Mbit/s do not work.
 WEAK = steps({1.0: 0.95, 2.0: 0.7, 5.5: 0.03, 11.0: 0.0})
 POOR = steps({1.0: 0.7, 2.0: 0.4, 5.5: 0.02, 11.0: 0.0})
-#: Clean, and a floor of 0.7 %.
+#: No errors, and 0.7 % of errors.
 CLEAN, FLOOR = even(1.0), even(0.993)
 
 
 def rng(seed: int) -> np.random.Generator:
-    """For what a world draws beside its DCF."""
+    """Random numbers of a world outside its DCF."""
     return np.random.default_rng(seed + 10_000)
 
 
@@ -57,7 +57,7 @@ def fading(t: float, depth: float, every: float = 4.0, length: float = 0.6) -> f
 
 
 def bursts(seed: int, every: float = 4.0, length: float = 0.6) -> Channel:
-    """Interference: as the fades, but nothing of it in the signal."""
+    """Interference: as the fades, but the signal does not change."""
     return lambda rate, t_s, number: 0.25 if t_s % every > every - length else 0.99
 
 
@@ -137,17 +137,17 @@ WORLDS: dict[str, Callable[[int], World]] = {
 
 
 def made(name: str, seed: int) -> Air:
-    """A world's run with a seed."""
+    """A world simulated with a seed."""
     return Air(WORLDS[name](seed), seed)
 
 
 @cache
 def trace(name: str, seed: int) -> Trace:
-    """A world's tables, made once."""
+    """The tables of a world, made once."""
     return made(name, seed).trace()
 
 
-#: Worlds in which a code must be found, and those in which it may be, since what it tells of happens there too.
+#: Worlds in which a code must be found, and worlds in which it may be found because its cause occurs there too.
 FIRES: dict[str, tuple[str, ...]] = {
     "data_ack_collision": (
         "collisions", "collisions heard", "collisions, ACK each", "collisions, two stations", "collisions and errors", "collisions, deaf", "stuck",
@@ -160,9 +160,9 @@ FIRES: dict[str, tuple[str, ...]] = {
     "signal_fade": ("fades", "walk with fades", "fades, deaf"),
 }  # fmt: skip
 MAY: dict[str, Callable[[str], bool]] = {
-    # Wherever data and ACKs can tie.
+    # Where data and ACKs can collide.
     "data_ack_collision": lambda name: WORLDS[name](0).ties and not WORLDS[name](0).udp,
-    # Where the sniffer hears no failure, nothing is to be told; the other worlds with fades have bursts as well.
+    # The other worlds with fades have bursts too. The sniffer receives no failed frame in the last one.
     "burst_loss": lambda name: name in ("fades, deaf", "dips beside interference", "Gilbert 15 unheard"),
     "rate_thrashing": lambda name: False,
     "stuck_rate": lambda name: False,

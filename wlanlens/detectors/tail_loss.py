@@ -5,176 +5,154 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.common import NULL, Array, Facts, Rows, at, most, time
-from wlanlens.detection.toolkit.timeout_runs import Runs
+from wlanlens.detection.toolkit import (
+    DUPACK_THRESHOLD,
+    NULL,
+    Acks,
+    Array,
+    Cases,
+    Description,
+    Facts,
+    Finding,
+    Rows,
+    TimeoutRuns,
+    Undecided,
+    duration,
+    moment,
+    sent_up_to,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
+CODE = "tail_loss"
+_NEVER = 2**62
+
 _UNSEEN = (
-    "but more data came later, and away from the sender it cannot be told whether an earlier copy of that was lost before "
-    "the tap: a capture at the sender would tell."
+    "more data followed, and away from the sender the capture does not show whether an earlier copy of it was lost before the "
+    "tap; a capture at the sender would."
 )
-#: A later round trip may take so many times as long as the handshake's, of short packets.
-_SPREAD = 2.0
 
 
-@detector("tail_loss", needs=("timeouts", "segments", "flows"))
-def tail_loss(trace: Trace, *, quiet_ms: float = 50.0) -> Iterator[Finding | Undecided]:
-    """The end of a transfer was lost, and only a timer could find it.
+@detector(CODE, needs=("timeouts", "segments", "flows"))
+def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float = 2.0) -> Iterator[Finding | Undecided]:
+    """The end of a transfer was lost, and only a timer could find the loss.
 
     What it finds
     -------------
-    Losses among the last segments that the application had to send: too little later data made the receiver send
+    Losses among the last segments that the application had to send: too little data followed for the receiver to send three
     duplicate ACKs, so the sender waited for its retransmission timer or for a tail loss probe. The cost is that wait.
 
     Why it happens
     --------------
-    Fast retransmission needs three duplicate ACKs, hence three segments after the loss. Short transfers and the ends of
-    long ones do not have them. The timer takes 200 ms at least, a probe two round trips.
+    Fast retransmit needs three duplicate ACKs, hence three segments after the loss. Short transfers and the ends of long
+    ones do not have them. The timer takes 200 ms or more, a probe two round trips.
 
     How it decides
     --------------
-    A genuine expiry in `timeouts`, or a needed retransmission whose trigger is a tail loss probe and which no expiry
-    follows before its ACK; before it fewer than three duplicate ACKs in a row since the last data, and after it no new
-    data until everything sent before is acknowledged. `quiet_ms`: nor within this time after that ACK, for then the
-    transfer was not at its end but blocked in its middle; 50 ms is above a sender's reaction and below most pauses of
-    an application.
+    A genuine expiry in `timeouts`, or a tail loss probe that was not spurious and that no expiry follows before its ACK. Since
+    the last data fewer than three duplicate ACKs in a row arrived, and no new data was sent until everything sent before
+    was acknowledged.
+    `quiet_ms`: no new data within this time after that ACK either: otherwise the transfer was blocked in its middle, not at its
+    end. 50 ms is above a sender's reaction and below most pauses of an application.
+    `handshake_factor`: away from the sender new data arrives a round trip after the ACK; this many round trips of the
+    handshake's short packets are added to the quiet time.
 
     What fools it
     -------------
-    An application that pauses ends a transfer, too: a loss before its pause counts. A pause without a loss has no timer
-    and stays silent, and so do lost SYNs. Where the kind of the expiry cannot be told, the case is left undecided. Away
-    from the sender what was lost behind the tail is seen when it is sent again, and new data comes a round trip after the
-    ACK: both are allowed for; where the connection sends more later on, it is left undecided there, for what seems a pause
-    may be one more loss.
+    An application that pauses ends a transfer, too: a loss before its pause counts. A pause without a loss has no timer, and
+    lost SYNs are not data: no finding. Where the kind of the expiry is undetermined, the case is undecided. Away from the sender,
+    segments lost after the tail are seen when they are retransmitted, and are included. If the connection sends more
+    later, the case is undecided there: an apparent pause may be one more loss.
 
     References
     ----------
     RFC 8985 section 7 (tail loss probe), RFC 6298, RFC 5681 section 3.2.
     """
     facts = Facts.of(trace)
-    quiet_ns = int(quiet_ms * 1e6)
-    runs = facts.keep(Runs)
+    quiet = _Quiet(facts, int(quiet_ms * 1e6), handshake_factor)
+    runs = facts.cached(TimeoutRuns)
+    yield from _by_timer(facts, runs, quiet)
+    yield from _by_probe(facts, runs, quiet)
+
+
+class _Quiet:
+    """Decides whether a transfer ended."""
+
+    def __init__(self, facts: Facts, quiet_ns: int, handshake_factor: float) -> None:
+        self._facts, self._quiet_ns, self._factor = facts, quiet_ns, handshake_factor
+
+    def at_end(self, keys: Array, since: Array, t: Array, end: Array) -> tuple[Array, Array, Array]:
+        """Whether no new data was sent from `t` until byte `end` was acknowledged and the quiet time after that, and no
+        three duplicate ACKs arrived from `since` on; time (`NULL`: never) and packet of that ACK."""
+        facts, acks = self._facts, self._facts.cached(Acks)
+        covering = acks.first_covering(keys, sent_up_to(facts, keys, end))
+        answered = acks.t_ns(covering)
+        dupacks = facts.rows(
+            "segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1
+        )
+        dupacks = dupacks.take(dupacks["dupacks"] >= DUPACK_THRESHOLD)
+        rtt = facts.flow_values("handshake_rtt_ns", keys)
+        away = facts.tap_away_from_sender(keys) & (rtt != NULL)
+        quiet = self._quiet_ns + np.where(away, (self._factor * rtt).astype(np.int64), 0)
+        until = np.where(answered == NULL, _NEVER, answered + quiet)
+        newer = self._new_data(keys).any_between("t_ns", keys, t + 1, until)
+        return ~newer & ~dupacks.any_between("t_ns", keys ^ 1, since, t), answered, acks.packet(covering)
+
+    def may_be_unseen(self, keys: Array, t: Array) -> Array:
+        """Whether the tap is away from the sender and new data came later: a copy of it may have been lost before the tap."""
+        later = self._new_data(keys).any_between("t_ns", keys, t + 1, np.full(len(keys), _NEVER))
+        return self._facts.tap_away_from_sender(keys) & later
+
+    def _new_data(self, keys: Array) -> Rows:
+        where = {"kind": ("data",), "transmission": ("first",)}
+        return self._facts.rows("segments", ["t_ns"], where=where, valid=("t_ns",), keys=keys)
+
+
+def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
     last = runs.rows.take(runs.last)
-    kinds = last["kind"]
-    mine = np.flatnonzero(np.isin(kinds, ("genuine", "undecided")) & (last["rel_seq"] > 0))
-    if len(mine):
-        end = (last["rel_seq"] + last["flight_bytes"])[mine]
-        tail, _, _ = _ends(facts, last.key[mine], runs.t_start_ns[mine], last["t_ns"][mine], end, quiet_ns)
-        unseen = _may_be_unseen(facts, last.key[mine], last["t_ns"][mine])
-        yield from _by_timer(facts, runs, mine[tail & (kinds[mine] == "genuine") & ~unseen])
-        for which, why in (
-            (tail & (kinds[mine] == "undecided"), "whether it had been lost cannot be told from this capture."),
-            (tail & (kinds[mine] == "genuine") & unseen, _UNSEEN),
-        ):
-            open_ = mine[which]
-            if len(open_):
-                yield facts.undecided(
-                    "tail_loss",
-                    last.key[open_],
-                    f"The timer repeated the end of a transfer; {why}",
-                    t_start_ns=runs.t_start_ns[open_],
-                    t_end_ns=runs.t_end_ns[open_],
-                )
-    yield from _by_probe(facts, runs, quiet_ns)
+    which = np.flatnonzero(np.isin(last["kind"], ("genuine", "undecided")) & (last["rel_seq"] > 0))
+    if not len(which):
+        return
+    rows, key, start, t = runs.rows, runs.key[which], runs.t_start_ns[which], last["t_ns"][which]
+    tail, _, _ = quiet.at_end(key, start, t, (last["rel_seq"] + last["flight_bytes"])[which])
+    genuine, unseen = last["kind"][which] == "genuine", quiet.may_be_unseen(key, t)
 
-
-def _ends(facts: Facts, keys: Array, since: Array, t: Array, end: Array, quiet_ns: int) -> tuple[Array, Array, Array]:
-    """Whether nothing newer was sent from `t` until byte `end` was acknowledged and `quiet_ns` beyond, nor three
-    duplicate ACKs came from `since` on; when that ACK came (NULL: never); its packet."""
-    acks = facts.keep(Acks)
-    reached = acks.first_reaching(keys, _sent_to(facts, keys, end))
-    answered = acks.t_ns(reached)
-    threes = facts.rows("segments", ["t_ns", "dupacks"], where={"kind": ("dupack",)}, valid=("t_ns",), keys=keys ^ 1)
-    threes = threes.take(threes["dupacks"] >= 3)
-    # Away from the sender what it sends for that ACK comes as late as the ACK goes there and it back.
-    whole = facts.of_flow("handshake_rtt_ns", keys)
-    quiet = quiet_ns + np.where(facts.away(keys) & (whole != NULL), (_SPREAD * whole).astype(np.int64), 0)
-    newer = _first_sends(facts, keys).any_between(
-        "t_ns", keys, t + 1, np.where(answered == NULL, 2**62, answered + quiet)
-    )
-    told = threes.any_between("t_ns", keys ^ 1, since, t)
-    return ~newer & ~told, answered, acks.packet(reached)
-
-
-def _first_sends(facts: Facts, keys: Array) -> Rows:
-    """New data, never sent before."""
-    return facts.rows(
-        "segments", ["t_ns"], where={"kind": ("data",), "transmission": ("first",)}, valid=("t_ns",), keys=keys
-    )
-
-
-def _may_be_unseen(facts: Facts, keys: Array, t: Array) -> Array:
-    """Whether more may have been sent than the tap saw: away from the sender, where the connection sends new data later on,
-    that or a copy of it may have been lost before the tap."""
-    return facts.away(keys) & _first_sends(facts, keys).any_between("t_ns", keys, t + 1, np.full(len(keys), 2**62))
-
-
-def _sent_to(facts: Facts, keys: Array, end: Array) -> Array:
-    """Up to which byte a sender had sent of which the tap saw all to `end`: what was lost behind that and before the tap
-    shows when it is sent again, in order."""
-    lost = facts.rows(
-        "segments",
-        ["rel_seq", "len", "lost_before_tap"],
-        where={"kind": ("data",), "transmission": ("retransmission",)},
-        valid=("rel_seq",),
-        keys=keys,
-    )
-    lost = lost.take(lost["lost_before_tap"] == 1).ordered("rel_seq", "len")
-    at_ = lost.latest("rel_seq", keys, end)
-    begins = (at_ >= 0) & (lost["rel_seq"][at_] == end) if len(lost) else np.zeros(len(keys), bool)
-    if not begins.any():
-        return end
-    after = lost["rel_seq"] + lost["len"]
-    breaks = np.append((lost.key[1:] != lost.key[:-1]) | (lost["rel_seq"][1:] > after[:-1]), True)
-    last = np.flatnonzero(breaks)[np.searchsorted(np.flatnonzero(breaks), np.maximum(at_, 0))]
-    return np.where(begins, np.maximum(end, after[last]), end)
-
-
-def _by_timer(facts: Facts, runs: Runs, which: Array) -> Iterator[Finding]:
-    rows, life = runs.rows, facts.life_s(runs.key)
-    waited = rows["t_ns"][runs.last] - runs.t_start_ns
-    listed, others = most(waited[which])
-    for run in which[listed].tolist():
-        part, key = runs.members(run), runs.key[run]
-        wait_s = int(waited[run]) / 1e9
-        yield facts.finding(
-            "tail_loss",
-            key,
-            int(runs.t_start_ns[run]),
-            int(runs.t_end_ns[run]),
-            cost_s=wait_s,
-            life_s=life[run],
-            confidence=0.95,
+    def describe(i: int) -> Description:
+        part, wait_s = runs.members(int(lost[i])), float(wait[i])
+        return Description(
+            f"the end of a transfer was lost, and the retransmission timer found the loss {duration(wait_s)} after the last "
+            f"data, at {moment(rows['t_ns'][part][-1])}.",
             values={
                 "found_by": "retransmission timer",
                 "expiries_count": part.stop - part.start,
                 "wait_s": wait_s,
                 "outstanding_bytes": int(rows["flight_bytes"][part][0]),
             },
-            evidence={"timeouts": rows["packet"][part], "segments": runs.packets(run)},
-            sentence=(
-                f"{facts.subject(key)}: the end of a transfer was lost, and the retransmission timer found it "
-                f"{time(wait_s)} after the last data, at {at(rows['t_ns'][part][-1])}."
-            ),
+            evidence={"timeouts": rows["packet"][part], "segments": runs.packets(int(lost[i]))},
+            confidence=0.95,
         )
-    which = which[others]
-    yield from facts.rest(
-        "tail_loss",
-        runs.key[which],
-        runs.t_start_ns[which],
-        runs.t_end_ns[which],
-        waited[which],
-        evidence=("timeouts", rows["packet"][runs.last[which]]),
-        what="a lost tail",
-    )
+
+    lost = which[tail & genuine & ~unseen]
+    wait, packet = (last["t_ns"] - runs.t_start_ns)[lost] / 1e9, last["packet"][lost]
+    cases = Cases(facts, CODE, runs.key[lost], runs.t_start_ns[lost], runs.t_end_ns[lost], wait, packet, "timeouts")
+    yield from cases.findings(describe, what="a lost tail")
+    for open_, why in (
+        (which[tail & ~genuine], "this capture does not show whether it had been lost."),
+        (which[tail & genuine & unseen], _UNSEEN),
+    ):
+        if len(open_):
+            yield facts.undecided(
+                CODE,
+                runs.key[open_],
+                f"The timer retransmitted the end of a transfer; {why}",
+                t_start_ns=runs.t_start_ns[open_],
+                t_end_ns=runs.t_end_ns[open_],
+            )
 
 
-def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Undecided]:
+def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
         ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes"],
@@ -184,53 +162,36 @@ def _by_probe(facts: Facts, runs: Runs, quiet_ns: int) -> Iterator[Finding | Und
     probes = probes.take(probes["spurious"] == 0)
     if not len(probes):
         return
-    t, waited = probes["t_ns"], np.maximum(probes["since_previous_ns"], 0)
+    t, start = probes["t_ns"], probes["t_ns"] - np.maximum(probes["since_previous_ns"], 0)
     end = probes["rel_seq"] + np.maximum(probes["len"], 1)
-    tail, answered, packet = _ends(facts, probes.key, t - waited, t, end, quiet_ns)
-    unseen = tail & _may_be_unseen(facts, probes.key, t)
+    tail, answered, packet = quiet.at_end(probes.key, start, t, end)
+    unseen = tail & quiet.may_be_unseen(probes.key, t)
     if unseen.any():
         yield facts.undecided(
-            "tail_loss",
+            CODE,
             probes.key[unseen],
-            f"A probe repeated the end of a transfer; {_UNSEEN}",
-            t_start_ns=(t - waited)[unseen],
+            f"A probe retransmitted the end of a transfer; {_UNSEEN}",
+            t_start_ns=start[unseen],
             t_end_ns=t[unseen],
         )
-    tail &= ~unseen
-    later = np.where(answered == NULL, 2**62, answered - 1)
-    tail &= ~runs.rows.any_between("t_ns", probes.key, t + 1, later)
-    life = facts.life_s(probes.key)
-    which = np.flatnonzero(tail)
-    listed, others = most(waited[which])
-    for i in which[listed].tolist():
-        key, wait_s = probes.key[i], int(waited[i]) / 1e9
-        yield facts.finding(
-            "tail_loss",
-            key,
-            int(t[i] - waited[i]),
-            int(answered[i]) if answered[i] != NULL else int(t[i]),
-            cost_s=wait_s,
-            life_s=life[i],
-            confidence=0.9,
+    later = np.where(answered == NULL, _NEVER, answered - 1)
+    lost = np.flatnonzero(tail & ~unseen & ~runs.rows.any_between("t_ns", probes.key, t + 1, later))
+
+    def describe(i: int) -> Description:
+        n, wait_s = int(lost[i]), float(wait[i])
+        return Description(
+            f"the end of a transfer was lost, and a tail loss probe found the loss {duration(wait_s)} after it had been "
+            f"sent, at {moment(t[n])}.",
             values={
                 "found_by": "tail loss probe",
                 "expiries_count": 0,
                 "wait_s": wait_s,
-                "outstanding_bytes": int(probes["flight_bytes"][i]),
+                "outstanding_bytes": int(probes["flight_bytes"][n]),
             },
-            evidence={"segments": [probes["packet"][i], packet[i]]},
-            sentence=(
-                f"{facts.subject(key)}: the end of a transfer was lost, and a tail loss probe found it {time(wait_s)} "
-                f"after it had been sent, at {at(t[i])}."
-            ),
+            evidence={"segments": [probes["packet"][n], packet[n]]},
+            confidence=0.9,
         )
-    which = which[others]
-    yield from facts.rest(
-        "tail_loss",
-        probes.key[which],
-        (t - waited)[which],
-        t[which],
-        waited[which],
-        evidence=("segments", probes["packet"][which]),
-        what="a lost tail",
-    )
+
+    wait, ends = (t - start)[lost] / 1e9, np.where(answered == NULL, t, answered)[lost]
+    cases = Cases(facts, CODE, probes.key[lost], start[lost], ends, wait, probes["packet"][lost])
+    yield from cases.findings(describe, what="a lost tail")

@@ -78,6 +78,17 @@ pub const CHUNKS_WAITING: usize = 4;
 /// Bytes read to recognise a format: the magic number at the highest offset is tar's, at 257.
 pub const SNIFF_BYTES: usize = 512;
 
+/// First bytes of a file that are shown to a reader outside the core: more than any format needs to be recognised.
+pub const HEAD_BYTES: usize = 4096;
+
+/// Largest piece of a file that a reader outside the core gets at once: more is a length field that is wrong.
+pub const PIECE_BYTES: usize = 64 << 20;
+
+/// Records, and bytes of them, that a reader outside the core hands over at once: enough to amortise the call, and memory
+/// stays flat.
+pub const HANDED_RECORDS: usize = 1024;
+pub const HANDED_BYTES: usize = 1 << 20;
+
 /// Largest gzip header: a file name and a comment; RFC 1952 sets no bound.
 pub const GZIP_HEADER_BYTES: usize = 64 << 10;
 

@@ -56,6 +56,7 @@ notes! {
     OverSnaplen, "over_snaplen", Info, "records longer than the snap length in the file header";
     SecondHeader, "second_header", Info, "a second file header inside the file (concatenated captures); both captures were read";
     ReadFailed, "read_failed", Loss, "the operating system reported a read error inside the file; everything before it was read";
+    ReaderFailed, "reader_failed", Loss, "the reader of the container failed inside the file; everything before it was read";
     CompressedCut, "compressed_cut", Loss, "the compressed file ends too early; everything before the end was read";
     CompressedDamaged, "compressed_damaged", Loss, "the compressed data is damaged; everything before the damage was read";
     ChecksumWrong, "checksum_wrong", Error, "the checksum of the compressed file is wrong; packets may be damaged";

@@ -182,7 +182,7 @@ fn peak_memory() -> String {
 
 /// Read all records of `input` and check what must hold for any input.
 pub fn read_container(input: &[u8]) {
-    let _sniffed = container::sniff(input);
+    let _format = container::format_of(input);
     let mut notes = Notes::default();
     let Ok(mut source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;

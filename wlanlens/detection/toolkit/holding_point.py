@@ -1,4 +1,4 @@
-"""Who kept packets that came late: by the captures between which they took longer than others do."""
+"""Where delayed packets were held: between the two capture points that they took longer to pass than other packets."""
 
 from __future__ import annotations
 
@@ -7,97 +7,109 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wlanlens.detection.toolkit.common import NULL, Facts, at, time
-from wlanlens.detection.toolkit.passage import Passage, downlinks
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
+from wlanlens.formatting import duration, moment
+from wlanlens.tables.columns import NULL
 
 
 @dataclass(frozen=True)
-class Keeper:
-    """Who kept a packet.
+class HoldingPoint:
+    """Where a packet was held.
 
     Attributes
     ----------
     name : str
-        adapter, driver, adapter_or_driver (of the host that got it), air (between two attempts), queue (before the air), or
-        way (between the hosts).
-    says : str
-        The same in words, and how it shows.
+        adapter, driver, adapter_or_driver (of the receiving host), air (between two transmissions), queue (before the air)
+        or path (between the hosts).
+    evidence : str
+        The same in words, with the times that show it: "by the driver: it was ...".
     """
 
     name: str
-    says: str
+    evidence: str
 
 
-class Keepers:
-    """Delays between the points that packets of a direction pass, and who kept those that took longer."""
+class HoldingPoints:
+    """Finds where packets were held, by their delays between capture points."""
 
     def __init__(self, facts: Facts) -> None:
-        self._facts, self._passage = facts, facts.keep(Passage)
-        self._down = set(downlinks(facts).tolist()) if facts.trace.has("frames") else set()
+        self._paths = facts.cached(PacketPaths)
+        self._down = set(downlink_keys(facts).tolist()) if facts.trace.has("frames") else set()
 
-    def of(self, key: int, number: int, before: int, held_ns: int) -> Keeper | None:
-        """Who kept a packet of a direction for so much longer than the one `before`, by their numbers in the host's capture;
-        None where nothing tells."""
-        passage = self._passage
-        point = passage.point(key)
-        row, reference = passage.at(key, point, np.array([number, before])).tolist() if point else (-1, -1)
-        if min(row, reference) < 0 or passage.begins(key, point):
+    def find(self, key: int, packet: int, reference: int, held_ns: int) -> HoldingPoint | None:
+        """Where a packet was held, compared with a reference packet that was not.
+
+        Parameters
+        ----------
+        key : int
+            The packets' direction.
+        packet, reference : int
+            Their numbers in the host's capture.
+        held_ns : int
+            How much longer the packet took.
+
+        Returns
+        -------
+        HoldingPoint or None
+            None where no capture shows it.
+        """
+        paths = self._paths
+        point = paths.point(key)
+        row, other = paths.at(key, point, np.array([packet, reference])).tolist() if point else (-1, -1)
+        if min(row, other) < 0 or paths.starts_at(key, point):
             return None
-        stops = [p for p in passage.way(key) if NULL not in (passage.t[p][row], passage.t[p][reference])]
-        stretches = list(itertools.pairwise(stops)) + [("air", "air")] * ("air" in stops)
-        longer = [self._took(row, point, *s) - self._took(reference, point, *s) for s in stretches]
-        # Half of it or more: then no other stretch kept it for longer.
+        seen = [p for p in paths.path(key) if NULL not in (paths.t[p][row], paths.t[p][other])]
+        sections = list(itertools.pairwise(seen)) + [("air", "air")] * ("air" in seen)
+        longer = [self._delay(row, point, *s) - self._delay(other, point, *s) for s in sections]
+        # Half of the delay or more: no other section holds it for longer.
         if longer and 2 * max(longer) >= held_ns:
-            here, there = stretches[longer.index(max(longer))]
-            return self._named(key, here, there, row, max(longer))
-        # It came to the first capture that saw it as late as that.
-        return self._before(key, row) if stops[:1] == ["air"] else None
+            here, there = sections[longer.index(max(longer))]
+            return self._between(key, here, there, row, max(longer))
+        # It was late already at the first capture point.
+        return self._before_air(key, row) if seen[:1] == ["air"] else None
 
-    def _took(self, row: int, host: str, here: str, there: str) -> int:
-        """ns from one point to another; from the air since the attempt that arrived; from air to air from the first to that."""
-        t = {point: int(times[row]) for point, times in self._passage.t.items()}
-        # One that came after the packet had arrived was made because its acknowledgment was lost.
-        last = int(self._passage.air_last[row])
-        heard = last if last <= t[host] else t["air"]
+    def _delay(self, row: int, host: str, here: str, there: str) -> int:
+        """ns between two points: from the air, since the transmission that arrived; air to air, from the first to that one."""
+        t = {point: int(times[row]) for point, times in self._paths.t.items()}
+        # A transmission after the packet had arrived was made because its 802.11 ACK was lost.
+        last = int(self._paths.air_last[row])
+        arrived = last if last <= t[host] else t["air"]
         if here == there:
-            return heard - t["air"]
-        return t[there] - (heard if here == "air" else t[here])
+            return arrived - t["air"]
+        return t[there] - (arrived if here == "air" else t[here])
 
-    def _before(self, key: int, row: int) -> Keeper:
-        whose = "of the access point or of the receiver" if key in self._down else "of the receiver's side"
-        return Keeper(
-            "queue",
-            f"before the air, in a queue {whose}: it came to the air only at {at(int(self._passage.t['air'][row]))}",
-        )
+    def _before_air(self, key: int, row: int) -> HoldingPoint:
+        where = "at the access point or the receiver" if key in self._down else "at the receiver"
+        sent = moment(int(self._paths.t["air"][row]))
+        return HoldingPoint("queue", f"in a queue {where}: it was transmitted only at {sent}")
 
-    def _named(self, key: int, here: str, there: str, row: int, excess: int) -> Keeper:
-        passage = self._passage
-        left, later = at(int(passage.t[here][row])), time(excess / 1e9)
+    def _between(self, key: int, here: str, there: str, row: int, excess_ns: int) -> HoldingPoint:
+        start, later = moment(int(self._paths.t[here][row])), duration(excess_ns / 1e9)
         if here == there:
-            return Keeper(
-                "air", f"on the air: its first attempt was at {left}, and the one that arrived came {later} after it"
+            return HoldingPoint(
+                "air", f"on the air: its first transmission was at {start}, the one that arrived {later} later"
             )
         if here == "air":
-            name, whose = (
+            name, holder = (
                 ("adapter", "the adapter") if there == "usb" else ("adapter_or_driver", "the adapter or its driver")
             )
-            return Keeper(
+            target = "bus" if there == "usb" else "host"
+            return HoldingPoint(
                 name,
-                f"by {whose}: it was on the air at {left} and took {later} longer to the {_host(there)} than the one before",
+                f"by {holder}: it was on the air at {start} and reached the {target} {later} later than the ACK before",
             )
         if here == "usb":
-            return Keeper(
+            return HoldingPoint(
                 "driver",
-                f"by the driver: it was on the bus at {left} and took {later} longer to the host than the one before",
+                f"by the driver: it was on the bus at {start} and reached the host {later} later than the ACK before",
             )
         if there == "air":
-            whose = "of the access point" if key in self._down else "of the receiver's adapter"
-            return Keeper(
+            where = "at the access point" if key in self._down else "in the receiver's adapter"
+            return HoldingPoint(
                 "queue",
-                f"in a queue {whose}: it left the receiver at {left} and took {later} longer to the air than the one before",
+                f"in a queue {where}: it left the receiver at {start} and was transmitted {later} later than the ACK before",
             )
-        return Keeper("way", f"on its way: it left the receiver at {left} and took {later} longer than the one before")
-
-
-def _host(point: str) -> str:
-    return "bus" if point == "usb" else "host"
+        return HoldingPoint(
+            "path", f"on the path: it left the receiver at {start} and took {later} longer than the ACK before"
+        )

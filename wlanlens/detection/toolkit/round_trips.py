@@ -1,14 +1,16 @@
-"""Round trips of data, as the ACKs at the tap sample them: a handshake's small packets are faster than data ever is."""
+"""Round trips of data, sampled at the tap. Those of the handshake are shorter, for its packets are small."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.detection.toolkit.common import Array, Facts, Rows
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.tables.columns import Array
 
 
-def round_trips(facts: Facts) -> Rows:
-    """Samples by key of the data, in order of packet: when the ACK passed the tap, the round trip, what it acknowledged."""
+def round_trip_samples(facts: Facts) -> Rows:
+    """Samples by key of the data, in packet order: columns `packet t_ns rtt_ns rel_ack tsval` of the ACK."""
     columns = ["packet", "t_ns", "rtt_ns", "rel_ack", "tsval"]
     rows = facts.rows("segments", columns, valid=("t_ns", "rtt_ns", "rel_ack"))
     sends = facts.rows("segments", ["t_ns", "rel_seq", "len", "transmission"], valid=("t_ns", "rel_seq"))
@@ -17,21 +19,21 @@ def round_trips(facts: Facts) -> Rows:
     if not len(known):
         return Rows(rows.key[:0], {name: rows[name][:0] for name in columns})
     last = np.maximum.reduceat(sends["rel_seq"] + sends["len"], first)
-    # Neither the SYN nor the FIN is data: both are small.
+    # SYN and FIN are not data.
     of_data = rows.key ^ 1
     at = np.minimum(np.searchsorted(known, of_data), len(known) - 1)
     rows = rows.take((rows["rel_ack"] > 1) & (known[at] == of_data) & (rows["rel_ack"] <= last[at]))
-    samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).ordered("packet")
-    # An ACK that waited for what was sent again meanwhile tells of the loss, not of the way.
-    again = sends.take(sends["transmission"] == "retransmission").ordered("t_ns")
+    samples = Rows(rows.key ^ 1, {name: rows[name] for name in columns}).sorted_by("packet")
+    # A retransmission during the sample: the ACK waited for it, and the time is not the path's.
+    retransmitted = sends.take(sends["transmission"] == "retransmission").sorted_by("t_ns")
     sent = samples["t_ns"] - samples["rtt_ns"]
-    return samples.take(~again.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
+    return samples.take(~retransmitted.any_between("t_ns", samples.key, sent + 1, samples["t_ns"] - 1))
 
 
-def least_of_data(facts: Facts, keys: Array) -> Array:
-    """Least round trip of data, ns; that of the whole flow where only the handshake was sampled, NULL where nothing was."""
-    known, least = facts.keep(_least)
-    flow = facts.of_flow("tap_rtt_min_ns", keys)
+def min_data_rtt_ns(facts: Facts, keys: Array) -> Array:
+    """Shortest round trip of data, ns; that of the flow where only the handshake was sampled; `NULL` for no sample."""
+    known, least = facts.cached(_least)
+    flow = facts.flow_values("tap_rtt_min_ns", keys)
     if not len(known):
         return flow
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -39,7 +41,7 @@ def least_of_data(facts: Facts, keys: Array) -> Array:
 
 
 def _least(facts: Facts) -> tuple[Array, Array]:
-    rows = facts.keep(round_trips)
+    rows = facts.cached(round_trip_samples)
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     known, first = np.unique(rows.key, return_index=True)

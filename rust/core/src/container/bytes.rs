@@ -64,11 +64,6 @@ impl Bytes {
         }
     }
 
-    /// A stream of bytes in memory.
-    pub fn of(bytes: Vec<u8>) -> Self {
-        Bytes::new(Box::new(Plain(Box::new(io::Cursor::new(bytes)))))
-    }
-
     /// The bytes in memory, from the first one not consumed.
     #[inline]
     pub fn data(&self) -> &[u8] {
@@ -231,12 +226,17 @@ mod tests {
         assert_eq!(back, bytes);
     }
 
+    /// A stream of bytes in memory.
+    fn of(bytes: Vec<u8>) -> Bytes {
+        Bytes::new(Box::new(Plain(Box::new(io::Cursor::new(bytes)))))
+    }
+
     #[test]
     fn a_large_fill_grows_by_the_bytes_read() {
-        let mut b = Bytes::of(vec![7; 100]);
+        let mut b = of(vec![7; 100]);
         assert!(!b.fill(usize::MAX));
         assert_eq!((b.available(), b.buffer.len()), (100, limits::BLOCK_BYTES));
-        let mut b = Bytes::of(vec![7; 3 * limits::BLOCK_BYTES]);
+        let mut b = of(vec![7; 3 * limits::BLOCK_BYTES]);
         assert!(b.fill(2 * limits::BLOCK_BYTES + 5));
         assert_eq!(b.skip(u64::MAX), 3 * limits::BLOCK_BYTES as u64);
         assert!(!b.fill(1));

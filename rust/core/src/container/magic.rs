@@ -3,13 +3,11 @@
 //! Sources: the formats' specifications where there are any (snoop: RFC 1761; NetMon: MS-NM capture
 //! format; btsnoop: Frontline), else the facts in Wireshark's wiretap and in file(1).
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 /// The description of a format for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreign {
-    /// As [`crate::container::Sniffed::format`].
-    pub format: &'static str,
     /// For the sentence "... cannot be read".
     pub what: &'static str,
     pub next: &'static str,
@@ -17,49 +15,49 @@ pub struct Foreign {
 
 const CONVERT: &str = "convert it with `editcap -F pcapng IN OUT`";
 
-/// Format, sentence, hint, magic bytes at the front.
-const CAPTURES: &[(&str, &str, &str, &[u8])] = &[
-    ("snoop", "a Solaris snoop capture", CONVERT, b"snoop\0\0\0"),
-    ("netmon", "a Microsoft Network Monitor 1 capture", CONVERT, b"RTSS"),
-    ("netmon", "a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
-    ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 1.0"),
-    ("iptrace", "an AIX iptrace capture", CONVERT, b"iptrace 2.0"),
-    ("nettl", "an HP-UX 9 nettl capture", CONVERT, b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0"),
-    ("nettl", "an HP-UX nettl capture", CONVERT, b"TR\0d\0"),
-    ("peektagged", "a WildPackets EtherPeek or OmniPeek capture", CONVERT, b"\x7fver"),
-    ("radcom", "a RADCOM analyzer capture", CONVERT, b"\x42\xd2\0\x34\x12\x66\x22\x88"),
-    ("visual", "a Visual Networks capture", CONVERT, b"\x05VNF"),
-    ("observer", "a Network Instruments Observer capture", CONVERT, b"ObserverPktBuffe"),
-    ("k12", "a Tektronix K12 capture", CONVERT, b"\0\0\x02\0\x12\x05\0\x10"),
-    ("btsnoop", "a Bluetooth btsnoop log", CONVERT, b"btsnoop\0"),
-    ("blf", "a Vector BLF log", CONVERT, b"LOGG"),
-    ("kismet", "an SQLite file, perhaps a Kismet log", "convert it with `kismetdb_to_pcap`", b"SQLite format 3\0"),
+/// What it is, a hint, magic bytes at the front.
+const CAPTURES: &[(&str, &str, &[u8])] = &[
+    ("a Solaris snoop capture", CONVERT, b"snoop\0\0\0"),
+    ("a Microsoft Network Monitor 1 capture", CONVERT, b"RTSS"),
+    ("a Microsoft Network Monitor 2 capture", CONVERT, b"GMBU"),
+    ("an AIX iptrace capture", CONVERT, b"iptrace 1.0"),
+    ("an AIX iptrace capture", CONVERT, b"iptrace 2.0"),
+    ("an HP-UX 9 nettl capture", CONVERT, b"\0\0\0\x01\0\0\0\0\0\x07\xd0\0"),
+    ("an HP-UX nettl capture", CONVERT, b"TR\0d\0"),
+    ("a WildPackets EtherPeek or OmniPeek capture", CONVERT, b"\x7fver"),
+    ("a RADCOM analyzer capture", CONVERT, b"\x42\xd2\0\x34\x12\x66\x22\x88"),
+    ("a Visual Networks capture", CONVERT, b"\x05VNF"),
+    ("a Network Instruments Observer capture", CONVERT, b"ObserverPktBuffe"),
+    ("a Tektronix K12 capture", CONVERT, b"\0\0\x02\0\x12\x05\0\x10"),
+    ("a Bluetooth btsnoop log", CONVERT, b"btsnoop\0"),
+    ("a Vector BLF log", CONVERT, b"LOGG"),
+    ("an SQLite file, perhaps a Kismet log", "convert it with `kismetdb_to_pcap`", b"SQLite format 3\0"),
 ];
 
 /// Archives and compressions that are not undone, with the command that does.
-const PACKED: &[(&str, &str, &str, &[u8])] = &[
-    ("xz", "xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
-    ("bzip2", "bzip2 data", "unpack it with `bunzip2`", b"BZh"),
-    ("zip", "a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
-    ("zip", "an empty zip archive", "it contains no file", b"PK\x05\x06"),
-    ("7z", "a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
-    ("rar", "a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
-    ("lzip", "lzip data", "unpack it with `lzip -d`", b"LZIP"),
-    ("lz4-legacy", "legacy lz4 data", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
-    ("compress", "compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
-    ("lzma", "lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
+const PACKED: &[(&str, &str, &[u8])] = &[
+    ("xz data", "unpack it with `xz -d`", b"\xfd7zXZ\0"),
+    ("bzip2 data", "unpack it with `bunzip2`", b"BZh"),
+    ("a zip archive", "unpack it with `unzip`", b"PK\x03\x04"),
+    ("an empty zip archive", "it contains no file", b"PK\x05\x06"),
+    ("a 7-Zip archive", "unpack it with `7z x`", b"7z\xbc\xaf\x27\x1c"),
+    ("a RAR archive", "unpack it with `unrar x`", b"Rar!\x1a\x07"),
+    ("lzip data", "unpack it with `lzip -d`", b"LZIP"),
+    ("legacy lz4 data", "unpack it with `lz4 -d`", b"\x02\x21\x4c\x18"),
+    ("compress data", "unpack it with `gunzip`", b"\x1f\x9d"),
+    ("lzma data", "unpack it with `xz -d --format=lzma`", b"\x5d\0\0\x80\0"),
 ];
 
 /// Compressions that are decompressed, but only one layer.
-const AGAIN: &[(&str, &str, &str, &[u8])] = &[
-    ("gzip", "gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
-    ("zstd", "zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
-    ("lz4", "lz4 data", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
+const AGAIN: &[(&str, &str, &[u8])] = &[
+    ("gzip data", "unpack it with `gunzip`", b"\x1f\x8b"),
+    ("zstd data", "unpack it with `zstd -d`", b"\x28\xb5\x2f\xfd"),
+    ("lz4 data", "unpack it with `lz4 -d`", b"\x04\x22\x4d\x18"),
 ];
 
-fn look_up(table: &[(&'static str, &'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {
-    let row = table.iter().find(|row| head.starts_with(row.3))?;
-    Some(Foreign { format: row.0, what: row.1, next: row.2 })
+fn look_up(table: &[(&'static str, &'static str, &[u8])], head: &[u8]) -> Option<Foreign> {
+    let row = table.iter().find(|row| head.starts_with(row.2))?;
+    Some(Foreign { what: row.0, next: row.1 })
 }
 
 /// A format that is recognised but not read.
@@ -69,16 +67,10 @@ pub fn foreign(head: &[u8]) -> Option<Foreign> {
         .or_else(|| look_up(AGAIN, head))
         .or_else(|| {
             let tar = head.get(257..262) == Some(b"ustar");
-            tar.then_some(Foreign { format: "tar", what: "a tar archive", next: "unpack it with `tar xf`" })
+            tar.then_some(Foreign { what: "a tar archive", next: "unpack it with `tar xf`" })
         })
-        .or_else(|| {
-            is_lanalyzer(head).then_some(Foreign {
-                format: "lanalyzer",
-                what: "a Novell LANalyzer capture",
-                next: CONVERT,
-            })
-        })
-        .or_else(|| is_erf(head).then_some(Foreign { format: "erf", what: "an Endace ERF capture", next: CONVERT }))
+        .or_else(|| is_lanalyzer(head).then_some(Foreign { what: "a Novell LANalyzer capture", next: CONVERT }))
+        .or_else(|| is_erf(head).then_some(Foreign { what: "an Endace ERF capture", next: CONVERT }))
 }
 
 /// LANalyzer: a header record (type 0x1001 or 0x1007, little-endian) whose version field follows its length.
@@ -127,8 +119,8 @@ pub fn describe(head: &[u8]) -> &'static str {
     }
 }
 
-/// The error for a format that is not read; `inside` names the compression around it.
-pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
+/// The error for a format that is not read; `inside` names the compression around it, `formats` those that are read.
+pub fn refuse(head: &[u8], inside: &str, formats: &str) -> Error {
     let within = if inside.is_empty() { String::new() } else { format!(" inside {inside}") };
     if let Some(f) = foreign(head) {
         let only = if !inside.is_empty() && (look_up(AGAIN, head).is_some() || look_up(PACKED, head).is_some()) {
@@ -137,9 +129,9 @@ pub fn refuse<T>(head: &[u8], inside: &str) -> Result<T> {
             ""
         };
         let what = format!("{}{within} cannot be read{only}", f.what);
-        return Err(Error::new(ErrorKind::UnsupportedFormat, what).next(f.next));
+        return Error::new(ErrorKind::UnsupportedFormat, what).next(f.next);
     }
-    Err(Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
+    Error::new(ErrorKind::UnknownFormat, format!("{}{within}", describe(head)))
         .at(0)
-        .next("supported are pcap, pcapng and Sniffer captures, uncompressed or in gzip, zstd or lz4"))
+        .next(format!("supported are {formats}, uncompressed or in gzip, zstd or lz4"))
 }

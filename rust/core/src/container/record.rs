@@ -1,5 +1,7 @@
 //! The output of every container: records, interfaces, texts.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use crate::notes::Notes;
 use crate::phy::Radio;
@@ -47,10 +49,9 @@ pub trait RecordSource: Send {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sniffed {
     /// "pcap", "pcapng", "netxray" ...
-    pub format: &'static str,
+    pub format: Cow<'static, str>,
     /// "gzip", "zstd", "lz4", or "" for none.
     pub compression: &'static str,
-    pub readable: bool,
 }
 
 /// An interface of a capture file.

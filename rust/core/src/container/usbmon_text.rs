@@ -178,7 +178,7 @@ impl RecordSource for UsbmonText {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "usbmon_text", compression: self.compression, readable: true }
+        Sniffed { format: "usbmon_text".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -380,7 +380,7 @@ fn data(word: &[u8], out: &mut Line) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{open, sniff};
+    use super::super::{format_of, open};
     use super::*;
 
     const NEW: &str = "ffff88003a1c2b40 3575914555 S Ci:1:001:0 s a3 00 0000 0003 0004 4 <
@@ -409,7 +409,7 @@ dd65f0e8 4128379810 E Bi:2:003:1 -19 0
     #[test]
     fn lines_are_records() {
         let (got, notes) = records(NEW);
-        assert_eq!(sniff(NEW.as_bytes()).map(|s| (s.format, s.readable)), Some(("usbmon_text", true)));
+        assert_eq!(format_of(NEW.as_bytes()), Some("usbmon_text"));
         assert_eq!(got.len(), 7);
         assert_eq!(got[0].0, Some(3_575_914_555_000));
         let [.., control, _, sent, _, interrupt, iso, refused] = &got[..] else { unreachable!() };

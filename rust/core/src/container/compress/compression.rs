@@ -1,10 +1,9 @@
 //! The compressions: recognised by their first bytes, undone by their own module.
 
-use super::sink::{Gone, Sink};
+use super::sink::Sink;
 use super::skippable::length;
 use super::{gzip, lz4, zstd};
 use crate::container::bytes::Bytes;
-use crate::notes::NoteKind;
 
 /// A supported compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,42 +46,5 @@ impl Compression {
             Compression::Zstd => zstd::unzstd(input, out),
             Compression::Lz4 => lz4::unlz4(input, out),
         };
-    }
-
-    /// The first decompressed bytes of `head`, which may be cut anywhere.
-    pub fn peek(self, head: &[u8], limit: usize) -> Vec<u8> {
-        let mut out = Peek { bytes: vec![0; limit], filled: 0 };
-        self.run(&mut Bytes::of(head.to_vec()), &mut out);
-        out.bytes.truncate(out.filled);
-        out.bytes
-    }
-}
-
-/// Keeps the first bytes only.
-struct Peek {
-    bytes: Vec<u8>,
-    filled: usize,
-}
-
-impl Sink for Peek {
-    fn room(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.filled..]
-    }
-
-    fn filled(&mut self, n: usize) -> Result<(), Gone> {
-        self.filled += n;
-        self.wanted()
-    }
-
-    fn odd(&mut self, _kind: NoteKind) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn wanted(&self) -> Result<(), Gone> {
-        if self.filled < self.bytes.len() {
-            Ok(())
-        } else {
-            Err(Gone)
-        }
     }
 }

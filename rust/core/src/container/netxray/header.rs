@@ -77,11 +77,6 @@ pub fn is_netxray(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || head.starts_with(OLD_MAGIC)
 }
 
-/// Whether the header, as far as it is present, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
-}
-
 fn refused(kind: ErrorKind, at: usize, what: String) -> Error {
     Error::new(kind, what).at(at as u64)
 }

@@ -16,7 +16,7 @@ mod radio;
 mod record;
 mod ring;
 
-pub use header::{is_netxray, is_readable};
+pub use header::is_netxray;
 use header::{FileHeader, Generation, FILE_HEADER, LINKTYPE_IEEE802_11};
 use record::{Layout, RecordHeader};
 use ring::Ring;
@@ -197,7 +197,7 @@ impl RecordSource for NetXRaySource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "netxray", compression: self.compression, readable: true }
+        Sniffed { format: "netxray".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::container::build::*;
-use crate::container::{open, sniff};
+use crate::container::{format_of, open};
 use crate::error::ErrorKind;
 use crate::notes::Notes;
 use crate::phy::{Phy, Radio};
@@ -105,7 +105,7 @@ fn every_generation() {
         assert_eq!(third.time_ns, Some(i64::from(T0) * 1_000_000_000 + 2_000_000 * ms));
         assert_eq!((&third.data, third.wire_bytes, third.link_type), (&payload(2), 42, 1));
         assert_eq!(rows[0].offset, 128);
-        assert_eq!(sniff(&bytes).map(|s| (s.format, s.readable)), Some(("netxray", true)));
+        assert_eq!(format_of(&bytes), Some("netxray"));
     }
 }
 

@@ -67,11 +67,6 @@ pub fn is_pcap(head: &[u8]) -> bool {
     magic(head).is_some()
 }
 
-/// Whether the header, as far as it is present, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
-}
-
 impl FileHeader {
     /// Parse a header that [`is_pcap`] recognised.
     pub fn parse(head: &[u8]) -> Result<FileHeader> {

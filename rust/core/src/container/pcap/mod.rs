@@ -14,7 +14,7 @@ mod header;
 mod record;
 
 use header::FileHeader;
-pub use header::{is_pcap, is_readable, record_cap, FILE_HEADER};
+pub use header::{is_pcap, record_cap, FILE_HEADER};
 use record::{Layout, RecordHeader, MODIFIED, MODIFIED_SMP, NOKIA, STANDARD};
 
 /// Reads the records of one or several concatenated pcap files.
@@ -231,7 +231,7 @@ impl RecordSource for PcapSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcap", compression: self.compression, readable: true }
+        Sniffed { format: "pcap".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

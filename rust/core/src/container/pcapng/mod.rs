@@ -385,7 +385,7 @@ impl RecordSource for NgSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcapng", compression: self.compression, readable: true }
+        Sniffed { format: "pcapng".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -83,11 +83,6 @@ pub fn is_sniffer(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// Whether the version record, as far as it is present, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
-}
-
 fn refused(kind: ErrorKind, at: usize, what: impl Into<String>) -> Error {
     Error::new(kind, what).at(at as u64)
 }

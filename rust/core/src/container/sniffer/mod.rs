@@ -14,7 +14,7 @@ mod header;
 mod record;
 
 use blocks::Blocks;
-pub use header::{is_readable, is_sniffer};
+pub use header::is_sniffer;
 use header::{record_type, FileHeader, DATE_AT, RECORD_HEADER};
 use record::{link_type, Layout, RecordHeader};
 
@@ -164,7 +164,7 @@ impl RecordSource for SnifferSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "sniffer", compression: self.compression, readable: true }
+        Sniffed { format: "sniffer".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::container::build::*;
-use crate::container::sniff;
+use crate::container::format_of;
 use crate::error::ErrorKind;
 
 /// The fields of a version record.
@@ -120,7 +120,7 @@ fn plain_records() {
     assert_eq!((rows.len(), notes), (5, vec![("local_time", 1, 29)]));
     assert_eq!((rows[2].time_ns, rows[2].wire_bytes, &rows[2].data), (Some(DAY + 2_000_000), 42, &payload(2)));
     assert_eq!((rows[0].link_type, rows[0].offset, rows[0].outgoing), (1, 41, None));
-    assert_eq!(sniff(&bytes).map(|s| (s.format, s.readable)), Some(("sniffer", true)));
+    assert_eq!(format_of(&bytes), Some("sniffer"));
     assert_eq!(rows, self::rows(&bytes[..bytes.len() - END.len()]), "the end need not be marked");
 }
 

@@ -1,0 +1,40 @@
+"""Tests that `make test-fast` leaves out, and why. All others are marked `fast`.
+
+A path is a file or a folder below tests/. A file that takes more than about five CPU seconds belongs here.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+SLOW = {
+    "simulation": "simulates hundreds of worlds",
+    "reproduction": "runs published experiments",
+    "validation": "simulates and scores worlds",
+    "alignment": "aligns simulated and real captures, many times each",
+    "correlation": "aligns simulated and real captures, many times each",
+    "test_badinputs.py": "runs the command on every bad input",
+    "test_captures.py": "runs the command on every shared capture",
+    "test_new.py": "runs pytest in a copy of the repository",
+    "report/test_browser.py": "starts a browser",
+    "report/test_experiments.py": "starts a browser",
+    "report/test_layers.py": "starts a browser",
+    "report/test_air.py": "starts a browser",
+    "detectors/test_air_score.py": "simulates every world of the oracle",
+    "detectors/test_air_capture.py": "simulates worlds of the oracle and runs tshark",
+    "detectors/test_filters.py": "runs tshark",
+    "parsers/test_packets_tshark.py": "compares all captures with tshark",
+    "parsers/test_frames_tshark.py": "compares all captures with tshark",
+    "parsers/test_airtime_tshark.py": "compares all captures with tshark",
+    "parsers/test_decrypt_tshark.py": "compares all captures with tshark",
+    "parsers/test_sniffer_tshark.py": "compares all captures with tshark",
+    "exchange": "compares all captures with tshark",
+    "usb": "compares all captures with tshark",
+    "flow": "reads every kernel capture; runs tcptrace",
+}
+
+
+def is_slow(path: str) -> bool:
+    """Whether a file, named below tests/, is on the list."""
+    parts = PurePosixPath(path)
+    return any(str(place) in SLOW for place in (parts, *parts.parents))

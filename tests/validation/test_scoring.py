@@ -1,0 +1,130 @@
+"""The score of findings beside the truth: half of the time must be shared, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.detection.test_finding import make
+from wlanlens.detection.finding import MAY_BE_MISSED, Undecided
+from wlanlens.validation.scoring import Score, decidable, score, true_findings
+
+CODE = "spurious_timeout"
+
+
+def of(found: list[Any], truth: list[Any]) -> Score:
+    return score(found, truth)[CODE]
+
+
+def test_each_finding_is_right_or_wrong_and_each_event_found_or_missed() -> None:
+    truth = [make(1.0, 2.0), make(5.0, 6.0), make(8.0, 9.0)]
+    found = [make(1.1, 2.0), make(5.0, 6.1), make(20.0, 21.0)]
+    result = of(found, truth)
+    assert (result.truth, result.found, result.recalled, result.right) == (3, 3, 2, 2)
+    assert (result.precision, result.recall) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert sorted(result.time_errors_s) == pytest.approx([0.1, 0.1])
+    assert result.cost_off_s == pytest.approx(0.2)
+    assert result.cost_error == pytest.approx(0.1)
+    assert true_findings(found, truth) == [True, True, False]
+
+
+def test_one_finding_may_stand_for_events_in_a_row() -> None:
+    result = of([make(1.0, 7.0)], [make(1.0, 3.0), make(3.0, 7.0)])
+    assert (result.precision, result.recall) == (1.0, 1.0)
+    assert result.time_errors_s == (0.0,)
+    assert result.cost_off_s == 0.0
+
+
+def test_several_findings_may_tell_of_one_event() -> None:
+    result = of([make(1.0, 3.0), make(3.1, 7.0)], [make(1.0, 7.0)])
+    assert (result.precision, result.recall) == (1.0, 1.0)
+    assert len(result.time_errors_s) == 1
+
+
+def test_a_finding_that_covers_everything_finds_nothing() -> None:
+    result = of([make(0.0, 100.0)], [make(10.0, 11.0), make(50.0, 52.0)])
+    assert (result.precision, result.recall) == (0.0, 0.0)
+
+
+def test_a_piece_of_an_event_does_not_find_it() -> None:
+    result = of([make(1.0, 1.2)], [make(1.0, 5.0)])
+    assert (result.precision, result.recall) == (1.0, 0.0)
+    assert result.time_errors_s == ()
+
+
+def test_neighbours_are_not_taken_for_one_another() -> None:
+    result = of([make(1.0, 2.0), make(2.003, 3.0)], [make(1.0, 2.0), make(2.003, 3.0)])
+    assert result.time_errors_s == (0.0, 0.0)
+
+
+def test_subjects_and_codes_are_compared() -> None:
+    scores = score([make(subject="x"), make(code="ack_holding")], [make(subject="y")])
+    assert scores[CODE].right == scores[CODE].recalled == 0
+    assert scores["ack_holding"].precision == 0.0
+    assert scores["ack_holding"].recall is None
+    assert of([make(subject="")], [make(subject="y")]).right == 1
+
+
+def test_instants_match_within_the_tolerance() -> None:
+    assert of([make(1.004, 1.004)], [make(1.0, 1.0)]).right == 1
+    assert of([make(1.02, 1.02)], [make(1.0, 1.0)]).right == 0
+
+
+def test_scores_of_runs_add_up() -> None:
+    total = of([make(1.0, 2.0)], [make(1.0, 2.1)]) + of([make(1.0, 2.0)], [make(9.0, 9.5)])
+    assert (total.truth, total.found, total.right, total.recalled) == (2, 2, 1, 1)
+    assert total.within(0.2) == 1.0
+    assert total.within(0.01) == 0.0
+    with pytest.raises(ValueError, match="do not add up"):
+        total + Score("ack_holding")
+
+
+SPANS = st.lists(st.tuples(st.floats(0, 100), st.floats(0, 10)).map(lambda s: make(s[0], s[0] + s[1])), max_size=6)
+
+
+@given(SPANS)
+def test_the_truth_itself_scores_without_error(truth: list[Any]) -> None:
+    for result in score(truth, truth).values():
+        assert (result.precision, result.recall) == (1.0, 1.0)
+        assert max(result.time_errors_s) == 0.0
+        assert result.cost_off_s == pytest.approx(0.0, abs=1e-9)
+
+
+@given(SPANS, SPANS)
+def test_counts_stay_within_bounds(found: list[Any], truth: list[Any]) -> None:
+    for result in score(found, truth).values():
+        assert 0 <= result.right <= result.found == len(found)
+        assert 0 <= result.recalled <= result.truth == len(truth)
+        assert bool(result.recalled) <= bool(result.right)
+
+
+def test_an_event_that_need_not_be_found_counts_where_it_is() -> None:
+    event, other = make(1.0, 2.0, confidence=MAY_BE_MISSED), make(5.0, 6.0)
+    for found, numbers in (([other], (1, 1, 1)), ([make(1.0, 2.0), other], (2, 2, 2)), ([], (1, 0, 0))):
+        result = of(found, [event, other])
+        assert (result.truth, result.recalled, result.right) == numbers
+
+
+def test_what_is_left_open_is_neither_found_nor_missed() -> None:
+    second = 1_000_000_000
+    event = make(0.0, 3.0)
+
+    def left(*spans: tuple[int, int], until_s: int = 9) -> tuple[list[tuple[int, int]], int]:
+        case = Undecided(event.code, "", spans=tuple((event.subject, a * second, b * second) for a, b in spans))
+        kept, out = decidable([event], [], [case], until_ns=until_s * second)
+        return [(f.t_start_ns // second, f.t_end_ns // second) for f in kept], out
+
+    assert left() == ([(0, 3)], 0)
+    assert left((0, 1)) == ([(1, 3)], 0)
+    assert left((2, 4)) == ([(0, 2)], 0)
+    assert left((0, 3)) == ([], 1)
+    assert left((5, 6)) == ([(0, 3)], 0)
+    assert left(until_s=2) == ([(0, 2)], 0)
+    other = Undecided(event.code, "", spans=(("someone else", 0, 3 * second),))
+    assert decidable([event], [], [other], until_ns=9 * second) == ([event], 0)
+    assert decidable(
+        [event], [event], [Undecided(event.code, "", spans=((event.subject, 0, 3 * second),))], until_ns=9 * second
+    ) == ([event], 0)

@@ -1,0 +1,338 @@
+"""The tables of a trace as a detector reads them: filtered rows as vectors, flows by key, findings about flows."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from wlanlens.detection.finding import Finding, Undecided, Value, frame_filter
+from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, make_finding, severity
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.formatting import count, duration
+from wlanlens.tables.columns import NULL, Array, ColumnVector, dictionary_encoded, vector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.trace import Trace
+
+T = TypeVar("T")
+
+#: A key below this is looked up in a table of one byte a key.
+_SMALL_KEYS = 1 << 22
+
+
+class Facts:
+    """The tables of a trace as vectors. Detectors share one object for each trace, see `of`.
+
+    A *key* is one number for a capture, a connection and a direction; `key ^ 1` is the other direction.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        # A cache that lives as long as the trace must not keep the trace alive.
+        self._trace = weakref.ref(trace)
+        self._captures: dict[str, int] = {}
+        self._table_keys: dict[str, Array] = {}
+        self._columns: dict[tuple[str, str], ColumnVector] = {}
+        self._flow_rows: tuple[Array, Array] | None = None
+        self._flow_columns: dict[str, Array] = {}
+        self._cache: dict[Callable[[Facts], Any], Any] = {}
+
+    @classmethod
+    def of(cls, trace: Trace) -> Facts:
+        """The facts of a trace; the same object each time, so that detectors share what they compute."""
+        found = _FACTS.get(trace)
+        if found is None:
+            found = _FACTS[trace] = cls(trace)
+        return found
+
+    @property
+    def trace(self) -> Trace:
+        """The trace."""
+        trace = self._trace()
+        if trace is None:
+            raise ReferenceError("the trace is gone")
+        return trace
+
+    def cached(self, make: Callable[[Facts], T]) -> T:
+        """Return `make(facts)`, computed once for each trace: `facts.cached(Acks)`."""
+        if make not in self._cache:
+            # A proxy: a reference cycle would keep 130 MB a window until the garbage collector runs.
+            self._cache[make] = make(weakref.proxy(self))
+        made: T = self._cache[make]
+        return made
+
+    # Tables.
+
+    def rows(
+        self,
+        name: str,
+        columns: Sequence[str],
+        *,
+        where: Mapping[str, Iterable[str]] | None = None,
+        valid: Sequence[str] = (),
+        keys: Array | None = None,
+    ) -> Rows:
+        """Read columns of a table, ordered by key; rows of one key are in the table's order.
+
+        Parameters
+        ----------
+        name, columns : str, sequence of str
+            Which table and which of its columns. Null becomes `NULL` in whole numbers and NaN in floats.
+        where : mapping, optional
+            Enum columns and the values to select.
+        valid : sequence of str, optional
+            Columns that must not be null.
+        keys : array, optional
+            Select the rows of these keys only.
+        """
+        table, key = self.trace.table(name), self.table_keys(name)
+        mask: Array | None = None
+        for column, values in (where or {}).items():
+            mask = _and(mask, self._column(name, column).among(values))
+        for column in valid:
+            if table.column(column).null_count:
+                mask = _and(mask, self._column(name, column).known())
+        if keys is not None:
+            mask = _and(mask, _is_member(key, keys))
+        which = None if mask is None or mask.all() else np.flatnonzero(mask)
+        key = key if which is None else key[which]
+        order = _order(key)
+        if order is not None:
+            key, which = key[order], order if which is None else which[order]
+        return Rows(key, {column: self._column(name, column).take(which) for column in columns})
+
+    def table_keys(self, name: str) -> Array:
+        """The key of each row of a table."""
+        if name not in self._table_keys:
+            table = self.trace.table(name)
+            flow = table.column("flow").to_numpy().astype(np.int64)
+            backward = self._column(name, "direction").among(("b2a",))
+            capture = self._capture_numbers(table.column("capture"))
+            self._table_keys[name] = np.asarray((capture << 34) + (flow << 1) + backward)
+        return self._table_keys[name]
+
+    def _column(self, name: str, column: str) -> ColumnVector:
+        found = self._columns.get((name, column))
+        if found is None:
+            found = self._columns[name, column] = ColumnVector(self.trace.table(name).column(column))
+        return found
+
+    def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
+        parts = [np.zeros(0, np.int64)]
+        for chunk in dictionary_encoded(column).chunks:
+            names = chunk.dictionary.to_pylist()
+            numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names], np.int64)
+            if len(numbers) == 1 and not chunk.indices.null_count:
+                parts.append(np.full(len(chunk), numbers[0]))
+            else:
+                parts.append(numbers[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64)])
+        return np.concatenate(parts)
+
+    # Keys.
+
+    def flow(self, key: int) -> int:
+        """The connection of a key."""
+        return (int(key) >> 1) & 0xFFFFFFFF
+
+    def direction(self, key: int) -> str:
+        """The direction of a key."""
+        return "b2a" if int(key) & 1 else "a2b"
+
+    def capture(self, key: int) -> str:
+        """The capture's name of a key."""
+        number = int(key) >> 34
+        return next((name for name, n in self._captures.items() if n == number), "")
+
+    def subject(self, key: int) -> str:
+        """ "10.0.0.1:40000 > 10.0.0.2:5001" of a key."""
+        return self.trace.subject(self.flow(key), self.direction(key))
+
+    # Flows.
+
+    def flow_values(self, column: str, keys: Array) -> Array:
+        """A column of `flows` for each key.
+
+        `NULL` (whole numbers), NaN or "" (text) where the trace has no such row: a window of a long capture lacks the rows
+        of connections that continue after it.
+        """
+        values = self._flow_column(column)
+        empty: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else NULL
+        out = np.full(len(keys), empty, values.dtype)
+        where, found = self._flow_positions(keys)
+        out[found] = values[where[found]]
+        return out
+
+    def tap_away_from_sender(self, keys: Array) -> Array:
+        """Whether each key's tap is known to be in the middle of the path or at the receiver."""
+        return np.isin(self.flow_values("tap", keys), ("near_receiver", "middle"))
+
+    def lifetime_s(self, keys: Array) -> Array:
+        """Seconds from the first to the last packet of each key's connection, within this trace."""
+        start, end = self.flow_values("t_start_ns", keys), self.flow_values("t_end_ns", keys)
+        known = (start != NULL) & (end != NULL)
+        return np.where(known, np.maximum(end - start, 0), self.trace.duration_ns) / 1e9
+
+    def last_packet_ns(self, keys: Array) -> Array:
+        """Time of the last packet of each key's connection; the trace's end where the connection continues."""
+        end = self.flow_values("t_end_ns", keys)
+        return np.where(end != NULL, end, self.trace.duration_ns)
+
+    def complete_data_keys(self, min_bytes: int = 1) -> Array:
+        """Sorted keys of directions with at least this much payload, of connections that end in this window."""
+        return np.sort(self.table_keys("flows")[self._flow_column("payload_bytes") >= min_bytes])
+
+    def all_data_keys(self) -> Array:
+        """Sorted keys of directions with payload, of connections that continue after this window too."""
+        known = self.table_keys("flows")[self._flow_column("payload_bytes") > 0]
+        active = self.table_keys("intervals") if self.trace.has("intervals") else known[:0]
+        return np.unique(np.concatenate((known, active)))
+
+    def _flow_column(self, column: str) -> Array:
+        if column not in self._flow_columns:
+            self._flow_columns[column] = vector(self.trace.table("flows").column(column))
+        return self._flow_columns[column]
+
+    def _flow_positions(self, keys: Array) -> tuple[Array, Array]:
+        if self._flow_rows is None:
+            known = self.table_keys("flows")
+            order = np.argsort(known, kind="stable")
+            self._flow_rows = (known[order], order)
+        known, order = self._flow_rows
+        if not len(known):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return order[at], known[at] == keys
+
+    # Findings.
+
+    def finding(
+        self,
+        code: str,
+        key: int,
+        t_start_ns: int,
+        t_end_ns: int,
+        *,
+        cost_s: float,
+        lifetime_s: float,
+        confidence: float,
+        values: Mapping[str, Value],
+        evidence: Mapping[str, Iterable[int]],
+        sentence: str,
+    ) -> Finding:
+        """Make a finding about one direction of one connection; see `make_finding` for the parameters."""
+        return make_finding(
+            code=code,
+            t_start_ns=t_start_ns,
+            t_end_ns=t_end_ns,
+            capture=self.capture(key),
+            subject=self.subject(key),
+            cost_s=cost_s,
+            lifetime_s=lifetime_s,
+            confidence=confidence,
+            values=values,
+            evidence=evidence,
+            sentence=sentence,
+            flow=self.flow(key),
+            direction=self.direction(key),
+        )
+
+    def remainder_finding(
+        self,
+        code: str,
+        keys: Array,
+        t_start_ns: Array,
+        t_end_ns: Array,
+        cost_ns: Array,
+        *,
+        evidence: tuple[str, Array],
+        what: str,
+    ) -> Iterator[Finding]:
+        """One finding that sums up the cases which `costliest` does not list; none when there are no such cases.
+
+        Parameters
+        ----------
+        keys, t_start_ns, t_end_ns, cost_ns : array
+            One value a case.
+        evidence : (str, array)
+            A table and one packet number a case.
+        what : str
+            The noun of a case: "spurious timeout".
+        """
+        if not len(keys):
+            return
+        cost_s = float(cost_ns.sum()) / 1e9
+        directions = len(np.unique(keys))
+        capture = self.capture(int(keys[0]))
+        table, packets = evidence
+        shown = tuple(int(p) for p in packets[keys >> 34 == keys[0] >> 34][:MAX_EVIDENCE_ROWS])
+        yield Finding(
+            code=code,
+            t_start_ns=int(t_start_ns.min()),
+            t_end_ns=max(int(t_start_ns.min()), int(t_end_ns.max())),
+            capture=capture,
+            subject=count(directions, "more flow"),
+            severity=severity(cost_s, self.trace.duration_ns / 1e9),
+            confidence=0.9,
+            cost_s=cost_s,
+            values={
+                "cases_count": len(keys),
+                "flows_count": directions,
+                "evidence_left_out_count": len(keys) - len(shown),
+            },
+            evidence=((table, capture, shown),),
+            display_filter=frame_filter(shown),
+            sentence=(
+                f"{count(len(keys), 'more case')} of {what} in {count(directions, 'flow')} cost {duration(cost_s)} in "
+                "total; each cost less than those listed."
+            ),
+        )
+
+    def undecided(
+        self, code: str, keys: Array, sentence: str, *, t_start_ns: Array | None = None, t_end_ns: Array | None = None
+    ) -> Undecided:
+        """Report cases that this capture cannot decide: one for each key given, with their times where known."""
+        one_flow = len(np.unique(keys)) == 1
+        spans: tuple[tuple[str, int, int], ...] = ()
+        if t_start_ns is not None and t_end_ns is not None:
+            times = zip(keys.tolist(), t_start_ns.tolist(), t_end_ns.tolist(), strict=True)
+            spans = tuple((self.subject(key), start, end) for key, start, end in times)
+        return Undecided(
+            code, sentence, count=len(keys), subject=self.subject(int(keys[0])) if one_flow else "", spans=spans
+        )
+
+    def undecided_without_acks(self, code: str, min_bytes: int = 1) -> Iterator[Undecided]:
+        """Report data directions whose receiver was not captured: for a detector that needs ACKs."""
+        keys = self.complete_data_keys(min_bytes)
+        keys = keys[self.flow_values("packets", keys ^ 1) == 0]
+        if len(keys):
+            yield self.undecided(code, keys, "The capture holds no packets from the receiver, so its ACKs are unknown.")
+
+
+_FACTS: MutableMapping[Trace, Facts] = weakref.WeakKeyDictionary()
+
+
+def _and(mask: Array | None, other: Array) -> Array:
+    return other if mask is None else mask & other
+
+
+def _is_member(key: Array, keys: Array) -> Array:
+    """Where `key` is one of `keys`. Keys of one capture are small: a table is faster than a search."""
+    top = int(key.max(initial=0))
+    if top > _SMALL_KEYS:
+        return np.isin(key, keys)
+    table = np.zeros(top + 1, bool)
+    table[keys[(keys >= 0) & (keys <= top)]] = True
+    return np.asarray(table[key])
+
+
+def _order(key: Array) -> Array | None:
+    """Positions that sort the keys and keep the order of equal ones; None when they are sorted."""
+    if not len(key) or not (key[1:] < key[:-1]).any():
+        return None
+    # NumPy sorts numbers of two bytes by counting, in one pass.
+    small = key.astype(np.uint16) if key.max() <= np.iinfo(np.uint16).max else key
+    return np.argsort(small, kind="stable")

@@ -1,0 +1,70 @@
+"""What limits a sender besides the receiver's window: a full path, a congestion window reduced by a loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.ledger.delivery_rate import best_rates, rates
+from wlanlens.tables.columns import NULL, Array
+
+#: States of a sender that recovers from a loss, real or not.
+_RECOVERY = ("rto_wait", "backoff_wait", "loss_recovery", "fast_recovery")
+
+
+def delivery_rates(facts: Facts, spans: Rows) -> tuple[Array, Array]:
+    """Delivery rate up to the end of each interval, over a few round trips, bytes/ns; and the best of its direction.
+
+    `spans` are rows of `intervals`.
+    """
+    every = facts.rows(
+        "intervals", ["t_start_ns", "t_end_ns", "acked_bytes", "rtt_ns"], keys=np.unique(spans.key)
+    ).sorted_by("t_start_ns")
+    first, _ = key_groups(every.key)
+    rank = np.searchsorted(every.key[first], every.key)
+    rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
+    pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    return pace[np.maximum(every.last_until("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
+
+
+def cwnd_may_limit(facts: Facts, spans: Rows) -> Array:
+    """Intervals in which the congestion window, reduced by a loss, may equal the receiver's.
+
+    `spans` are rows of `intervals`. It is larger only when all that first filled the receiver's window has been acknowledged.
+    """
+    over = facts.rows("intervals", ["t_end_ns"], where={"state": _RECOVERY}, keys=np.unique(spans.key)).sorted_by(
+        "t_end_ns"
+    )
+    loss = over.last_until("t_end_ns", spans.key, spans["t_start_ns"]) if len(over) else np.full(len(spans), -1)
+    which = np.flatnonzero((loss >= 0) & (spans["state"] != "zero_window") & (spans["window_bytes"] != NULL))
+    if not len(which):
+        return np.zeros(len(spans), bool)
+    first, length = key_groups(loss[which])
+    begun = which[first]
+    acks = facts.cached(Acks)
+    key = spans.key[begun]
+    segment = np.maximum(facts.flow_values("segment_max_bytes", key), 1)
+    filled = acks.highest_until(key, spans["t_start_ns"][begun]) + np.maximum(spans["window_bytes"][begun] - segment, 0)
+    until = acks.t_ns(acks.first_covering(key, filled + 1))
+    until = np.where(until == NULL, facts.last_packet_ns(key), until)
+    out = np.zeros(len(spans), bool)
+    out[which] = spans["t_start_ns"][which] < np.repeat(until, length)
+    return out
+
+
+def arrival_bytes_per_s(acks: Rows, t_start_ns: int, t_end_ns: int, segment_bytes: int) -> float:
+    """Rate at which data of one key arrived, by its ACKs in an interval; 0 where there are too few.
+
+    By ACKs of new data or by duplicate ACKs, not by both: a receiver delays only the former.
+    """
+    t, ack = acks["t_ns"], acks["rel_ack"]
+    inside = np.flatnonzero((t > t_start_ns) & (t <= t_end_ns))
+    new, duplicate = inside[acks["dupacks"][inside] == 0], inside[acks["dupacks"][inside] > 0]
+    if len(new) >= 3 and t[new[-1]] > t[new[0]]:
+        return float(ack[new[-1]] - ack[new[0]]) / (int(t[new[-1]] - t[new[0]]) / 1e9)
+    if len(duplicate) >= 3 and t[duplicate[-1]] > t[duplicate[0]]:
+        return (len(duplicate) - 1) * segment_bytes / (int(t[duplicate[-1]] - t[duplicate[0]]) / 1e9)
+    return 0.0
