@@ -1,4 +1,4 @@
-"""`simulation.config` and the simulator's description (rust/sim/src/config.rs) agree: fields, types, defaults, values.
+"""The Python description of a world and the simulator's (rust/sim/src/config.rs) agree: fields, types, defaults, values.
 
 The Rust side is read from its source, the Python side from its dataclasses and functions.
 """
@@ -17,7 +17,7 @@ import pytest
 
 from tests.captures import ROOT
 from wlanlens.registry import units
-from wlanlens.simulation import config
+from wlanlens.simulation import applications, config, queue_discipline, rate_control
 from wlanlens.simulation.scenario import find
 
 SIM = ROOT / "rust" / "sim" / "src"
@@ -44,13 +44,19 @@ RENAMED = {"Path": {"from": "start", "to": "end"}}
 
 #: Rust enum -> the descriptions that the Python functions make.
 TAGGED: dict[str, list[dict[str, Any]]] = {
-    "Discipline": [config.tail_drop(), config.red(), config.dual_threshold(1)],
+    "Discipline": [queue_discipline.tail_drop(), queue_discipline.red(), queue_discipline.dual_threshold(1)],
     "RateSpec": [
-        config.fixed(1.0),
-        *(config.automatic(kind) for kind in ("arf", "aarf", "minstrel")),
-        config.multiplicative(((1.0, 1),), 1.0, 1),
+        rate_control.fixed(1.0),
+        *(rate_control.automatic(kind) for kind in ("arf", "aarf", "minstrel")),
+        rate_control.multiplicative(((1.0, 1),), 1.0, 1),
     ],
-    "Application": [config.bulk(), config.file(1), config.request(1, 1), config.paced(1, 1.0), config.udp(1.0)],
+    "Application": [
+        applications.bulk(),
+        applications.file(1),
+        applications.request(1, 1),
+        applications.paced(1, 1.0),
+        applications.udp(1.0),
+    ],
 }
 
 #: Rust enum -> the Python field with its values.
@@ -177,7 +183,7 @@ def test_kinds_and_their_fields_agree(name: str) -> None:
 
 
 def test_a_size_by_pareto_agrees() -> None:
-    made = config.pareto(1.0, 2.0)
+    made = applications.pareto(1.0, 2.0)
     assert isinstance(made, Mapping)
     assert set(made) == set(rust_fields(body("struct", "Pareto")))
 
