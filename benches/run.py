@@ -62,17 +62,15 @@ INSIDE = {
 INSIDE_CODE = """
 import json, sys, time
 import wlanlens as wl
-from wlanlens import _core
-from wlanlens.ledger import ledger
 path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def drain(track):
-    reader = _core.Reader(path, track=track)
+    reader = wl.Capture(path).reader(track=track)
     while reader.next_batches():
         pass
 def judge():
     trace = wl.align([path])
     wl.detect(trace)
-    ledger.build(trace)
+    trace.table("ledger")
 spent = []
 for _ in range(runs + 1):
     begun = time.process_time()

@@ -1,1 +1,1 @@
-"""The command line: parsing and printing. Every subcommand is one file and calls public functions only."""
+"""The command line: one file per subcommand parses arguments, calls public functions and prints."""

@@ -1,4 +1,4 @@
-"""`wlanlens analyze`: decode, align, detect; print the verdict; write tables, findings and the report."""
+"""`wlanlens analyze`: decode, align and detect; print the verdict; write tables, findings and the report."""
 
 from __future__ import annotations
 
@@ -14,35 +14,42 @@ from .meter import TerminalLine
 
 if TYPE_CHECKING:
     import wlanlens as wl
-    from wlanlens.pipeline.analyze import Progress
+    from wlanlens.pipeline.progress import Progress
 
 SEVERITIES = ("info", "warning", "serious")
-ROLES = ("sender", "receiver", "air", "usb", "ap")
+_CODES = "expected info, warning, serious or a code of `wlanlens list detectors`"
+#: Options that name the capture point of a file.
+POINTS = {
+    "sender": "Capture of the sending host.",
+    "receiver": "Capture of the receiving host.",
+    "air": "Capture of an 802.11 sniffer.",
+    "usb": "usbmon capture of the USB bus of the wireless adapter.",
+    "ap": "Capture at the access point or at a router.",
+}
 
 
-def _roles(function: Callable[..., Any]) -> Callable[..., Any]:
-    for role in reversed(ROLES):
-        help_text = f"A capture taken at the {role}."
-        function = click.option(f"--{role}", metavar="FILE", type=click.Path(path_type=bytes), help=help_text)(function)
+def _points(function: Callable[..., Any]) -> Callable[..., Any]:
+    for point, text in reversed(POINTS.items()):
+        function = click.option(f"--{point}", metavar="FILE", type=click.Path(path_type=bytes), help=text)(function)
     return function
 
 
 @click.command("analyze")
 @click.argument("captures", nargs=-1, metavar="CAPTURE...", type=click.Path(path_type=bytes))
-@click.option("-o", "--out", metavar="DIR", type=click.Path(), help="Where to write (default: NAME.wlanlens).")
-@click.option("--nat", is_flag=True, help="Addresses or ports were changed between the captures.")
-@click.option("--only", metavar="CODE", multiple=True, help="Run only this detector; may be given again.")
+@click.option("-o", "--out", metavar="DIR", type=click.Path(), help="Output directory (default: NAME.wlanlens).")
+@click.option("--nat", is_flag=True, help="Addresses or ports are translated between the captures.")
+@click.option("--only", metavar="CODE", multiple=True, help="Run only this detector (repeatable).")
 @click.option(
     "--fail-on",
     metavar="WHAT",
     multiple=True,
-    help="End with status 1 on a finding of this severity or worse (info, warning, serious), or of this code.",
+    help="Exit with status 1 on a finding of this severity or higher (info, warning, serious) or of this code (repeatable).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict for machines.")
-@click.option("--no-report", is_flag=True, help="Write no report.html.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option("--no-report", is_flag=True, help="Do not write report.html.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
 @keys.options
-@_roles
+@_points
 def command(
     captures: tuple[bytes, ...],
     out: str | None,
@@ -54,18 +61,18 @@ def command(
     quiet: bool,
     key_file: bytes | None,
     key: tuple[str, ...],
-    **roles: bytes | None,
+    **points: bytes | None,
 ) -> int:
-    """Say what slowed TCP in CAPTURE, and write tables/, findings.json and report.html.
+    """Find what slowed TCP in CAPTURE; write tables/, findings.json and report.html.
 
-    CAPTURE is recognised by its content (pcap, pcapng, also compressed); - reads standard input. Several captures of
-    the same traffic are put on one clock, and their packets linked.
+    The format of CAPTURE is recognised by its content (`wlanlens list formats`; also compressed); - reads standard
+    input. Several captures of the same traffic are put on one time axis, and their packets are linked.
     """
     import wlanlens as wl
 
-    given = {role: path for role, path in roles.items() if path is not None}
+    given = {point: path for point, path in points.items() if path is not None}
     if not captures and not given:
-        raise click.UsageError("which capture? `wlanlens analyze CAPTURE`, or - for standard input")
+        raise click.UsageError("no capture given: use `wlanlens analyze CAPTURE`, or - for standard input")
     _check_fail_on(fail_on)
     known = keys.given(key_file, key, quiet=quiet)
     progress = None if quiet or not sys.stderr.isatty() else Meter()
@@ -89,12 +96,12 @@ def command(
         from .verdict import show
 
         show(analysis)
-    _tell_undecrypted(analysis)
+    _warn_undecrypted(analysis)
     return 1 if _matches(analysis, fail_on) else 0
 
 
-#: Notes that say why no frame could be decrypted.
-_WHY = (
+#: Notes with a reason why no frame could be decrypted.
+_REASONS = (
     "handshake_unfit",
     "other_network",
     "wrong_wep_key",
@@ -108,24 +115,27 @@ _WHY = (
 )
 
 
-def _tell_undecrypted(analysis: wl.Analysis) -> None:
-    """Keys that were of no use are an error of the user's, seen at once."""
+def _warn_undecrypted(analysis: wl.Analysis) -> None:
+    """Warn at once when the given keys decrypted nothing."""
     for capture in analysis.trace.captures:
         notes = {note.name: note for note in capture.notes}
         if "nothing_decrypted" in notes:
-            why = [f"{notes[name].count} {notes[name].sentence}" for name in _WHY if name in notes]
-            click.echo("wlanlens: no frame could be decrypted with the keys given", err=True)
-            for sentence in why:
+            reasons = [f"{notes[name].count} {notes[name].sentence}" for name in _REASONS if name in notes]
+            click.echo("wlanlens: no frame could be decrypted with the given keys", err=True)
+            for sentence in reasons:
                 click.echo("  " + sentence, err=True)
 
 
 def _check_fail_on(fail_on: tuple[str, ...]) -> None:
     import wlanlens as wl
+    from wlanlens.errors import did_you_mean
 
     known = [*SEVERITIES, *(code for code, _ in wl.list_units("detectors"))] if fail_on else []
     for what in fail_on:
         if what not in known:
-            raise click.UsageError(f"--fail-on {what}: give info, warning, serious or a detector's code")
+            raise click.UsageError(
+                f"--fail-on {what}: unknown severity or detector; {did_you_mean(what, known, _CODES)}"
+            )
 
 
 def _matches(analysis: wl.Analysis, fail_on: tuple[str, ...]) -> bool:
@@ -139,28 +149,28 @@ def _print_json(analysis: wl.Analysis) -> None:
 
     from wlanlens.detection.finding import to_dict
 
-    said = {
+    printed = {
         **analysis.description,
         "out": str(analysis.out),
         "report": str(analysis.report) if analysis.report else None,
         "findings_left_out": analysis.description["findings"]["left_out"],
         "findings": [to_dict(finding) for finding in analysis.findings],
     }
-    click.echo(json.dumps(said, indent=1))
+    click.echo(json.dumps(printed, indent=1))
 
 
 class Meter(TerminalLine):
-    """One line on the terminal that says how far the reading is; shown after a second."""
+    """Progress of reading in one line on the terminal; shown after a second."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._begun = self._told = time.monotonic()
+        self._start = self._shown_at = time.monotonic()
 
     def __call__(self, at: Progress) -> None:
         now = time.monotonic()
-        if now - self._begun < 1 or now - self._told < 0.2:
+        if now - self._start < 1 or now - self._shown_at < 0.2:
             return
-        self._told = now
-        rate = at.records / (now - self._begun)
+        self._shown_at = now
+        rate = at.records / (now - self._start)
         share = f"{min(100.0, 100 * at.offset_bytes / at.size_bytes):3.0f} %  " if at.size_bytes else ""
         self.show(f"{share}{at.records:,} packets, {rate / 1e6:.2f} million/s")

@@ -1,4 +1,4 @@
-"""`wlanlens evidence`: the packets behind a finding, as a pcapng with a comment on each, for Wireshark."""
+"""`wlanlens evidence`: the packets behind a finding as pcapng for Wireshark, with a comment on each."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ if TYPE_CHECKING:
     from wlanlens.capture.capture import Record
     from wlanlens.detection.finding import Finding
 
-#: pcapng option if_tsresol: 10^-9 s (its reader's default is microseconds).
+#: Value of the pcapng option if_tsresol for nanoseconds; the default is microseconds.
 _NANOSECONDS = b"\x09"
 
 
 @click.command("evidence")
 @click.argument("directory", metavar="DIR", type=click.Path())
 @click.argument("number", metavar="FINDING", type=click.IntRange(min=1))
-@click.option("-o", "--out", metavar="FILE", type=click.Path(), help="Default: DIR/evidence-FINDING.pcapng.")
+@click.option(
+    "-o", "--out", metavar="FILE", type=click.Path(), help="Output file (default: DIR/evidence-FINDING.pcapng)."
+)
 def command(directory: str, number: int, out: str | None) -> None:
-    """Write the packets behind FINDING (its number in findings.json, from 1) of an analysed DIR.
+    """Write the packets behind FINDING of an analysed DIR as pcapng for Wireshark.
 
-    They are read from the original capture, whose path the analysis keeps.
+    FINDING is the number of the finding in the report and in findings.json, counted from 1. The packets are read from
+    the original capture; the analysis keeps its path.
     """
     import wlanlens as wl
     from wlanlens.formatting import printable
@@ -32,15 +35,15 @@ def command(directory: str, number: int, out: str | None) -> None:
 
     analysis = wl.load(directory)
     if number > len(analysis.findings):
-        raise click.UsageError(f"there are {len(analysis.findings)} findings, none is number {number}")
+        raise click.UsageError(f"there is no finding {number}: {directory} has {len(analysis.findings)}")
     finding = analysis.findings[number - 1]
-    numbers, comments = told(finding, number)
+    numbers, comments = packets_of(finding, number)
     if not numbers:
         raise wl.WlanlensError(f"finding {number} ({printable(finding.code)}) has no packets as evidence")
     records = _records(analysis, finding, numbers)
     target = Path(out) if out else Path(directory) / f"evidence-{number}.pcapng"
     if out and target.exists() and not target.is_file():
-        raise click.UsageError(f"{printable(out)} is no file")
+        raise click.UsageError(f"-o {printable(out)}: not a file")
     with Output(target.parent) as output:
         path = output.file(target.name)
         with output.writing(), open(path, "xb") as file:
@@ -49,7 +52,7 @@ def command(directory: str, number: int, out: str | None) -> None:
     click.echo(printable(str(target), limit=5000))
 
 
-def told(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:
+def packets_of(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:
     """The packets of a finding and the comment on each."""
     tables: dict[int, list[str]] = {}
     for table, capture, packets in finding.evidence:
@@ -70,7 +73,7 @@ def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Re
     known, now = capture.info.get("size_bytes"), capture.size_bytes()
     if known is not None and known != now:
         raise wl.WlanlensError(
-            f"the capture has changed since it was analysed: {now} bytes, not {known}",
+            f"the capture has changed since its analysis: it has {now} bytes, not {known}",
             path=printable(capture.path),
             next="analyse it again",
         )
@@ -79,7 +82,7 @@ def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Re
 
 
 def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> None:
-    """Write records as pcapng, one interface a link type, times in nanoseconds."""
+    """Write records as pcapng: one interface per link type, times in nanoseconds."""
     from dpkt import pcapng
 
     from wlanlens.formatting import printable
@@ -95,13 +98,13 @@ def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> Non
             interfaces[record.link_type] = len(interfaces)
             resolution = pcapng.PcapngOptionLE(code=pcapng.PCAPNG_OPT_IF_TSRESOL, data=_NANOSECONDS)
             file.write(bytes(pcapng.InterfaceDescriptionBlockLE(linktype=record.link_type, opts=[resolution, end])))
-        stamp = max(record.time_ns or 0, 0)
+        time_ns = max(record.time_ns or 0, 0)
         file.write(
             bytes(
                 pcapng.EnhancedPacketBlockLE(
                     iface_id=interfaces[record.link_type],
-                    ts_high=stamp >> 32,
-                    ts_low=stamp & 0xFFFFFFFF,
+                    ts_high=time_ns >> 32,
+                    ts_low=time_ns & 0xFFFFFFFF,
                     caplen=len(record.data),
                     pkt_len=record.wire_bytes,
                     pkt_data=record.data,

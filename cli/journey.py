@@ -1,8 +1,10 @@
-"""A packet's journey as lines of text: where it was seen, under which frame number, and how long each stage took."""
+"""A packet's journey as lines of text: its record at each capture point, and the delay of each stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from wlanlens.tables import OUTCOMES, STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -11,34 +13,16 @@ if TYPE_CHECKING:
 
     from wlanlens.trace import Trace
 
-#: Characters of the bars: of the line what the words leave, but a bar of a few tells nothing.
+#: Length of the bars in characters: what the text leaves of the line; a shorter bar is left out.
 _MOST_BAR, _LEAST_BAR = 40, 10
 
-#: Journeys of one record that are printed: of a super-segment or an A-MSDU there are several.
+#: Packets of one record that are printed: a super-segment or an A-MSDU has several.
 MOST = 8
-
-_FATES = {
-    "seen": "seen",
-    "lost_after": "seen, and at no point behind it: lost after this",
-    "lost_before": "not seen: lost before this",
-    "not_captured": "not captured: it passed, and the tap missed it",
-    "outside": "not capturing then",
-    "unknown": "not seen: lost, or missed by the tap",
-}
-
-_STAGES = {
-    "queue": "host's tap and USB driver",
-    "bus": "USB bus",
-    "air_wait": "waiting for the air",
-    "air": "on the air",
-    "wire": "behind the air",
-    "unseparated": "all of the way",
-}
 
 
 def blocks(trace: Trace, capture: str, packet: int, width: int) -> list[list[str]]:
-    """The journeys of a record, each as lines of at most so many characters, where that is possible."""
-    table = trace.table("journeys")
+    """The journeys of the packets of a record, each as lines of at most `width` characters, where that is possible."""
+    table = trace.table("links")
     found = _rows(trace, table, capture, packet)
     return [list(_lines(trace, table.slice(row, 1).to_pylist()[0], width)) for row in found[:MOST]] + (
         [[f"... and {len(found) - MOST} more packets in this record"]] if len(found) > MOST else []
@@ -46,7 +30,7 @@ def blocks(trace: Trace, capture: str, packet: int, width: int) -> list[list[str
 
 
 def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]:
-    """The rows of `journeys` that a record is of: its packet, an attempt, its transfer or its acknowledgment."""
+    """The rows of `links` to which a record belongs: as the packet, a transmission, a transfer or an acknowledgment."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -59,9 +43,9 @@ def _rows(trace: Trace, table: pa.Table, capture: str, packet: int) -> list[int]
     found = set(pc.list_parent_indices(points).filter(at.fill_null(False)).to_pylist())
     wanted = pa.scalar(packet, pa.uint64())
     if point == "air":
-        attempts = table.column("attempts").combine_chunks()
-        here = pc.equal(attempts.flatten().field("packet"), wanted)
-        found |= set(pc.list_parent_indices(attempts).filter(here).to_pylist())
+        heard = table.column("transmissions_heard").combine_chunks()
+        here = pc.equal(heard.flatten().field("packet"), wanted)
+        found |= set(pc.list_parent_indices(heard).filter(here).to_pylist())
     columns = {"air": ("mac_ack_packet",), "usb": ("usb_submit_packet", "usb_complete_packet")}.get(point, ())
     for name in columns:
         here = pc.equal(table.column(name), wanted).fill_null(False)
@@ -77,20 +61,20 @@ def _lines(trace: Trace, row: dict[str, Any], width: int) -> Iterator[str]:
     yield printable(_who(trace, row, segment))
     if len(copies) > 1:
         mine = {(p["capture"], p["packet"]) for p in row["points"]}
-        said = ", ".join(
+        listed = ", ".join(
             f"{capture} {packet}{' (this)' if (capture, packet) in mine else ''}" for capture, packet in copies
         )
-        yield printable(f"sent {len(copies)} times: {said}", limit=2000)
+        yield printable(f"{len(copies)} copies of this segment: {listed}", limit=2000)
     yield ""
     yield from _aligned(_points(trace, row), right=(2,))
     if row["stages"]:
         yield ""
-        words = list(_stages(trace, row, 0))
+        words = list(_stages(row, 0))
         room = min(_MOST_BAR, width - 4 - max(len(line) for line in _aligned(words)))
-        yield from _aligned(list(_stages(trace, row, room)) if room >= _LEAST_BAR else words, right=(2, 3))
+        yield from _aligned(list(_stages(row, room)) if room >= _LEAST_BAR else words, right=(2, 3))
         if any(_open(s) for s in row["stages"]):
-            yield "  * shorter than the clocks can tell: it may have been nothing"
-        if row["attempts"] and not row["mac_ack_packet"]:
+            yield "  * shorter than the clock error: it may have taken no time"
+        if row["transmissions_heard"] and not row["mac_ack_packet"]:
             yield "  no MAC acknowledgment was heard"
     filters = _filters(trace, row)
     if filters:
@@ -128,7 +112,7 @@ def _segment(trace: Trace, row: dict[str, Any]) -> tuple[dict[str, Any], list[tu
 
 
 def _who(trace: Trace, row: dict[str, Any], segment: dict[str, Any]) -> str:
-    """What the packet is."""
+    """The packet as text."""
     from wlanlens.formatting import count
 
     parts = []
@@ -144,9 +128,9 @@ def _who(trace: Trace, row: dict[str, Any], segment: dict[str, Any]) -> str:
         if not size and segment["rel_ack"] is not None:
             parts[-1] += f" of {segment['rel_ack']}"
         if segment["transmission"] == "retransmission":
-            need = {True: ", spuriously", False: ", needed", None: ""}[segment["spurious"]]
+            need = {True: ", spurious", False: ", necessary", None: ""}[segment["spurious"]]
             why = str(segment["trigger"] or "undecided").replace("_", " ")
-            parts.append(f"sent again ({why}){need}")
+            parts.append(f"retransmission ({why}){need}")
     else:
         parts.append(count(row["payload_bytes"] or 0, "byte"))
     if row["t_start_ns"] is not None:
@@ -165,16 +149,16 @@ def _points(trace: Trace, row: dict[str, Any]) -> list[Sequence[str]]:
                 point["capture"],
                 "-" if point["packet"] is None else str(point["packet"]),
                 "" if point["t_ns"] is None else f"{point['t_ns'] / 1e9:.9f}",
-                _FATES[point["fate"]],
+                OUTCOMES[point["outcome"]],
             )
         )
     return out
 
 
-def _stages(trace: Trace, row: dict[str, Any], room: int) -> Iterator[Sequence[str]]:
-    """A line a stage, under that on the air a line an attempt, with bars of `room` characters on one axis."""
-    made = trace.table("links").column("attempts")[row["journey"]].as_py()
-    end_ns = max([row["t_end_ns"], *(a["t_end_ns"] for a in row["attempts"])])
+def _stages(row: dict[str, Any], room: int) -> Iterator[Sequence[str]]:
+    """A line a stage, and a line a transmission after the stage on the air, with bars of `room` characters on one axis."""
+    heard = row["transmissions_heard"]
+    end_ns = max([row["t_end_ns"], *(t["t_end_ns"] for t in heard)])
     start_ns, span_ns = row["t_start_ns"], max(1, end_ns - row["t_start_ns"])
 
     def bar(begin_ns: int, until_ns: int) -> str:
@@ -184,58 +168,60 @@ def _stages(trace: Trace, row: dict[str, Any], room: int) -> Iterator[Sequence[s
         right = max(left + 1, -(-room * (until_ns - start_ns) // span_ns))
         return f"|{' ' * left}{'#' * (right - left)}{' ' * (room - right)}|"
 
-    yield ("stage", "", "lasted", "known within", "")
+    yield ("stage", "", "time", "error at most", "")
     for stage in row["stages"]:
         took, bound = stage["t_end_ns"] - stage["t_start_ns"], stage["bound_ns"]
         low, high = sorted((stage["t_start_ns"], stage["t_end_ns"]))
-        about = _STAGES[stage["stage"]]
+        about = STAGES[stage["stage"]]
         if stage["stage"] == "bus" and row["usb_submit_packet"] is None:
             about = f"adapter and {about}"
         if stage["stage"] == "air":
-            about += f", {_heard(len(row['attempts']), made)}"
+            about += f", {_heard(len(heard), row['transmissions'])}"
         yield (
             stage["stage"],
             about,
             f"{took / 1e6:.3f} ms{'*' if _open(stage) else ' '}",
-            "not known" if bound is None else f"{bound / 1e6:.3f} ms",
+            "unknown" if bound is None else f"{bound / 1e6:.3f} ms",
             bar(low, high),
         )
         if stage["stage"] == "air":
-            for number, attempt in enumerate(row["attempts"], 1):
-                yield _attempt(number, attempt, stage["t_end_ns"], bar)
+            for number, one in enumerate(heard, 1):
+                yield _transmission(number, one, stage["t_end_ns"], bar)
             if row["mac_ack_packet"]:
                 yield ("", f"  MAC ACK: frame {row['mac_ack_packet']}", "", "", "")
-    yield ("", "in all", f"{(row['t_end_ns'] - start_ns) / 1e6:.3f} ms ", "", "")
+    yield ("", "total", f"{(row['t_end_ns'] - start_ns) / 1e6:.3f} ms ", "", "")
 
 
 def _heard(heard: int, made: int | None) -> str:
-    """How many attempts: those heard, and those that there must have been."""
+    """Number of transmissions: those heard, and those inferred."""
     from wlanlens.formatting import count
 
-    return f"{heard} of {made} attempts heard" if made is not None and made > heard else count(heard, "attempt")
+    if made is not None and made > heard:
+        return f"{heard} of {made} transmissions heard"
+    return count(heard, "transmission")
 
 
-def _attempt(number: int, attempt: dict[str, Any], until_ns: int, bar: Any) -> Sequence[str]:
-    """The line of an attempt."""
-    words = [f"  attempt {number}: frame {attempt['packet']}"]
-    if attempt["rate_mbps"] is not None:
-        words.append(f"{attempt['rate_mbps']:g} Mbit/s")
-    if attempt["damaged"]:
-        words.append("heard damaged")
-    if attempt["t_end_ns"] > until_ns:
-        words.append("after it had arrived")
-    lasted = f"{(attempt['t_end_ns'] - attempt['t_start_ns']) / 1e6:.3f} ms "
-    return ("", ", ".join(words), lasted, "", bar(attempt["t_start_ns"], attempt["t_end_ns"]))
+def _transmission(number: int, heard: dict[str, Any], until_ns: int, bar: Any) -> Sequence[str]:
+    """The line of a transmission."""
+    words = [f"  transmission {number}: frame {heard['packet']}"]
+    if heard["rate_mbps"] is not None:
+        words.append(f"{heard['rate_mbps']:g} Mbit/s")
+    if heard["damaged"]:
+        words.append("damaged")
+    if heard["t_end_ns"] > until_ns:
+        words.append("after the packet had arrived")
+    took = f"{(heard['t_end_ns'] - heard['t_start_ns']) / 1e6:.3f} ms "
+    return ("", ", ".join(words), took, "", bar(heard["t_start_ns"], heard["t_end_ns"]))
 
 
 def _open(stage: dict[str, Any]) -> bool:
-    """Whether the clocks leave open that the stage took any time."""
+    """Whether the stage is shorter than its error bound."""
     bound = stage["bound_ns"]
     return bound is None or abs(stage["t_end_ns"] - stage["t_start_ns"]) <= bound
 
 
 def _filters(trace: Trace, row: dict[str, Any]) -> dict[str, str]:
-    """A display filter for each capture that has it."""
+    """A display filter for each capture that has the packet."""
     from wlanlens.detection.finding import frame_filter
 
     point_of = {capture.name: capture.point for capture in trace.captures}
@@ -243,7 +229,7 @@ def _filters(trace: Trace, row: dict[str, Any]) -> dict[str, str]:
     for point in row["points"]:
         numbers = {point["packet"]}
         if point_of[point["capture"]] == "air":
-            numbers |= {row["mac_ack_packet"], *(a["packet"] for a in row["attempts"])}
+            numbers |= {row["mac_ack_packet"], *(t["packet"] for t in row["transmissions_heard"])}
         if point_of[point["capture"]] == "usb":
             numbers |= {row["usb_submit_packet"], row["usb_complete_packet"]}
         known = sorted(number for number in numbers if number is not None)

@@ -1,4 +1,4 @@
-"""Keys of encrypted networks on the command line: options that several subcommands share."""
+"""Options for keys of encrypted networks, shared by several subcommands."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--key-file",
         metavar="FILE",
         type=click.Path(path_type=bytes),
-        help="Keys of encrypted networks, one a line: wpa-pwd:PASSPHRASE:SSID, wep:HEX, wpa-psk:HEX. "
+        help="File with keys of encrypted networks, one per line: wep:HEX, wpa-psk:HEX, wpa-pwd:PASSPHRASE:SSID. "
         "The environment variable WLANLENS_KEYS takes the same lines.",
     )
-    in_words = click.option(
+    on_command_line = click.option(
         "--key",
         metavar="KEY",
         multiple=True,
-        help="One key; others see it in the list of processes. May be given again.",
+        help="One key (repeatable). All users of this machine can see it in the list of processes; prefer --key-file.",
     )
-    return in_file(in_words(function))
+    return in_file(on_command_line(function))
 
 
 def given(key_file: bytes | None, key: tuple[str, ...], *, quiet: bool = False) -> Keys:
-    """The keys of file, command line and environment together."""
+    """All keys: from the file, the command line and the environment."""
     from wlanlens.capture import decryption_keys
 
     if key and not quiet:
         click.echo(
-            "wlanlens: every user of this machine can see a --key in the list of processes; --key-file FILE hides it",
+            "wlanlens: all users of this machine can see --key in the list of processes; --key-file FILE hides it",
             err=True,
         )
     found = decryption_keys.from_environment() + decryption_keys.Keys(key, origin="--key")

@@ -1,4 +1,4 @@
-"""`wlanlens list`: what stands on a shelf."""
+"""`wlanlens list`: the units of a shelf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ SHELVES = {
 @click.command("list")
 @click.argument("what", type=click.Choice(list(SHELVES)))
 def command(what: str) -> None:
-    """Name the formats that can be read, the detectors, scenarios, plots, closed-form models or published experiments."""
+    """List what wlanlens has of one kind, with one line each.
+
+    Kinds: formats of captures that it reads, detectors, simulated scenarios, plots, closed-form models, and published
+    experiments.
+    """
     import wlanlens as wl
 
     units = wl.list_units(SHELVES[what])

@@ -1,4 +1,4 @@
-"""The command `wlanlens`: finds the subcommand's file, turns errors into one line and a status."""
+"""The command `wlanlens`: runs a subcommand's file and turns errors into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = ("analyze", "simulate", "validate", "reproduce", "report", "show", "evidence", "query", "list")
+#: Subcommands and their one line in --help, which imports none of their files.
+COMMANDS = {
+    "analyze": "Find what slowed TCP in captures; write tables and a report.",
+    "simulate": "Write synthetic captures of a scenario, with their truth.",
+    "validate": "Score every detector on simulated captures.",
+    "reproduce": "Repeat published experiments in the simulator.",
+    "report": "Write the report of an analysed directory again.",
+    "show": "Show one packet in full, or its journey through all captures.",
+    "evidence": "Write the packets behind a finding for Wireshark.",
+    "query": "Run SQL on the tables of an analysed directory.",
+    "list": "List formats, detectors, scenarios, plots, models or papers.",
+}
 
 #: Exit statuses.
 DONE, MATCHED, USAGE, UNREADABLE = 0, 1, 2, 3
@@ -27,7 +38,7 @@ class Stopped(BaseException):
 
 
 class Lazy(click.Group):
-    """A group that imports a subcommand's file only when it is named."""
+    """A group that imports a subcommand's file only to run it."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -38,18 +49,33 @@ class Lazy(click.Group):
         found: click.Command = importlib.import_module(f"{__package__}.{name}").command
         return found
 
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from wlanlens.errors import did_you_mean
+
+            hint = did_you_mean(args[0], COMMANDS, "`wlanlens --help` lists the commands")
+            ctx.fail(f"No such command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="wlanlens", prog_name="wlanlens")
 def cli() -> None:
-    """Tell why TCP is slow on a wireless LAN, and how many seconds each cause cost.
+    """Find out why TCP is slow on a wireless LAN, and how many seconds each cause costs.
 
-    Exit status: 0 done, 1 a finding matched --fail-on or a reproduced row fails, 2 bad usage, 3 unreadable input or unwritable output.
+    Exit status: 0 success; 1 a finding matched --fail-on, or a validated or reproduced value is out of bounds; 2 wrong
+    usage; 3 unreadable input or unwritable output.
     """
 
 
 def main() -> NoReturn:
-    """Run the command line and end the process, also where a thread still waits for a pipe."""
+    """Run the command line and end the process, even if a thread still waits for a pipe."""
     from wlanlens.pipeline.allocator import settle
 
     _open_standard_files()
@@ -92,7 +118,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if os.environ.get("WLANLENS_TRACEBACK"):
             raise
-        return _say(f"a bug in wlanlens: {_place(error)} (WLANLENS_TRACEBACK=1 shows more)", UNREADABLE)
+        return _say(f"a bug in wlanlens: {_place(error)}; WLANLENS_TRACEBACK=1 prints the traceback", UNREADABLE)
     return value if isinstance(value, int) else DONE
 
 
@@ -120,7 +146,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _open_standard_files() -> None:
-    """Put /dev/null where 0, 1 or 2 is closed, so that no file of ours gets that number and is taken for it."""
+    """Open /dev/null where 0, 1 or 2 is closed, so that no other file gets that descriptor."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -135,7 +161,7 @@ def _end(status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    # Threads that wait in a read of a pipe would keep the interpreter from ending.
+    # A thread that reads from a pipe would keep the interpreter running.
     os._exit(status)
 
 

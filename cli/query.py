@@ -1,4 +1,4 @@
-"""`wlanlens query`: SQL over the tables of an analysed directory."""
+"""`wlanlens query`: SQL on the tables of an analysed directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from wlanlens.pipeline.result_dir import Stored
 
-#: Memory that DuckDB may use, and its threads: predictable on a small machine.
+#: Limits for DuckDB: predictable on a small machine.
 MEMORY, THREADS = "512MB", 2
 
 #: Rows printed as a table; csv and json have no limit.
@@ -23,11 +23,22 @@ ROWS = 200
 @click.command("query")
 @click.argument("directory", metavar="DIR", type=click.Path())
 @click.argument("sql", metavar="SQL")
-@click.option("--format", "style", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
 def command(directory: str, sql: str, style: str) -> None:
-    """Ask the tables of an analysed DIR in SQL, for example
+    """Run SQL on the tables of an analysed DIR.
 
-    wlanlens query DIR "SELECT kind, count(*) FROM timeouts GROUP BY kind"
+    \b
+    Example:
+      wlanlens query DIR "SELECT kind, count(*) FROM timeouts GROUP BY kind"
+
+    Tables and columns: docs/tables.md, or "SHOW TABLES" and "DESCRIBE timeouts". The table format prints at most 200 rows.
     """
     import duckdb
 
@@ -45,7 +56,7 @@ def command(directory: str, sql: str, style: str) -> None:
 
 
 def connect(stored: Stored) -> Any:
-    """An in-memory database with a view a table. It can read the checked parts and nothing else."""
+    """An in-memory database with a view of each table. It can read the checked Parquet files and nothing else."""
     import duckdb
 
     paths = {name: [str(p.resolve()) for p in parts] for name, parts in stored.tables.checked().items()}
@@ -87,7 +98,7 @@ def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> Non
 
 
 def cell(value: Any) -> str:
-    """A cell of a CSV: no text in it is alive in a spreadsheet or on a terminal."""
+    """A cell of CSV: its text is inert in a spreadsheet and on a terminal."""
     from wlanlens.formatting import printable
 
     if value is None:

@@ -1,4 +1,4 @@
-"""`wlanlens report`: write the HTML of an analysed directory again."""
+"""`wlanlens report`: write the report of an analysed directory again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 @click.command("report")
 @click.argument("directory", metavar="DIR", type=click.Path())
 def command(directory: str) -> None:
-    """Write report.html of an analysed DIR again."""
+    """Write report.html of an analysed DIR again, without reading the captures."""
     import wlanlens as wl
     from wlanlens.formatting import printable
 

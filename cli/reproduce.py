@@ -1,4 +1,4 @@
-"""`wlanlens reproduce`: run published experiments again; what was measured beside what was published."""
+"""`wlanlens reproduce`: repeat published experiments; print measured and published values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from wlanlens.reproduction.runner import Outcome
 
-#: Columns of the table where no terminal says how wide it is.
+#: Width of the output where standard output is not a terminal.
 WIDTH = 170
 
-#: From so many on, the mechanism has a column of its own; else it stands below the quantity.
-BESIDE = 130
+#: From this width on the mechanism has its own column; below, it is printed under the quantity.
+OWN_COLUMN = 130
 
 
 @click.command("reproduce")
@@ -32,17 +32,22 @@ BESIDE = 130
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("reproduce.html"),
     show_default=True,
-    help="The HTML page.",
+    help="The HTML page to write.",
 )
-@click.option("--seeds", type=click.IntRange(1, 10_000), default=1, help="Run everything with so many seeds at least.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Simulations at a time (default: one a core).")
-@click.option("--list", "listing", is_flag=True, help="Name the studies and their experiments.")
-@click.option("--json", "as_json", is_flag=True, help="Print the rows for machines.")
+@click.option(
+    "--seeds", type=click.IntRange(1, 10_000), metavar="N", default=1, help="Run each experiment with at least N seeds."
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 1024), metavar="N", help="Simulations in parallel (default: one per core)."
+)
+@click.option("--list", "listing", is_flag=True, help="List the studies and their experiments.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing: bool, as_json: bool) -> int:
-    """Run the experiments of PAPER (a study, or one experiment by its name; default: all) and write one HTML page.
+    """Repeat the experiments of PAPER in the simulator and write one HTML page.
 
-    Prints each row: published, the band that is right, class (E exact, Q band, S inequality, N not asserted),
-    measured, verdict, mechanism. Exit status 1 when an asserted row fails. Ctrl-C keeps what is done.
+    PAPER is a study or the name of one experiment; default: all. Each row has the published value, the accepted band,
+    the class (E exact, Q band, S inequality, N not asserted), the measured value, the verdict and the mechanism. Exit
+    status 1 when an asserted row fails. Ctrl-C keeps the results so far.
     """
     from wlanlens.reproduction import runner
 
@@ -51,7 +56,7 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
         return _list(chosen)
     if not out.parent.is_dir():
         raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
-    # Said now, not after minutes of simulation.
+    # Fail now, not after minutes of simulation.
     runner.check_page(out)
     meter = Meter(len(chosen)) if sys.stderr.isatty() else None
     lab = runner.Lab(least_seeds=seeds, workers=jobs, progress=meter.runs if meter else None)
@@ -104,13 +109,13 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) 
 
     from wlanlens.reproduction import runner
 
-    said = {
+    printed = {
         "counts": dict(runner.counts(done)),
         "experiments": [runner.as_dict(outcome) for outcome in done],
         "missing": missing,
         "page": None if page is None else str(page),
     }
-    click.echo(json.dumps(said, indent=1))
+    click.echo(json.dumps(printed, indent=1))
 
 
 def _show(done: Sequence[Outcome], sentence: str, page: Path | None) -> None:
@@ -148,40 +153,40 @@ def _table(console: Console, outcome: Outcome) -> None:
     if outcome.trouble:
         console.print(Text(f"  could not be run: {printable(outcome.trouble)}", style="bold red"))
     if outcome.result.rows:
-        beside = console.width >= BESIDE
+        own_column = console.width >= OWN_COLUMN
         grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for head, ratio in (("quantity", 3), ("published", 2), ("band", 2)):
             grid.add_column(head, ratio=ratio, overflow="fold")
         grid.add_column("class")
         grid.add_column("measured", ratio=2, overflow="fold")
         grid.add_column("verdict", no_wrap=True)
-        if beside:
+        if own_column:
             grid.add_column("mechanism", ratio=4, overflow="fold")
         styles = {"holds": "green", "fails": "bold red", "not asserted": "dim"}
         for row in outcome.result.rows:
-            what, because = Text(printable(row.what)), Text(printable(row.because), style="" if beside else "dim")
-            if not beside and row.because:
+            what, because = Text(printable(row.what)), Text(printable(row.because), style="" if own_column else "dim")
+            if not own_column and row.because:
                 what = Text.assemble(what, "\n", because)
             cells = (row.published, runner.band(row), row.kind, runner.measured(row))
             verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
-            grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if beside else []))
+            grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if own_column else []))
         console.print(Padding(grid, (0, 0, 0, 2)))
     console.print()
 
 
 class Meter(TerminalLine):
-    """One line on the terminal: which experiment runs, and how many of its simulations are done."""
+    """One line on the terminal: the current experiment, and how many of its simulations are done."""
 
     def __init__(self, experiments: int) -> None:
         super().__init__()
         self._experiments, self._number, self._name = experiments, 0, ""
 
     def next(self, name: str) -> None:
-        """Another experiment begins."""
+        """The next experiment starts."""
         self._number, self._name = self._number + 1, name
         self.runs(0)
 
     def runs(self, done: int) -> None:
-        """So many simulations of the measurement under way are done."""
-        told = f", {done} run{'' if done == 1 else 's'} done" if done else ""
-        self.show(f"{self._number} of {self._experiments}: {self._name}{told}")
+        """This many simulations of the current experiment are done."""
+        count = f", {done} run{'' if done == 1 else 's'} done" if done else ""
+        self.show(f"{self._number} of {self._experiments}: {self._name}{count}")

@@ -1,7 +1,6 @@
-"""`wlanlens show`: one packet in full, dissected by scapy, with its rows in our tables beside it.
+"""`wlanlens show`: one packet in full, dissected by scapy, with its rows in our tables.
 
-The only place that imports scapy, which is licensed GPL-2.0-only (see THIRD-PARTY.md). It is handed one record, in a
-guard: scapy raises on malformed bytes.
+The only module that imports scapy, which is licensed GPL-2.0-only (see THIRD-PARTY.md).
 """
 
 from __future__ import annotations
@@ -21,25 +20,26 @@ if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture, Record
     from wlanlens.capture.decryption_keys import Keys
 
-#: Lines of a dissection that are printed.
+#: Printed lines of a dissection.
 LINES = 400
 
-#: Tables with rows of one packet.
+#: Tables with rows about one packet.
 TABLES = ("packets", "segments", "timeouts", "recoveries", "frames", "exchanges", "urbs")
 
-#: Columns by which a packet is found in tables that do not have one `packet` a row.
+#: Columns with packet numbers, of tables without a column `packet`.
 _PACKETS = {"exchanges": ("packets", "ack_packet"), "urbs": ("submit_packet", "complete_packet")}
 
 
 @click.command("show")
 @click.argument("capture", metavar="CAPTURE", type=click.Path(path_type=bytes))
 @click.argument("packet", metavar="PACKET")
-@click.option("--all", "whole", is_flag=True, help="Show all columns of tables that have more than a screenful.")
+@click.option("--all", "whole", is_flag=True, help="Show all columns of wide tables.")
 @keys.options
 def command(capture: bytes, packet: str, whole: bool, key_file: bytes | None, key: tuple[str, ...]) -> None:
-    """Show one PACKET (numbered from 1, as in Wireshark) of CAPTURE in full, with its rows.
+    """Show PACKET of CAPTURE in full, with its rows in the tables.
 
-    Of a directory that several captures were analysed into, show the packet's journey: `show DIR sender.pcap:35`.
+    Packets are numbered from 1, as in Wireshark. With the directory of an analysis of several captures instead of
+    CAPTURE, show the packet's journey: `wlanlens show DIR sender.pcap:35`.
     """
     if os.path.isdir(capture):
         _journey(capture, packet)
@@ -49,12 +49,12 @@ def command(capture: bytes, packet: str, whole: bool, key_file: bytes | None, ke
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < len(text) < 20 or int(text) < 1:
-        raise click.UsageError(f"{text!r} is no packet number: they count from 1")
+        raise click.UsageError(f"{text!r} is not a packet number: packets are numbered from 1")
     return int(text)
 
 
 def _journey(directory: bytes, packet: str) -> None:
-    """The journeys of a record of an analysed directory."""
+    """Print the journeys of one record of an analysed directory."""
     import wlanlens as wl
     from wlanlens.formatting import printable
 
@@ -65,21 +65,23 @@ def _journey(directory: bytes, packet: str) -> None:
     name = where if where in names else by_point.get(where, "")
     if not name:
         given = ", ".join(f"{n}:{number or packet}" for n in names)
-        raise click.UsageError(f"say which capture's packet: {printable(given, limit=2000)}")
+        raise click.UsageError(f"name the capture of the packet, one of: {printable(given, limit=2000)}")
     if len(names) < 2:
         raise wl.WlanlensError(
-            "a journey takes captures from several points, and this analysis is of one",
+            "a journey needs captures from several points; this analysis has one",
             path=printable(os.fsdecode(directory)),
             next="`wlanlens show CAPTURE PACKET` shows a packet of one capture",
         )
     found = journey.blocks(trace, name, _number(number), shutil.get_terminal_size((120, 24)).columns)
     if not found:
-        raise wl.WlanlensError(f"packet {number} of {printable(name)} is no IP packet's record on its way")
+        raise wl.WlanlensError(
+            f"packet {number} of {printable(name)} is in no journey: it is not part of an IP packet's path"
+        )
     click.echo("\n\n".join("\n".join(lines) for lines in found))
 
 
 def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
-    """One record of a capture."""
+    """Print one record of a capture."""
     import wlanlens as wl
     from wlanlens.formatting import printable
 
@@ -105,33 +107,32 @@ def _packet(capture: bytes, packet: int, whole: bool, key_lines: Keys) -> None:
 
 
 def _time(time_ns: int | None) -> str:
-    from datetime import UTC, datetime
+    from wlanlens.formatting import utc
 
     if time_ns is None:
         return "unknown"
-    whole = datetime.fromtimestamp(time_ns // 10**9, UTC) if abs(time_ns) < 2 * 10**20 else None
-    return f"{whole:%Y-%m-%d %H:%M:%S}.{time_ns % 10**9:09} UTC" if whole else str(time_ns)
+    return utc(time_ns) if abs(time_ns) < 2 * 10**20 else str(time_ns)
 
 
 def dissect(record: Record) -> str:
-    """Scapy's view of one record."""
+    """The dissection of one record by scapy."""
     logging.getLogger("scapy").setLevel(logging.CRITICAL)
     from scapy.config import conf
 
     layer = _layer(conf, record.link_type)
     if layer is None:
-        return f"scapy has no dissector of link type {record.link_type}\n" + record.data.hex(" ")
+        return f"scapy has no dissector for link type {record.link_type}\n" + record.data.hex(" ")
     written = io.StringIO()
     try:
         with redirect_stdout(written):
             layer(record.data).show()
-    except Exception as error:  # noqa: BLE001 - scapy raises whatever it likes on malformed bytes; the record is shown raw
-        return f"scapy cannot dissect it ({type(error).__name__}: {error})\n" + record.data.hex(" ")
+    except Exception as error:  # noqa: BLE001 - scapy raises anything on malformed bytes; the record is shown raw
+        return f"scapy cannot dissect this record ({type(error).__name__}: {error})\n" + record.data.hex(" ")
     return written.getvalue()
 
 
 def _layer(conf: Any, link_type: int) -> Any:
-    """Scapy's class of a LINKTYPE_ value."""
+    """The scapy class for a LINKTYPE_ value."""
     import scapy.layers.dot11
     import scapy.layers.inet
     import scapy.layers.inet6
@@ -152,7 +153,7 @@ def _raw_ip(data: bytes) -> Any:
 
 
 def rows(capture: Capture, packet: int) -> list[tuple[str, dict[str, Any]]]:
-    """The packet's rows in our tables: those of the batches up to the one that holds it."""
+    """The packet's rows in our tables."""
     out: list[tuple[str, dict[str, Any]]] = []
     feed = capture.feed()
     for batches in feed:
@@ -164,7 +165,7 @@ def rows(capture: Capture, packet: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _holds(name: str, batch: Any, packet: int) -> Any:
-    """Which rows of a batch tell of a packet."""
+    """Which rows of a batch are about a packet."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""`wlanlens simulate`: write the captures of a synthetic world, with the truth beside them."""
+"""`wlanlens simulate`: write the captures of a synthetic world and their truth."""
 
 from __future__ import annotations
 
@@ -15,35 +15,49 @@ from .meter import Meter
 if TYPE_CHECKING:
     from wlanlens.simulation.parameter_sweep import Job
 
-#: A scenario file is a few lines; whatever is longer is another file.
+#: A scenario file has a few lines; a longer file is something else.
 TOML_BYTES = 1 << 20
 
 
 @click.command("simulate")
-@click.option("-s", "--scenario", "name", metavar="NAME", help="Which scenario; `wlanlens list scenarios` names them.")
+@click.option("-s", "--scenario", "name", metavar="NAME", help="Scenario; `wlanlens list scenarios` lists them.")
 @click.option(
-    "-f", "--file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Scenario and parameters from TOML."
+    "-f",
+    "--file",
+    "path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="TOML file with scenario and parameters.",
 )
 @click.option(
-    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Where to write (default: NAME.simulated)."
+    "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Output directory (default: NAME.simulated)."
 )
-@click.option("--seed", type=int, default=None, help="Random seed (default 1): the same seed gives the same bytes.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter; may be given again.")
 @click.option(
-    "--tap", "taps", metavar="POINT", multiple=True, help="Write only this capture, or none; may be given again."
+    "--seed", metavar="N", type=int, default=None, help="Random seed (default 1); the same seed gives the same bytes."
 )
-@click.option("--no-truth", is_flag=True, help="Write the captures only, without truth.json and the truth's tables.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter (repeatable).")
+@click.option(
+    "--tap", "taps", metavar="POINT", multiple=True, help="Write only the capture of this point (repeatable), or none."
+)
+@click.option("--no-truth", is_flag=True, help="Write the captures only, without truth.json and truth tables.")
 @click.option(
     "--sweep",
     "swept",
     metavar="KEY=VALUES",
     multiple=True,
-    help="A run for each: A,B,C or A..B:STEP; may be given again.",
+    help="One run per value: KEY=A,B,C or KEY=A..B:STEP (repeatable).",
 )
-@click.option("--seeds", metavar="LIST", help="A run for each: 1..50 or 1,2,7.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=None, help="Runs at once (default: one a core).")
-@click.option("--parameters", "explain", is_flag=True, help="Say what the scenario is and which parameters it has.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--seeds", metavar="LIST", help="One run per seed: 1..50 or 1,2,7.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    default=None,
+    help="Runs in parallel (default: one per core).",
+)
+@click.option("--parameters", "explain", is_flag=True, help="Describe the scenario and its parameters.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
 def command(
     name: str | None,
     path: Path | None,
@@ -58,10 +72,10 @@ def command(
     explain: bool,
     quiet: bool,
 ) -> int:
-    """Simulate a scenario: sender.pcap, air.pcap (radiotap), receiver.pcap, truth.json, truth tables and scenario.json.
+    """Simulate a scenario: write a capture per point, truth.json, truth tables and scenario.json.
 
-    With --sweep or --seeds: a folder a run, or with --tap none only what is in all cases made of them: runs.parquet and
-    runs.csv, a row a run. Ctrl-C keeps the runs that are done; the same command goes on from there.
+    With --sweep or --seeds: one folder per run, and runs.parquet and runs.csv with one row per run; --tap none leaves out
+    the folders. Ctrl-C keeps the finished runs; the same command continues from there.
     """
     import wlanlens as wl
     from wlanlens.simulation import parameter_sweep
@@ -71,7 +85,7 @@ def command(
     name = name or given.pop("scenario", None)
     given.pop("scenario", None)
     if name is None:
-        raise click.UsageError("which scenario? --scenario NAME; `wlanlens list scenarios` names them")
+        raise click.UsageError("no scenario given: use --scenario NAME; `wlanlens list scenarios` lists them")
     if explain:
         click.echo(parameters_of(name))
         return 0
@@ -81,9 +95,9 @@ def command(
     chosen = () if taps == ("none",) else taps or None
     if swept or seeds is not None:
         if seed is not None and seeds is not None:
-            raise click.UsageError("--seed or --seeds, not both")
+            raise click.UsageError("give --seed or --seeds, not both")
         if no_truth:
-            raise click.UsageError("--no-truth is for one run: the table of many is made of their truth")
+            raise click.UsageError("--no-truth needs a single run: the table of several runs is made from their truth")
         lists = {key: parameter_sweep.values(text) for key, text in _pairs("--sweep", swept).items()}
         of_seeds = parameter_sweep.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
         return _sweep(parameter_sweep.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
@@ -107,7 +121,7 @@ def command(
         for point, capture in run.captures.items():
             click.echo(f"{point:8}  {capture}")
         if not no_truth:
-            click.echo(f"truth     {folder / 'truth.json'}: {len(run.truth)} to be found")
+            click.echo(f"truth     {folder / 'truth.json'}: {len(run.truth)} expected findings")
     return 0
 
 
@@ -116,7 +130,7 @@ def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise click.UsageError(f"{option} {pair}: KEY=VALUE is wanted")
+            raise click.UsageError(f"{option} {pair}: expected KEY=VALUE")
         out[key.strip()] = value.strip()
     return out
 
@@ -130,7 +144,7 @@ def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> i
     except BaseException:
         meter.clear()
         if meter.done:
-            click.echo(f"{meter.done} of {len(jobs)} runs are done and kept in {folder}", err=True)
+            click.echo(f"stopped: {meter.done} of {len(jobs)} runs are finished and kept in {folder}", err=True)
         raise
     meter.clear()
     if not quiet:
@@ -141,7 +155,7 @@ def _sweep(jobs: list[Job], folder: Path, workers: int | None, quiet: bool) -> i
 def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
-    from wlanlens.simulation.scenario import ScenarioError
+    from wlanlens.simulation.parameters import ScenarioError
 
     with path.open("rb") as file:
         raw = file.read(TOML_BYTES + 1)
@@ -151,5 +165,5 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(raw.decode())
     except (ValueError, RecursionError) as error:
         raise ScenarioError(
-            f"no scenario in TOML: {error}", path=printable(str(path)), next='for example scenario = "clean_link"'
+            f"not a scenario in TOML: {error}", path=printable(str(path)), next='for example scenario = "clean_link"'
         ) from None

@@ -1,4 +1,4 @@
-"""`wlanlens validate`: simulate, analyse, and score every detector against what really happened."""
+"""`wlanlens validate`: simulate, analyse, and score every detector against the truth."""
 
 from __future__ import annotations
 
@@ -12,25 +12,33 @@ from .meter import Meter
 
 if TYPE_CHECKING:
     from wlanlens.validation.clock_validation import TrialScore
-    from wlanlens.validation.validate import Judged, Validation
+    from wlanlens.validation.summary import Validation
+    from wlanlens.validation.validate import Judged
 
 
 @click.command("validate")
 @click.option(
-    "--seeds", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N of each scenario (default 20)."
+    "--seeds", metavar="N", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N per scenario (default 20)."
 )
-@click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this one; may be given again.")
-@click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this one; may be given again.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 1024), default=None, help="Runs at once (default: one a core).")
+@click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this scenario (repeatable).")
+@click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this detector (repeatable).")
 @click.option(
-    "--together", is_flag=True, help="Judge the captures of a run together as well, on one time axis, and the clocks."
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    default=None,
+    help="Runs in parallel (default: one per core).",
 )
-@click.option("--clocks", is_flag=True, help="Judge only clocks and links: captures with wrong clocks, put together.")
 @click.option(
-    "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the tables: FILE.md, or FILE.json."
+    "--together", is_flag=True, help="Also score the captures of a run together on one time axis, and their clocks."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the tables for machines.")
-@click.option("--quiet", is_flag=True, help="Print nothing but what fails.")
+@click.option("--clocks", is_flag=True, help="Score only clocks and links, of captures with wrong clocks.")
+@click.option(
+    "-o", "--out", metavar="FILE", type=click.Path(path_type=Path), help="Write the scores to FILE.md or FILE.json."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
+@click.option("--quiet", is_flag=True, help="Print failures only.")
 def command(
     seeds: int,
     scenarios: tuple[str, ...],
@@ -42,15 +50,17 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Simulate every scenario over many seeds, analyse each capture, and score the findings against the truth.
+    """Simulate every scenario with many seeds, analyse each capture, and score the findings against the truth.
 
-    Detectors see the captures only. Exit status 1 when one misses a floor: precision and recall 0.95, times within
-    10 ms, silence at its look-alikes, nothing above info on a clean link. Ctrl-C shows the runs done so far.
+    Detectors see the captures only. Exit status 1 when a detector misses a requirement: precision and recall 0.95,
+    times within 10 ms, no finding on its look-alikes, nothing above info on a clean link. Ctrl-C prints the scores of
+    the finished runs.
 
-    --clocks puts wrong clocks at all taps (offset, drift, resolution, a step, missed packets), aligns the captures, and
+    --clocks gives all taps wrong clocks (offset, drift, resolution, a step) and missed packets, aligns the captures, and
     compares offsets, bounds, drifts and links with the true ones.
     """
-    from wlanlens.validation.validate import summary, validate
+    from wlanlens.validation.summary import summary
+    from wlanlens.validation.validate import validate
 
     if out is not None:
         _check_out(out)
@@ -67,12 +77,12 @@ def command(
         meter.clear()
         if runs and not isinstance(stopped, Exception):
             click.echo(f"stopped after {len(runs)} of {meter.total} runs", err=True)
-            _tell(summary(runs, detectors), out, as_json, quiet)
+            _print(summary(runs, detectors), out, as_json, quiet)
         raise
     meter.clear()
     result = summary(runs, detectors)
-    _tell(result, out, as_json, quiet)
-    # One answer for machines and one file: those of the detectors.
+    _print(result, out, as_json, quiet)
+    # JSON and the file hold the scores of the detectors only.
     off = _clocks(scenarios, seeds, jobs, None, False, quiet or as_json) if together else 0
     return 1 if result.faults() else off
 
@@ -80,7 +90,7 @@ def command(
 def _clocks(
     scenarios: tuple[str, ...], seeds: int, jobs: int | None, out: Path | None, as_json: bool, quiet: bool
 ) -> int:
-    """Clock trials; the exit status."""
+    """Run the clock trials; return the exit status."""
     from wlanlens.validation.clock_page import faults
     from wlanlens.validation.clock_validation import trials
 
@@ -93,14 +103,14 @@ def _clocks(
         meter.clear()
         if scores and not isinstance(stopped, Exception):
             click.echo(f"stopped after {len(scores)} of {meter.total} runs", err=True)
-            _tell_clocks(scores, out, as_json, quiet)
+            _print_clocks(scores, out, as_json, quiet)
         raise
     meter.clear()
-    _tell_clocks(scores, out, as_json, quiet)
+    _print_clocks(scores, out, as_json, quiet)
     return 1 if faults(scores) else 0
 
 
-def _tell_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, quiet: bool) -> None:
+def _print_clocks(scores: list[TrialScore], out: Path | None, as_json: bool, quiet: bool) -> None:
     from wlanlens.validation import clock_page
 
     if out is not None:
@@ -125,12 +135,12 @@ def _put(out: Path, text: str) -> None:
 
 def _check_out(out: Path) -> None:
     if out.suffix not in (".md", ".json"):
-        raise click.UsageError(f"-o {out}: FILE.md or FILE.json is wanted")
+        raise click.UsageError(f"-o {out}: expected FILE.md or FILE.json")
     if not out.parent.is_dir():
-        raise click.UsageError(f"-o {out}: there is no folder {out.parent}")
+        raise click.UsageError(f"-o {out}: there is no directory {out.parent}")
 
 
-def _tell(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> None:
+def _print(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> None:
     from wlanlens.validation.page import markdown, plain, to_dict
 
     if out is not None:

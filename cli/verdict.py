@@ -1,4 +1,4 @@
-"""The verdict on a terminal: sentence, ledger bar, findings, what else was checked, where the files are."""
+"""The verdict on a terminal: sentence, ledger bar, findings, other checks, notes and paths."""
 
 from __future__ import annotations
 
@@ -11,41 +11,21 @@ from rich.text import Text
 
 from wlanlens.airtime import words
 from wlanlens.detection.finding import Group, grouped
-from wlanlens.formatting import count, printable, share
+from wlanlens.formatting import count, hundredths, printable, share
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
+from wlanlens.plots._palette import CATEGORIES
 
 if TYPE_CHECKING:
     import wlanlens as wl
 
-#: Findings of one code named by number; the report and findings.json have all.
+#: Findings of one code listed by number; the report and findings.json have all.
 SHOWN = 12
 
-_COLOURS = {
-    "handshake": "blue",
-    "application": "bright_black",
-    "receiver_window": "magenta",
-    "delayed_ack": "bright_magenta",
-    "rto_wait": "red",
-    "rto_backoff": "bright_red",
-    "spurious_recovery": "yellow",
-    "loss_recovery": "bright_yellow",
-    "fast_recovery": "cyan",
-    "slow_start": "bright_blue",
-    "usb": "bright_red",
-    "air_useful": "bright_green",
-    "air_retries": "red",
-    "air_others": "bright_yellow",
-    "queue": "bright_cyan",
-    "path": "green",
-    "unknown": "white",
-}
-#: One letter a category, so that the bar can be read without colours.
-_LETTERS = dict(zip(PLAIN, "HAWDTBsLFSUaroQ#?", strict=True))
 _SEVERITY = {"serious": "bold red", "warning": "yellow", "info": "blue"}
 
 
 def _clocks(console: Console, analysis: wl.Analysis) -> None:
-    """How well several captures' clocks agree, that of the axis first."""
+    """How well the clocks of several captures agree, the clock of the axis first."""
     if len(analysis.trace.clocks) < 2:
         return
     console.print()
@@ -70,13 +50,13 @@ def show(analysis: wl.Analysis) -> None:
 
 
 def _air(console: Console, analysis: wl.Analysis) -> None:
-    """What the air was used for, and what TCP suffered on it; the verdict of a capture without TCP says it already."""
+    """Use of the air and its retransmissions; the verdict of a capture without TCP already has the use."""
     if not analysis.air.frames:
         return
-    told = [words.retransmissions(analysis.air), *words.caveats(analysis.air)]
+    sentences = [words.retransmissions(analysis.air), *words.caveats(analysis.air)]
     if analysis.verdict.flow is not None:
-        told.insert(0, words.use(analysis.air))
-    for sentence in told:
+        sentences.insert(0, words.use(analysis.air))
+    for sentence in sentences:
         if sentence and sentence not in analysis.verdict.sentence:
             console.print(Text(sentence))
 
@@ -100,20 +80,20 @@ def _ledger(console: Console, analysis: wl.Analysis) -> None:
     letters = console.options.ascii_only or console.no_color or not console.is_terminal
     bar = Text("  ")
     for name, cells in _cells(categories, width).items():
-        bar.append((_LETTERS[name] if letters else "\u2588") * cells, style=_COLOURS[name])
+        bar.append((CATEGORIES[name].letter if letters else "\u2588") * cells, style=CATEGORIES[name].terminal)
     console.print(bar, no_wrap=True, overflow="crop")
     grid = Table.grid(padding=(0, 2))
     for _ in range(3):
         grid.add_column()
     for name, ns in sorted(categories.items(), key=lambda item: -item[1]):
         style = "" if name in HEALTHY else "bold"
-        mark = Text(_LETTERS[name] if letters else "\u2588", style=_COLOURS[name])
+        mark = Text(CATEGORIES[name].letter if letters else "\u2588", style=CATEGORIES[name].terminal)
         grid.add_row(mark, Text(share(ns, life), style=style), Text(PLAIN[name], style=style))
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _cells(categories: dict[str, int], width: int) -> dict[str, int]:
-    """How many of `width` cells each category gets: at least one, the sum exact, by largest remainder."""
+    """How many of `width` cells each category gets: at least one each, by largest remainder."""
     total = sum(categories.values())
     cells = {name: max(1, ns * width // total) for name, ns in categories.items()}
     by_remainder = sorted(categories, key=lambda name: -(categories[name] * width % total))
@@ -126,14 +106,14 @@ def _cells(categories: dict[str, int], width: int) -> dict[str, int]:
 
 
 def _findings(console: Console, analysis: wl.Analysis) -> None:
-    """A block a code: what it cost in all, the costliest finding in words, the numbers of the others."""
+    """One block per code: the total cost, the sentence of the costliest finding, the numbers of the others."""
     left_out = analysis.description["findings"]["left_out"]
     total = len(analysis.findings) + sum(left_out.values())
     if not total:
         return
     console.print()
     title = Text(count(total, "finding"), style="bold")
-    title.append(", by seconds lost (they overlap; only the ledger sums)", style="")
+    title.append(", by seconds lost (costs overlap; only the ledger sums)", style="")
     console.print(title)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(justify="right", no_wrap=True)
@@ -142,24 +122,25 @@ def _findings(console: Console, analysis: wl.Analysis) -> None:
     for group in grouped(analysis.findings):
         number, worst = group.members[0]
         words = Text(group.code, style=_SEVERITY[group.severity])
-        # The subject is in the verdict already; elsewhere the sentence says it.
+        # The verdict names its subject already.
         sentence = worst.sentence.removeprefix(f"{analysis.verdict.subject}: ")
         words.append(f" {printable(sentence)}", style="default")
         words.append(f" [{number}]", style="dim")
         words.append(_others(group, left_out.get(group.code, 0)), style="dim")
         times = len(group.members) + left_out.get(group.code, 0)
-        grid.add_row(f"{group.cost_s:.2f} s", f"{times} x" if times > 1 else "", words)
+        grid.add_row(hundredths(group.cost_s), f"{times} x" if times > 1 else "", words)
     console.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _others(group: Group, left_out: int) -> str:
-    """The other findings of a group, by number; those that are not kept are counted."""
+    """The numbers of the other findings of a group, and how many were not kept."""
     others = [(number, f.cost_s) for number, f in group.members[1:]]
     if not others:
         return f" {left_out} more not kept" if left_out else ""
     least, most = others[-1][1], others[0][1]
-    each = f"{most:.2f} s" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f} s"
-    spread = f" of {each}" if most >= 0.005 else ""
+    low, high = hundredths(least), hundredths(most)
+    each = high if low == high else f"{low} to {high}"
+    spread = f", {each} each" if most >= 0.005 else ""
     numbers = ", ".join(str(number) for number, _ in others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
     kept = f"; {left_out} more not kept" if left_out else ""
     return f"\nand {len(others)} more{spread}: {numbers}{kept}"

@@ -54,7 +54,7 @@ def found(name: str, tap: str = "sender") -> Findings:
 @cache
 def categories_ns(name: str, flow: int = 0) -> dict[str, int]:
     """The ledger of one data direction a2b, ns by category."""
-    rows = ledger.summary(ledger.build(trace(name))).to_pylist()
+    rows = ledger.summary(trace(name).table("ledger")).to_pylist()
     big = payload_direction(name)
     return {r["category"]: r["ns"] for r in rows if r["flow"] == flow and r["direction"] == big}
 

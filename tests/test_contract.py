@@ -147,7 +147,7 @@ def test_a_plot_draws_a_sample(name: str) -> None:
 
 
 def test_link_types_on_the_shelf_are_those_the_core_decodes() -> None:
-    said = [dlt for unit in PARSERS.values() if isinstance(unit, registry.LinkType) for dlt in unit.dlt]
+    said = [dlt for unit in PARSERS.values() if isinstance(unit, registry.LinkType) for dlt in unit.linktypes]
     assert len(said) == len(set(said))
     assert sorted(said) == [dlt for dlt in range(1024) if _core.decodes(dlt)]
     for unit in PARSERS.values():

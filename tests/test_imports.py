@@ -51,10 +51,17 @@ BESIDE = {
 NARROW = {
     "simulation": {"detection": {"detection.finding"}},
     "detectors": {"pipeline": set(), "capture": {"capture.usb"}},
+    "trace": {
+        "capture": {"capture.capture"},
+        "alignment": {"alignment.clock"},
+        "correlation": set(),
+        "ledger": set(),
+        "airtime": set(),
+    },
 }
 
 #: What may touch the compiled core.
-CORE = {"tables", "capture", "alignment", "simulation", "pipeline"}
+CORE = {"tables", "parsers", "capture", "alignment", "simulation", "pipeline"}
 
 #: Foreign packages that only some modules import.
 ONLY = {

@@ -1,34 +1,34 @@
-"""wlanlens tells why TCP is slow on a wireless LAN, and how many seconds each cause cost.
+"""wlanlens: why TCP is slow on a wireless LAN, and how many seconds each cause cost.
 
-Open a capture. It is recognised by its content and read when a table is asked for::
+Open a capture. Its format is recognised by its content; the file is read when a table is first needed::
 
     import wlanlens as wl
     capture = wl.open("sender.pcap")
-    capture.table("segments")            # pyarrow.Table, one row a TCP segment; .to_pandas() for pandas
-    capture.notes                        # what was odd in the file, counted by name
+    capture.table("segments")            # pyarrow.Table, one row per TCP segment; .to_pandas() for pandas
+    capture.notes                        # named counts of what was odd in the file
 
-Put it on a time axis and judge it::
+Put captures on one time axis and run the detectors::
 
-    trace = wl.align(["sender.pcap"])    # the only thing that a detector or a plot is given
-    trace.view("frames")                 # a table as pandas shows it, its main columns; all=True for all of them
+    trace = wl.align(["sender.pcap"])    # the input of detectors and plots
+    trace.view("frames")                 # a table's main columns as a pandas DataFrame; all=True for all columns
     findings = wl.detect(trace)          # list of Finding, costliest first
-    findings[0].sentence                 # one plain sentence; .cost_s, .evidence, .display_filter
-    findings.states                      # how each detector fared: found, fine, not_run, undecided, failed
+    findings[0].sentence                 # one sentence; also .cost_s, .evidence, .display_filter
+    findings.states                      # each detector's state: found, fine, not_run, undecided, failed
 
-Or do all of it in one pass, for captures of any size, and get a report::
+Or do all of it at once, for captures of any size, with a report::
 
     analysis = wl.analyze(["sender.pcap"], out="sender.wlanlens")
-    analysis.verdict.sentence            # what slowed the flow that matters most
-    analysis.totals                      # nanoseconds of each category in the ledger, exact
-    analysis.report                      # path of the HTML page
+    analysis.verdict.sentence            # the main cause of lost time
+    analysis.totals                      # nanoseconds of each category of the ledger, exact
+    analysis.report                      # the path of the HTML page
 
 Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `open`, `align` and `analyze`.
 
-An analysed directory is read back with `wl.load("sender.wlanlens")`; its tables are Parquet, for anyone to read. Every
-column is documented in the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` names the units
-on a shelf. `wl.simulate("ack_holding", out="dir")` writes the captures of a synthetic world with what really happened;
-findings are scored against it by `wl.score(findings, truth)`. Whatever cannot be done raises a `WlanlensError` that says
-what, where and what to do next.
+`wl.load("sender.wlanlens")` reads an analysed directory back; its tables are Parquet files. Every column is documented in
+the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` lists the units on a shelf.
+`wl.simulate("ack_holding", out="dir")` writes the captures of a simulated network and the true causes;
+`wl.score(findings, truth)` compares findings with them. An error is a `WlanlensError`: it says what is wrong, where, and
+what to do next.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
     from wlanlens.detection.runner import detect
     from wlanlens.errors import WlanlensError
+    from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load, rewrite_report
     from wlanlens.registry import list_units
-    from wlanlens.simulation.scenario import simulate
+    from wlanlens.simulation.simulate import simulate
     from wlanlens.tables import brief_columns
-    from wlanlens.trace import Trace, align
+    from wlanlens.trace import Trace
     from wlanlens.validation.scoring import score
 
 _HOME = {
@@ -56,7 +57,7 @@ _HOME = {
     "Finding": "detection.finding",
     "Trace": "trace",
     "WlanlensError": "errors",
-    "align": "trace",
+    "align": "pipeline.align",
     "analyze": "pipeline.analyze",
     "brief_columns": "tables",
     "detect": "detection.runner",
@@ -64,7 +65,7 @@ _HOME = {
     "load": "pipeline.analyze",
     "open": "capture.capture",
     "rewrite_report": "pipeline.analyze",
-    "simulate": "simulation.scenario",
+    "simulate": "simulation.simulate",
     "score": "validation.scoring",
 }
 

@@ -1,12 +1,47 @@
-"""The whole Rust surface."""
+"""The whole interface to Rust."""
 
-from typing import Any
+from typing import Any, NoReturn
+
+class File:
+    """A file, open at its first byte, decompressed; path None is standard input. See `wlanlens.registry.CaptureFile`."""
+
+    def __init__(self, path: str | None) -> None: ...
+    @property
+    def path(self) -> str | None: ...
+    @property
+    def head(self) -> bytes: ...
+    @property
+    def compression(self) -> str: ...
+    def read(self, size: int) -> bytes:
+        """ValueError: over 64 MiB, or a reader of the core has the file. Releases the GIL if it has to wait."""
+    def readline(self, size: int = 1048576) -> bytes:
+        """As `read`."""
+    def tell(self) -> int: ...
+    def note(self, name: str, count: int = 1) -> None:
+        """ValueError: no note has this name."""
+    def refuse(self, formats: str) -> NoReturn:
+        """UnknownFormat or UnsupportedFormat, with the formats that can be read."""
+
+class Records:
+    """The records of one file, for one `Reader` or one `select`."""
+
+    def __init__(self, format: str, file: File, records: Any) -> None:
+        """From an iterable of (time_ns, link_type, wire_bytes, data[, interface[, outgoing]]). TypeError: not iterable."""
+
+def is_format(format: str, head: bytes) -> bool:
+    """Whether the core recognises a format by the first bytes of a file."""
+
+def read_format(format: str, file: File) -> Records:
+    """The records of a file in a format of the core, which takes over the file."""
+
+def select(records: Records, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
+    """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the given packet numbers, which must rise."""
 
 class Reader:
-    """Reads one capture, a batch of tables at a time; path None is standard input."""
+    """Reads one capture, a batch of tables at a time."""
 
     def __init__(
-        self, path: str | None, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...
+        self, records: Records, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...
     ) -> None: ...
     def next_batches(self) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
@@ -47,14 +82,8 @@ class Pairing:
 def match_order(a: list[int], b: list[int]) -> tuple[list[tuple[int, int]], int]:
     """Places of the same packets in two sequences of lengths, and by how much those of b are longer. Releases the GIL."""
 
-def records(path: str | None, wanted: list[int]) -> list[tuple[int, int | None, int, bytes, int, int]]:
-    """[(packet, time_ns, wire_bytes, data, link_type, offset), ...] of the packet numbers given, which must rise."""
-
 def check_keys(lines: list[bytes]) -> None:
     """BadKey unless every line is a key, empty or a comment."""
-
-def sniff(head: bytes) -> tuple[str, str, bool] | None:
-    """(format, compression, readable) by the first bytes."""
 
 def decodes(link_type: int) -> bool:
     """Whether frames of a LINKTYPE_ value can be decoded."""

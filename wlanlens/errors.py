@@ -1,10 +1,12 @@
-"""The one exception family: the request cannot be met. Odd records never raise; they are notes."""
+"""The exceptions of wlanlens: a request that cannot be met. Odd records never raise; they become notes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class WlanlensError(Exception):
-    """What could not be done, where, and what to do next.
+    """What failed, where, and what to do next.
 
     Attributes
     ----------
@@ -13,9 +15,9 @@ class WlanlensError(Exception):
     offset : int or None
         Byte offset in the (decompressed) capture.
     next : str
-        What the user can do; may be empty.
+        What the user can do next; may be empty.
     path : str or None
-        The file, filled in by whoever knows it.
+        The file, if known.
     """
 
     def __init__(self, what: str, offset: int | None = None, next: str = "", path: str | None = None) -> None:
@@ -29,50 +31,58 @@ class WlanlensError(Exception):
 
 
 class UnknownFormat(WlanlensError):
-    """The bytes are no capture of a known format."""
+    """The file is not a capture of a known format."""
 
 
 class UnsupportedFormat(WlanlensError):
-    """A recognised format, version or compression that cannot be read."""
+    """The format is known, but its version or compression cannot be read."""
 
 
 class UnsupportedLinkType(WlanlensError):
-    """A known container with a link type that has no decoder."""
+    """The file format is known, but its link type has no decoder."""
 
 
 class CorruptCapture(WlanlensError):
-    """A capture damaged before its first record."""
+    """The capture is damaged before its first record."""
 
 
 class BadKey(WlanlensError):
-    """A line that is no key. What was given is never repeated: it may be all secret.
+    """A malformed key. The message never repeats the text: it may be secret.
 
     Attributes
     ----------
     line : int
-        Its number, from 1.
+        Number of the line, from 1.
     """
 
     def __init__(self, line: int, what: str, form: str) -> None:
-        super().__init__(f"line {line}: {what}", next=f"a key line reads {form}")
+        super().__init__(f"line {line}: {what}", next=f"a line with a key has the form {form}")
         self.line = line
 
 
 class MissingTable(WlanlensError):
-    """A table that this trace does not hold."""
+    """The trace does not have this table."""
 
 
 class OutputError(WlanlensError):
-    """The output cannot be written where it was asked for."""
+    """The output cannot be written to the requested place."""
 
 
 class NoSuchUnit(WlanlensError):
-    """A unit, table or option asked for by a name that nobody bears."""
+    """An unknown unit, table or option."""
 
 
 class AlignmentError(WlanlensError):
-    """Captures that cannot be put on one time axis."""
+    """The captures cannot be put on one time axis."""
 
 
 class RegistryError(WlanlensError):
-    """A shelf with a unit that is broken or defined twice."""
+    """A unit of a shelf is broken or defined twice."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """What to do about an unknown name: the nearest known one, and where to find all."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), 1)
+    return (f"did you mean {near[0]!r}? " if near else "") + otherwise

@@ -1,14 +1,19 @@
-"""Text for people: strings of a capture made safe to show on a terminal, and numbers with their unit."""
+"""Text for people: strings of a capture made safe to show, and numbers with their unit.
+
+Sentences and the terminal use plain spaces and ASCII units; the report's page (`page_...`) uses narrow spaces and
+groups thousands. report/units.js is the browser's twin of the page functions; a test compares the two.
+"""
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 
 # Control (C0, DEL, C1), format (bidi marks and overrides, zero width, soft hyphen, tags), surrogates, private use,
-# unassigned, line and paragraph separators: everything that moves the cursor, hides itself or turns the line around.
+# unassigned, line and paragraph separators: everything that moves the cursor, is invisible or reverses the line.
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
-#: Combining marks in a row that are shown; more would climb over other lines.
+#: Combining marks shown in a row; more would cover other lines.
 _MARKS = 4
 
 
@@ -35,7 +40,7 @@ def share(ns: int, life: int) -> str:
 
 
 def seconds(ns: int) -> str:
-    """A length of time with three significant digits and a fitting unit."""
+    """A duration with three significant digits, in the unit that fits."""
     if ns < 1_000_000:
         return f"{ns / 1e3:.3g} us"
     if ns < 1_000_000_000:
@@ -48,6 +53,11 @@ def seconds(ns: int) -> str:
 def count(number: int, noun: str, plural: str = "") -> str:
     """ "1 packet", "2 packets"; `plural` where it is not the noun with an s."""
     return f"{int(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def times(number: int) -> str:
+    """ "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(int(number), f"{int(number)} times")
 
 
 def duration(value_s: float) -> str:
@@ -79,3 +89,133 @@ def size(number: int) -> str:
         if number >= 0.9995 * scale:
             return f"{number / scale:.3g} {unit}"
     return count(number, "byte")
+
+
+def hundredths(value_s: float) -> str:
+    """Seconds of a column on the terminal: two decimal places."""
+    return f"{value_s:.2f} s"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share in percent; a share above zero never reads as 0 %."""
+    value = 100 * part / whole if whole else 0.0
+    return f"{value:.0f} %" if value >= 9.95 or not part else f"{value:.1f} %" if value >= 0.05 else "<0.1 %"
+
+
+def listed(parts: list[str]) -> str:
+    """ "a, b and c"."""
+    return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
+
+
+def utc(time_ns: int, digits: int = 9) -> str:
+    """ "2024-05-06 07:08:09.012345678 UTC", cut to `digits` of a second.
+
+    Raises
+    ------
+    OverflowError, ValueError, OSError
+        A time that no calendar of this machine reaches.
+    """
+    second, rest = divmod(time_ns, 1_000_000_000)
+    at = datetime.datetime.fromtimestamp(second, datetime.UTC)
+    return f"{at:%Y-%m-%d %H:%M:%S}.{rest // 10 ** (9 - digits):0{digits}} UTC"
+
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+#: Shown where a value is not known.
+MISSING = "\N{EM DASH}"
+
+
+def page_seconds(value: float | None) -> str:
+    """Seconds with three digits: 123 s, 12.3 s, 1.23 s, 0.123 s; below half a millisecond in µs."""
+    if value is None:
+        return MISSING
+    if value < 0:
+        return MINUS + page_seconds(-value)
+    if value == 0:
+        return f"0{THIN}s"
+    if value < 0.0005:
+        return f"{value * 1e6:.3g}{THIN}µs"
+    places = 0 if value >= 99.95 else 1 if value >= 9.995 else 2 if value >= 0.9995 else 3
+    return f"{grouped(value, places)}{THIN}s"
+
+
+def page_duration(value: float) -> str:
+    """Seconds with three digits, in the unit that fits."""
+    if abs(value) < 5e-4:
+        return f"{three_digits(value * 1e6)}{THIN}µs"
+    if abs(value) < 0.9995:
+        return f"{three_digits(value * 1e3)}{THIN}ms"
+    return f"{three_digits(value)}{THIN}s"
+
+
+def page_summand(value_ns: int, total_ns: int) -> str:
+    """Seconds of a column with a sum: the total fixes the decimal places; a value above zero never reads as 0."""
+    places = 3 if total_ns >= 1_000_000_000 else 6
+    least = 10 ** (9 - places)
+    if 0 < value_ns < least // 2:
+        return f"<{THIN}{grouped(least / 1e9, places)}{THIN}s"
+    return f"{grouped(value_ns / 1e9, places)}{THIN}s"
+
+
+def page_milliseconds(value_ns: float | None) -> str:
+    """A round-trip time or a latency."""
+    if value_ns is None:
+        return MISSING
+    ms = value_ns / 1e6
+    return f"{grouped(ms, 0 if ms >= 99.95 else 1 if ms >= 9.995 else 2)}{THIN}ms"
+
+
+def page_size(value: float | None) -> str:
+    """Bytes in decimal units, three digits."""
+    if value is None:
+        return MISSING
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(value) >= factor:
+            return f"{three_digits(value / factor)}{THIN}{unit}"
+    return f"{value:.0f}{THIN}B"
+
+
+def page_rate(value_bps: float | None) -> str:
+    """Bits per second in decimal units, three digits."""
+    if value_bps is None:
+        return MISSING
+    for unit, factor in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if abs(value_bps) >= factor:
+            return f"{three_digits(value_bps / factor)}{THIN}{unit}"
+    return f"{three_digits(value_bps)}{THIN}b/s"
+
+
+def page_count(value: int | None) -> str:
+    """A whole number with groups of thousands."""
+    return MISSING if value is None else grouped(value, 0)
+
+
+def page_share(part: float, whole: float) -> str:
+    """A share in percent; a share above zero never reads as 0 %."""
+    if whole <= 0 or part <= 0:
+        return f"0{THIN}%"
+    value = 100 * part / whole
+    if value < 0.1:
+        return f"<{THIN}0.1{THIN}%"
+    return f"{value:.0f}{THIN}%" if value >= 9.95 else f"{value:.1f}{THIN}%"
+
+
+def page_confidence(value: float) -> str:
+    """The confidence of a finding."""
+    return f"{100 * value:.0f}{THIN}% confidence"
+
+
+def page_dbm(value: int | None) -> str:
+    """A signal level."""
+    return MISSING if value is None else f"{value}{THIN}dBm".replace("-", MINUS)
+
+
+def three_digits(value: float) -> str:
+    """Three digits without an exponent."""
+    return grouped(value, 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2)
+
+
+def grouped(value: float, places: int) -> str:
+    """Thousands separated by a narrow space."""
+    return f"{value:,.{places}f}".replace(",", THIN)

@@ -1,4 +1,4 @@
-"""Simulated captures with wrong clocks, and what is true of them."""
+"""Simulated captures with wrong clocks, and their true offsets and packets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 
 import wlanlens as wl
 from wlanlens.simulation.config import TapClock, World
-from wlanlens.simulation.scenario import EPOCH_NS, Run, Scenario, find, simulate
+from wlanlens.simulation.scenario import Scenario, find
+from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
 from wlanlens.validation.clock_validation import shown_ns
 
 Array = np.ndarray[Any, Any]
 
 
 def clocked(name: str, clocks: dict[str, TapClock], **parameters: Any) -> Scenario:
-    """A scenario whose taps have these clocks."""
+    """A scenario whose captures have these clocks."""
     made = find(name).make(parameters)
     kind = type(made)
 
@@ -31,7 +32,7 @@ def clocked(name: str, clocks: dict[str, TapClock], **parameters: Any) -> Scenar
 
 
 def shown(clock: TapClock, true_ns: Array) -> Array:
-    """What a tap's clock shows at true times since the start (rust/sim/src/taps/clock.rs)."""
+    """Timestamps of a clock at true times since the start (rust/sim/src/taps/clock.rs)."""
     value = shown_ns(clock, true_ns)
     return value - value % clock.tick_ns
 
@@ -46,8 +47,7 @@ class Case:
     receiver: TapClock
 
     def errors_ns(self) -> list[tuple[int, int, float]]:
-        """Of each piece of the receiver's clock: how far its offset is from the true one at the place where it is known
-        best, its bound, and how far its drift is."""
+        """For each piece of the receiver's clock: error of the offset where its bound holds, the bound, and error of the drift."""
         clock_map = self.trace.clocks[1]
         out = []
         for number, piece in enumerate(clock_map.pieces):
@@ -55,7 +55,7 @@ class Case:
             step = self.receiver.step_ns if number == len(clock_map.pieces) - 1 and number else 0
             rate = 1 + self.receiver.drift_ppm * 1e-6
             true_ns = (piece.at_ns - EPOCH_NS - self.receiver.offset_ns - step) / rate
-            # Differences of numbers around 1e18 in whole nanoseconds.
+            # Whole nanoseconds: floats cannot represent numbers around 1e18 exactly.
             wanted = round(
                 true_ns * (self.sender.drift_ppm - self.receiver.drift_ppm) * 1e-6
                 + (self.sender.offset_ns - self.receiver.offset_ns - step)
@@ -74,13 +74,13 @@ def case(folder: Path, name: str, sender: TapClock, receiver: TapClock, seed: in
 
 
 def identities(case_: Case, number: int) -> Array:
-    """The truth's number of the packet in each row of a capture's `packets`, by its stamp and direction."""
+    """The truth's number of the packet in each row of a capture's `packets`, by timestamp and direction."""
     truth = case_.run.facts.packets.to_pandas()
     clock = (case_.sender, case_.receiver)[number]
     left = truth[truth.direction == ("a2b" if number == 0 else "b2a")]
     came = truth[(truth.direction == ("b2a" if number == 0 else "a2b")) & (truth.fate == "delivered")]
     table = case_.trace.captures[number].table("packets")
-    stamps = table.column("time").cast("int64").to_numpy()
+    timestamps = table.column("time").cast("int64").to_numpy()
     outgoing = np.array(table.column("src_port").to_pylist()) >= 40_000
     outgoing = outgoing if number == 0 else ~outgoing
     ip_ids = table.column("ip_id").to_numpy().astype(np.int64)
@@ -88,9 +88,11 @@ def identities(case_: Case, number: int) -> Array:
     for rows, column, out in ((left.dropna(subset="t_tap_ns"), "t_tap_ns", True), (came, "t_end_ns", False)):
         for value, packet in zip(shown(clock, rows[column].to_numpy().astype(np.int64)), rows.id, strict=True):
             known.setdefault((out, int(value)), []).append(int(packet))
-    # Packets of one instant, one of which the tap may have missed, are told apart by how the stack counts its ids.
-    order = {packet: k for way in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == way].id)}
-    keys = [(bool(o), int(t)) for o, t in zip(outgoing, stamps, strict=True)]
+    # Packets with the same timestamp are distinguished by their IP ids, which the stack counts.
+    order = {
+        packet: k for direction in ("a2b", "b2a") for k, packet in enumerate(truth[truth.direction == direction].id)
+    }
+    keys = [(bool(o), int(t)) for o, t in zip(outgoing, timestamps, strict=True)]
     first = {
         k[0]: (int(i) - order[known[k][0]]) % 65536 for k, i in zip(keys, ip_ids, strict=True) if len(known[k]) == 1
     }

@@ -12,9 +12,11 @@ import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MS, MSS, B, ack, flows, run, trace
 from tests.detectors.together import aligned, given, said
-from wlanlens.detection.finding import NEED_NOT
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World, bulk
-from wlanlens.simulation.scenario import find, simulate
+from wlanlens.detection.finding import MAY_BE_MISSED
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Wire, World
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.scoring import Score
 
 CODE = "ack_holding"
@@ -77,11 +79,11 @@ def test_without_timestamps_a_jump_is_lost_acks() -> None:
     assert run(CODE, trace(segments=both(rows, []))) == ([], [])
 
 
-def test_beside_the_receiver_undecided() -> None:
+def test_at_the_receiver_undecided() -> None:
     rows = [{**flows()[0], "tap": "near_receiver"}, {**flows()[1], **B, "tap": "near_sender"}]
     found, undecided = run(CODE, trace(rows))
     assert not found
-    assert "beside the receiver" in undecided[0].sentence
+    assert "at the receiver" in undecided[0].sentence
 
 
 @kernel.needed
@@ -129,7 +131,7 @@ def test_look_alikes(name: str) -> None:
             "adapter_or_driver",
             "by the adapter or its driver: it was on the air at",
         ),
-        ("ack_holding_over_usb", ("sender", "receiver"), "way", "on its way: it left the receiver at"),
+        ("ack_holding_over_usb", ("sender", "receiver"), "path", "on the path: it left the receiver at"),
         ("ack_holding", (), "adapter_or_driver", "by the adapter or its driver"),
     ],
 )
@@ -150,7 +152,7 @@ def test_without_timestamps_another_capture_tells(tmp_path: Path, taps: tuple[st
     found = wl.detect(aligned(run, *taps), only=[CODE])
     assert (len(found), sum(u.count for u in found.undecided)) == (found_count, 3 - found_count)
     truth = [f for f in run.truth if f.code == CODE]
-    assert all(f.confidence == NEED_NOT for f in truth)
+    assert all(f.confidence == MAY_BE_MISSED for f in truth)
     result = wl.score(found, truth).get(CODE, Score(CODE))
     assert (result.truth, result.found, result.right) == (found_count,) * 3
     assert all(f.values["held_s"] == pytest.approx(0.4, abs=0.005) for f in found)
@@ -173,7 +175,7 @@ def test_kept_on_the_air(tmp_path: Path, seed: int, kept_by: set[str]) -> None:
     found = said(tmp_path, "weak_link", CODE, seed=seed)
     assert found
     assert {f.values["kept_by"] for f in found} == kept_by
-    says = "the one that arrived came" if kept_by == {"air"} else "in a queue of the receiver's adapter"
+    says = "the one that arrived" if kept_by == {"air"} else "in a queue in the receiver's adapter"
     assert all(says in f.sentence for f in found)
 
 
@@ -188,8 +190,8 @@ def test_kept_by_a_queue_before_the_air(tmp_path: Path) -> None:
         flows=(Flow(0, 1, bulk(), tcp=Tcp()),),
     )
     for taps, says in (
-        ((), "in a queue of the access point: it left the receiver at"),
-        (("sender", "air"), "it came to the air only"),
+        ((), "in a queue at the access point: it left the receiver at"),
+        (("sender", "air"), "it was transmitted only at"),
     ):
         found = said(tmp_path, given(world), CODE, *taps)
         assert found

@@ -1,4 +1,4 @@
-"""From the bytes of a radiotap capture to a finding: a world written as a file gives the findings of its tables."""
+"""From the bytes of a radiotap capture to a finding: a world written to a file gives the findings of its tables."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_the_capture_gives_the_findings_of_the_tables(world: str, captures: dict
     for one, other in zip(read, made, strict=True):
         assert one.cost_s == pytest.approx(other.cost_s, rel=0.25)
         assert one.t_start_ns == pytest.approx(other.t_start_ns, abs=20_000_000)
-        # The world omits what was still being sent at its end.
+        # The world omits exchanges that were unfinished at its end.
         assert one.t_end_ns == pytest.approx(other.t_end_ns, abs=300_000_000)
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_analyze_finds_it(world: str, captures: dict[str, Path], tmp_path: Path) -> None:
-    """The whole path, with windows; detectors that need another kind of capture do not run."""
+def test_analyze_gives_the_finding(world: str, captures: dict[str, Path], tmp_path: Path) -> None:
+    """The whole pipeline, with windows; detectors that need another kind of capture are not run."""
     analysis = wl.analyze([captures[world]], out=tmp_path / "out", report=False)
     assert WORLDS[world] in {f.code for f in analysis.findings}
     states = {state.code: state.state for state in analysis.findings.states}
@@ -88,6 +88,6 @@ def test_tshark_accepts_the_filters(world: str, captures: dict[str, Path]) -> No
         assert evidence
 
 
-def test_every_detector_of_the_air_is_shown_here() -> None:
+def test_every_detector_of_the_air_is_covered() -> None:
     air = {code for code, unit in units("detectors").items() if "exchanges" in unit.needs}
     assert set(WORLDS.values()) == air

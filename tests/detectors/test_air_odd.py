@@ -1,4 +1,4 @@
-"""Odd tables: whatever stands in them, the detectors of the air end, and what they say can be written down."""
+"""Odd tables: whatever they hold, the detectors of the air end and their findings can be written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def spoilt(seed: int) -> Trace:
 
 
 def odd(seed: int, n: int = 600) -> Trace:
-    """Rows that no link makes: times that go back, rates of nothing, attempts of frames that are not there."""
+    """Impossible rows: times that go back, rates of zero, transmissions of missing frames."""
     rng = np.random.default_rng(seed)
     times = [None, 0, -5, 2**62, *(int(t) for t in rng.integers(0, 10**10, size=300))]
     rates = [float("nan"), 0.0, -1.0, 1.0, 11.0, 65.0, 1e9, float("inf")]

@@ -18,7 +18,7 @@ RIGHT = 0.95
 
 @cache
 def found(world: str) -> dict[str, int]:
-    """In how many seeds of a world each code was found."""
+    """The number of seeds of a world in which each code was found."""
     made = [worlds.made(world, seed).trace() for seed in range(SEEDS)]
     return {code: sum(bool(run(code, trace)[0]) for trace in made) for code in worlds.FIRES}
 

@@ -9,14 +9,14 @@ import pytest
 
 from tests.detectors.together import aligned, said, scored
 from wlanlens import detect
-from wlanlens.detectors.ap_buffer_loss import _full
-from wlanlens.simulation.scenario import simulate
+from wlanlens.detection.toolkit import found_full
+from wlanlens.simulation.simulate import simulate
 
 CODE = "ap_buffer_loss"
 
 
 @pytest.mark.parametrize("seed", [1, 4])
-def test_an_access_point_without_room(tmp_path: Path, seed: int) -> None:
+def test_a_full_access_point_queue(tmp_path: Path, seed: int) -> None:
     found, score = scored(tmp_path, "access_point_overflow", CODE, seed=seed, duration_s=10.0)
     assert score.truth > 5
     assert score.precision == score.recall == 1.0
@@ -25,18 +25,18 @@ def test_an_access_point_without_room(tmp_path: Path, seed: int) -> None:
     assert score.cost_off_s < 0.001
     # The queue holds 30 packets and the radio two.
     assert {f.values["waiting_packets"] for f in found} <= {31, 32}
-    assert "never came to the air, when 32 packets waited there" in found[0].sentence
+    assert "did not send them, because its queue was full: 32 packets waited there" in found[0].sentence
 
 
-def test_drops_with_room_left_are_left_open(tmp_path: Path) -> None:
-    """A polling access point drops one packet every two seconds, whatever waits."""
+def test_drops_with_room_left_are_undecided(tmp_path: Path) -> None:
+    """A polling access point drops one packet every two seconds, at any queue length."""
     found = said(tmp_path, "periodic_access_point_drops", CODE, duration_s=20.0)
     assert not found
     assert found.states[0].state == "undecided"
     assert found.undecided[0].count == len(found.undecided[0].spans) == 10
 
 
-def test_losses_on_the_wire_are_left_open(tmp_path: Path) -> None:
+def test_losses_on_the_wire_are_undecided(tmp_path: Path) -> None:
     found = said(tmp_path, "access_point_overflow", CODE, queue_packets=100, loss_rate=0.005, duration_s=10.0)
     assert not found
     assert found.undecided
@@ -72,10 +72,10 @@ def test_the_receivers_capture_is_not_needed(tmp_path: Path) -> None:
 
 def test_a_full_queue_admits_nothing() -> None:
     waiting = np.arange(100) % 20
-    assert _full(np.array([20, 20, 20]), waiting, 0.001).all()
-    # What came when the queue was fuller found room: it was not full.
-    assert not _full(np.array([10, 10, 10]), waiting, 0.001).any()
-    # One loss at the top is where chance puts one in twenty.
-    assert not _full(np.array([19]), waiting, 0.001).any()
-    # Losses that chance made do not hide those that the queue made.
-    assert _full(np.array([20, 20, 20, 3]), waiting, 0.001).tolist() == [True, True, True, False]
+    assert found_full(np.array([20, 20, 20]), waiting, 0.001).all()
+    # Packets that came at a greater length were admitted: the queue was not full.
+    assert not found_full(np.array([10, 10, 10]), waiting, 0.001).any()
+    # Chance puts one loss in twenty at the greatest length.
+    assert not found_full(np.array([19]), waiting, 0.001).any()
+    # Random losses do not hide losses of the queue.
+    assert found_full(np.array([20, 20, 20, 3]), waiting, 0.001).tolist() == [True, True, True, False]

@@ -12,7 +12,7 @@ from tests.detectors.made import run
 CODE = "burst_loss"
 
 
-def test_numbers_are_those_of_the_study() -> None:
+def test_values_are_those_of_the_study() -> None:
     """FER, mean and longest burst, lost packets: counted by hand over the sender's frames."""
     made = worlds.made("Gilbert 2.4", 3)
     finding = next(f for f in run(CODE, made.trace())[0] if f.subject == SUBJECT_AB)
@@ -35,14 +35,14 @@ def test_numbers_are_those_of_the_study() -> None:
 
 
 def test_a_dead_link_shows_in_its_lost_packets() -> None:
-    """A receiver that is gone for seconds: every frame fails, so that within that time nothing is bursty."""
+    """A receiver that is off for seconds: every frame fails, so that no burst shows within that time."""
     world = worlds.fast(lambda rate, t, n: 0.0 if 4 < t < 8 else 0.995, limit=8, udp=True)  # noqa: ARG005
     finding = next(f for f in run(CODE, worlds.Air(world, 3).trace())[0] if f.subject == SUBJECT_AB)
     assert int(finding.values["longest_lost_burst_count"]) > 20
     assert 1.0 < finding.cost_s < 4.0
 
 
-def test_missed_attempts_are_undecided() -> None:
+def test_missed_transmissions_are_undecided() -> None:
     made = worlds.made("independent, very deaf", 3).trace()
     found, undecided = run(CODE, made)
     assert not found
@@ -50,13 +50,13 @@ def test_missed_attempts_are_undecided() -> None:
 
 
 def test_frames_of_one_a_mpdu_are_one_trial() -> None:
-    """Sixteen MPDUs that die together are one bad frame, not a burst."""
+    """Sixteen MPDUs that fail together are one bad frame, not a burst."""
     made = changed.aggregated(16, lost=np.random.default_rng(3).random(400) < 0.1)
     assert run(CODE, made) == ([], [])
 
 
-def test_a_lone_ack_tells_of_a_good_frame_behind_the_bad_ones() -> None:
-    """The last attempt was missed, its ACK heard: what was heard before had failed, and the burst ends there."""
+def test_a_lone_ack_ends_a_burst() -> None:
+    """The sniffer missed the last transmission and heard its ACK: the transmissions before it failed."""
     made = worlds.made("independent errors", 3).trace()
     table = made.table("exchanges")
     once = np.asarray(table.column("attempts").to_numpy()) == 1

@@ -1,4 +1,4 @@
-"""data_ack_collision: TCP data and TCP ACKs of one link that tie in their backoff."""
+"""data_ack_collision: ties of TCP data and TCP ACKs in their backoff."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_counts_the_ties(world: str) -> None:
     assert finding.subject == SUBJECT_AB
     ties = made.ties
     assert finding.values["pairs_count"] == pytest.approx(ties, rel=0.15)
-    # What a tie takes of the air is its longer frame; what chance would pair anyway is not charged.
+    # The airtime of a tie is its longer frame; ties by chance are not counted.
     assert 0.6 < finding.cost_s / (ties * 1.309e-3) <= 1.05
     assert float(finding.values["p_value_share"]) < 1e-9
     assert finding.values["udp_retry_share"] == "no UDP"
 
 
-def test_heard_ties_are_known_as_such() -> None:
+def test_ties_that_were_heard() -> None:
     (finding,), _ = run(CODE, worlds.trace("collisions heard", 3))
     assert finding.values["pairs_heard_count"] == finding.values["pairs_count"]
     (finding,), _ = run(CODE, worlds.trace("collisions", 3))
@@ -40,8 +40,8 @@ def test_encrypted_is_undecided() -> None:
     assert "encrypted" in undecided.sentence
 
 
-def test_udp_with_the_same_retries_speaks_against_it() -> None:
-    """Errors that hit UDP just as often are the channel's, however they fall on TCP."""
+def test_udp_with_the_same_retry_rate_excludes_it() -> None:
+    """Errors that hit UDP as often come from the channel."""
     made = worlds.made("collisions", 3).trace()
     beside = worlds.made("UDP, poor", 4).trace()
     assert run(CODE, changed.beside(made, beside)) == ([], [])
@@ -50,6 +50,6 @@ def test_udp_with_the_same_retries_speaks_against_it() -> None:
     assert 0.03 < float(finding.values["excess_share"]) < 0.05
 
 
-def test_a_short_capture_says_nothing() -> None:
+def test_a_short_capture_has_no_finding() -> None:
     world = worlds.WORLDS["collisions"](3)
     assert run(CODE, worlds.Air(World(**{**vars(world), "seconds": 0.2}), 3).trace()) == ([], [])

@@ -36,7 +36,7 @@ def test_each_wait_less_the_round_trip_is_its_cost() -> None:
     assert found.cost_s == pytest.approx(0.3)
     assert found.values["waits_count"] == 3
     assert found.t_start_ns == 1000 * MS
-    assert "its window was one segment" in found.sentence
+    assert "cwnd was one segment" in found.sentence
 
 
 def test_a_first_segment_alone_counts_by_itself() -> None:

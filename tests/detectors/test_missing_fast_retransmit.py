@@ -108,7 +108,7 @@ def test_no_sack_blocks_although_agreed() -> None:
 
 def test_filled_without_a_resend() -> None:
     found, _ = run(CODE, trace(segments=[*dupacks(), ack(60, 104, HOLE + MSS)]))
-    assert [f.values["reason"] for f in found] == ["filled_without_resend"]
+    assert [f.values["reason"] for f in found] == ["filled_without_retransmission"]
 
 
 def test_window_updates_and_keepalives_are_silent() -> None:

@@ -42,7 +42,7 @@ def test_a_delay_on_the_way_back_is_undecided() -> None:
         row["tsval"] = int(row["tsval"]) - 400  # type: ignore[call-overload]
     found, undecided = run(CODE, trace(segments=rows))
     assert not found
-    assert "way back" in undecided[0].sentence
+    assert "on the ACKs' path" in undecided[0].sentence
 
 
 def test_a_long_path_is_silent() -> None:
@@ -57,10 +57,10 @@ def test_little_is_silent() -> None:
     assert run(CODE, trace(segments=stood(150))) == ([], [])
 
 
-def test_beside_the_receiver_undecided() -> None:
+def test_at_the_receiver_undecided() -> None:
     found, undecided = run(CODE, trace(flows(tap="near_receiver"), segments=stood()))
     assert not found
-    assert "beside the receiver" in undecided[0].sentence
+    assert "at the receiver" in undecided[0].sentence
 
 
 @kernel.needed

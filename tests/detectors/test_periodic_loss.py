@@ -1,4 +1,4 @@
-"""Losses by a clock: found with the period and an honest p-value; cycles of the traffic's own are not taken for it."""
+"""Losses by a clock are found with the period and a valid p-value; cycles of the traffic itself are not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 import wlanlens as wl
 from tests import kernel
 from tests.detectors.made import MSS, again, data, flows, run, trace
-from wlanlens.detection.toolkit.losses import binomial_tail
-from wlanlens.detectors.periodic_loss import _best_clock, _f_tail
+from wlanlens.detection.toolkit import ClockSearch
 from wlanlens.trace import Trace
 
 CODE = "periodic_loss"
@@ -21,7 +20,7 @@ CODE = "periodic_loss"
 def lossy(times_ms: np.ndarray[Any, np.dtype[Any]], seed: int = 1) -> Trace:
     """A sender at an uneven pace around 250 packets a second; the packet after each of these times is lost."""
     rng = np.random.default_rng(seed)
-    # The pace wanders by a tenth, over seconds.
+    # The pace varies by a tenth, over seconds.
     t = np.cumsum(4.0 * (1 + 0.1 * np.repeat(rng.normal(size=60), 50)))
     rows = [data(i + 1, float(x), 1 + i * MSS) for i, x in enumerate(t)]
     for k, start in enumerate(times_ms.tolist()):
@@ -39,7 +38,7 @@ def test_a_clock() -> None:
     assert float(finding.values["p_value_share"]) < 1e-9
 
 
-def test_ticks_without_losses_and_losses_beside_the_ticks() -> None:
+def test_ticks_without_losses_and_losses_between_ticks() -> None:
     ticks = np.delete(np.arange(300.0, 9500.0, 500.0), [2, 5, 9, 10])
     others = np.array([1111.0, 4777.0, 6420.0])
     (finding,), _ = run(CODE, lossy(np.sort(np.concatenate((ticks, others)))))
@@ -51,12 +50,13 @@ def test_four_ticks_are_too_few() -> None:
     assert run(CODE, lossy(np.arange(300.0, 8500.0, 2300.0))) == ([], [])
 
 
-def test_random_losses_give_a_small_p_value_as_seldom_as_it_says() -> None:
+def test_random_losses_give_small_p_values_as_rarely_as_stated() -> None:
     rng = np.random.default_rng(7)
+    search = ClockSearch((0.003, 0.01, 0.03, 0.1), ends=3, hit_share=0.5, chance=1.0)
     for count in (5, 8, 15, 40):
-        clocks = [_best_clock(np.sort(rng.uniform(0, 60e9, count)), 0.5) for _ in range(300)]
+        clocks = [search.best(np.sort(rng.uniform(0, 60e9, count))) for _ in range(300)]
         values = [1.0 if clock is None else clock.p_value for clock in clocks]
-        # A bound, not the value: no more often than told.
+        # The p-value is a bound: small values come no more often.
         assert sum(p <= 0.05 for p in values) <= 300 * 0.05 + 3 * (300 * 0.05) ** 0.5
 
 
@@ -70,7 +70,7 @@ def test_even_in_bytes_is_no_clock() -> None:
     assert len(undecided) <= 1
 
 
-def test_a_perfectly_even_flow_cannot_tell_bytes_from_time() -> None:
+def test_a_perfectly_even_flow_is_undecided() -> None:
     rows = [data(i + 1, 4.0 * i, 1 + i * MSS) for i in range(2400)]
     for k, i in enumerate(range(100, 2300, 200)):
         late = {"spurious": False, "copy": 1, "since_first_ns": 30_000_000, "since_previous_ns": 30_000_000}
@@ -80,17 +80,7 @@ def test_a_perfectly_even_flow_cannot_tell_bytes_from_time() -> None:
     assert len(undecided) == 1
 
 
-def test_the_chances() -> None:
-    assert binomial_tail(1, 3, 0.5) == pytest.approx(0.875)
-    assert binomial_tail(0, 3, 0.5) == 1.0
-    assert binomial_tail(4, 3, 0.5) == 0.0
-    # F with 5 and 5 degrees of freedom: 5.05 at 5 %; with 20 and 20: 2.12.
-    assert _f_tail(5.0503, 5) == pytest.approx(0.05, abs=1e-4)
-    assert _f_tail(2.1242, 20) == pytest.approx(0.05, abs=1e-4)
-    assert _f_tail(1.0, 9) == pytest.approx(0.5)
-
-
-def test_an_access_points_polls(tmp_path: Path) -> None:
+def test_polls_of_an_access_point(tmp_path: Path) -> None:
     made = wl.simulate("periodic_access_point_drops", tmp_path, taps=("sender",))
     (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
     (true,) = [f for f in made.truth if f.code == CODE]
@@ -120,5 +110,5 @@ def test_silent_without_a_clock(scenario: str, changed: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     "name", ["rnd2_cubic", "rnd10_newreno", "burst_cubic", "mixed_newreno", "bloat100", "blackout3"]
 )
-def test_silent_on_the_kernels_other_losses(name: str) -> None:
+def test_silent_on_other_losses_of_kernel_runs(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []

@@ -26,8 +26,8 @@ def test_the_cycle(world: str, period: int, limit: int) -> None:
     assert finding.severity == "serious"
 
 
-def test_the_cost_is_what_the_steady_rate_would_have_gained() -> None:
-    """In the time that was lost, the best steady rate carries what is missing."""
+def test_the_cost_is_the_gain_of_the_steady_rate() -> None:
+    """In the lost time the best steady rate carries the missing packets."""
     made = worlds.made("thrashing b", 3)
     finding = next(f for f in run(CODE, made.trace())[0] if f.subject == SUBJECT_AB)
     steady = worlds.made("thrashing b, fixed", 3)
@@ -42,7 +42,7 @@ def test_without_rates_it_is_undecided() -> None:
     assert [u.count for u in undecided] == [2]
 
 
-def test_many_missed_attempts_are_undecided() -> None:
+def test_many_missed_transmissions_are_undecided() -> None:
     made = worlds.made("thrashing a", 3).trace()
     table = made.table("exchanges")
     missed = np.asarray(table.column("attempts").to_numpy()) // 2

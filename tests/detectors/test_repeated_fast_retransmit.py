@@ -43,7 +43,7 @@ def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
 
 def test_reno_cuts_for_each_loss_of_a_window() -> None:
     (finding,), _ = run(CODE, reno())
-    assert finding.values["cuts_count"] == 2
+    assert finding.values["cwnd_reductions_count"] == 2
     assert (finding.t_start_ns, finding.t_end_ns) == (1_022_500_000, 1_090_000_000)
     assert finding.cost_s == pytest.approx(0.0265)
 
@@ -72,7 +72,7 @@ def careless(spurious: int) -> Trace:
 
 def test_spurious_retransmissions_make_a_careless_sender_cut_again() -> None:
     (finding,), _ = run(CODE, careless(4))
-    assert finding.values["first_cut"] == "timeout"
+    assert finding.values["first_reduction"] == "timeout"
     assert run(CODE, careless(1)) == ([], [])
 
 

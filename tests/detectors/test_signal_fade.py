@@ -13,7 +13,7 @@ from wlanlens.validation.scoring import score
 CODE = "signal_fade"
 
 
-def test_when_how_deep_and_what_it_cost() -> None:
+def test_time_depth_and_cost() -> None:
     made = worlds.made("fades", 3)
     found, undecided = run(CODE, made.trace())
     assert not undecided
@@ -35,7 +35,7 @@ def test_when_how_deep_and_what_it_cost() -> None:
         assert finding.cost_s == pytest.approx(0.6 - inside / whole, abs=0.12)
 
 
-def test_a_walk_is_followed() -> None:
+def test_the_baseline_follows_a_walk() -> None:
     found, _ = run(CODE, worlds.trace("walk with fades", 3))
     assert len(found) == 3
     first, last = float(found[0].values["baseline_dbm"]), float(found[-1].values["baseline_dbm"])

@@ -83,7 +83,7 @@ def test_neighbours_are_a_burst_of_errors() -> None:
 
 def test_a_threshold_can_be_told() -> None:
     made = trace(flows(), segments=started((12, 14, 16, 18, 20, 22)))
-    assert run(CODE, made, least_losses_count=7)[0] == []
+    assert run(CODE, made, min_losses_count=7)[0] == []
     assert run(CODE, made, chance_share=1e-30)[0] == []
 
 

@@ -1,4 +1,4 @@
-"""stuck_rate: one rate for ever, though more would work."""
+"""stuck_rate: one rate only, although a higher one would work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.detectors.made import run
 CODE = "stuck_rate"
 
 
-def test_what_it_costs() -> None:
+def test_cost() -> None:
     made = worlds.made("stuck", 3)
     (finding,), _ = run(CODE, made.trace())
     assert finding.subject == SUBJECT_AB
@@ -30,7 +30,7 @@ def test_weak_signal_or_many_retries_explain_it() -> None:
 
 
 def test_unknown_rates_are_undecided() -> None:
-    """Another pair on the channel uses more; whether this one could, nobody says."""
+    """Another pair on the channel uses a higher rate; whether this one could is unknown."""
     other = worlds.made("stuck", 4).trace()
     one = changed.renamed(worlds.made("single rate", 3).trace(), {A: "02:00:00:00:00:1a", B: "02:00:00:00:00:1b"})
     found, undecided = run(CODE, changed.beside(other, one))

@@ -1,4 +1,4 @@
-"""usb_bottleneck: the modes of a UHCI bus, and what only looks like one."""
+"""usb_bottleneck: the modes of a UHCI bus, and look-alikes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTERRUPT, DRIVER = 20_000, 40_000
 def urbs(
     services_ms: Iterable[float], *, queue: int = 1, size: int = SEGMENT, gap_ms: float = 0.0, **more: Any
 ) -> list[dict[str, Any]]:
-    """Transfers that take turns, each for so long; `queue` of them are outstanding, and `gap_ms` lies between them."""
+    """Transfers one after the other, of these services; `queue` are outstanding, with `gap_ms` between them."""
     rows: list[dict[str, Any]] = []
     done = 0
     for i, service in enumerate(services_ms):
@@ -56,7 +56,7 @@ def pattern(*services: float, many: int = 200) -> list[float]:
 
 
 def whole_frames(mean_ms: float, sd_ms: float, many: int = 200) -> list[float]:
-    """Services of a device that waits for the air: any length, told at a frame's end."""
+    """Services of a device that waits for the air: any length, reported at a frame's end."""
     rng = random.Random(1)  # noqa: S311  no secret
     return [max(2, round(rng.gauss(mean_ms, sd_ms))) for _ in range(many)]
 
@@ -64,7 +64,7 @@ def whole_frames(mean_ms: float, sd_ms: float, many: int = 200) -> list[float]:
 @pytest.mark.parametrize(
     ("services", "queue", "mode", "queueing", "tcp_mbps"),
     [
-        # PAPERS 2.2, table 2: throughput of TCP payload.
+        # The study of 802.11b adapters on USB, table 2: throughput of TCP payload.
         (pattern(26, 26, 27), 1, "breadth first, no reclamation", "one at a time", (0.43, 0.45)),
         (pattern(25), 4, "breadth first, no reclamation", "queued", (0.455, 0.465)),
         (pattern(3, 5), 1, "depth first, no reclamation", "one at a time", (2.85, 2.95)),
@@ -116,13 +116,13 @@ def test_a_full_bus(per_ms: int, mode: str) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        # An application that sends now and then.
+        # An application that sends occasionally.
         urbs(pattern(2), gap_ms=40),
         urbs(pattern(26), gap_ms=40),
         urbs(pattern(2), gap_ms=3),
-        # As fast as one at a time goes, but now and then longer: the device takes no more.
+        # At the pace of one at a time, but sometimes longer: the device accepts no more.
         urbs(pattern(2, 2, 2, 3)),
-        # 11 Mbit/s: two or three frames a segment, by backoff.
+        # 11 Mbit/s: two or three frames a segment, depending on backoff.
         urbs(whole_frames(2.25, 0.4), queue=4),
         # 1 and 2 Mbit/s; and an average that would be one transaction a frame.
         urbs(whole_frames(14.2, 1.0), queue=4),
@@ -142,7 +142,7 @@ def test_look_alikes_are_silent(rows: list[dict[str, Any]]) -> None:
     assert run(rows) == ([], [])
 
 
-def test_waiting_in_transfers_and_other_kinds_tell_nothing() -> None:
+def test_in_transfers_and_other_kinds_are_ignored() -> None:
     for change in ({"direction": "in"}, {"transfer": "interrupt"}, {"transfer": "isochronous"}):
         assert run(urbs(pattern(26), **change)) == ([], [])
     orphans = [{**row, "t_complete_ns": None} for row in urbs(pattern(26))]
@@ -150,14 +150,14 @@ def test_waiting_in_transfers_and_other_kinds_tell_nothing() -> None:
     assert list(units("detectors")[CODE](trace)) == []
 
 
-def test_a_device_that_holds_the_bus_back_is_undecided() -> None:
+def test_a_device_that_limits_the_bus_is_undecided() -> None:
     found, (undecided,) = run(urbs(whole_frames(3.6, 0.9), queue=4))
     assert not found
     assert "device" in undecided.sentence
     assert undecided.subject == "USB bus 1 device 7 endpoint 2 out"
 
 
-def test_each_endpoint_is_judged_alone() -> None:
+def test_each_endpoint_is_judged_separately() -> None:
     slow, fast = urbs(pattern(26)), urbs(whole_frames(2.25, 0.4), device=8, queue=4)
     rows = [{**row, "packet": i + 1} for i, row in enumerate([*slow, *fast])]
     (finding,), _ = run(rows)

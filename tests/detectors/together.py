@@ -8,7 +8,8 @@ from typing import Any
 import wlanlens as wl
 from wlanlens.detection.runner import Findings
 from wlanlens.simulation.config import World
-from wlanlens.simulation.scenario import Run, Scenario, simulate
+from wlanlens.simulation.scenario import Scenario
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.validation.scoring import Score
 
 

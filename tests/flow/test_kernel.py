@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests import kernel, known_faults
-from wlanlens.ledger import ledger
 
 pytestmark = kernel.needed
 
@@ -131,7 +130,7 @@ def test_zero_window_time() -> None:
 @pytest.mark.parametrize("name", kernel.WHOLE)
 def test_the_ledger_sums_to_each_flows_life(name: str) -> None:
     trace = kernel.trace(name)
-    entered = ledger.build(trace).to_pandas()
+    entered = trace.table("ledger").to_pandas()
     for (flow, _), rows in entered.groupby(["flow", "direction"], observed=True):
         assert (rows["t_end_ns"] - rows["t_start_ns"]).sum() == rows["t_end_ns"].max() - rows["t_start_ns"].min(), flow
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from wlanlens import _core
+import wlanlens as wl
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "captures" / "wlan"
 #: Behind OFDM at 2.4 GHz the air stays idle so long, and TXTIME counts it (clauses 18.5.3.2, 19.4.3); tshark leaves it out.
@@ -53,7 +53,7 @@ def theirs(path: Path) -> dict[int, Theirs]:
 
 def frames(path: Path) -> list[dict[str, Any]]:
     """Our rows."""
-    reader = _core.Reader(str(path))
+    reader = wl.Capture(path).reader()
     rows: list[dict[str, Any]] = []
     while batches := reader.next_batches():
         for name, batch in batches:
@@ -64,7 +64,7 @@ def frames(path: Path) -> list[dict[str, Any]]:
 
 def stamps(path: Path) -> dict[str, Any] | None:
     """What the stamps of a capture were found to name."""
-    reader = _core.Reader(str(path))
+    reader = wl.Capture(path).reader()
     while reader.next_batches():
         pass
     found: dict[str, Any] | None = reader.info()["stamps"]

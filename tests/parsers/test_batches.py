@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
+import wlanlens as wl
 from tests.captures import pcap
-from wlanlens._core import Reader
 
 
 def test_no_batch_is_empty(tmp_path: Path) -> None:
     """A capture of the air without a beacon has no row of `networks` (found by the fuzz target `air`)."""
     path = tmp_path / "ack.pcap"
     path.write_bytes(pcap([(10**18, b"\xd4\0\0\0\x02\xbb\0\0\0\x02")] * 2, 105))
-    reader = Reader(str(path))
+    reader = wl.Capture(path).reader()
     tables = set()
     while batches := reader.next_batches():
         for table, batch in batches:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import wlanlens as wl
 from wlanlens import errors
-from wlanlens._core import Reader
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CAPTURES = SHARED / "captures"
@@ -52,7 +51,7 @@ NO_TIME = {
 
 def read(path: str | Path) -> tuple[dict[str, object], list[pa.RecordBatch], set[str]]:
     """The reader's account, the rows of `packets`, the names of the notes."""
-    reader = Reader(os.fspath(path), track=False)
+    reader = wl.Capture(path).reader(track=False)
     rows = []
     while batches := reader.next_batches():
         rows += [pa.record_batch(batch) for table, batch in batches if table == "packets"]

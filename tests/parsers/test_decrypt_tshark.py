@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from wlanlens import _core
+import wlanlens as wl
 
 WLAN = Path(__file__).resolve().parents[3] / "shared" / "captures" / "wlan"
 
@@ -58,7 +58,7 @@ COLUMNS = ("src_port", "dst_port", "tcp_seq", "tcp_ack", "payload_bytes", "tcp_f
 
 def read(path: Path, keys: tuple[str, ...]) -> tuple[dict[str, list[dict[str, Any]]], dict[str, int]]:
     """Our rows by table, and the counts of notes."""
-    reader = _core.Reader(str(path), track=False, keys=[key.encode() for key in keys])
+    reader = wl.Capture(path, keys=keys).reader(track=False)
     rows: dict[str, list[dict[str, Any]]] = {"packets": [], "frames": []}
     while batches := reader.next_batches():
         for name, batch in batches:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from wlanlens import _core
+import wlanlens as wl
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
@@ -80,7 +80,7 @@ def tshark(path: Path) -> Iterator[Fields]:
 
 def ours(path: Path) -> tuple[dict[int, Row], set[str]]:
     """Our rows by frame number, and the names of the notes."""
-    reader = _core.Reader(str(path), track=False)
+    reader = wl.Capture(path).reader(track=False)
     rows: dict[int, Row] = {}
     while batches := reader.next_batches():
         for name, batch in batches:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from wlanlens import _core
+import wlanlens as wl
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
@@ -166,7 +166,7 @@ def theirs(path: Path) -> dict[int, Dissected]:
 
 def tables(path: Path, *, track: bool) -> dict[str, list[dict[str, Any]]]:
     """Our rows by table."""
-    reader = _core.Reader(str(path), track=track)
+    reader = wl.Capture(path).reader(track=track)
     rows: dict[str, list[dict[str, Any]]] = {}
     while batches := reader.next_batches():
         for name, batch in batches:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import wlanlens as wl
 from tests.captures import pcap, tcp
 from tests.parsers.test_containers import CAPTURES, epoch_ns
 from wlanlens import errors
-from wlanlens._core import Reader, records, sniff
+from wlanlens.capture.container import choose
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed"),
@@ -88,7 +89,7 @@ def tshark(path: Path) -> list[Seen]:
 
 def read(path: Path | str) -> tuple[dict[str, object], dict[str, list[dict[str, object]]], dict[str, int]]:
     """The reader's account, its rows by table, its notes with their counts."""
-    reader = Reader(os.fspath(path), track=True)
+    reader = wl.Capture(path).reader()
     rows: dict[str, list[dict[str, object]]] = {}
     while batches := reader.next_batches():
         for table, batch in batches:
@@ -102,7 +103,7 @@ def compare(path: Path, frames: list[Seen], tick_ns: int = FLOAT_NS) -> dict[str
     assert info["records"] == len(frames)
     assert info["wire_bytes"] == sum(f.wire_bytes for f in frames)
     for (number, time_ns, wire, data, *_), seen in zip(
-        records(os.fspath(path), [f.number for f in frames]), frames, strict=True
+        wl.Capture(path).records(f.number for f in frames), frames, strict=True
     ):
         assert (number, wire, len(data)) == (seen.number, seen.wire_bytes, seen.captured_bytes)
         assert data == seen.data or not seen.data
@@ -130,7 +131,9 @@ def compare(path: Path, frames: list[Seen], tick_ns: int = FLOAT_NS) -> dict[str
 def test_real_captures(name: str) -> None:
     path = CAPTURES / "sniffer" / name
     expected, count, table = REAL[name]
-    assert sniff(path.read_bytes()[:512])[0] == expected
+    container = choose(path.read_bytes()[:4096])
+    assert container is not None
+    assert container.name == expected
     frames = tshark(path)
     if name == "003transf.cap":
         # The file's header counts 5000 frames and there are 5000. It leaves the end offset 0; tshark takes that for

@@ -1,11 +1,11 @@
-"""The figures of the air: what they show, on the figure object."""
+"""The figures of the air: traces of the figure object."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
+from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
 from wlanlens import registry, tables
 from wlanlens.trace import Trace
 
@@ -14,7 +14,7 @@ BARE = {name: tables.empty(name) for name in tables.names()}
 
 
 def by_name(figure) -> dict[str, list[np.ndarray]]:
-    """The marks of each trace, a stroke a row: (x, low, high)."""
+    """The marks of each trace, one row (x, low, high) per stroke."""
     out: dict[str, list[np.ndarray]] = {}
     for t in figure.data:
         x, y = np.asarray(t.x), np.asarray(t.y)
@@ -24,13 +24,13 @@ def by_name(figure) -> dict[str, list[np.ndarray]]:
 
 def test_every_rate_and_every_retry_is_drawn():
     marks = by_name(RATE(trace_of(frames(), exchanges())))
-    assert list(marks) == [STATION, "sent again (3)", "given up (1)"]
+    assert list(marks) == [STATION, "retry (3)", "dropped (1)"]
     rates, signals = marks[STATION]
     assert [round(float(v)) for v in (rates[:, 1] + rates[:, 2]) / 2] == [54] * len(rates)
     assert np.allclose((signals[:, 1] + signals[:, 2]) / 2, -50)
-    again, _ = marks["sent again (3)"]
-    assert sorted(np.round((again[:, 1] + again[:, 2]) / 2)) == [12, 24, 54]
-    assert marks["given up (1)"][0][0, 0] == pytest.approx(0.007)
+    retries, _ = marks["retry (3)"]
+    assert sorted(np.round((retries[:, 1] + retries[:, 2]) / 2)) == [12, 24, 54]
+    assert marks["dropped (1)"][0][0, 0] == pytest.approx(0.007)
 
 
 def test_damaged_frames_control_frames_and_beacons_are_not_drawn_with_data():
@@ -39,7 +39,7 @@ def test_damaged_frames_control_frames_and_beacons_are_not_drawn_with_data():
     assert times == {2, 3, 4, 6, 7, 8, 9, 13}
 
 
-def test_management_where_there_is_no_data():
+def test_management_frames_are_drawn_if_there_is_no_data():
     rows = frames().slice(0, 1)
     assert list(by_name(RATE(trace_of(rows, tables.empty("exchanges"))))) == [AP]
 
@@ -56,14 +56,14 @@ def test_many_frames_cost_few_marks_and_no_retry_is_lost():
     marks = by_name(figure)
     plain = sum(len(rows[0]) for name, rows in marks.items() if name.startswith("02:"))
     assert plain <= 4 * 2000 * 2
-    again = next(rows[0] for name, rows in marks.items() if name.startswith("sent again"))
-    assert len(again) == 300_000 // 7
-    # One path a trace: what a browser has to keep is the traces, not the marks.
+    retries = next(rows[0] for name, rows in marks.items() if name.startswith("retry"))
+    assert len(retries) == 300_000 // 7
+    # One path per trace: a browser keeps traces, not marks.
     assert len(figure.data) <= 12
     assert {t.mode for t in figure.data} == {"lines"}
 
 
-def test_shares_stack_to_the_time_on_the_air():
+def test_shares_sum_to_the_airtime():
     trace = trace_of(frames(), exchanges())
     figure = SHARE(trace)
     over_time = [t for t in figure.data if t.type == "scatter"]
@@ -77,7 +77,7 @@ def test_shares_stack_to_the_time_on_the_air():
     assert sum(sum(t.x) for t in bars) == pytest.approx(summed.sum() / 1e9)
 
 
-def test_a_network_name_with_markup_is_no_markup():
+def test_markup_in_a_network_name_is_escaped():
     figure = SHARE(trace_of(frames(), exchanges(), ssid="<b>x</b>\x1b[31m"))
     names = [name for t in figure.data if t.type == "bar" for name in t.y]
     assert names[0] == f"{AP} (access point of &lt;b&gt;x&lt;/b&gt;\\x1b[31m)"

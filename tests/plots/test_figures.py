@@ -1,4 +1,4 @@
-"""The figures for notebooks: what they show, on the figure object."""
+"""The figures for notebooks: traces of the figure object."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from wlanlens.trace import Trace
 
 @pytest.fixture(scope="module")
 def made():
-    """A made-up analysis."""
+    """A synthetic analysis."""
     return synthetic.make(3000, 2)
 
 
 def names(figure):
-    """The traces' names."""
+    """The names of the traces."""
     return [trace.name for trace in figure.data]
 
 
@@ -27,9 +27,9 @@ def test_time_sequence_shows_all_that_xplot_shows(made):
     figure = registry.units("plots")["time_sequence"](made.trace, made.findings, flow=0, direction="a2b")
     assert names(figure)[:4] == ["segment", "ACK", "window", "SACK"]
     assert "timeout (RTO), spurious (2)" in names(figure)
-    again = next(t for t in figure.data if t.name.startswith("timeout"))
-    assert list(again.text) == ["<s>R</s>", "<s>R</s>"]
-    assert again.customdata.tolist() == [
+    resent = next(t for t in figure.data if t.name.startswith("timeout"))
+    assert list(resent.text) == ["<s>R</s>", "<s>R</s>"]
+    assert resent.customdata.tolist() == [
         r["packet"] for r in made.trace.table("segments").to_pylist() if r["trigger"] == "rto" and r["flow"] == 0
     ]
     assert len(figure.layout.shapes) == len([f for f in made.findings if f.flow == 0])
@@ -40,14 +40,14 @@ def test_a_long_flow_has_few_marks_and_all_retransmissions():
     plot = registry.units("plots")["time_sequence"]
     whole, reduced = plot(made.trace), plot(made.trace, most_marks=1000)
     assert len(reduced.data[0].x) < len(whole.data[0].x) / 4
-    sent_again = [{t.name: len(t.x) for t in f.data if t.mode == "markers+text"} for f in (whole, reduced)]
-    assert sent_again[0] == sent_again[1]
-    assert sum(sent_again[0].values()) > 50
+    counts = [{t.name: len(t.x) for t in f.data if t.mode == "markers+text"} for f in (whole, reduced)]
+    assert counts[0] == counts[1]
+    assert sum(counts[0].values()) > 50
 
 
 def test_rtt_flight(made):
     figure = registry.units("plots")["rtt_flight"](made.trace, flow=1)
-    assert names(figure) == ["round trip", "timer (RTO)", "in flight", "window"]
+    assert names(figure) == ["RTT", "RTO", "bytes in flight", "receive window"]
     assert 0.02 < np.median(figure.data[0].y) < 0.03
 
 
@@ -56,10 +56,10 @@ def test_ledger_bar_sums_to_the_flows(made):
     total = sum(sum(t.x) for t in figure.data)
     ledger = made.ledger.to_pylist()
     assert total == pytest.approx(sum(r["t_end_ns"] - r["t_start_ns"] for r in ledger) / 1e9)
-    assert "RTO idle" in names(figure)
+    assert "RTO wait" in names(figure)
 
 
-def test_texts_are_no_tags(made):
+def test_texts_hold_no_tags(made):
     trace = Trace(
         [],
         {
@@ -75,7 +75,7 @@ def test_texts_are_no_tags(made):
 
 
 @pytest.mark.parametrize("name", sorted(registry.units("plots")))
-def test_a_plot_of_nothing(name):
+def test_a_plot_of_empty_tables(name):
     plot = registry.units("plots")[name]
     figure = plot(Trace([], {table: tables.empty(table) for table in tables.names()}))
     assert not [drawn for drawn in figure.data if drawn.x is not None and len(drawn.x) and drawn.x[0] is not None]

@@ -1,4 +1,4 @@
-"""Reductions for drawing: few marks, and nothing rare is lost."""
+"""Reductions for drawing: few marks, and no rare one is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = FlowKey(synthetic.NAME, 0, "a2b")
 
 
 def rows(packets=20_000):
-    """The rows of a made-up flow."""
+    """The rows of a synthetic flow."""
     return flow_rows(synthetic.make(packets).trace, KEY)
 
 
@@ -36,7 +36,7 @@ def test_a_line_keeps_the_extremes_of_every_slice(points, buckets):
         assert here[-1] in left
 
 
-def test_thinning_keeps_what_is_rare_and_both_sides_of_every_gap():
+def test_thinning_keeps_rare_rows_and_both_sides_of_every_gap():
     whole = rows()
     kept = _reduce.thin(whole, 2000)
     assert len(kept) < len(whole) / 3
@@ -90,6 +90,6 @@ def _edges(t):
     return np.r_[wide, wide + 1]
 
 
-def test_few_marks_are_left_alone():
+def test_few_marks_are_not_reduced():
     whole = rows(600)
     assert _reduce.thin(whole, 10_000).tolist() == list(range(len(whole)))

@@ -1,4 +1,4 @@
-"""The figure of bytes a millisecond: exact where it is drawn whole, its extremes where it is not."""
+"""The figure of bytes per millisecond: exact when drawn whole, with its extremes when reduced."""
 
 from __future__ import annotations
 

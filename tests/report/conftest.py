@@ -1,4 +1,4 @@
-"""A headless Chromium for the report's tests, and reports of made-up analyses to open in it."""
+"""A headless Chromium for tests of the report, and reports of synthetic analyses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-net
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium; the tests that need it are skipped where it is not installed."""
+    """Chromium; tests that need it are skipped if it is not installed."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not shutil.which(CHROMIUM):
         pytest.skip(f"{CHROMIUM} is not installed")
@@ -29,7 +29,7 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """A page, and everything that it did which a report must not do."""
+    """A page, and a record of everything that a report must not do."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -61,20 +61,20 @@ class Opened:
         return self.range()
 
     def choose(self, number: int) -> None:
-        """Press "show" of a finding, unfolding its kind if need be."""
+        """Press "show" of a finding; unfold its group first if needed."""
         item = f"#finding-{number}"
         self.page.eval_on_selector(item, "(e) => { const d = e.closest('details'); if (d) d.open = true; }")
         self.page.click(f"{item} .show")
 
     @property
     def foreign(self) -> list[str]:
-        """Requests that are neither a file nor inside the page."""
+        """Requests other than for files and data of the page."""
         return [url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))]
 
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
-    """A function that opens a fresh page of a size and colour scheme; its trouble is checked when the test ends."""
+    """A function that opens a new page of a size and colour scheme; errors are checked when the test ends."""
     pages: list[tuple[Any, Opened]] = []
 
     def make(width: int = 1280, height: int = 900, **options: Any) -> Opened:
@@ -91,7 +91,7 @@ def opened(browser: Any) -> Iterator[Any]:
 
 
 def written(folder: Path, made: synthetic.Made, name: str = "report.html", **more: Any) -> Path:
-    """The report of a made-up analysis."""
+    """The report of a synthetic analysis."""
     path = folder / name
     report.write(
         Path("out.wlanlens"),

@@ -1,6 +1,6 @@
-"""A made-up analysis for the report's tests: a bulk transfer with a held ACK burst, losses, SACK and a zero window.
+"""A synthetic analysis for tests of the report: a bulk transfer with a held ACK burst, losses, SACK and a zero window.
 
-Not a model of TCP: rows that have the shape of a real capture's, as many as asked for, the same every time.
+Not a model of TCP: it makes any number of rows that resemble a real capture, always the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = "made.sender.pcap"
 
 @dataclass
 class Made:
-    """What `wlanlens.report.write` takes."""
+    """Arguments of `wlanlens.report.write`."""
 
     trace: Trace
     findings: list[Finding]
@@ -40,7 +40,7 @@ class Made:
 def rows_of_flow(
     flow: int, packets: int, first_packet: int, t0_ns: int, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """Segments of one flow: bursts of 20 segments a round trip, one ACK for two, and an incident every 40 bursts."""
+    """Segments of one flow: bursts of 20 segments per round trip, one ACK for two, and an incident every 40 bursts."""
     rows: list[dict[str, Any]] = []
     t, seq, acked = t0_ns, 1, 1
     base = {"flow": flow, "rto_ns": 223_000_000, "srtt_ns": RTT_NS}
@@ -180,12 +180,12 @@ def sack_packets(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _wire(relative: int) -> int:
-    """The number on the wire, of a connection whose numbers soon wrap."""
+    """The number on the wire, for a connection whose sequence numbers soon wrap."""
     return (relative + 4_294_000_000) % 2**32
 
 
 def intervals(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A ledger whose intervals tile the flow: pauses above 100 ms are the timer's, the rest transfer."""
+    """A ledger without gaps: pauses above 100 ms are rto_wait, the rest is path."""
     times = [r["t_ns"] for r in segments]
     out: list[dict[str, Any]] = []
 
@@ -213,7 +213,7 @@ def intervals(segments: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def finding(segments: Sequence[dict[str, Any]], index: int, code: str, cost_s: float, **more: Any) -> Finding:
-    """A finding about the rows around one of them."""
+    """A finding about the rows around one row."""
     around = segments[index : index + 6]
     packets = tuple(r["packet"] for r in around)
     defaults: dict[str, Any] = {
@@ -237,7 +237,7 @@ def finding(segments: Sequence[dict[str, Any]], index: int, code: str, cost_s: f
 
 
 def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
-    """An analysis of about `packets` rows a flow. `hostile`: name, note, subject, sentence, filter in place of ours."""
+    """An analysis with about `packets` rows per flow. `hostile`: replaces name, note, subject, sentence or filter."""
     rng = np.random.default_rng(7)
     every: list[dict[str, Any]] = []
     ledger: list[dict[str, Any]] = []
@@ -291,7 +291,7 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
     trace = Trace([capture], held, start_ns=START_NS, duration_ns=duration, endpoints=endpoints)
     states = [
         DetectorState("spurious_timeout", "An RTO that nothing lost had caused.", "found", "", len(findings)),
-        DetectorState("missing_fast_retransmit", "Duplicate ACKs without a resend.", "found", "", 3),
+        DetectorState("missing_fast_retransmit", "Duplicate ACKs without a fast retransmit.", "found", "", 3),
         DetectorState("tail_loss", "The end of a transfer lost.", "fine"),
         DetectorState("window_limited", "Flight pinned at the window.", "fine"),
         DetectorState(
@@ -304,7 +304,7 @@ def make(packets: int = 3000, flows: int = 1, **hostile: Any) -> Made:
 
 
 def many(packets: int) -> Made:
-    """An analysis of one long flow: 20 000 made rows, repeated with time, packet and sequence numbers moved on."""
+    """An analysis of one long flow: 20 000 rows, repeated with increasing time, packet and sequence numbers."""
     made = make(20_000)
     segments, ledger = made.trace.table("segments"), made.ledger
     times = -(-packets // segments.num_rows)

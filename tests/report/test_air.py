@@ -1,4 +1,4 @@
-"""The air in the report: what a reader sees and does, and what a stranger's network name must not do."""
+"""The air in the report: what a reader sees and does, and hostile network names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.air.made import AP, STATION, exchanges, frames, many, trace_of
+from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
 from tests.report import synthetic
 from tests.report.conftest import written
 from tests.report.test_browser import BAITS
@@ -78,7 +78,7 @@ def moved(page: Any) -> tuple[float, float]:
     return float(before[0]), float(before[1])
 
 
-def test_the_air_in_words_and_figures(opened, quiet):
+def test_the_air_in_sentences_and_figures(opened, quiet):
     page = goto(opened(), quiet)
     text = page.inner_text("#air")
     assert "The channel was busy 15 % of 20 ms: " in text
@@ -91,7 +91,7 @@ def test_the_air_in_words_and_figures(opened, quiet):
     assert page.locator("#ledger-title").count() == 0
 
 
-def test_fewer_than_a_screenful_of_columns_and_the_rest_a_click_away(opened, quiet):
+def test_few_columns_are_shown_and_the_rest_on_request(opened, quiet):
     page = goto(opened(), quiet)
     shown = "[...document.querySelectorAll('.stations thead th')].filter(e => e.offsetWidth).length"
     assert page.evaluate(shown) == 7
@@ -111,9 +111,9 @@ def test_choosing_a_pair_shows_its_frames(opened, quiet):
     assert STATION in page.inner_text("#air-legend")
 
 
-def test_pointing_tells_what_a_frame_and_a_moment_is(opened, quiet):
+def test_pointing_describes_a_frame_and_a_slice_of_time(opened, quiet):
     page = goto(opened(), quiet)
-    told = page.evaluate(
+    tips = page.evaluate(
         """() => {
           const box = document.getElementById("air-figure"), frame = box.getBoundingClientRect(), out = [];
           for (let y = 8; y < box.clientHeight - 45; y += 5) for (let x = 60; x < box.clientWidth - 12; x += 8) {
@@ -124,10 +124,10 @@ def test_pointing_tells_what_a_frame_and_a_moment_is(opened, quiet):
           return [...new Set(out)];
         }"""
     )
-    assert any("given up" in text and "packet 7" in text for text in told)
-    assert any("sent again (Retry bit)" in text and "24.0 Mbit/s" in text.replace("\u202f", " ") for text in told)
-    assert any("% management" in text for text in told)
-    assert any(text.startswith("Rate thrashing") for text in told)
+    assert any("dropped" in text and "packet 7" in text for text in tips)
+    assert any("retry" in text and "24.0 Mbit/s" in text.replace("\u202f", " ") for text in tips)
+    assert any("% management" in text for text in tips)
+    assert any(text.startswith("Rate thrashing") for text in tips)
 
 
 def test_a_finding_of_the_air_is_shown_in_the_figure_of_the_air(opened, quiet):
@@ -142,7 +142,7 @@ def test_a_finding_of_the_air_is_shown_in_the_figure_of_the_air(opened, quiet):
     assert moved(page) != pytest.approx(whole)
 
 
-def test_beside_a_flow_each_figure_has_its_own_keys(opened, tmp_path):
+def test_with_a_flow_each_figure_has_its_own_keys(opened, tmp_path):
     made = synthetic.make(1500, 1)
     held = dict(made.trace._held)
     other = trace_of(frames(), exchanges())
@@ -179,14 +179,14 @@ def test_a_hostile_network_name_is_inert(opened, tmp_path, bait):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_no_sideways_scroll(opened, quiet, width, scheme):
+def test_no_horizontal_scroll(opened, quiet, width, scheme):
     page = goto(opened(width, 844, color_scheme=scheme), quiet)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.check(".all-columns")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_without_javascript_the_words_are_there(opened, quiet):
+def test_without_javascript_the_text_is_there(opened, quiet):
     one = opened(java_script_enabled=False)
     one.page.goto(quiet.as_uri())
     assert "The channel was busy" in one.page.inner_text("#air")

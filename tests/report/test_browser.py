@@ -1,4 +1,4 @@
-"""The report in a browser: what a reader does, and what a page must never do."""
+"""The report in a browser: actions of a reader, and what a page must never do."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_copying_the_filter_and_the_command(opened, small):
     assert one.page.text_content("#filter-1").startswith("frame.number in {")
 
 
-def test_hover_ties_the_list_and_the_figure_both_ways(opened, small):
+def test_hover_connects_the_list_and_the_figure(opened, small):
     one = opened().goto(small)
     shapes = "document.querySelectorAll('#figure .shapelayer path').length"
     assert one.page.evaluate(shapes) == 0
@@ -110,11 +110,11 @@ def test_hover_ties_the_list_and_the_figure_both_ways(opened, small):
     assert "Spurious timeout" in one.page.text_content("#tip")
 
 
-def test_pointing_at_a_segment_tells_what_it_is(opened, small):
+def test_pointing_at_a_segment_describes_it(opened, small):
     one = opened().goto(small)
     one.page.click("#finding-1 .show")
     start, end = one.settled()
-    told = one.page.evaluate(
+    tips = one.page.evaluate(
         """async ([x0, x1]) => {
           const box = document.getElementById("figure"), frame = box.getBoundingClientRect(), out = [];
           for (let y = 90; y < 380; y += 4) for (let x = 60; x < box.clientWidth - 12; x += 6) {
@@ -127,9 +127,9 @@ def test_pointing_at_a_segment_tells_what_it_is(opened, small):
         }""",
         [start, end],
     )
-    assert any("sent again: timeout (RTO), spurious" in text for text in told)
-    assert any("window" in text for text in told)
-    assert all(text.startswith("packet ") for text in told)
+    assert any("retransmission: timeout (RTO), spurious" in text for text in tips)
+    assert any("window" in text for text in tips)
+    assert all(text.startswith("packet ") for text in tips)
 
 
 def test_a_narrow_screen_has_no_sideways_scroll(opened, small):
@@ -148,12 +148,12 @@ def test_dark(opened, small):
     one.page.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'")
 
 
-def test_without_javascript_everything_but_the_figure_is_there(opened, small):
+def test_without_javascript_only_the_figure_is_missing(opened, small):
     one = opened(java_script_enabled=False)
     one.page.goto(small.as_uri())
     text = one.page.inner_text("body")
     assert "went to 2 retransmission timeouts" in text
-    assert "RTO idle" in text
+    assert "RTO wait" in text
     assert "sum" in text
     assert "The timer fired 0.45 s after" in text
     assert "wlanlens evidence out.wlanlens 1" in text
@@ -214,20 +214,20 @@ def test_hostile_text_is_inert(opened, tmp_path):
     )
 
 
-def test_data_too_long_for_the_page_lies_beside_it(opened, tmp_path, monkeypatch):
+def test_data_too_long_for_the_page_is_in_files_next_to_it(opened, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "MOST_INSIDE", 10_000)
     path = written(tmp_path, synthetic.make(3000, 3))
-    beside = sorted((tmp_path / "report_data").iterdir())
-    assert beside
+    data_files = sorted((tmp_path / "report_data").iterdir())
+    assert data_files
     one = opened().goto(path)
     for number in range(3):
         one.page.select_option("#flow", str(number))
         one.page.wait_for_selector(f"#figure[data-flow='{number}']")
-    beside[0].unlink()
+    data_files[0].unlink()
     lonely = opened()
     lonely.page.goto(path.as_uri())
     lonely.page.wait_for_selector("#figure[data-failed]")
-    assert "is not beside this page" in lonely.page.inner_text("#figure")
+    assert "keep its folder next to this page" in lonely.page.inner_text("#figure")
     lonely.trouble.clear()
 
 
@@ -240,10 +240,10 @@ def test_a_reduced_flow_keeps_every_retransmission(opened, tmp_path, monkeypatch
     assert reduced.reduced
     assert reduced.marks == whole.marks
     one = opened().goto(written(tmp_path, made))
-    assert "runs of ordinary segments are drawn as one stroke" in one.page.inner_text(".stage")
+    assert "ordinary segments are drawn as one stroke" in one.page.inner_text(".stage")
 
 
-def test_findings_of_one_code_fold_into_one_and_open_when_chosen(opened, tmp_path):
+def test_findings_of_one_code_are_folded_and_open_when_chosen(opened, tmp_path):
     made = synthetic.make(30_000, 2)
     kinds = [group for group in grouped(made.findings) if len(group.members) > 1]
     assert kinds
@@ -281,6 +281,6 @@ def test_a_million_packets_open_in_five_seconds(opened, tmp_path):
     one.page.goto(path.as_uri())
     one.page.wait_for_selector("#figure[data-x0]", timeout=60_000)
     metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    # Processor time of the page: the clock on the wall also measures what else the machine does.
+    # Processor time of the page: wall-clock time includes other work of the machine.
     assert metrics["ProcessTime"] < 5
     assert path.stat().st_size < 20_000_000

@@ -1,4 +1,4 @@
-"""Columns as the page holds them, numbers as it shows them, and JSON inside a script."""
+"""Columns in the page, numbers on the page, and JSON inside a script."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wlanlens.report import encode, inert, policy, units
+from wlanlens import formatting
+from wlanlens.report import encode, inert, policy
 
-NARROW = units.THIN
+NARROW = formatting.THIN
 
 
 def decoded(text):
-    """What columns.js makes of it."""
+    """The columns as columns.js decodes them."""
     raw = gzip.decompress(base64.b64decode(text))
     (length,) = struct.unpack_from("<I", raw)
     at = -(-(4 + length) // 8) * 8
@@ -59,23 +60,23 @@ def test_the_same_columns_are_the_same_bytes():
     ],
 )
 def test_seconds(value, text):
-    assert units.seconds(value) == text.replace(" ", NARROW)
+    assert formatting.page_seconds(value) == text.replace(" ", NARROW)
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0 B"), (999, "999 B"), (1448, "1.45 kB"), (1.8e6, "1.80 MB"), (None, "\N{EM DASH}")]
 )
 def test_size(value, text):
-    assert units.size(value) == text.replace(" ", NARROW)
+    assert formatting.page_size(value) == text.replace(" ", NARROW)
 
 
-def test_a_share_that_is_not_nothing_never_shows_as_nothing():
-    assert units.share(1, 10**9) == "< 0.1 %".replace(" ", NARROW)
-    assert units.share(0, 10**9) == "0 %".replace(" ", NARROW)
+def test_a_share_above_zero_never_shows_as_zero():
+    assert formatting.page_share(1, 10**9) == "< 0.1 %".replace(" ", NARROW)
+    assert formatting.page_share(0, 10**9) == "0 %".replace(" ", NARROW)
 
 
 @given(st.text())
-def test_json_in_a_script_is_inert_and_true(text):
+def test_json_in_a_script_is_inert_and_complete(text):
     out = str(inert.embedded({"a": [text, 1.5, None]}))
     assert not set("<>&\u2028\u2029") & set(out)
     assert out.isascii()

@@ -42,7 +42,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_figures_are_drawn_and_nothing_goes_wrong(opened: Any, page: Path, width: int, scheme: str) -> None:
+def test_figures_are_drawn_without_errors(opened: Any, page: Path, width: int, scheme: str) -> None:
     one = opened(width, 900, color_scheme=scheme)
     one.page.goto(page.as_uri())
     assert one.page.locator("[data-figure]").count() == 3
@@ -52,7 +52,7 @@ def test_figures_are_drawn_and_nothing_goes_wrong(opened: Any, page: Path, width
     assert one.page.locator(".drawn svg.main-svg").count() >= 3
     assert one.page.evaluate("document.documentElement.scrollWidth") <= width
     assert [url for url in one.requests if url.startswith("file:")] == [page.as_uri()]
-    # A study's black is the reader's ink.
+    # Black in a study's figure becomes the reader's text colour.
     ink = one.page.evaluate("getComputedStyle(document.body).color")
     assert one.page.evaluate("getComputedStyle(document.querySelector('.scatterlayer path.js-line')).stroke") == ink
 
@@ -85,7 +85,7 @@ def test_without_javascript_the_rows_are_there(opened: Any, page: Path) -> None:
     assert one.page.locator("[data-figure]").first.is_hidden()
 
 
-def test_a_failing_row_is_told_in_words_and_colour(opened: Any, page: Path) -> None:
+def test_a_failing_row_is_marked_by_text_and_colour(opened: Any, page: Path) -> None:
     one = opened()
     one.page.goto(page.as_uri())
     colour = "getComputedStyle(document.querySelector('tr.{} .verdict')).color"

@@ -74,18 +74,18 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     assert "Host, bus and air on one axis" in one.page.inner_text(".stage")
     assert "11\u202fMbit/s" in one.page.inner_text("#rates-legend")
     one.page.click("#finding-1 .show")
-    assert "sent again" in shown(one) or "ack" in shown(one)
+    assert "retransmission" in shown(one) or "ack" in shown(one)
     one.page.click("[data-journey='close']")
     assert not one.page.locator("#journey").is_visible()
     near(one, 2.0)
     assert point_at(one, "URB to the adapter")
     assert point_at(one, "from the air to the host")
-    x, y, words = point_at(one, "attempt 1 of 1")
+    x, y, words = point_at(one, "transmission 1 of 1")
     frame = int(words.split("frame ")[1].split(" ")[0])
     one.page.mouse.click(x, y)
     text = shown(one)
-    rows = usb.trace.table("journeys").to_pandas()
-    row = rows[rows.attempts.map(lambda attempts: any(a["packet"] == frame for a in attempts))].iloc[0]
+    rows = usb.trace.table("links").to_pandas()
+    row = rows[rows.transmissions_heard.map(lambda heard: any(t["packet"] == frame for t in heard))].iloc[0]
     for point in row.points:
         number = f"{int(row.usb_complete_packet)}" if point["capture"] == "usb.pcap" else f"{int(point['packet'])}"
         line = next(line for line in text.splitlines() if point["capture"] in line and "\t" in line)
@@ -116,7 +116,7 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     one.choose(number)
     text = shown(one)
     assert "timeout (RTO), spurious" in text
-    assert "sent 2 times" in text
+    assert "2 copies of this segment" in text
     before = one.page.locator("#journey").get_attribute("data-shown")
     one.page.click("#journey-copies button:not([disabled])")
     one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown !== was", arg=before)
@@ -134,7 +134,7 @@ def test_held_acks_open_the_journey_of_the_ack_that_was_held(opened: Any, usb: w
     one.choose(number)
     shown(one)
     chosen = page_data(one)["journeys"]["findings"][str(number)]
-    rows = usb.trace.table("journeys").to_pandas().query("flow == 0").sort_values("t_start_ns", kind="stable")
+    rows = usb.trace.table("links").to_pandas().query("flow == 0").sort_values("t_start_ns", kind="stable")
     row = rows.iloc[chosen[1]]
     assert (row.t_end_ns - row.t_start_ns) / 1e9 > 0.9 * finding.values["held_s"]
 
@@ -205,10 +205,10 @@ def test_of_a_long_flow_the_page_says_how_many_journeys_are_drawn(
     key = views.data_flows(usb.trace, [])[0][0]
     whole = layers.layers(usb.trace, key)
     assert whole.every == 1
-    assert whole.rows == usb.trace.table("journeys").num_rows
+    assert whole.rows == usb.trace.table("links").num_rows
     # One in three by the analysis, and of these one in two by the page.
-    rows = usb.trace.table("journeys").take(pa.array(np.arange(0, whole.rows, 3)))
-    held = {"journeys": rows, "flows": usb.trace.table("flows"), "segments": usb.trace.table("segments")}
+    rows = usb.trace.table("links").take(pa.array(np.arange(0, whole.rows, 3)))
+    held = {"links": rows, "flows": usb.trace.table("flows"), "segments": usb.trace.table("segments")}
     thin = Trace(usb.trace.captures, held, start_ns=0, duration_ns=usb.trace.duration_ns)
     monkeypatch.setattr(layers, "MOST_JOURNEYS", -(-rows.num_rows // 2))
     assert layers.layers(thin, key).every == 6

@@ -11,7 +11,7 @@ import wlanlens as wl
 from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
 from wlanlens.papers._bursts import transfer
 from wlanlens.scenarios import bursty_errors
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def damages(run: Run) -> set[str]:

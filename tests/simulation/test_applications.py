@@ -9,8 +9,10 @@ import pyarrow.compute as pc
 import pytest
 
 import wlanlens as wl
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk, file, pareto, request
-from wlanlens.simulation.scenario import Run, Scenario, ScenarioError
+from wlanlens.simulation.applications import bulk, file, pareto, request
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
+from wlanlens.simulation.scenario import Scenario, ScenarioError
+from wlanlens.simulation.simulate import Run
 
 
 def made(*flows: Flow, seconds: float = 20.0, seed: int = 1) -> Run:

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import wlanlens as wl
 from wlanlens.errors import WlanlensError
 from wlanlens.registry import units
-from wlanlens.simulation.scenario import MARK, Scenario, ScenarioKind, _run, find
+from wlanlens.simulation.scenario import Scenario, ScenarioKind, find
+from wlanlens.simulation.simulate import MARK, _run
 
 NAMES = sorted(units("scenarios"))
 COMMAND = [sys.executable, "-m", "wlanlens_cli.main", "simulate"]

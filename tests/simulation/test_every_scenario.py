@@ -12,7 +12,7 @@ import pytest
 
 import wlanlens as wl
 from wlanlens.registry import units
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 NAMES = sorted(units("scenarios"))
 

@@ -16,8 +16,10 @@ import pytest
 
 import wlanlens as wl
 from tests.kernel import FOLDER, TRIGGERS, needed, truth
-from wlanlens.simulation.config import Flow, Node, SendBuffer, Tcp, Wire, World, file
-from wlanlens.simulation.scenario import Run, Scenario
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Flow, Node, SendBuffer, Tcp, Wire, World
+from wlanlens.simulation.scenario import Scenario
+from wlanlens.simulation.simulate import Run
 
 #: What Linux's memory accounting allows a connection to queue at first (2 x 10 x 2304 bytes), and a segment of cwnd.
 FIRST_BUFFER, BUFFER_A_SEGMENT = 46_080, 2_304

@@ -22,7 +22,8 @@ from wlanlens.papers._air import throughput_mbps
 from wlanlens.registry import units
 from wlanlens.simulation.config import Station, TapClock, Usb, World
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.scenario import EPOCH_NS, Run, ScenarioKind, find
+from wlanlens.simulation.scenario import ScenarioKind, find
+from wlanlens.simulation.simulate import EPOCH_NS, Run
 
 MODES = list(itertools.product((False, True), repeat=2))
 OURS = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from wlanlens import _core
+import wlanlens as wl
 
 ETHERNET = b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x08\x00"
 SNAP = b"\xaa\xaa\x03\0\0\0\x08\x00"
@@ -26,7 +26,7 @@ class Packet(NamedTuple):
 def packets(path: Path) -> list[Packet]:
     """The IPv4 packets of an Ethernet or raw capture; the side that sent the first is the host."""
     out: list[Packet] = []
-    for _, time_ns, wire, data, link_type, _ in _core.records(str(path), list(range(1, 100_000))):
+    for _, time_ns, wire, data, link_type, _ in wl.Capture(path).records(range(1, 100_000)):
         skip = {1: 14, 101: 0, 228: 0, 113: 16, 276: 20}[link_type]
         assert time_ns is not None
         packet = data[skip:]

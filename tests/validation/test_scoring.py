@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.detection.test_finding import make
-from wlanlens.detection.finding import NEED_NOT, Undecided
+from wlanlens.detection.finding import MAY_BE_MISSED, Undecided
 from wlanlens.validation.scoring import Score, decidable, score, true_findings
 
 CODE = "spurious_timeout"
@@ -102,7 +102,7 @@ def test_counts_stay_within_bounds(found: list[Any], truth: list[Any]) -> None:
 
 
 def test_an_event_that_need_not_be_found_counts_where_it_is() -> None:
-    event, other = make(1.0, 2.0, confidence=NEED_NOT), make(5.0, 6.0)
+    event, other = make(1.0, 2.0, confidence=MAY_BE_MISSED), make(5.0, 6.0)
     for found, numbers in (([other], (1, 1, 1)), ([make(1.0, 2.0), other], (2, 2, 2)), ([], (1, 0, 0))):
         result = of(found, [event, other])
         assert (result.truth, result.recalled, result.right) == numbers

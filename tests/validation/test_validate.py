@@ -18,10 +18,12 @@ import pytest
 import wlanlens.simulation.ground_truth
 from tests.detection.test_finding import make
 from wlanlens.errors import NoSuchUnit
-from wlanlens.simulation.scenario import Run, find, simulate
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.validation.page import markdown, plain, to_dict
 from wlanlens.validation.scoring import Score
-from wlanlens.validation.validate import Case, Judged, View, home, judge, summary, validate
+from wlanlens.validation.summary import summary
+from wlanlens.validation.validate import Case, Judged, View, home, judge, validate
 
 #: Scenarios, and detectors that these few runs prove. What other detectors reach is in docs/validation.md.
 PART = (
@@ -141,7 +143,7 @@ def test_broken_promises_are_named() -> None:
     said = "\n".join(summary(runs).faults())
     assert "clean_rts_link: something above info" in said
     assert "data_ack_collision at air: 1" in said
-    assert "idle_usb_sender: usb_bottleneck speaks where it must be silent in 1 of 1 runs (seed 7)" in said
+    assert "idle_usb_sender: usb_bottleneck is found where it must not be in 1 of 1 runs (seed 7)" in said
     assert "slow_bus: usb_bottleneck is not found in 1 of 1" in said
     assert "tail_loss failed: ValueError: x (clean_rts_link, seed 7)" in said
 

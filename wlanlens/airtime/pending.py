@@ -1,4 +1,4 @@
-"""Frames that wait for the exchange that tells how their attempt fared."""
+"""Frames that wait for their exchange, which shows whether the transmission failed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from wlanlens.airtime.purposes import CODE
-from wlanlens.airtime.rows import ARRIVED, FAILED, Array
+from wlanlens.airtime.rows import ARRIVED, FAILED
+from wlanlens.tables.columns import Array
 
 #: Columns kept of a waiting frame.
-HELD = ("station", "t_ns", "airtime_ns", "packet", "base", "retry")
+COLUMNS = ("station", "t_ns", "airtime_ns", "packet", "base", "retry")
 
 
 class Pending:
-    """Frames without an exchange yet, and exchanges without their frames, in the order of the file."""
+    """Frames without their exchange, and exchanges without their frames, in file order."""
 
     def __init__(self) -> None:
         self._frames: list[Mapping[str, Array]] = []
@@ -22,38 +23,38 @@ class Pending:
         self.rows = 0
 
     def add(self, rows: Mapping[str, Array]) -> None:
-        """Frames that wait; `rows` has the columns `HELD`."""
+        """Frames that wait; `rows` has the columns `COLUMNS`."""
         if len(rows["packet"]):
-            self._frames.append({name: rows[name] for name in HELD})
+            self._frames.append({name: rows[name] for name in COLUMNS})
             self.rows += len(rows["packet"])
 
-    def answer(self, packets: Array, fate: Array) -> None:
-        """Attempts whose fate is known now."""
+    def answer(self, packets: Array, result: Array) -> None:
+        """Transmissions whose result is known now."""
         if len(packets):
-            self._answers.append((packets, fate))
+            self._answers.append((packets, result))
 
     def renumber(self, stations: Array) -> None:
-        """Stations have new numbers: `stations[old]` is the new one."""
+        """Give stations new numbers: `stations[old]` is the new one."""
         self._frames = [{**rows, "station": stations[rows["station"]]} for rows in self._frames]
 
     def settle(self, keep: int) -> tuple[dict[str, Array], Array]:
-        """Take out what is decided, as (columns, purpose); of the rest the latest `keep` go on waiting.
+        """Take out the frames that are decided, as (columns, purpose); of the rest the latest `keep` go on waiting.
 
-        A frame that waits no longer without an exchange is a retry by its Retry bit, else its arrival is unproven.
+        A frame that ends its wait without an exchange is a retry if its Retry bit is set, else its arrival is unproven.
         """
-        held = {name: _joined([rows[name] for rows in self._frames]) for name in HELD}
+        held = {name: _joined([rows[name] for rows in self._frames]) for name in COLUMNS}
         packets = _joined([packets for packets, _ in self._answers])
-        fate = _joined([fate for _, fate in self._answers])
+        result = _joined([result for _, result in self._answers])
         self._answers = []
         order = np.argsort(packets, kind="stable")
-        packets, fate = packets[order], fate[order]
+        packets, result = packets[order], result[order]
         at = np.searchsorted(packets, held["packet"])
         hit = at < len(packets)
         hit[hit] = packets[at[hit]] == held["packet"][hit]
         purpose = held["base"].astype(np.int8)
-        got = fate[at[hit]]
+        found = result[at[hit]]
         failed, proven = np.zeros(len(hit), bool), np.zeros(len(hit), bool)
-        failed[hit], proven[hit] = got == FAILED, got == ARRIVED
+        failed[hit], proven[hit] = found == FAILED, found == ARRIVED
         failed |= ~hit & held["retry"].astype(bool)
         purpose[~proven & (purpose == CODE["delivered"])] = CODE["unproven"]
         purpose[failed] = CODE["retry"]

@@ -1,10 +1,10 @@
-"""What a frame's time on the air is for, in words and in the groups in which people count."""
+"""Purposes of a frame's airtime, their groups and their labels."""
 
 from __future__ import annotations
 
 from wlanlens.tables import PURPOSES
 
-#: The words of the report, the colours of the figures.
+#: Groups of purposes: each has a label in the report and a colour in figures.
 GROUPS: dict[str, tuple[str, ...]] = {
     "data": ("delivered", "unproven", "group"),
     "retries": ("retry",),
@@ -13,27 +13,27 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "other": ("damaged", "unknown"),
 }
 
-#: What the purposes mean, for people.
+#: Labels of the purposes.
 PLAIN = {
     "delivered": "data that arrived",
     "unproven": "data whose arrival was not seen",
     "group": "broadcast and multicast data",
-    "retry": "attempts that failed",
+    "retry": "transmissions that failed",
     "acknowledgement": "ACKs and Block Acks",
     "reservation": "RTS and CTS",
     "control": "power save and other control",
     "beacon": "beacons",
     "probe": "probe requests and responses",
     "management": "other management",
-    "damaged": "frames that came damaged",
-    "unknown": "frames of an unknown type",
+    "damaged": "frames received damaged",
+    "unknown": "frames of unknown type",
 }
 
 #: Position of each purpose.
 CODE = {name: i for i, name in enumerate(PURPOSES)}
 
 _DATA = ("data", "data_cf_ack", "data_cf_poll", "data_cf_ack_cf_poll")
-#: Purpose by subtype; data may still turn out a retry or unproven.
+#: Purpose by subtype; data may still become a retry or unproven.
 BY_SUBTYPE = {
     **dict.fromkeys((*_DATA, *(f"qos_{name}" for name in _DATA)), "delivered"),
     **dict.fromkeys(("ack", "block_ack", "block_ack_request"), "acknowledgement"),
@@ -41,7 +41,7 @@ BY_SUBTYPE = {
     **dict.fromkeys(("beacon", "dmg_beacon", "s1g_beacon"), "beacon"),
     **dict.fromkeys(("probe_request", "probe_response"), "probe"),
 }
-#: Purpose by type of all other subtypes; data frames without data are signals of power save.
+#: Purpose by type for all other subtypes; data frames without data signal power save.
 BY_TYPE = {"management": "management", "control": "control", "data": "control"}
-#: Purposes of frames that are acknowledged, so that an exchange tells how they fared.
+#: Purposes of frames that are acknowledged, so that their exchange shows whether they failed.
 ANSWERED = ("delivered", "probe", "management", "control")

@@ -1,4 +1,4 @@
-"""Time on the air over time: equal slices that grow as the capture does, so that their number stays bounded."""
+"""Airtime over time: equal slices that widen as the capture grows, so that their number stays bounded."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.airtime.rows import Array
 from wlanlens.tables import PURPOSES
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Slices kept: more than a screen has columns to spare.
+#: Slices kept: a figure has no room for more.
 SLICES = 1024
 #: The narrowest slice, 17 ms: the longest frames last 5 to 12 ms.
 SLICE_NS = 1 << 24
 
 
 class Slices:
-    """Time on the air of each purpose in each slice."""
+    """Airtime of each purpose in each slice."""
 
     def __init__(self) -> None:
         self.width_ns = SLICE_NS
@@ -28,17 +28,17 @@ class Slices:
         self._frames: Array = np.zeros((SLICES, len(PURPOSES)), np.int64)
 
     def add(self, t_ns: Array, purpose: Array, airtime_ns: Array) -> None:
-        """Frames; those without a time or of unknown length have no place here."""
+        """Add frames; those without a time or of unknown length are left out."""
         known = (t_ns >= 0) & (airtime_ns >= 0)
         if not known.any():
             return
-        # Times of 146 years are damage; clipped, so that sums with them stay numbers.
+        # Times of 146 years come from damage; clipped, so that sums do not overflow.
         t_ns, purpose, airtime_ns = np.minimum(t_ns[known], 1 << 62), purpose[known].astype(np.int64), airtime_ns[known]
         while int((t_ns + airtime_ns).max()) // self.width_ns >= SLICES:
             self._widen()
         at, size = t_ns // self.width_ns, self._ns.size
         self._frames += np.bincount(at * len(PURPOSES) + purpose, minlength=size).reshape(self._ns.shape)
-        # A frame takes what is left of its slice, then of the next, so that no slice holds more than its own time.
+        # A frame fills the rest of its slice, then the next one, so that no slice holds more than its own length.
         while len(at):
             part = np.minimum(airtime_ns, (at + 1) * self.width_ns - t_ns)
             cell = at * len(PURPOSES) + purpose
@@ -54,7 +54,7 @@ class Slices:
             sums[: len(halved)], sums[len(halved) :] = halved, 0
 
     def table(self, capture: str) -> pa.Table:
-        """The table `airtime`: a row a slice and purpose that has time on the air or frames that begin in it."""
+        """The table `airtime`: a row per slice and purpose with airtime or with frames that start in it."""
         import pyarrow as pa
 
         at, purpose = np.nonzero((self._frames > 0) | (self._ns > 0))

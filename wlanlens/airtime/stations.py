@@ -1,4 +1,4 @@
-"""Sums a station: frames, retries, signal, rates, and time on the air by purpose."""
+"""Sums per station: frames, retries, signal, rates, and airtime by purpose."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.airtime.purposes import CODE, GROUPS
-from wlanlens.airtime.rows import OUTCOMES, Array, by_value, codes, integers, known, truths, values
+from wlanlens.airtime.rows import OUTCOMES
 from wlanlens.tables import PURPOSES
+from wlanlens.tables.columns import Array, coded, filled, integers, known, looked_up
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Stations told apart: a sniffer on a campus hears a thousand. Of a flood of invented addresses the quietest are summed.
+#: Stations told apart: a sniffer on a campus hears a thousand. Beyond, the stations with fewest frames share one row.
 STATIONS = 2048
-#: Data rates told apart; beyond, a frame's rate is left out. 802.11ax has some 300 in all widths.
+#: Data rates told apart; further rates are left out. 802.11ax has about 300 over all widths.
 RATES = 256
-#: Rates told of one station.
-RATES_TOLD = 16
-#: Rows before the first station: frames that name no transmitter (ACK, CTS, damaged ones), and the quietest of too many stations.
+#: Rates listed per station.
+RATES_LISTED = 16
+#: Rows before the first station: frames without a transmitter address (ACK, CTS, damaged), and stations beyond the limit.
 UNNAMED, REST = 0, 1
 
 _SIGNALS = 256
 _LEAST_DBM = -128
 _COUNTS = ("frames", "bytes", "data_frames", "retry_frames", "no_airtime_frames")
-_FATES = ("exchanges", "attempts", *OUTCOMES)
+_EXCHANGES = ("exchanges", "attempts", *OUTCOMES)
 
 
 class Stations:
-    """Every station that was heard, by number."""
+    """Every transmitter that was heard, by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._sums: dict[str, Array] = {}
-        for name in (*_COUNTS, *_FATES):
+        for name in (*_COUNTS, *_EXCHANGES):
             self._sums[name] = np.zeros(64, np.int64)
         for name, width, kind in (
             ("ns", len(PURPOSES), np.int64),
@@ -61,9 +62,9 @@ class Stations:
 
     def count(self, batch: pa.RecordBatch, rows: Mapping[str, Array]) -> Array:
         """Count a batch of `frames`; returns each row's station."""
-        addresses = values(batch.column("ta"))
-        # The addresses of a damaged frame are anyone's.
-        local = by_value(batch.column("ta"), range(len(addresses)), len(addresses))
+        addresses = batch.column("ta").dictionary.to_pylist()
+        local = looked_up(batch.column("ta"), range(len(addresses)), len(addresses))
+        # The addresses of a damaged frame may be wrong.
         local = np.where(rows["damaged"], len(addresses), local)
         used = np.bincount(local, minlength=len(addresses) + 1) > 0
         numbers = np.array(
@@ -90,28 +91,29 @@ class Stations:
 
     def _count_rates(self, batch: pa.RecordBatch, numbers: Array, local: Array) -> None:
         encoded = batch.column("rate_mbps").dictionary_encode()
-        for rate in values(encoded):
+        for rate in encoded.dictionary.to_pylist():
             if rate is not None and len(self._rates) < RATES:
                 self._rates.setdefault(rate, len(self._rates))
-        rate = by_value(encoded, [self._rates.get(r, -1) for r in values(encoded)], -1)
+        rate = looked_up(encoded, [self._rates.get(r, -1) for r in encoded.dictionary.to_pylist()], -1)
         self._histogram("rates", numbers, local[rate >= 0], rate[rate >= 0])
 
     def _count_networks(self, batch: pa.RecordBatch, station: Array, data: Array) -> None:
-        """An access point sends as its own BSS; others belong to the one in which they last sent data."""
-        bssid = by_value(batch.column("bssid"), [self._numbers.get(v, -1) for v in values(batch.column("bssid"))], -1)
-        distributes = truths(batch.column("from_ds"), null=False)
-        announces = codes(batch.column("subtype"), ("beacon", "probe_response"), -1) >= 0
+        """An access point is its own BSS; another station belongs to the BSS in which it last sent data."""
+        numbers = [self._numbers.get(v, -1) for v in batch.column("bssid").dictionary.to_pylist()]
+        bssid = looked_up(batch.column("bssid"), numbers, -1)
+        distributes = filled(batch.column("from_ds"), False)
+        announces = coded(batch.column("subtype"), ("beacon", "probe_response")) >= 0
         self._is_ap[station[(bssid == station) & (distributes | announces)]] = True
         sends = data & (bssid >= 0)
         self._bssid[station[sends]] = bssid[sends]
 
     def exchanges(self, batch: pa.RecordBatch) -> None:
         """Count a batch of `exchanges` by its transmitter."""
-        addresses = values(batch.column("ta"))
+        addresses = batch.column("ta").dictionary.to_pylist()
         numbers = np.array([*(self._number(value) for value in addresses), UNNAMED], np.int64)
         self._grow()
-        local = by_value(batch.column("ta"), range(len(addresses)), len(addresses))
-        outcome = codes(batch.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)
+        local = looked_up(batch.column("ta"), range(len(addresses)), len(addresses))
+        outcome = coded(batch.column("outcome"), OUTCOMES, len(OUTCOMES) - 1)
         self._add("exchanges", numbers, np.bincount(local, minlength=len(numbers)))
         self._add("attempts", numbers, np.bincount(local, integers(batch.column("attempts")), len(numbers)))
         for i, name in enumerate(OUTCOMES):
@@ -150,7 +152,7 @@ class Stations:
         np.add.at(self._sums[name].reshape(-1), at, counts[cells].astype(np.uint32))
 
     def prune(self) -> Array:
-        """Sum all but the `STATIONS` with most frames in one row; returns the new number of each old one."""
+        """Merge all but the `STATIONS` with most frames into one row; returns the new number of each old one."""
         addresses = np.array(list(self._numbers))
         frames = self._sums["frames"][2 : 2 + len(addresses)]
         kept = np.sort(np.argsort(-frames, kind="stable")[:STATIONS])
@@ -170,11 +172,11 @@ class Stations:
         return new
 
     def totals(self) -> tuple[Array, Array]:
-        """Time on the air and frames of each purpose, over all stations."""
+        """Airtime and frames of each purpose, over all stations."""
         return self._sums["ns"].sum(axis=0), self._sums["uses"].sum(axis=0)
 
     def table(self, capture: str) -> pa.Table:
-        """The table `stations`, the longest on the air first."""
+        """The table `stations`, most airtime first."""
         import pyarrow as pa
 
         addresses = [None, None, *self._numbers]
@@ -185,12 +187,12 @@ class Stations:
         return pa.Table.from_pylist(rows, schema=tables.schema("stations"))
 
     def _row(self, i: int, capture: str, addresses: list[str | None]) -> dict[str, Any]:
-        sums = {name: int(self._sums[name][i]) for name in (*_COUNTS, *_FATES)}
+        sums = {name: int(self._sums[name][i]) for name in (*_COUNTS, *_EXCHANGES)}
         role = {UNNAMED: "unnamed", REST: "rest"}.get(i, "access_point" if self._is_ap[i] else "station")
         own = addresses[i] if self._is_ap[i] else None
         signals, by_rate = self._sums["signals"][i], self._sums["rates"][i]
         rates = sorted(self._rates, key=lambda rate: (-int(by_rate[self._rates[rate]]), -rate))
-        rates = [rate for rate in rates[:RATES_TOLD] if by_rate[self._rates[rate]]]
+        rates = [rate for rate in rates[:RATES_LISTED] if by_rate[self._rates[rate]]]
         heard = np.flatnonzero(signals)
         middle = np.searchsorted(np.cumsum(signals), (int(signals.sum()) + 1) // 2)
         return {

@@ -1,4 +1,4 @@
-"""The sums of one capture, as analysis.json keeps them."""
+"""The sums of one capture, as stored in analysis.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from wlanlens.airtime.purposes import GROUPS
 from wlanlens.tables import PURPOSES
 
-#: Values behind flow and direction in `Summary.flows`.
+#: Values after flow and direction in `Summary.flows`.
 _FLOW_SUMS = 5
 
 
@@ -19,17 +19,18 @@ class Summary:
     Attributes
     ----------
     frames, no_airtime, damaged, encrypted, data_frames, stations : int
-        Frames; of these without a known time on the air, damaged, encrypted, with data; stations told apart.
+        Frames; of these without a known airtime, damaged, encrypted, with data; stations told apart.
     duration_ns, airtime_ns : int
-        Length of the capture; time on the air of all frames.
+        Length of the capture; airtime of all frames.
     purpose_ns, purpose_frames : dict
-        Of each purpose that occurs.
+        Airtime and frames of each purpose that occurs.
     channels_mhz : list of int
         Channels on which frames were heard, the most used first.
     tcp : dict
-        What became on the air of the earlier copy of each TCP retransmission: dropped, delivered, unknown, unseen.
+        TCP retransmissions by the outcome of their earlier copy on the air: dropped, delivered, unknown, unseen.
     flows : list
-        [flow, direction, ns on the air of its frames, of these in vain, exchanges, attempts, dropped], the longest first.
+        [flow, direction, airtime in ns, airtime of failed transmissions in ns, exchanges, transmissions, dropped], most
+        airtime first.
     """
 
     frames: int = 0
@@ -52,18 +53,18 @@ class Summary:
         of_flows = [value for row in self.flows for value in (row[0], *row[2:])]
         whole = (*counts, self.duration_ns, self.airtime_ns, *self.channels_mhz, *sums, *of_flows)
         if not all(isinstance(value, int) for value in whole):
-            raise TypeError("sums of the air that are no whole numbers")
+            raise TypeError("airtime sums must be whole numbers")
         if not {*self.purpose_ns, *self.purpose_frames} <= set(PURPOSES):
-            raise ValueError("an unknown purpose of time on the air")
+            raise ValueError("unknown purpose of airtime")
         if any(len(row) != 2 + _FLOW_SUMS or row[1] not in ("a2b", "b2a") for row in self.flows):
-            raise ValueError("sums of the air of no flow")
+            raise ValueError("airtime sums of a flow are malformed")
 
     def ns(self, *purposes: str) -> int:
-        """Time on the air of some purposes."""
+        """Airtime of some purposes."""
         return sum(self.purpose_ns.get(name, 0) for name in purposes)
 
     def group_ns(self, group: str) -> int:
-        """Time on the air of a group of purposes."""
+        """Airtime of a group of purposes."""
         return self.ns(*GROUPS[group])
 
     def group_frames(self, group: str) -> int:

@@ -1,12 +1,12 @@
-"""What the air was used for, in sentences."""
+"""Sentences about what the air was used for."""
 
 from __future__ import annotations
 
 from wlanlens.airtime.purposes import GROUPS
 from wlanlens.airtime.summary import Summary
-from wlanlens.formatting import count, seconds
+from wlanlens.formatting import count, listed, percent, seconds
 
-#: Groups in a sentence, and the part of each that is worth a word of its own.
+#: Name of each group in a sentence, and the purposes that may be named with it.
 _NAMES = {
     "data": ("data", ()),
     "retries": ("retries", ()),
@@ -14,13 +14,13 @@ _NAMES = {
     "management": ("management", (("beacon", "beacons"), ("probe", "probes"))),
     "other": ("damaged frames", ()),
 }
-#: Shares below this are not named: they round to nothing.
+#: Shares below this are not named: they round to 0 %.
 _LEAST_SHARE = 0.0005
-#: A part is named with its group from this share of the group on.
+#: A purpose is named with its group from this share of the group on.
 _PART_SHARE = 0.25
-#: Frames of unknown length are worth a sentence from this share on.
+#: Frames of unknown airtime get a sentence from this share on.
 _UNTIMED_SHARE = 0.005
-#: Data frames from which it is odd that no ACK was captured.
+#: From this many data frames on, a capture without ACKs is incomplete.
 _DATA_WITHOUT_ACKS = 20
 
 
@@ -50,84 +50,82 @@ def _parts(groups: dict[str, int], purposes: dict[str, int], whole: int) -> str:
             if purposes.get(purpose, 0) >= _PART_SHARE * groups[group]
         ]
         said.append(f"{percent(groups[group], whole)} {name}" + (f" ({', '.join(parts)})" if parts else ""))
-    return listed(said) or "next to nothing"
+    return listed(said) or "almost nothing"
 
 
 def caveats(air: Summary) -> list[str]:
-    """What the sums do not hold, a sentence each."""
+    """What is missing from the sums, one sentence each."""
     out = []
     if air.frames and not air.airtime_ns:
-        out.append("The capture does not tell how fast frames were sent, so their time on the air is not known.")
+        out.append("The capture does not record data rates, so the airtime of its frames is unknown.")
     elif air.no_airtime > _UNTIMED_SHARE * air.frames:
         some = f"{count(air.no_airtime, 'frame')} ({percent(air.no_airtime, air.frames)})"
-        out.append(f"The time of {some} is missing: the capture does not tell how fast they were sent.")
+        out.append(f"The airtime of {some} is missing: the capture does not record their data rate.")
     if air.airtime_ns > air.duration_ns > 0:
-        out.append("More than the whole time: frames of several channels, or frames that the sniffer recorded twice.")
+        out.append("The airtime exceeds the capture's duration: frames of several channels, or frames recorded twice.")
     if len(air.channels_mhz) > 1:
         some = ", ".join(str(mhz) for mhz in air.channels_mhz[:4]) + (" ..." if len(air.channels_mhz) > 4 else "")
-        out.append(f"The sniffer heard {len(air.channels_mhz)} channels ({some} MHz): shares are of all its time.")
+        out.append(
+            f"The sniffer heard {len(air.channels_mhz)} channels ({some} MHz): percentages refer to the whole capture."
+        )
     if air.data_frames >= _DATA_WITHOUT_ACKS and not air.purpose_frames.get("acknowledgement"):
-        out.append("The capture holds no ACKs: their time is missing, and whether data arrived is mostly not known.")
+        out.append(
+            "The capture holds no ACKs: their airtime is missing, and for most data frames it is unknown whether they arrived."
+        )
     if air.encrypted:
         out.append(encrypted(air))
     return out
 
 
 def encrypted(air: Summary) -> str:
-    """Why frames could not be read and what to do."""
+    """How many frames could not be decrypted, and what to do."""
     share = percent(air.encrypted, air.data_frames)
     return f"{count(air.encrypted, 'data frame')} ({share}) could not be decrypted: give the network's key with --key-file."
 
 
 def unread(air: Summary, packets: int, connections: int) -> str:
-    """Why there is no TCP flow to tell of."""
+    """Why there is no TCP flow to judge."""
     if connections:
-        return f"{count(connections, 'TCP connection')} without a data transfer to account for."
+        return f"{count(connections, 'TCP connection')} without data transfer."
     if air.encrypted:
-        return f"No TCP connection that can be read; {encrypted(air)}"
+        return f"No readable TCP connection; {encrypted(air)}"
     if not air.data_frames:
-        return "No data frame and so no TCP connection."
-    return f"No TCP connection among {count(packets, 'IP packet')}." if packets else "No IP packet."
+        return "No data frames, so no TCP connection."
+    return f"No TCP connection among {count(packets, 'IP packet')}." if packets else "No IP packets."
 
 
 def flow(air: Summary, number: int, direction: str) -> str:
-    """ "Its frames were on the air for 0.5 s, 0.1 s (20 %) of it in vain; 3 of 412 were given up."."""
+    """ "Its frames used 500 ms of airtime, 100 ms (20 %) of it on failed attempts; 3 of 412 dropped."."""
     for row in air.flows:
         if (row[0], row[1]) == (number, direction):
             _, _, ns, wasted_ns, exchanges, attempts, dropped = row
             if not ns:
                 return ""
-            vain = f", {seconds(wasted_ns)} ({percent(wasted_ns, ns)}) of it in vain" if wasted_ns else ""
-            tries = f"{attempts / exchanges:.3g} attempts each" if exchanges and attempts > exchanges else ""
-            lost = f"{dropped} of {exchanges} given up" if dropped else ""
-            more = "; " + listed([part for part in (tries, lost) if part]) if tries or lost else ""
-            return f"Its frames were on the air for {seconds(ns)}{vain}{more}."
+            failed = f", {seconds(wasted_ns)} ({percent(wasted_ns, ns)}) of it on failed attempts" if wasted_ns else ""
+            mean = f"{attempts / exchanges:.3g} transmissions per frame" if exchanges and attempts > exchanges else ""
+            lost = f"{dropped} of {exchanges} dropped" if dropped else ""
+            more = "; " + listed([part for part in (mean, lost) if part]) if mean or lost else ""
+            return f"Its frames used {seconds(ns)} of airtime{failed}{more}."
     return ""
 
 
 def retransmissions(air: Summary) -> str:
-    """What the air had done with the copy before each TCP retransmission; empty when there was none."""
+    """How many segments TCP retransmitted, by the outcome of the earlier copy; empty when there were none."""
     total = sum(air.tcp.values())
     if not total:
         return ""
-    kinds = {
-        "dropped": "after the air had lost the copy before",
-        "delivered": "although the air had delivered the copy before",
-        "unknown": "after a copy whose fate on the air was not seen",
-        "unseen": "without a copy before that the sniffer heard",
+    outcomes = {
+        "dropped": ("was", "were", "lost on the air"),
+        "delivered": ("was", "were", "delivered on the air"),
+        "unknown": ("has", "have", "an unknown outcome"),
+        "unseen": ("was", "were", "missed by the sniffer"),
     }
-    found = [(air.tcp[name], text) for name, text in kinds.items() if air.tcp.get(name)]
+    found = [
+        (air.tcp[name], f"{one if air.tcp[name] == 1 else many} {outcome}")
+        for name, (one, many, outcome) in outcomes.items()
+        if air.tcp.get(name)
+    ]
+    head = f"TCP retransmitted {count(total, 'segment')}"
     if len(found) == 1:
-        return f"TCP sent {count(total, 'segment')} again, {'all ' if total > 1 else ''}{found[0][1]}."
-    return f"TCP sent {count(total, 'segment')} again: {listed([f'{number} {text}' for number, text in found])}."
-
-
-def listed(parts: list[str]) -> str:
-    """ "a, b and c"."""
-    return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
-
-
-def percent(part: int, whole: int) -> str:
-    """A share; what is not nothing never reads as 0 %."""
-    value = 100 * part / whole if whole else 0.0
-    return f"{value:.0f} %" if value >= 9.95 or not part else f"{value:.1f} %" if value >= 0.05 else "<0.1 %"
+        return f"{head}; {'the earlier copy' if total == 1 else 'all earlier copies'} {found[0][1]}."
+    return f"{head}; of the earlier copies {listed([f'{number} {text}' for number, text in found])}."

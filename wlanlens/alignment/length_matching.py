@@ -1,7 +1,7 @@
-"""Packets that a capture hides: frames of an encrypted network, transfers of an adapter whose framing nobody told.
+"""Packets whose bytes are not readable: encrypted frames, and transfers of an adapter with unknown framing.
 
-They are known by length, direction and order alone, and only where these leave no doubt (rust/core/src/pairing/order.rs).
-Whoever uses such a pair is told that it is inferred.
+They are matched by length, direction and order, and only where these decide (rust/core/src/pairing/order.rs). Every such pair
+is marked as inferred.
 """
 
 from __future__ import annotations
@@ -13,33 +13,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.alignment import packet_matching
-from wlanlens.alignment.sampling import Meeting, Side, times_of, word_of
+from wlanlens.alignment.capture_summary import CaptureSummary, packet_times
+from wlanlens.alignment.common_packets import CommonPackets
+from wlanlens.tables.columns import coded, filled, integers, known, numbers_of_texts
 
 if TYPE_CHECKING:
     from wlanlens.capture.capture import Capture
 
 Array = np.ndarray[Any, Any]
 
-#: Stations, adapters and hosts with most packets that are tried on each other: a busy channel has a hundred stations, the
-#: one that is looked for carried the traffic.
-_TRIED = 12
+#: Stations, adapters and hosts that are compared with each other, those with most packets: a busy channel has a hundred
+#: stations, and the one searched for carried the traffic.
+_CANDIDATES = 12
 
-#: Packets of a direction by which the pair of station and host is chosen; all of them are matched for that one only.
-_CHOSEN_BY = 1 << 16
+#: Packets of a direction by which the pair of station and host is chosen; all packets are matched only for that pair.
+_CHOOSE_BY = 1 << 16
 
-#: Fewer pairs prove nothing, and a second station with half as many shows that chance makes them.
+#: Fewer pairs prove nothing. A second station with half as many shows that they are due to chance.
 _LEAST, _RIVAL = 12, 0.5
 
-#: How far a pair may be from what its neighbours say of the clocks, ns: no queue of one hop holds longer.
-_APART_NS = 2_000_000_000
+#: How far a pair may be from the median difference of the clocks, ns: no queue of one hop delays a packet longer.
+_MOST_DELAY_NS = 2_000_000_000
 
 #: Header fields that not all packets of a station have.
 _QOS_BYTES, _VLAN_BYTES = 2, 4
 
 
 @dataclass(frozen=True)
-class Units:
-    """Packets of one capture without their bytes: one row a packet, in the order of time.
+class PacketLengths:
+    """Packets of one capture without their bytes: one row a packet, in order of time.
 
     Attributes
     ----------
@@ -48,11 +50,11 @@ class Units:
     time_ns : int64 array
         By the capture's clock, ns since 1970.
     length : uint32 array
-        Bytes, with headers of one length for all.
+        Bytes, with headers of the same length for all.
     source, target : int64 array
-        Who sends and who receives, as numbers; of an access point or a USB host 0.
-    again : bool array
-        On the air: the first attempt may not have been heard.
+        Sender and receiver as numbers; 0 for an access point or a USB host.
+    retry : bool array
+        On the air: an earlier transmission may not have been heard.
     """
 
     number: Array
@@ -60,9 +62,9 @@ class Units:
     length: Array
     source: Array
     target: Array
-    again: Array
+    retry: Array
 
-    def way(self, source: int | None, target: int | None) -> Array:
+    def rows(self, source: int | None, target: int | None) -> Array:
         """Rows of one direction."""
         kept = np.ones(len(self.number), bool)
         for wanted, values in ((source, self.source), (target, self.target)):
@@ -70,20 +72,30 @@ class Units:
                 kept &= values == wanted
         return np.flatnonzero(kept)
 
-    def ends(self) -> list[int]:
-        """Who has most packets."""
+    def busiest(self) -> list[int]:
+        """The senders and receivers with most packets."""
         ends, counts = np.unique(np.concatenate((self.source, self.target)), return_counts=True)
         order = np.argsort(-counts[ends != 0], kind="stable")
-        chosen: list[int] = ends[ends != 0][order][:_TRIED].tolist()
+        chosen: list[int] = ends[ends != 0][order][:_CANDIDATES].tolist()
         return chosen
 
 
 @dataclass(frozen=True)
-class Inferred:
-    """Pairs by length, direction and order: a packet's number in the capture that shows it and in the one that hides it,
-    their times, and whether an earlier attempt may have gone unheard.
+class InferredPairs:
+    """Pairs by length, direction and order of a readable capture and an opaque one.
 
-    `seen_row` is the row of `packets`; `up` tells that the hidden end sent it; `length` is as the one that shows it has it.
+    Attributes
+    ----------
+    seen_row, seen_number, seen_ns : arrays
+        Row of `packets`, number and time in the readable capture.
+    hidden_number, hidden_ns : arrays
+        Number and time in the opaque capture.
+    retry : bool array
+        An earlier transmission may not have been heard.
+    up : bool array
+        The station or adapter sent it.
+    length : array
+        Length in the readable capture.
     """
 
     seen_row: Array
@@ -91,94 +103,95 @@ class Inferred:
     hidden_number: Array
     seen_ns: Array
     hidden_ns: Array
-    again: Array
+    retry: Array
     up: Array
     length: Array
 
 
-def infer(shown: Side, hider: Side) -> Inferred | None:
-    """The pairs of a host's capture with one that hides its packets; None where nothing is sure."""
-    hidden = units(hider.capture)
-    if hidden is None or len(hidden.number) < _LEAST or not shown.readable:
+def infer(readable: CaptureSummary, opaque: CaptureSummary) -> InferredPairs | None:
+    """The pairs of a readable capture with an opaque one; None where lengths and order do not decide."""
+    hidden = hidden_packets(opaque.capture)
+    if hidden is None or len(hidden.number) < _LEAST or not readable.readable:
         return None
-    seen, rows = _packets(shown)
+    seen, rows = _packets(readable)
     tried = sorted(
         (
-            (sum(len(rows) for rows, _ in _both_ways(seen, hidden, host, end, _CHOSEN_BY)), end, host)
-            for end in hidden.ends()
-            for host in seen.ends()
+            (sum(len(rows) for rows, _ in _both_directions(seen, hidden, host, end, _CHOOSE_BY)), end, host)
+            for end in hidden.busiest()
+            for host in seen.busiest()
         ),
         key=lambda row: -row[0],
     )
     if not tried or tried[0][0] < _LEAST:
         return None
     best = tried[0]
-    # Another host of the same station, or another station for the same host, must not do nearly as well.
+    # No other host of the same station, and no other station of the same host, may match nearly as well.
     if any(rival[0] > _RIVAL * best[0] for rival in tried[1:] if (rival[1] == best[1]) != (rival[2] == best[2])):
         return None
-    both = _both_ways(seen, hidden, best[2], best[1])
+    both = _both_directions(seen, hidden, best[2], best[1])
     parts = [(a, b, np.full(len(a), up)) for (a, b), up in zip(both, (True, False), strict=True)]
     a, b, up = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     apart = hidden.time_ns[b] - seen.time_ns[a]
-    kept = np.abs(apart - np.median(apart)) <= _APART_NS + 5e-4 * np.abs(seen.time_ns[a] - seen.time_ns[a].min())
+    kept = np.abs(apart - np.median(apart)) <= _MOST_DELAY_NS + 5e-4 * np.abs(seen.time_ns[a] - seen.time_ns[a].min())
     order = np.argsort(a[kept], kind="stable")
     a, b, up = (v[kept][order] for v in (a, b, up))
     if len(a) < _LEAST:
         return None
-    return Inferred(
+    return InferredPairs(
         seen_row=rows[a],
         seen_number=seen.number[a],
         hidden_number=hidden.number[b],
         seen_ns=seen.time_ns[a],
         hidden_ns=hidden.time_ns[b],
-        again=hidden.again[b],
+        retry=hidden.retry[b],
         up=up,
         length=seen.length[a],
     )
 
 
-def _both_ways(seen: Units, hidden: Units, host: int, end: int, most: int | None = None) -> list[tuple[Array, Array]]:
-    """What fits if an end's packets are a host's: rows of both, sent by it and to it; of the first `most` of each."""
+def _both_directions(
+    seen: PacketLengths, hidden: PacketLengths, host: int, end: int, most: int | None = None
+) -> list[tuple[Array, Array]]:
+    """Rows of both captures that match, sent by a host and to it, if `end` is that host; of the first `most` packets of each."""
     out = []
     for here, there in (
-        (seen.way(host, None), hidden.way(end, None)),
-        (seen.way(None, host), hidden.way(None, end)),
+        (seen.rows(host, None), hidden.rows(end, None)),
+        (seen.rows(None, host), hidden.rows(None, end)),
     ):
         both = packet_matching.by_order(seen.length[here[:most]], hidden.length[there[:most]])
         out.append((here[both[:, 0]], there[both[:, 1]]))
     return out
 
 
-def _packets(side: Side) -> tuple[Units, Array]:
-    """The packets that a capture shows, and their rows."""
+def _packets(side: CaptureSummary) -> tuple[PacketLengths, Array]:
+    """The packets of a readable capture, and their rows."""
     columns: list[tuple[Array, ...]] = []
     first = 0
     for batch in side.capture.scan("packets", ("packet", "time", "wire_bytes", "vlan", "ip_src", "ip_dst", "protocol")):
-        stamped, time_ns = times_of(batch)
-        known = np.flatnonzero(stamped & np.asarray(batch.column("protocol").is_valid(), bool))
-        tagged = np.asarray(batch.column("vlan").is_valid(), bool)
-        length = batch.column("wire_bytes").to_numpy().astype(np.int64) - _VLAN_BYTES * tagged
-        names = (word_of(batch.column(name)) for name in ("ip_src", "ip_dst"))
-        every = (batch.column("packet").to_numpy().astype(np.int64), time_ns, length, *names)
-        columns.append((*(values[known] for values in every), known + first))
+        timed, time_ns = packet_times(batch)
+        kept = np.flatnonzero(timed & known(batch.column("protocol")))
+        length = integers(batch.column("wire_bytes")) - _VLAN_BYTES * known(batch.column("vlan"))
+        addresses = (numbers_of_texts(batch.column(name)) for name in ("ip_src", "ip_dst"))
+        every = (integers(batch.column("packet")), time_ns, length, *addresses)
+        columns.append((*(values[kept] for values in every), kept + first))
         first += batch.num_rows
     number, time_ns, length, source, target, rows = (np.concatenate(c) for c in zip(*columns, strict=True))
     none = np.zeros(len(number), bool)
-    return Units(number, time_ns, np.maximum(length, 0).astype(np.uint32), source, target, none), rows
+    return PacketLengths(number, time_ns, np.maximum(length, 0).astype(np.uint32), source, target, none), rows
 
 
-def units(capture: Capture) -> Units | None:
-    """The packets that a capture hides; None when it hides none."""
+def hidden_packets(capture: Capture) -> PacketLengths | None:
+    """The packets of an opaque capture; None when it has none."""
     parts = [part for part in (*_frames(capture), *_transfers(capture)) if len(part[0])]
     if not parts:
         return None
-    number, time_ns, length, source, target, again = (np.concatenate(c) for c in zip(*parts, strict=True))
+    number, time_ns, length, source, target, retry = (np.concatenate(c) for c in zip(*parts, strict=True))
     order = np.argsort(time_ns, kind="stable")
-    return Units(*(v[order] for v in (number, time_ns, length, source, target, again)))
+    return PacketLengths(*(v[order] for v in (number, time_ns, length, source, target, retry)))
 
 
 def _frames(capture: Capture) -> Iterator[tuple[Array, ...]]:
-    """First attempts of encrypted frames between one station and an access point, each a packet of its own."""
+    """First transmissions of encrypted frames between a station and an access point, each a packet of its own."""
     if not capture.rows("frames"):
         return
     firsts = [
@@ -189,22 +202,19 @@ def _frames(capture: Capture) -> Iterator[tuple[Array, ...]]:
     flags = ("retry", "more_fragments", "to_ds", "from_ds", "amsdu")
     names = ("packet", "t_ns", "mpdu_bytes", "subtype", "ta", "ra", "fragment", "carries", *flags)
     for batch in capture.scan("frames", names):
-        flag = {
-            name: np.asarray(batch.column(name).fill_null(False).to_numpy(zero_copy_only=False), bool) for name in flags
-        }
+        flag = {name: filled(batch.column(name), False) for name in flags}
         number = batch.column("packet").to_numpy()
-        # Of the access point the station tells which one: it is no end itself.
+        # The station identifies the access point, which is no end of a path.
         up, down = flag["to_ds"] & ~flag["from_ds"], flag["from_ds"] & ~flag["to_ds"]
-        whole = ~flag["amsdu"] & ~flag["more_fragments"] & (batch.column("fragment").fill_null(0).to_numpy() == 0)
-        hidden = np.asarray(batch.column("carries").cast("string").to_numpy(zero_copy_only=False) == "protected", bool)
-        stamped = np.asarray(batch.column("t_ns").is_valid(), bool)
-        kept = np.flatnonzero(hidden & whole & (up | down) & stamped & np.isin(number, first))
-        qos = batch.column("subtype").cast("string").to_numpy(zero_copy_only=False) == "qos_data"
-        length = batch.column("mpdu_bytes").to_numpy().astype(np.int64) - _QOS_BYTES * np.asarray(qos, bool)
-        ta, ra = word_of(batch.column("ta")), word_of(batch.column("ra"))
+        whole = ~flag["amsdu"] & ~flag["more_fragments"] & (filled(batch.column("fragment")) == 0)
+        hidden = coded(batch.column("carries"), ["protected"]) == 0
+        kept = np.flatnonzero(hidden & whole & (up | down) & known(batch.column("t_ns")) & np.isin(number, first))
+        qos = coded(batch.column("subtype"), ["qos_data"]) == 0
+        length = integers(batch.column("mpdu_bytes")) - _QOS_BYTES * qos
+        ta, ra = numbers_of_texts(batch.column("ta")), numbers_of_texts(batch.column("ra"))
         every = (
             number.astype(np.int64),
-            batch.column("t_ns").fill_null(0).to_numpy() + start_ns,
+            filled(batch.column("t_ns")) + start_ns,
             np.maximum(length, 0).astype(np.uint32),
             np.where(up, ta, 0),
             np.where(down, ra, 0),
@@ -214,20 +224,20 @@ def _frames(capture: Capture) -> Iterator[tuple[Array, ...]]:
 
 
 def _transfers(capture: Capture) -> Iterator[tuple[Array, ...]]:
-    """Bulk transfers in which no packet can be read: those of a device's OUT endpoints are sent by its host."""
+    """Bulk transfers without a readable packet. The host sends those of OUT endpoints."""
     if not capture.rows("urbs"):
         return
     start_ns = capture.start_ns or 0
     names = ("bus", "device", "transfer", "direction", "submit_packet", "complete_packet", "done_bytes", "ip_packets")
     for batch in capture.scan("urbs", (*names, "t_submit_ns", "t_complete_ns")):
-        out = np.asarray(batch.column("direction").cast("string").to_numpy(zero_copy_only=False) == "out", bool)
-        bulk = np.asarray(batch.column("transfer").cast("string").to_numpy(zero_copy_only=False) == "bulk", bool)
-        length = batch.column("done_bytes").fill_null(0).to_numpy().astype(np.int64)
+        out = coded(batch.column("direction"), ["out"]) == 0
+        bulk = coded(batch.column("transfer"), ["bulk"]) == 0
+        length = integers(batch.column("done_bytes"))
         number, t_ns = (
-            np.where(out, *(batch.column(name).cast("int64").fill_null(-1).to_numpy() for name in ends))
+            np.where(out, *(integers(batch.column(name), -1) for name in ends))
             for ends in (("submit_packet", "complete_packet"), ("t_submit_ns", "t_complete_ns"))
         )
-        device = 1 + (batch.column("bus").to_numpy().astype(np.int64) << 16 | batch.column("device").to_numpy())
+        device = 1 + (integers(batch.column("bus")) << 16 | integers(batch.column("device")))
         unread = batch.column("ip_packets").to_numpy() == 0
         kept = np.flatnonzero(bulk & unread & (length > 0) & (number >= 0) & (t_ns >= 0))
         every = (
@@ -241,15 +251,15 @@ def _transfers(capture: Capture) -> Iterator[tuple[Array, ...]]:
         yield tuple(values[kept] for values in every)
 
 
-def meeting(found: Inferred, shown_first: bool) -> Meeting:
-    """The pairs as alignment wants them, in place of those by bytes."""
-    seen, hidden = ("a", "b") if shown_first else ("b", "a")
+def common_packets(found: InferredPairs, readable_first: bool) -> CommonPackets:
+    """The pairs in the form of pairs that were found by bytes."""
+    seen, hidden = ("a", "b") if readable_first else ("b", "a")
     count = len(found.seen_row)
-    columns: dict[str, Array] = {"exact": ~found.again, "payload": found.length}
+    columns: dict[str, Array] = {"exact": ~found.retry, "payload": found.length}
     columns[f"row_{seen}"], columns[f"row_{hidden}"] = found.seen_row, np.arange(count)
     columns[f"time_ns_{seen}"], columns[f"time_ns_{hidden}"] = found.seen_ns, found.hidden_ns
     columns[f"number_{seen}"], columns[f"number_{hidden}"] = found.seen_number, found.hidden_number
     for side in "ab":
         columns[f"ttl_{side}"] = np.full(count, -1)
         columns[f"src_{side}"], columns[f"dst_{side}"] = np.where(found.up, 1, 2), np.where(found.up, 2, 1)
-    return Meeting.inferring(columns)
+    return CommonPackets.of_inferred(columns)

@@ -1,4 +1,4 @@
-"""Pairs: the rows of two captures that are the same packet, by its bytes (rust/core/src/pairing)."""
+"""Rows of two captures that are the same packet, found by its bytes (rust/core/src/pairing)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: The columns of `packets` by which a packet is known.
+#: The columns of `packets` that identify a packet.
 COLUMNS = (
     "time",
     "ip_src",
@@ -38,7 +38,7 @@ COLUMNS = (
     "tcp_tsecr",
 )
 
-#: The columns of `frames` by which a frame is known.
+#: The columns of `frames` that identify a frame.
 FRAME_COLUMNS = (
     "time",
     "subtype",
@@ -63,11 +63,11 @@ class Pairs:
     ----------
     held : pa.Table or Path
         `row_a`, `row_b` (rows of the two tables, from 0), `kind` [same, again, part, fragment] and `copy_safe`, in the
-        order of both rows; or the Arrow IPC stream on the disk that holds them.
+        order of both rows; or an Arrow IPC stream on disk with them.
     ids_kept : bool
         IP ids are the same at both taps.
     clipped : int
-        Windows that were too wide to be held: pairs may be missing in them.
+        Windows that were too wide for memory: pairs may be missing in them.
     """
 
     held: pa.Table | Path
@@ -76,7 +76,7 @@ class Pairs:
 
     @property
     def rows(self) -> pa.Table:
-        """All of them in memory."""
+        """All pairs, in memory."""
         import pyarrow as pa
 
         if isinstance(self.held, pa.Table):
@@ -84,29 +84,36 @@ class Pairs:
         return pa.Table.from_batches(self.scan()).unify_dictionaries()
 
     def scan(self) -> Iterator[pa.RecordBatch]:
-        """Batches of them, in their order."""
+        """The pairs, batch by batch, in their order."""
         import pyarrow as pa
 
         if isinstance(self.held, pa.Table):
             yield from self.held.to_batches()
             return
-        # Not mapped into memory: pages of a file count as much as others.
+        # Not mapped into memory: pages of a mapped file count as memory in use.
         with pa.OSFile(str(self.held)) as file, pa.ipc.open_stream(file) as stream:
             yield from stream
 
 
-class Search:
+class PairSearch:
     """The search for the pairs of two captures, in two passes over each and bounded memory."""
 
     def __init__(self, *, nat: bool = False, table: str = "packets") -> None:
-        """`nat`: addresses and ports may have been changed between the taps; packets are known by the rest. `table` is
-        `packets` or `frames`."""
+        """Start a search.
+
+        Parameters
+        ----------
+        nat : bool
+            Addresses and ports may have been changed between the capture points: the other fields identify packets.
+        table : str
+            `packets` or `frames`.
+        """
         self._work = _core.Pairing(nat=nat, frames=table == "frames")
         self._table = table
-        self._outlook: dict[str, Any] = {}
+        self._outcome: dict[str, Any] = {}
 
     def sample(self, side: int, batch: pa.RecordBatch) -> None:
-        """First pass: a batch of `packets`, of the columns that `slim` leaves."""
+        """First pass: a batch of the table, with the columns that `slim` keeps."""
         self._work.sample(side, batch)
 
     def run(
@@ -118,9 +125,14 @@ class Search:
     ) -> Iterator[pa.RecordBatch]:
         """Second pass over batches of both: the pairs, window by window.
 
-        `taken` is told each batch that is read, `forget` the first rows of both that can still come up.
+        Parameters
+        ----------
+        taken : callable
+            Called with the side and each batch that is read.
+        forget : callable
+            Called with the first row of each side that a later pair can have.
         """
-        self._outlook = self._work.compare()
+        self._outcome = self._work.compare()
         more = True
         while more:
             while (side := self._work.wants()) is not None:
@@ -134,15 +146,15 @@ class Search:
                 forget(self._work.held_from())
 
     def result(self, held: pa.Table | Path) -> Pairs:
-        """What was found, once `run` is over."""
-        return Pairs(held, bool(self._outlook["ids_kept"]), self._work.clipped())
+        """What was found, after `run`."""
+        return Pairs(held, bool(self._outcome["ids_kept"]), self._work.clipped())
 
 
 def pair(a: Batches, b: Batches, *, nat: bool = False) -> Pairs:
     """Pair the packets of two captures; `nat` as in `Search`."""
     import pyarrow as pa
 
-    search = Search(nat=nat)
+    search = PairSearch(nat=nat)
     for side, batches in enumerate((a, b)):
         for batch in batches():
             search.sample(side, slim(batch))
@@ -156,13 +168,13 @@ def of_tables(a: pa.Table, b: pa.Table, *, nat: bool = False) -> Pairs:
 
 
 def by_order(a: Array, b: Array) -> Array:
-    """Places of the same packets in two sequences of lengths, in two columns: only where lengths and order leave no doubt."""
+    """Indices of the same packets in two sequences of lengths, in two columns: only where lengths and order decide."""
     found, _ = _core.match_order(a.tolist(), b.tolist())
     return np.array(found, np.int64).reshape(-1, 2)
 
 
 def slim(batch: Any, table: str = "packets") -> Any:
-    """The columns that pairing reads, as Rust expects their types."""
+    """The columns that pairing reads, in the types that Rust expects."""
     import pyarrow as pa
 
     schema = tables.schema(table)
@@ -172,4 +184,4 @@ def slim(batch: Any, table: str = "packets") -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-__all__ = ["COLUMNS", "FRAME_COLUMNS", "Pairs", "Search", "by_order", "of_tables", "pair", "slim"]
+__all__ = ["COLUMNS", "FRAME_COLUMNS", "PairSearch", "Pairs", "by_order", "of_tables", "pair", "slim"]

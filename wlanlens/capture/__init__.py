@@ -1,1 +1,1 @@
-"""What one tap recorded: the file and its tables, how far it can be trusted, keys, and the USB bus it shows."""
+"""One capture: its file and tables, its quality, the keys that decrypt it, and what it shows of a USB bus."""

@@ -1,17 +1,18 @@
-"""Capture: what one tap recorded. `open()` sniffs by content at once and reads lazily."""
+"""Capture: what one tap recorded. `open()` recognises the format at once; tables are read when they are needed."""
 
 from __future__ import annotations
 
 import copy
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from wlanlens import _core, tables
 from wlanlens.capture import decryption_keys as key_lines
+from wlanlens.capture.container import records_of
 from wlanlens.capture.reader_thread import Feed, call
 from wlanlens.errors import MissingTable, WlanlensError
 from wlanlens.formatting import printable
@@ -23,34 +24,37 @@ if TYPE_CHECKING:
 
 CAPTURE_POINTS = ("sender", "usb", "air", "receiver", "ap", "unknown")
 
-
-#: Rows of a table in memory that are handed out at once.
+#: Rows in one batch of a table that is in memory.
 _BATCH = 16 * 1024
+
+T = TypeVar("T")
 
 
 @runtime_checkable
 class Scanned(Protocol):
-    """Tables that need not be read whole."""
+    """Tables that can be read batch by batch."""
 
     def scan(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Batches of a table."""
 
     def rows(self, name: str) -> int:
-        """How many rows a table has."""
+        """Number of rows of a table."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A named count of what was odd in a capture.
+    """A count of something odd in a capture.
 
     Attributes
     ----------
-    name, severity : str
-        What; info, loss (something could not be read) or error (the capture contradicts itself).
+    name : str
+        What is odd.
+    severity : str
+        info, loss (something could not be read) or error (the capture contradicts itself).
     count : int
-        How often.
+        How often it was found.
     first_packet, first_offset : int
-        Where first: packet from 1 (0: none) and byte offset of the decompressed file.
+        Where it was found first: packet number from 1 (0: none), and byte offset in the decompressed file.
     sentence : str
         What it means.
     capture : str
@@ -83,11 +87,11 @@ class Capture:
     Attributes
     ----------
     path : str
-        The file as it was named; "-" is standard input.
+        The file as it was given; "-" is standard input.
     name : str
-        The file's name without its folder, as the column `capture` has it.
+        The file's name without its folder, as in the column `capture`.
     point : str
-        Where the tap sits: sender, usb, air, receiver, ap or unknown.
+        The capture point: sender, usb, air, receiver, ap or unknown.
     """
 
     def __init__(
@@ -115,10 +119,16 @@ class Capture:
         return f"<Capture {printable(self.name)}: {self.format or 'not opened'}, {self.point}>"
 
     def reader(self, **options: Any) -> _core.Reader:
-        """A fresh reader at the file's start; errors name the file."""
+        """A new reader at the start of the file. Options are those of `_core.Reader`."""
+        return self._at_file(
+            lambda: _core.Reader(records_of(self._source()), keys=self._keys.for_core(), **options),
+        )
+
+    def _at_file(self, function: Callable[[], T]) -> T:
+        """`function()`, interruptible; its errors name the file."""
         try:
-            reader: _core.Reader = call(lambda: _core.Reader(self._source(), keys=self._keys.for_core(), **options))
-            return reader
+            found: T = call(function)
+            return found
         except WlanlensError as error:
             error.path = printable(self.path)
             raise
@@ -130,40 +140,34 @@ class Capture:
         return None if self.path == "-" else os.fsdecode(self.raw_path)
 
     def size_bytes(self) -> int | None:
-        """The file's size now; None where it is no regular file."""
+        """Size of the file now; None if it is not a regular file."""
         if self.path == "-":
             return None
         found = os.stat(self.raw_path)
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
     def records(self, numbers: Iterable[int]) -> list[Record]:
-        """Some records as they stand in the file, by packet number from 1; those that do not exist are left out."""
+        """Records as they are in the file, by packet number from 1. Numbers that do not exist are left out."""
         if self.path == "-":
             raise WlanlensError("standard input cannot be read a second time", next="save the capture to a file")
         wanted = sorted(set(numbers))
-        try:
-            return [Record(*row) for row in call(lambda: _core.records(self._source(), wanted))]
-        except WlanlensError as error:
-            error.path = printable(self.path)
-            raise
-        except OSError as error:
-            error.filename = printable(self.path)
-            raise
+        found = self._at_file(lambda: _core.select(records_of(self._source()), wanted))
+        return [Record(*row) for row in found]
 
     def feed(self) -> Feed:
-        """The file's batches from its start, read in a thread; the reader is used up."""
+        """The batches of the file from its start, read in a thread."""
         self._open()
         reader, self._reader = self._reader or self.reader(), None
         return Feed(reader)
 
     def take(self, feed: Feed) -> None:
-        """Copy what a feed has learned about the file."""
+        """Keep what a feed found out about the file."""
         self._info = dict(feed.info)
         self._notes = [Note(*note, capture=self.name) for note in feed.notes]
         self._read = True
 
     def add_note(self, name: str, severity: str, count: int, sentence: str) -> None:
-        """Note something that was odd in what the capture gave, found after reading it."""
+        """Add a note on something odd that was found after reading."""
         self._notes.append(Note(name, severity, count, 0, 0, sentence, self.name))
 
     def _open(self) -> None:
@@ -172,7 +176,7 @@ class Capture:
             self._info = dict(self._reader.info())
 
     def describe(self) -> dict[str, Any]:
-        """What analysis.json keeps of a capture."""
+        """The description of a capture in analysis.json."""
         return {
             "name": self.name,
             "path": os.fsdecode(self.raw_path) if self.path == "-" else os.fsdecode(os.path.abspath(self.raw_path)),
@@ -184,7 +188,7 @@ class Capture:
 
     @classmethod
     def described(cls, row: Mapping[str, Any]) -> Capture:
-        """A capture from analysis.json: its description without its tables."""
+        """A capture from its description in analysis.json; it has no tables."""
         row = dict(row)
         notes, path = row.pop("notes"), str(row.pop("path"))
         capture = cls(path, name=str(row.pop("name")), point=str(row.pop("point")))
@@ -215,31 +219,31 @@ class Capture:
         return self._tables
 
     def table(self, name: str) -> pa.Table:
-        """One of the capture's tables, read whole into memory; `analyze` reads files larger than that."""
+        """One of the tables of the capture, whole in memory. For files larger than memory use `analyze`."""
         found = self._load().get(name)
         if found is None:
             tables.schema(name)
-            raise MissingTable(f"a capture alone has no table {name!r}", path=printable(self.path))
+            raise MissingTable(f"a single capture has no table {name!r}", path=printable(self.path))
         return found
 
     @property
     def loaded(self) -> bool:
-        """Whether its tables are there already, in memory or beside it on the disk."""
+        """Whether its tables have been read, into memory or to disk."""
         return self._tables is not None
 
     def keep(self, held: Mapping[str, pa.Table], feed: Feed) -> None:
-        """Take tables that were read elsewhere, with what their feed learned about the file."""
+        """Take tables that somebody else read, and what their feed found out about the file."""
         self._tables = held
         self.take(feed)
 
     def part(self, held: Mapping[str, pa.Table]) -> Capture:
-        """The same capture with some rows of its tables only."""
+        """The same capture with only some rows of its tables."""
         made = copy.copy(self)
         made._tables = held
         return made
 
     def scan(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """One of its tables, batch by batch: of a file on the disk no more is in memory."""
+        """One of its tables, batch by batch. Of tables on disk only one batch is in memory."""
         held = self._load()
         if isinstance(held, Scanned):
             yield from held.scan(name, columns)
@@ -248,46 +252,46 @@ class Capture:
             yield from (table if columns is None else table.select(columns)).to_batches(max_chunksize=_BATCH)
 
     def rows(self, name: str) -> int:
-        """How many rows one of its tables has."""
+        """Number of rows of one of its tables."""
         held = self._load()
         return held.rows(name) if isinstance(held, Scanned) else self.table(name).num_rows
 
     def has(self, name: str) -> bool:
-        """Whether the capture has a table, were it empty."""
+        """Whether the capture has a table, even an empty one."""
         return name in tables.core_schemas()
 
     @property
     def notes(self) -> list[Note]:
-        """What was odd, counted; reads the file to its end."""
+        """Counts of what was odd. The file is read to its end first."""
         if not self._read:
             self._load()
         return self._notes
 
     @property
     def info(self) -> dict[str, Any]:
-        """Format, compression, counts, times, link types, interfaces and texts of the file, as far as it was read."""
+        """Format, compression, counts, times, link types, interfaces and texts of the file, so far as it was read."""
         self._open()
         return self._info
 
     @property
     def format(self) -> str:
-        """Container format, "pcap" or "pcapng"."""
+        """Name of the container: pcap, pcapng ..."""
         return str(self._info.get("format", ""))
 
     @property
     def link_types(self) -> list[tuple[int, int]]:
-        """(LINKTYPE_ value, records) as far as the file was read."""
+        """(LINKTYPE_ value, number of records), so far as the file was read."""
         return list(self.info.get("link_types", []))
 
     @property
     def start_ns(self) -> int | None:
-        """Epoch time of the first packet in its own clock, ns; null when no stamp can be represented."""
+        """Time of the first packet in the capture's own clock, ns since 1970; None if no packet has a timestamp."""
         value = self.info.get("first_ns")
         return None if value is None else int(value)
 
 
 def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
-    """A batch of the table `name` with the column `capture` in front."""
+    """A batch of the table `name` with the column `capture` added in front."""
     import numpy as np
     import pyarrow as pa
 
@@ -296,12 +300,12 @@ def stamp(batch: pa.RecordBatch, capture: str, name: str) -> pa.RecordBatch:
 
 
 def as_text(path: str | bytes) -> str:
-    """A path as valid text: bytes that are no UTF-8 become \\xNN."""
+    """A path as valid text: bytes that are not UTF-8 become \\xNN."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def name_of(path: str | bytes) -> str:
-    """A capture's name: the file's without its folder."""
+    """Name of a capture: that of its file without the folder."""
     text = as_text(path)
     return "stdin" if text == "-" else (Path(text).name or text)
 
@@ -309,9 +313,23 @@ def name_of(path: str | bytes) -> str:
 def open(
     path: str | bytes | os.PathLike[Any], *, point: str = "unknown", keys: Keys | Iterable[str] | None = None
 ) -> Capture:
-    """A capture file, recognised by its content; "-" is standard input. Tables are read when first asked for.
+    """Open a capture file. Its format is recognised by its content; tables are read when they are needed.
 
-    `keys` decrypts 802.11 frames: lines such as "wpa-pwd:PASSPHRASE:SSID", "wep:HEX" and "wpa-psk:HEX".
+    Parameters
+    ----------
+    path : path
+        The file; "-" is standard input.
+    point : str
+        The capture point, if known: sender, usb, air, receiver or ap.
+    keys : Keys or iterable of str, optional
+        Keys that decrypt 802.11 frames: lines such as "wpa-pwd:PASSPHRASE:SSID", "wep:HEX" and "wpa-psk:HEX".
+
+    Raises
+    ------
+    WlanlensError
+        The file is not a capture that can be read; the error lists the formats.
+    OSError
+        The file cannot be opened.
     """
     capture = Capture(path, point=point, keys=keys)
     capture._open()

@@ -1,7 +1,7 @@
-"""Keys of encrypted networks: where they come from. What they mean is decided in Rust, which also erases them.
+"""Keys of encrypted networks, and where they come from. The core parses them and erases its copies.
 
-A key line is Wireshark's: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE` or `wpa-psk:HEX`, or the same as
-its preference file has it, `"wpa-pwd","PASSPHRASE:SSID"`. Keys appear in no output, error or `repr`.
+A key line has Wireshark's form: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE` or `wpa-psk:HEX`. The form of
+Wireshark's preference file works too: `"wpa-pwd","PASSPHRASE:SSID"`. No output, error or `repr` contains a key.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from wlanlens import _core
 from wlanlens.errors import BadKey, WlanlensError
 from wlanlens.formatting import printable
 
-#: Environment variables with keys: one a line; and, for a single key, one of its own.
+#: Environment variables: the first has one key per line, the second has a single key.
 MANY, ONE = "WLANLENS_KEYS", "WLANLENS_KEY"
 
-#: Largest file of keys: 256 keys of 100 bytes with comments are far below; more is no key file.
+#: Largest key file: 256 keys of 100 bytes with comments are much smaller.
 FILE_BYTES = 1 << 20
 
 
 class Keys:
-    """Key lines that were checked; `origin` is said in errors.
+    """Valid key lines. Errors name `origin`, where the lines come from.
 
     Raises
     ------
     BadKey
-        With the number of the line and the form that it should have.
+        A line is not valid. The error gives its number and the expected form.
     """
 
     def __init__(self, lines: Iterable[str | bytes] = (), *, origin: str | None = None) -> None:
@@ -50,29 +50,29 @@ class Keys:
         return bool(self._lines)
 
     def __reduce__(self) -> Any:
-        raise WlanlensError("keys are not written anywhere, so they cannot be pickled")
+        raise WlanlensError("keys are never written, so they cannot be pickled")
 
     def for_core(self) -> list[bytes]:
-        """The lines as the reader takes them."""
+        """The lines, for the core's reader."""
         return self._lines
 
 
 def of(keys: Keys | Iterable[str | bytes] | None) -> Keys:
-    """Keys given as such or as lines."""
+    """`Keys`, from lines if they are not `Keys` yet."""
     return keys if isinstance(keys, Keys) else Keys(keys or (), origin="keys")
 
 
 def from_file(path: str | bytes | os.PathLike[Any]) -> Keys:
-    """Keys of a file, one a line; # begins a comment line."""
+    """Keys from a file with one key per line. A line that begins with # is a comment."""
     name = printable(os.fsdecode(os.fspath(path)))
     with open(path, "rb") as file:
         data = file.read(FILE_BYTES + 1)
     if len(data) > FILE_BYTES:
-        raise WlanlensError("a file of more than 1 MiB is no file of keys", path=name)
+        raise WlanlensError("a key file has at most 1 MiB", path=name)
     return Keys(data.removeprefix(b"\xef\xbb\xbf").splitlines(), origin=name)
 
 
 def from_environment() -> Keys:
-    """Keys of WLANLENS_KEYS, one a line, and the key of WLANLENS_KEY."""
+    """Keys from WLANLENS_KEYS, one per line, and the key in WLANLENS_KEY."""
     many = Keys(os.environ.get(MANY, "").splitlines(), origin=MANY)
     return many + Keys([os.environ.get(ONE, "")], origin=ONE)

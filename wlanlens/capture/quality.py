@@ -1,4 +1,4 @@
-"""Quality: one row a capture, how far it can be trusted."""
+"""Quality: one row a capture, with the counts that limit how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from wlanlens.capture.capture import Capture
 
-#: LINKTYPE_ values of 802.11 frames: only a radio hears them.
+#: LINKTYPE_ values of 802.11 frames: only a radio receives them.
 _AIR = frozenset((105, 119, 127, 163))
 #: LINKTYPE_ values of USB transfers.
 _BUS = frozenset((189, 220, 249))
 
-#: Where a tap sits by what `flows` says of each direction.
-_VANTAGE = {"near_sender": "sender", "near_receiver": "receiver"}
+#: The capture point by the column `tap` of `flows`.
+_POINT_OF_TAP = {"near_sender": "sender", "near_receiver": "receiver"}
 
 
 class Quality:
@@ -33,7 +33,7 @@ class Quality:
         self.taps: Counter[str] = Counter()
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
-        """Count one batch of `segments`, `intervals` or `flows`; others are passed over."""
+        """Count a batch of `segments`, `intervals` or `flows`; other tables are ignored."""
         import pyarrow.compute as pc
 
         if name == "segments":
@@ -47,12 +47,16 @@ class Quality:
             self.not_captured_ns += int(pc.sum(lengths.filter(hole)).as_py() or 0)
         elif name == "flows":
             taps = batch.column("tap").dictionary_decode()
-            for tap in (*_VANTAGE, "middle"):
+            for tap in (*_POINT_OF_TAP, "middle"):
                 payload = pc.sum(batch.column("payload_bytes").filter(pc.equal(taps, tap))).as_py()
                 self.taps[tap] += payload or 0
 
     def point(self, capture: Capture) -> str:
-        """Where the tap sits: as said by the user, on the air or the bus by the link type, else near the sender of most payload."""
+        """The capture point.
+
+        The user's, if given; `air` or `usb` by the link type; else the end of the path that the tap is near for most
+        payload.
+        """
         if capture.point != "unknown":
             return capture.point
         if any(link_type in _AIR for link_type, _ in capture.link_types):
@@ -60,7 +64,7 @@ class Quality:
         if capture.link_types and all(link_type in _BUS for link_type, _ in capture.link_types):
             return "usb"
         tap, payload = max(self.taps.items(), key=lambda item: item[1], default=("", 0))
-        return _VANTAGE.get(tap, "unknown") if payload else "unknown"
+        return _POINT_OF_TAP.get(tap, "unknown") if payload else "unknown"
 
     def row(self, capture: Capture) -> dict[str, Any]:
         """The row of the table `quality`."""
@@ -74,7 +78,7 @@ class Quality:
         return {
             "capture": capture.name,
             "format": capture.format,
-            "point": capture.point,
+            "point": self.point(capture),
             "records": int(info.get("records", 0)),
             "other_records": int(info.get("other_records", 0)),
             "tcp_segments": self.segments,
@@ -94,7 +98,7 @@ class Quality:
         }
 
 
-#: What is counted of each table.
+#: The columns that are counted.
 _COUNTED = {
     "segments": ("lost_before_tap", "transmission"),
     "intervals": ("state", "t_start_ns", "t_end_ns"),
@@ -113,15 +117,12 @@ def counted(capture: Capture) -> Quality:
 
 def of(captures: Sequence[Capture]) -> pa.Table:
     """The table `quality` of captures that have been read."""
-    rows = []
-    for capture in captures:
-        counts = counted(capture)
-        rows.append({**counts.row(capture), "point": counts.point(capture)})
-    return to_table(rows)
+    return to_table([counted(capture) for capture in captures], captures)
 
 
-def to_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as the table `quality`."""
+def to_table(counts: Sequence[Quality], captures: Sequence[Capture]) -> pa.Table:
+    """The table `quality` from each capture's counts."""
     import pyarrow as pa
 
+    rows = [mine.row(capture) for mine, capture in zip(counts, captures, strict=True)]
     return pa.Table.from_pylist(rows, schema=tables.schema("quality"))

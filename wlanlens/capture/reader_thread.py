@@ -1,7 +1,7 @@
-"""Feed: a capture read by Rust in a thread of its own, its batches handed over through a short queue.
+"""Feed: a thread that reads a capture and passes its batches on through a short queue.
 
-The reading thread may block for ever in a read of a pipe. The caller's thread waits on the queue instead, so that
-Ctrl-C and SIGTERM reach it at once; the reading thread is a daemon and ends with the process.
+The reading thread may block forever on a pipe. The caller's thread waits on the queue instead, so that Ctrl-C and SIGTERM
+reach it at once. The reading thread is a daemon and ends with the process.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 Batches = list[tuple[str, "pa.RecordBatch"]]
 
-#: Hand-overs in the queue: one being used, one waiting, one being read.
+#: Items in the queue: one is in use, one is waiting, one is being read.
 _DEPTH = 1
 
 
 def call(function: Callable[[], Any]) -> Any:
-    """`function()` in a daemon thread, so that the caller can be interrupted while it blocks."""
+    """Call `function()` in a daemon thread, so that the caller can be interrupted while it blocks."""
     answer: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             answer.put((function(), None))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             answer.put((None, error))
 
     threading.Thread(target=work, name="wlanlens-open", daemon=True).start()
@@ -40,14 +40,14 @@ def call(function: Callable[[], Any]) -> Any:
 
 
 class Feed:
-    """Iterate over one capture's batches while the next ones are being read.
+    """Iterates over the batches of a capture while the next ones are read.
 
     Attributes
     ----------
     info : dict
-        What the reader knew about the file after the latest hand-over.
+        What the reader knows about the file after the latest item.
     notes : list
-        Its notes at the end.
+        The reader's notes, complete at the end.
     """
 
     def __init__(self, reader: _core.Reader) -> None:
@@ -80,7 +80,7 @@ class Feed:
                 if not batches:
                     return
                 del batches
-        except BaseException as error:  # noqa: BLE001 - handed to the caller
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             self._put(([], self.info, error))
 
     def _put(self, item: tuple[Batches, dict[str, Any], BaseException | None]) -> None:

@@ -1,1 +1,1 @@
-"""What several captures say together of each packet: where it passed, where it was lost, where its delay came from."""
+"""Several captures combined, packet by packet: which rows are one packet, where it was lost, and what delayed it."""

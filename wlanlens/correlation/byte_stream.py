@@ -1,4 +1,4 @@
-"""Connections' bytes in all captures: which packets hold the same bytes, and what receivers acknowledged and asked for."""
+"""Byte streams of connections: which packets have the same bytes, and what receivers acknowledged and asked for."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ import numpy as np
 from wlanlens.tables.columns import narrow, numbered
 
 if TYPE_CHECKING:
-    from wlanlens.correlation.packet_index import Journeys
+    from wlanlens.correlation.packet_index import PacketIndex
 
 Array = np.ndarray[Any, Any]
 
-#: Packets behind one that are looked at.
-_BEHIND = 64
+#: Packets sent after one that are examined.
+_AFTER = 64
 
-#: Rows of a table of those that is held at once.
+#: Packets that are examined together.
 _ROWS = 1 << 14
 
-#: Places in a stream are told apart up to here: more than a connection brings while a slice is under way.
+#: Largest position in a stream: more than a connection transfers within one chunk of time.
 _FAR = 1 << 39
 
 _LEAST = np.iinfo(np.int64).min
 
 
-class Streams:
-    """The place of each packet of some connections in its stream of bytes, unwrapped.
+class ByteStreams:
+    """The position of each packet of some connections in its byte stream, with unwrapped sequence numbers.
 
     Attributes
     ----------
     rows : int64 array
-        The journeys of those connections; all else is of these, in their order.
+        The packets of those connections; all other arrays are in this order.
     acked : bool array
-        It holds data, and its receiver acknowledged all of that.
+        It has data, and its receiver acknowledged all of it.
     data : bool array
         It occupies sequence space.
     """
 
-    def __init__(self, journeys: Journeys, wanted: Array) -> None:
-        """`wanted`: journeys whose connections are looked at."""
-        way = journeys.way
-        connections = np.zeros(int(way.max(initial=-1)) // 2 + 2, bool)
-        connections[way[wanted] // 2] = way[wanted] >= 0
-        seq, tcp = journeys.number("tcp_seq")
-        self.rows: Array = np.flatnonzero(connections[way // 2] & (way >= 0) & tcp)
-        ack, has_ack = (values[self.rows] for values in journeys.number("tcp_ack"))
-        flags, length = (journeys.number(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
-        self._seen, self._t_ns = journeys.seen[self.rows], journeys.t_ns[self.rows]
-        _, of = numbered(way[self.rows] // 2)
-        #: Twice the number of its connection here, and 1 for the way back.
-        self._key: Array = 2 * of + way[self.rows] % 2
+    def __init__(self, index: PacketIndex, wanted: Array) -> None:
+        """Read the connections of the packets `wanted`."""
+        path = index.stream
+        connections = np.zeros(int(path.max(initial=-1)) // 2 + 2, bool)
+        connections[path[wanted] // 2] = path[wanted] >= 0
+        seq, tcp = index.values("tcp_seq")
+        self.rows: Array = np.flatnonzero(connections[path // 2] & (path >= 0) & tcp)
+        ack, has_ack = (values[self.rows] for values in index.values("tcp_ack"))
+        flags, length = (index.values(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
+        self._seen, self._t_ns = index.seen[self.rows], index.t_ns[self.rows]
+        _, of = numbered(path[self.rows] // 2)
+        #: Twice the number of its connection here, plus 1 for b2a.
+        self._key: Array = 2 * of + path[self.rows] % 2
         length = length.astype(np.int64) + ((flags & 0x03) > 0)
-        # Journeys are in the order of time; those whose time is not known come first here.
+        # Packets without a known time come first.
         timed = self._seen.any(axis=1)
         in_time = np.concatenate((np.flatnonzero(~timed), np.flatnonzero(timed)))
         self._place(seq[self.rows], ack, has_ack, length, in_time)
@@ -61,8 +61,10 @@ class Streams:
         self._nth[self._sent] = np.arange(len(self.rows))
 
     def _place(self, seq: Array, ack: Array, has_ack: Array, length: Array, in_time: Array) -> None:
-        """Unwrap the numbers: each connection's data one way with the ACKs that come the other way, in the order of time.
-        Both move together, so that differences of 32 bits can be added up."""
+        """Unwrap the numbers: a connection's data in one direction with the ACKs of the other, in order of time.
+
+        Both advance together, so that 32-bit differences can be summed.
+        """
         self._begin: Array = np.zeros(len(seq), np.int64)
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
         whose, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
@@ -91,8 +93,8 @@ class Streams:
         self.acked: Array = self.data & (self._reached[self._key] >= self._end)
 
     def copies(self, chosen: Array, kept: Array) -> tuple[Array, Array]:
-        """Of each of some packets with data, whether there are others with some of its bytes; and, a column of `kept` each,
-        whether any of those is kept."""
+        """Whether other packets have some bytes of each chosen packet, and, for each column of `kept`, whether one of them is
+        kept."""
         data = np.flatnonzero(self.data)
         data = data[np.argsort(_at(self._key[data], self._begin[data]), kind="stable")]
         begins = _at(self._key[data], self._begin[data])
@@ -102,14 +104,14 @@ class Streams:
         others = before - np.searchsorted(ends, begin, side="right") > 1
         found = np.zeros((len(chosen), kept.shape[1]), bool)
         for k in range(kept.shape[1] if len(data) else 0):
-            # How far any kept one that begins before reaches; streams follow each other.
+            # The last byte of all kept packets that begin before it; streams are in order.
             reach = np.maximum.accumulate(np.where(kept[data, k], _at(self._key[data], self._end[data]), _LEAST))
             found[:, k] = (before > 0) & (reach[before - 1] > begin)
         return others, found
 
     def asked_for(self, chosen: Array, capture: int) -> Array:
-        """Of each of some packets with data, whether its first byte was asked for after a packet sent behind it had passed a
-        capture, by that capture's ACKs."""
+        """Whether the first byte of each chosen packet was asked for after a packet sent later had passed a capture, by the ACKs in
+        that capture."""
         wanted, last = self._last_asked(capture)
         if not len(wanted):
             return np.zeros(len(chosen), bool)
@@ -121,14 +123,16 @@ class Streams:
         for k in range(0, len(some), _ROWS):
             rows = some[k : k + _ROWS]
             mine = chosen[rows]
-            near = np.minimum(self._nth[mine][:, None] + np.arange(1, _BEHIND + 1), len(self._sent) - 1)
-            behind = self._sent[near]
-            later = (self._key[behind] == self._key[mine][:, None]) & (self._begin[behind] > self._begin[mine][:, None])
-            out[rows] = np.where(later, came[behind], np.iinfo(np.int64).max).min(axis=1) < last[at[rows]]
+            near = np.minimum(self._nth[mine][:, None] + np.arange(1, _AFTER + 1), len(self._sent) - 1)
+            later_sent = self._sent[near]
+            later = (self._key[later_sent] == self._key[mine][:, None]) & (
+                self._begin[later_sent] > self._begin[mine][:, None]
+            )
+            out[rows] = np.where(later, came[later_sent], np.iinfo(np.int64).max).min(axis=1) < last[at[rows]]
         return out
 
     def _last_asked(self, capture: int) -> tuple[Array, Array]:
-        """Bytes, and when each was last asked for by the ACKs of what lies before it that a capture has."""
+        """Byte positions, and when an ACK in a capture last asked for each."""
         here = np.flatnonzero(self._seen[self._asking, capture])
         t_ns = self._t_ns[self._asking[here], capture]
         order = np.lexsort((t_ns, self._asked[here]))
@@ -138,12 +142,12 @@ class Streams:
 
 
 def _steps(numbers: Array) -> Array:
-    """Differences of numbers that wrap at 32 bits."""
+    """Differences of 32-bit numbers that wrap."""
     values = numbers.astype(np.uint32)
     return np.diff(values, prepend=values[:1]).astype(np.int32).astype(np.int64)
 
 
 def _at(key: Array, byte: Array) -> Array:
-    """One number for a byte of a stream, in the order of streams and bytes."""
+    """One number for a byte of a stream, in order of streams and bytes."""
     out: Array = key * (2 * _FAR) + byte
     return out

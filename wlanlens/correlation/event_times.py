@@ -1,4 +1,4 @@
-"""When each packet was where: the instants of its journey, and in which order it came to them."""
+"""The times of each packet at the capture points, and the order of these events on its path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from wlanlens.tables.columns import coded, filled, find, known, numbered
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.path_order import Ways
+    from wlanlens.alignment.path_order import PathOrder
     from wlanlens.capture.capture import Capture
-    from wlanlens.correlation.air_attempts import Attempts
-    from wlanlens.correlation.packet_index import Journeys
+    from wlanlens.correlation.air_transmissions import AirTransmissions
+    from wlanlens.correlation.packet_index import PacketIndex
 
 Array = np.ndarray[Any, Any]
 
-#: Instants of a packet, at the points where captures see them.
+#: Events of a packet that captures record.
 EVENTS = ("sender", "usb_submit", "usb_complete", "air_start", "air_end", "ap", "receiver")
 SENDER, SUBMIT, COMPLETE, AIR_START, AIR_END, AP, RECEIVER = range(len(EVENTS))
 
@@ -29,21 +29,21 @@ _LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Patterns:
-    """Journeys that came to the same instants, by the same captures, on the same way.
+class EventPatterns:
+    """Groups of packets with the same events, by the same captures, on the same path.
 
     Attributes
     ----------
     of : int64 array
-        The pattern of each journey.
+        The pattern of each packet.
     order : int64 array
-        [pattern, k]: the events in the order of the way, those that were not seen last.
+        [pattern, k]: the events in the order of the path; those that were not recorded come last.
     seen : int64 array
-        How many of them were.
+        Number of recorded events.
     capture : int64 array
-        [pattern, event]: the capture that tells it, -1 for none.
+        [pattern, event]: the capture that recorded it, -1 for none.
     out : bool array
-        Its URB goes to the adapter; meaningless without one.
+        Its URB goes to the adapter; not used without a URB.
     """
 
     of: Array
@@ -53,17 +53,17 @@ class Patterns:
     out: Array
 
 
-class Instants:
-    """When each journey was where.
+class EventTimes:
+    """The times of each packet's events.
 
     Attributes
     ----------
     t_ns, capture : int64 and int8 arrays
-        [journey, event]: the time, and the capture that says so, -1 where it was not seen.
+        [packet, event]: the time, and the capture that recorded it; -1: none.
     """
 
-    def __init__(self, captures: Sequence[Capture], journeys: Journeys) -> None:
-        count = len(journeys.rows)
+    def __init__(self, captures: Sequence[Capture], index: PacketIndex) -> None:
+        count = len(index.rows)
         self.t_ns: Array = np.zeros((count, len(EVENTS)), np.int64, order="F")
         self.capture: Array = np.full((count, len(EVENTS)), -1, np.int16, order="F")
         self._out: Array = np.zeros(count, bool)
@@ -72,15 +72,15 @@ class Instants:
         }
         for event, point in ((SENDER, "sender"), (AP, "ap"), (RECEIVER, "receiver")):
             for c in self._at[point]:
-                here = np.flatnonzero(journeys.seen[:, c] & (self.capture[:, event] < 0))
-                self._put(event, here, journeys.t_ns[here, c], c)
+                here = np.flatnonzero(index.seen[:, c] & (self.capture[:, event] < 0))
+                self._put(event, here, index.t_ns[here, c], c)
 
-    def _put(self, event: int, journeys: Array, t_ns: Array, capture: int) -> None:
-        self.t_ns[journeys, event] = t_ns
-        self.capture[journeys, event] = capture
+    def _put(self, event: int, packets: Array, t_ns: Array, capture: int) -> None:
+        self.t_ns[packets, event] = t_ns
+        self.capture[packets, event] = capture
 
-    def add_transfers(self, journeys: Journeys, urbs: Sequence[pa.Table]) -> dict[str, pa.Array]:
-        """Submission and completion of the URB that carried each packet, as columns."""
+    def add_transfers(self, index: PacketIndex, urbs: Sequence[pa.Table]) -> dict[str, pa.Array]:
+        """Add submission and completion of the URB of each packet; returns them as columns."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -88,9 +88,9 @@ class Instants:
         for c in self._at["usb"]:
             carried = urbs[c].filter(pc.is_valid(urbs[c].column("ip_packet")))
             record = carried.column("ip_packet").to_numpy()
-            rows = np.flatnonzero(journeys.of[c] >= 0)
-            place = find(record, journeys.packets[c].column("packet").to_numpy()[rows])
-            found, which = np.unique(journeys.of[c][rows[place >= 0]], return_index=True)
+            rows = np.flatnonzero(index.packet_of[c] >= 0)
+            place = find(record, index.packets[c].column("packet").to_numpy()[rows])
+            found, which = np.unique(index.packet_of[c][rows[place >= 0]], return_index=True)
             which = place[place >= 0][which]
             fresh = (self.capture[found, SUBMIT] < 0) & (self.capture[found, COMPLETE] < 0)
             found, which = found[fresh], which[fresh]
@@ -99,7 +99,7 @@ class Instants:
             for k, (event, name) in enumerate(((SUBMIT, "submit"), (COMPLETE, "complete"))):
                 t_ns, packet = (carried.column(f) for f in (f"t_{name}_ns", f"{name}_packet"))
                 there = known(t_ns)[which] & known(packet)[which]
-                # What the host submits for a packet to come is no instant of the packet.
+                # The submission of a URB for a packet still to come is no event of that packet.
                 there &= out | (event == COMPLETE)
                 self._put(event, found[there], filled(t_ns)[which][there], c)
                 numbers[found[there], k] = filled(packet)[which][there]
@@ -109,16 +109,16 @@ class Instants:
             columns[f"usb_{name}_t_ns"] = pa.array(self.t_ns[:, event], mask=self.capture[:, event] < 0)
         return columns
 
-    def add_attempts(self, attempts: Attempts) -> None:
-        """Begin of the first attempt and end of the last."""
-        for event, (found, which) in ((AIR_START, attempts.first()), (AIR_END, attempts.last())):
-            t_ns = attempts.start if event == AIR_START else attempts.end
+    def add_transmissions(self, transmissions: AirTransmissions) -> None:
+        """Add the start of the first transmission and the end of the last."""
+        for event, (found, which) in ((AIR_START, transmissions.first()), (AIR_END, transmissions.last())):
+            t_ns = transmissions.start if event == AIR_START else transmissions.end
             self.t_ns[found, event] = t_ns[which]
-            self.capture[found, event] = attempts.capture[which]
+            self.capture[found, event] = transmissions.capture[which]
 
-    def patterns(self, ways: Ways) -> Patterns:
-        """What is the same for many journeys, once for all."""
-        key = 2 * ways.of + self._out
+    def patterns(self, paths: PathOrder) -> EventPatterns:
+        """Group packets by their events, so that the order of events is found once a group."""
+        key = 2 * paths.path + self._out
         for event in range(len(EVENTS)):
             if (self.capture[:, event] >= 0).any():
                 codes = self.capture[:, event].astype(np.int64) + 1
@@ -127,19 +127,25 @@ class Instants:
         one = np.zeros(len(distinct), np.int64)
         one[of] = np.arange(len(of))
         capture = self.capture[one].astype(np.int64)
-        # Both instants of one capture stay together, in their order.
-        rank = ways.rank()[ways.of[one][:, None], np.maximum(capture, 0)]
+        # The two events of one capture stay together, in their order.
+        rank = paths.rank()[paths.path[one][:, None], np.maximum(capture, 0)]
         place = np.where(capture >= 0, rank * len(EVENTS) + np.arange(len(EVENTS)), _LAST)
         order = np.argsort(place, axis=1, kind="stable")
-        return Patterns(of, order, (capture >= 0).sum(axis=1), capture, self._out[one])
+        return EventPatterns(of, order, (capture >= 0).sum(axis=1), capture, self._out[one])
 
-    def settle(self, attempts: Attempts, patterns: Patterns, bounds: Array) -> Array:
-        """End the time on the air with the attempt that can have brought the packet to the next point: the last that ended
-        before it passed there. Attempts behind it repeat what had arrived, for its MAC acknowledgment was lost. Returns how
-        much the end may be off because the clocks leave open which attempt that is, ns."""
-        doubt = np.zeros(len(self.t_ns), np.int64)
-        if not len(attempts.journey):
-            return doubt
+    def settle_air_end(self, transmissions: AirTransmissions, patterns: EventPatterns, bounds: Array) -> Array:
+        """End the time on the air with the transmission that delivered the packet: the last that ended before the next point saw it.
+
+        Later transmissions repeat it because its MAC acknowledgment was lost.
+
+        Returns
+        -------
+        array
+            Error of the end because the clocks do not decide which transmission it was, ns.
+        """
+        uncertainty = np.zeros(len(self.t_ns), np.int64)
+        if not len(transmissions.packet):
+            return uncertainty
         place = (patterns.order == AIR_END).argmax(axis=1)
         ahead = (patterns.capture[:, AIR_END] >= 0) & (place < patterns.seen - 1)
         following = np.take_along_axis(patterns.order, np.minimum(place + 1, len(EVENTS) - 1)[:, None], axis=1)[:, 0]
@@ -150,22 +156,26 @@ class Instants:
         off = np.zeros(len(self.t_ns), np.int64)
         for capture in (self.capture[rows, AIR_END], self.capture[rows, event]):
             off[rows] += bounds[rows, capture]
-        found, first = attempts.first()
-        _, final = attempts.last()
-        # Attempts of a journey follow each other; ends rise with their begins but where hops overlap.
-        early = np.bincount(attempts.journey[attempts.end <= until[attempts.journey]], minlength=len(self.t_ns))
+        found, first = transmissions.first()
+        _, final = transmissions.last()
+        # Transmissions of a packet are in order of start, and of end except where hops overlap.
+        early = np.bincount(
+            transmissions.packet[transmissions.end <= until[transmissions.packet]], minlength=len(self.t_ns)
+        )
         chosen = np.clip(first + early[found] - 1, first, final)
-        self.t_ns[found, AIR_END] = attempts.end[chosen]
+        self.t_ns[found, AIR_END] = transmissions.end[chosen]
         before, behind = np.maximum(chosen - 1, first), np.minimum(chosen + 1, final)
-        nearer = attempts.end[chosen] > until[found] - off[found]
-        doubt[found] = np.where(nearer, attempts.end[chosen] - attempts.end[before], 0)
-        farther = attempts.end[behind] < until[found] + off[found]
+        nearer = transmissions.end[chosen] > until[found] - off[found]
+        uncertainty[found] = np.where(nearer, transmissions.end[chosen] - transmissions.end[before], 0)
+        farther = transmissions.end[behind] < until[found] + off[found]
         farther &= until[found] < _LAST
-        doubt[found] = np.maximum(doubt[found], np.where(farther, attempts.end[behind] - attempts.end[chosen], 0))
-        return doubt
+        uncertainty[found] = np.maximum(
+            uncertainty[found], np.where(farther, transmissions.end[behind] - transmissions.end[chosen], 0)
+        )
+        return uncertainty
 
     def ends(self) -> tuple[Array, Array, Array]:
-        """First and last instant of each journey, and whether it has any."""
+        """Time of the first and last event of each packet, and whether it has any."""
         first, last = np.full(len(self.t_ns), _LAST), np.full(len(self.t_ns), -_LAST)
         for event in range(len(EVENTS)):
             seen = self.capture[:, event] >= 0

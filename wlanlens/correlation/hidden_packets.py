@@ -1,4 +1,4 @@
-"""Hidden packets in the table `links`: what length, direction and order told of them (hidden.py)."""
+"""Inferred packets in the table `links`: matched by length, direction and order (alignment/length_matching.py)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.alignment.align import Joined
-from wlanlens.tables.columns import find, latest
+from wlanlens.alignment.align import Alignment
+from wlanlens.tables.columns import find, integers, known, latest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,62 +19,64 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def attach(links: pa.Table, captures: Sequence[Capture], joined: Joined, exchanges: Sequence[pa.Table]) -> pa.Table:
-    """The table `links` with the numbers and times of hidden packets at the sniffer and on the bus."""
+def attach(
+    links: pa.Table, captures: Sequence[Capture], alignment: Alignment, exchanges: Sequence[pa.Table]
+) -> pa.Table:
+    """The table `links` with inferred numbers and times at the sniffer and on the bus."""
     import pyarrow.compute as pc
 
-    for (shown, hider), found in joined.inferred.items():
-        point = captures[hider].point
+    for (readable, opaque), found in alignment.inferred.items():
+        point = captures[opaque].point
         if point not in tables.POINTS or not links.num_rows:
             continue
-        # The journey's row in the capture that shows it.
+        # The packet's number in the readable capture.
         lists = links.column("rows").combine_chunks()
         flat = lists.flatten()
-        journey = np.repeat(np.arange(links.num_rows), lists.value_lengths().to_numpy())
-        mine = np.asarray(pc.equal(flat.field("capture"), captures[shown].name), bool)
-        journey, number = journey[mine], flat.field("packet").to_numpy()[mine].astype(np.int64)
+        row_of = np.repeat(np.arange(links.num_rows), lists.value_lengths().to_numpy())
+        mine = np.asarray(pc.equal(flat.field("capture"), captures[readable].name), bool)
+        row_of, number = row_of[mine], integers(flat.field("packet"))[mine]
         order = np.argsort(number, kind="stable")
         at = find(number[order], found.seen_number)
-        free = np.asarray(links.column(f"{point}_packet").is_null(), bool)
-        kept = np.flatnonzero((at >= 0) & free[journey[order[np.maximum(at, 0)]]]) if len(number) else at[:0]
-        row = journey[order[at[kept]]]
+        free = ~known(links.column(f"{point}_packet"))
+        kept = np.flatnonzero((at >= 0) & free[row_of[order[np.maximum(at, 0)]]]) if len(number) else at[:0]
+        row = row_of[order[at[kept]]]
         row, first = np.unique(row, return_index=True)
         kept = kept[first]
         hidden = found.hidden_number[kept]
-        on_axis = joined.clocks[hider].to_axis(found.hidden_ns[kept], hidden) - joined.start_ns
+        on_axis = alignment.clocks[opaque].to_axis(found.hidden_ns[kept], hidden) - alignment.start_ns
         values: dict[str, Array] = {
             f"{point}_packet": hidden,
             f"{point}_t_ns": on_axis,
             "inferred": np.ones(len(row), bool),
         }
-        known = {name: np.arange(len(row)) for name in values}
+        valid = {name: np.arange(len(row)) for name in values}
         if point == "air":
-            first_of = exchanges[hider].column("first_packet").fill_null(0).to_numpy().astype(np.int64)
+            first_of = integers(exchanges[opaque].column("first_packet"))
             which = find(first_of, hidden)
             here = np.flatnonzero(which >= 0)
-            for name, column in _attempts(exchanges[hider], which[here]).items():
+            for name, column in _transmissions(exchanges[opaque], which[here]).items():
                 values[name] = column.drop_null().to_numpy(zero_copy_only=False)
-                known[name] = here[np.asarray(column.is_valid(), bool)]
+                valid[name] = here[known(column)]
         for name, new in values.items():
-            links = _put(links, name, row[known[name]], new)
+            links = _put(links, name, row[valid[name]], new)
     return links
 
 
-def _attempts(exchanges: pa.Table, rows: Array) -> dict[str, Any]:
-    """What exchanges say of a packet's attempts."""
+def _transmissions(exchanges: pa.Table, rows: Array) -> dict[str, Any]:
+    """Transmissions, last rate and acknowledgment of some exchanges."""
     import pyarrow as pa
 
-    told = exchanges.take(pa.array(rows))
-    rates = latest(told.column("rates_mbps").combine_chunks())
+    chosen = exchanges.take(pa.array(rows))
+    rates = latest(chosen.column("rates_mbps").combine_chunks())
     return {
-        "attempts": told.column("attempts").combine_chunks(),
+        "transmissions": chosen.column("attempts").combine_chunks(),
         "rate_mbps": pa.array(rates, mask=np.isnan(rates)),
-        "acked": told.column("acked").combine_chunks(),
+        "acked": chosen.column("acked").combine_chunks(),
     }
 
 
 def _put(table: pa.Table, name: str, rows: Array, values: Array) -> pa.Table:
-    """A table with some values of a column set."""
+    """A table with new values in some rows of a column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The table `links`: one row an IP packet with its row at every point that saw it."""
+"""The table `links` without its delays: each IP packet's rows, outcomes, arrival and transmissions."""
 
 from __future__ import annotations
 
@@ -8,185 +8,248 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
-from wlanlens.correlation import loss_location
-from wlanlens.tables import ARRIVALS
+from wlanlens.correlation.loss_location import loss_locations
+from wlanlens.correlation.observation import (
+    LOST_AFTER,
+    LOST_BEFORE,
+    MISSED,
+    NOT_CAPTURING,
+    SEEN,
+    UNKNOWN,
+)
+from wlanlens.tables import ARRIVALS, OUTCOMES
 from wlanlens.tables.columns import filled, known, latest, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.path_order import Ways
+    from wlanlens.alignment.path_order import PathOrder
     from wlanlens.capture.capture import Capture
-    from wlanlens.correlation.packet_index import Journeys
+    from wlanlens.correlation.packet_index import PacketIndex
 
 Array = np.ndarray[Any, Any]
 
-#: Columns of `packets` that are the same wherever a packet is seen.
-_ABOUT = ("flow", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags")
+#: Columns of `packets` that are the same in all captures.
+_SAME_EVERYWHERE = ("flow", "protocol", "payload_bytes", "tcp_seq", "tcp_ack", "tcp_flags")
 
 _DIRECTIONS = ("a2b", "b2a")
+
+#: Of several captures at one point, the outcome that comes first here is the point's.
+_BEST_OUTCOMES = (SEEN, LOST_AFTER, MISSED, LOST_BEFORE, UNKNOWN, NOT_CAPTURING)
 
 _NEVER = np.iinfo(np.int64).max
 
 
-def table(
-    captures: Sequence[Capture], journeys: Journeys, ways: Ways, codes: Array, exchanges: Sequence[pa.Table]
+def without_delays(
+    captures: Sequence[Capture], index: PacketIndex, paths: PathOrder, codes: Array, exchanges: Sequence[pa.Table]
 ) -> pa.Table:
-    """The table `links`, in the order of time; `codes` are their fates, and `exchanges` are on the common axis."""
+    """The columns of `links` but for delays and the records on the bus and the air, in order of time.
+
+    Parameters
+    ----------
+    codes : array
+        [packet, capture]: what became of the packet there.
+    exchanges : sequence of tables
+        Each capture's table, on the common axis.
+    """
     import pyarrow as pa
 
-    if not len(journeys.rows):
+    if not len(index.rows):
         return tables.empty("links")
-    columns: dict[str, Any] = about(journeys)
+    columns: dict[str, Any] = _packet_columns(index)
     for point in tables.POINTS:
         there = [j for j, capture in enumerate(captures) if capture.point == point]
-        number, t_ns, seen = _at(journeys, there)
+        number, t_ns, seen = _at(index, there)
         columns[f"{point}_packet"] = pa.array(number, pa.uint64(), mask=~seen)
         columns[f"{point}_t_ns"] = pa.array(t_ns, pa.int64(), mask=~seen)
-    columns["rows"] = _rows(captures, journeys)
-    columns["seen"] = pa.array(_count(journeys.rows >= 0).astype(np.uint8))
-    columns["sightings"] = pa.array(journeys.sightings.astype(np.uint32))
-    columns["whole"], columns["copy_safe"] = pa.array(journeys.whole), pa.array(journeys.sure)
-    # Packets that a capture hides are added where they are known (unhidden.py).
-    columns["inferred"] = pa.array(np.zeros(len(journeys.rows), bool))
-    columns["one_way_ns"] = _one_way(journeys)
-    columns.update(_air(captures, journeys, exchanges))
-    columns["fate"] = _fate(journeys)
+        columns[f"{point}_outcome"] = _outcome(codes[:, there])
+    columns["rows"] = _rows(captures, index)
+    columns["points"] = _points(captures, index, codes, paths)
+    columns["captures_seen"] = pa.array(_count(index.rows >= 0).astype(np.uint8))
+    columns["row_count"] = pa.array(index.row_counts.astype(np.uint32))
+    columns["whole"], columns["copy_safe"] = pa.array(index.whole), pa.array(index.copy_safe)
+    columns["inferred"] = pa.array(np.zeros(len(index.rows), bool))
+    columns["one_way_ns"] = _one_way(index)
+    columns.update(_on_air(captures, index, exchanges))
+    columns["arrival"] = _arrival(index)
     points = [capture.point for capture in captures]
-    columns["lost"] = loss_location.places(points, journeys, ways, codes, columns["fate"], columns["acked"])
-    schema = tables.schema("links")
-    return pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema)
+    columns["loss_location"] = loss_locations(points, index, paths, codes, columns["arrival"], columns["acked"])
+    return assembled(columns)
 
 
-def about(journeys: Journeys) -> dict[str, Any]:
-    """What the packet is, from the first capture that has it."""
+def assembled(columns: dict[str, Any]) -> pa.Table:
+    """Columns of `links` in the order and with the types of its schema."""
+    import pyarrow as pa
+
+    schema = pa.schema([field for field in tables.schema("links") if field.name in columns])
+    return pa.table([columns[field.name].cast(field.type) for field in schema], schema=schema)
+
+
+def _packet_columns(index: PacketIndex) -> dict[str, Any]:
+    """The packet itself, from the first capture that has it."""
     import pyarrow as pa
 
     out: dict[str, Any] = {}
-    for name in _ABOUT:
-        values, valid = journeys.number(name)
+    for name in _SAME_EVERYWHERE:
+        values, valid = index.values(name)
         out[name] = pa.array(values, mask=~valid)
-    back = journeys.word("direction", _DIRECTIONS)
-    out["direction"] = spread(back, _DIRECTIONS, back < 0)
+    direction = index.codes("direction", _DIRECTIONS)
+    out["direction"] = spread(direction, _DIRECTIONS, direction < 0)
     return out
 
 
 def _count(truths: Array) -> Array:
-    """How many of each row are true: quicker than a sum along so short an axis."""
+    """How many of each row are true: faster than a sum along a short axis."""
     out: Array = np.zeros(len(truths), np.int64)
     for j in range(truths.shape[1]):
         out += truths[:, j]
     return out
 
 
-def _one_way(journeys: Journeys) -> pa.Array:
+def _one_way(index: PacketIndex) -> pa.Array:
     """The column `one_way_ns`."""
     import pyarrow as pa
 
-    first, last = np.full(len(journeys.rows), _NEVER), np.full(len(journeys.rows), -_NEVER)
-    for j in range(journeys.rows.shape[1]):
-        t_ns, seen = journeys.t_ns[:, j], journeys.seen[:, j]
+    first, last = np.full(len(index.rows), _NEVER), np.full(len(index.rows), -_NEVER)
+    for j in range(index.rows.shape[1]):
+        t_ns, seen = index.t_ns[:, j], index.seen[:, j]
         np.minimum(first, t_ns, out=first, where=seen)
         np.maximum(last, t_ns, out=last, where=seen)
-    several = _count(journeys.seen) > 1
+    several = _count(index.seen) > 1
     return pa.array(np.where(several, last - first, 0), pa.int64(), mask=~several)
 
 
-def _rows(captures: Sequence[Capture], journeys: Journeys) -> pa.ListArray:
-    """The column `rows`: those without a time behind the others."""
+def _rows(captures: Sequence[Capture], index: PacketIndex) -> pa.ListArray:
+    """The column `rows`; rows without a time come last."""
     import pyarrow as pa
 
-    held = journeys.rows >= 0
-    late = np.where(journeys.seen, journeys.t_ns, np.where(held, _NEVER - 1, _NEVER))
+    held = index.rows >= 0
+    late = np.where(index.seen, index.t_ns, np.where(held, _NEVER - 1, _NEVER))
     order = np.argsort(late, axis=1, kind="stable")
     at = (np.arange(len(order))[:, None], order)
     kept = held[at]
-    which, t_ns, stamped = order[kept], journeys.t_ns[at][kept], journeys.seen[at][kept]
+    which, t_ns, timed = order[kept], index.t_ns[at][kept], index.seen[at][kept]
     names = pa.array([capture.name for capture in captures]).take(pa.array(which))
-    number = numbers(journeys, which, journeys.rows[at][kept])
+    number = _numbers(index, which, index.rows[at][kept])
     values = pa.StructArray.from_arrays(
-        [names, pa.array(number), pa.array(t_ns, pa.int64(), mask=~stamped)], names=["capture", "packet", "t_ns"]
+        [names, pa.array(number), pa.array(t_ns, pa.int64(), mask=~timed)], names=["capture", "packet", "t_ns"]
     )
     offsets = np.concatenate(([0], np.cumsum(_count(held)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
-def numbers(journeys: Journeys, capture: Array, row: Array) -> Array:
+def _points(captures: Sequence[Capture], index: PacketIndex, codes: Array, paths: PathOrder) -> pa.ListArray:
+    """The column `points`: every capture in the order of the packet's path."""
+    import pyarrow as pa
+
+    count, width = index.rows.shape
+    which = np.argsort(paths.rank(), axis=1, kind="stable")[paths.path].ravel()
+    at = (np.repeat(np.arange(count), width), which)
+    rows = index.rows[at]
+    values = pa.StructArray.from_arrays(
+        [
+            pa.array([capture.name for capture in captures]).take(pa.array(which)),
+            pa.array(_numbers(index, which, rows), mask=rows < 0),
+            pa.array(index.t_ns[at], mask=~index.seen[at]),
+            pa.array(OUTCOMES).take(pa.array(codes[at])),
+        ],
+        names=["capture", "packet", "t_ns", "outcome"],
+    )
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, count * width + 1, width, dtype=np.int32)), values)
+
+
+def _numbers(index: PacketIndex, capture: Array, row: Array) -> Array:
     """The packet number of some rows of `packets`, 0 where there is none."""
     number = np.zeros(len(row), np.uint64)
-    for j, table_ in enumerate(journeys.packets):
+    for j, packets in enumerate(index.packets):
         here = np.flatnonzero((capture == j) & (row >= 0))
-        number[here] = table_.column("packet").to_numpy()[row[here]]
+        number[here] = packets.column("packet").to_numpy()[row[here]]
     return number
 
 
-def _at(journeys: Journeys, captures: Sequence[int]) -> tuple[Array, Array, Array]:
+def _at(index: PacketIndex, captures: Sequence[int]) -> tuple[Array, Array, Array]:
     """Packet number and time at one point: of several captures there, the first that has it."""
-    count = len(journeys.rows)
+    count = len(index.rows)
     number, t_ns, seen = np.zeros(count, np.uint64), np.zeros(count, np.int64), np.zeros(count, bool)
     for j in captures:
-        here = np.flatnonzero((journeys.rows[:, j] >= 0) & ~seen)
-        number[here] = journeys.packets[j].column("packet").to_numpy()[journeys.rows[here, j]]
-        t_ns[here] = journeys.t_ns[here, j]
+        here = np.flatnonzero((index.rows[:, j] >= 0) & ~seen)
+        number[here] = index.packets[j].column("packet").to_numpy()[index.rows[here, j]]
+        t_ns[here] = index.t_ns[here, j]
         seen[here] = True
     return number, t_ns, seen
 
 
-def _air(captures: Sequence[Capture], journeys: Journeys, exchanges: Sequence[pa.Table]) -> dict[str, Any]:
-    """Attempts, the last one's time and rate, and acknowledgment of packets on the air."""
+def _outcome(codes: Array) -> pa.DictionaryArray:
+    """The outcome at one point: the best of the captures there; null without a capture."""
+    words = tuple(OUTCOMES)
+    if not codes.shape[1]:
+        return spread(np.zeros(len(codes)), words, np.ones(len(codes), bool))
+    rank = np.argsort(_BEST_OUTCOMES).astype(np.int8)
+    best = rank[codes[:, 0]]
+    for k in range(1, codes.shape[1]):
+        best = np.minimum(best, rank[codes[:, k]])
+    return spread(np.array(_BEST_OUTCOMES, np.int8)[best], words)
+
+
+def _on_air(captures: Sequence[Capture], index: PacketIndex, exchanges: Sequence[pa.Table]) -> dict[str, Any]:
+    """Number of transmissions, time and rate of the last one, and its acknowledgment."""
     import pyarrow as pa
 
-    count = len(journeys.rows)
-    attempts, rate, acked = np.zeros(count, np.uint16), np.zeros(count), np.zeros(count, bool)
-    told_of, told = np.zeros(count, bool), np.zeros(count, bool)
+    count = len(index.rows)
+    transmissions, rate, acked = np.zeros(count, np.uint16), np.zeros(count), np.zeros(count, bool)
+    found, answered = np.zeros(count, bool), np.zeros(count, bool)
     last, timed = np.zeros(count, np.int64), np.zeros(count, bool)
     for j, rows in enumerate(exchanges):
         if captures[j].point != "air" or not rows.num_rows:
             continue
         lists = rows.column("packets").combine_chunks()
-        exchange_of = np.repeat(np.arange(rows.num_rows), lists.value_lengths().fill_null(0).to_numpy())
+        exchange_of = np.repeat(np.arange(rows.num_rows), filled(lists.value_lengths()))
         frames = lists.flatten().to_numpy()
         order = np.argsort(frames, kind="stable")
         frames, exchange_of = frames[order], exchange_of[order]
-        # Of all its frames: the first that was heard may be damaged, and those are in no exchange.
-        mine = np.flatnonzero(journeys.of[j] >= 0)
-        numbers = journeys.packets[j].column("packet").to_numpy()[mine]
+        # All frames of the packet: the first one heard may be damaged, and damaged frames are in no exchange.
+        mine = np.flatnonzero(index.packet_of[j] >= 0)
+        numbers = index.packets[j].column("packet").to_numpy()[mine]
         at = np.minimum(np.searchsorted(frames, numbers), len(frames) - 1)
         mine, at = (v[frames[at] == numbers] for v in (mine, at))
-        here, first = np.unique(journeys.of[j][mine], return_index=True)
-        which = exchange_of[at[first]][~told_of[here]]
-        here = here[~told_of[here]]
-        attempts[here] = rows.column("attempts").to_numpy()[which]
+        here, first = np.unique(index.packet_of[j][mine], return_index=True)
+        which = exchange_of[at[first]][~found[here]]
+        here = here[~found[here]]
+        transmissions[here] = rows.column("attempts").to_numpy()[which]
         rate[here] = latest(rows.column("rates_mbps").combine_chunks())[which]
         acked[here] = filled(rows.column("acked"), False)[which]
-        told_of[here], told[here] = True, known(rows.column("acked"))[which]
+        found[here], answered[here] = True, known(rows.column("acked"))[which]
         last[here] = filled(rows.column("t_last_ns"))[which]
         timed[here] = known(rows.column("t_last_ns"))[which]
     return {
         "air_last_ns": pa.array(last, pa.int64(), mask=~timed),
-        "attempts": pa.array(attempts, pa.uint16(), mask=~told_of),
-        "rate_mbps": pa.array(rate, pa.float64(), mask=~told_of | np.isnan(rate)),
-        "acked": pa.array(acked, pa.bool_(), mask=~told),
+        "transmissions": pa.array(transmissions, pa.uint16(), mask=~found),
+        "rate_mbps": pa.array(rate, pa.float64(), mask=~found | np.isnan(rate)),
+        "acked": pa.array(acked, pa.bool_(), mask=~answered),
     }
 
 
-def _fate(journeys: Journeys) -> pa.Array:
-    """Whether the last capture on a packet's way has it. Which of the two captures farthest apart is first is told, of each
-    connection's direction, by its packets that both have."""
-    codes = np.full(len(journeys.rows), ARRIVALS.index("unknown"), np.int8)
-    if journeys.ends is not None:
-        one, other = journeys.ends
-        seen, t_ns, way = journeys.seen, journeys.t_ns, journeys.way
+def _arrival(index: PacketIndex) -> pa.DictionaryArray:
+    """Whether the last capture on a packet's path has it.
+
+    Which of the two captures at the ends is the first is decided for each direction of a connection, by the packets that both
+    have.
+    """
+    codes = np.full(len(index.rows), ARRIVALS.index("unknown"), np.int8)
+    if index.ends is not None:
+        one, other = index.ends
+        seen, t_ns, stream = index.seen, index.t_ns, index.stream
         both = seen[:, one] & seen[:, other]
         codes[both] = ARRIVALS.index("arrived")
-        told = np.flatnonzero(both & (way >= 0))
-        sign = np.sign(t_ns[told, other] - t_ns[told, one])
-        forward = np.bincount(way[told], sign, minlength=int(way.max(initial=-1)) + 2)
-        onward = np.where(way >= 0, forward[way], 0.0)
+        compared = np.flatnonzero(both & (stream >= 0))
+        sign = np.sign(t_ns[compared, other] - t_ns[compared, one])
+        forward = np.bincount(stream[compared], sign, minlength=int(stream.max(initial=-1)) + 2)
+        onward = np.where(stream >= 0, forward[stream], 0.0)
         for here, there, towards in ((one, other, 1), (other, one, -1)):
             alone = np.flatnonzero(seen[:, here] & ~seen[:, there] & (onward != 0))
-            least, most = journeys.span(there)
-            away = (t_ns[alone, here] < (least or 0)) | (t_ns[alone, here] > (most or 0))
-            left = np.sign(onward[alone]) == towards
-            codes[alone] = np.where(left, np.where(away, 2, 1), 0)
+            least, most = index.time_span(there)
+            absent = (t_ns[alone, here] < (least or 0)) | (t_ns[alone, here] > (most or 0))
+            leaving = np.sign(onward[alone]) == towards
+            missing = np.where(absent, ARRIVALS.index("not_capturing"), ARRIVALS.index("not_seen"))
+            codes[alone] = np.where(leaving, missing, ARRIVALS.index("arrived"))
     return spread(codes, ARRIVALS)

@@ -1,4 +1,4 @@
-"""What each capture saw of each packet, and what may be said where it saw nothing: lost, or missed by the tap."""
+"""What became of each packet at each capture point: seen, lost before or after it, or missed by the capture."""
 
 from __future__ import annotations
 
@@ -6,175 +6,181 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.correlation.byte_stream import Streams
+from wlanlens.correlation.byte_stream import ByteStreams
+from wlanlens.tables import OUTCOMES
 from wlanlens.tables.columns import narrow, numbered
 
 if TYPE_CHECKING:
-    from wlanlens.alignment.path_order import Ways
-    from wlanlens.correlation.packet_index import Journeys
+    from wlanlens.alignment.path_order import PathOrder
+    from wlanlens.correlation.packet_index import PacketIndex
 
 Array = np.ndarray[Any, Any]
 
-#: In the order of their codes.
-FATES = ("seen", "lost_after", "lost_before", "not_captured", "outside", "unknown")
-SEEN, LOST_AFTER, LOST_BEFORE, NOT_CAPTURED, OUTSIDE, UNKNOWN = range(len(FATES))
+SEEN, LOST_AFTER, LOST_BEFORE, MISSED, NOT_CAPTURING, UNKNOWN = range(len(OUTCOMES))
 
-#: A tap captured what passed it when it has as many of the packets that are known to have passed just before and just after: a
-#: sniffer that is off its channel, or a tap that drops, misses neighbours too.
+#: A capture is complete around a packet if it has this many of the packets known to have passed just before and just after. A
+#: sniffer on another channel, or a tap that drops, misses neighbours too.
 NEIGHBOURS = 3
 
-#: Of what is called lost at most so many may be packets that the tap missed: as for other statements, one in twenty.
+#: Largest share of the packets called lost that the capture may have missed instead: one in twenty, as for other statements.
 DOUBTFUL_SHARE = 0.05
 
 
-def fates(journeys: Journeys, ways: Ways) -> Array:
-    """[journey, capture]: the code of what it says of the packet.
+def outcomes(index: PacketIndex, paths: PathOrder) -> Array:
+    """[packet, capture]: the code of what became of the packet at the capture point.
 
-    Not captured is what a point farther on its way has, or what the receiver acknowledged though it was sent only once.
-    Lost before a point is what an earlier point has and no later one. At the last of its way that is sure where its bytes
-    were still asked for after packets sent behind it had passed; else it needs packets known to have passed behind it, none
-    of its neighbours missed, and a tap that is not known to have missed about as many as that. `lost` of `links` rests on it.
+    Missed: a later point has the packet, or the receiver acknowledged it although it was sent only once. Lost before a point:
+    an earlier point has the packet and no later one. At the last point of its path a loss is certain where the receiver still
+    asked for its bytes after packets sent later had passed. Otherwise a loss is stated only if later packets passed, no
+    neighbour was missed, and the capture is not known to have missed about as many packets.
     """
-    rows = journeys.rows >= 0
-    earlier, later = (_beyond(rows, ways, turned=turned) for turned in (True, False))
+    rows = index.rows >= 0
+    earlier, later = (_at_any(rows, paths, upstream=upstream) for upstream in (True, False))
     codes = np.full(rows.shape, UNKNOWN, np.int8, order="F")
     codes[rows] = SEEN
-    codes[~rows & later] = NOT_CAPTURED
+    codes[~rows & later] = MISSED
     codes[~rows & ~later & earlier] = LOST_BEFORE
     for c in range(rows.shape[1]):
-        codes[~rows[:, c] & _away(journeys, c, ways.of), c] = OUTSIDE
-    sure = _acknowledged(journeys, codes)
-    passed = (codes == SEEN) | (codes == NOT_CAPTURED)
-    # Where behind a point there are others, it may have been lost there as well.
-    followed = _beyond(np.ones(rows.shape, bool), ways)
-    sure &= ~followed
-    # Behind the last there are the ACKs of what was sent once.
-    proven = np.where(followed, _beyond(passed, ways), _sent_once(journeys)[:, None])
-    _unheard(codes, ways.of, sure)
-    _doubt(codes, proven, ways.of, sure)
-    codes[rows & ~later & _beyond(codes == LOST_BEFORE, ways)] = LOST_AFTER
+        codes[~rows[:, c] & _not_capturing(index, c, paths.path), c] = NOT_CAPTURING
+    certain = _acknowledged(index, codes)
+    passed = (codes == SEEN) | (codes == MISSED)
+    # With points downstream, the packet may have been lost there as well.
+    followed = _at_any(np.ones(rows.shape, bool), paths)
+    certain &= ~followed
+    # Downstream of the last point there are the ACKs of what was sent once.
+    proven = np.where(followed, _at_any(passed, paths), _sent_once(index)[:, None])
+    _withdraw_by_neighbours(codes, paths.path, certain)
+    _withdraw_by_share(codes, proven, paths.path, certain)
+    codes[rows & ~later & _at_any(codes == LOST_BEFORE, paths)] = LOST_AFTER
     return codes
 
 
-def _beyond(truths: Array, ways: Ways, *, turned: bool = False) -> Array:
-    """[journey, capture]: whether something is true of a journey at any capture behind one on its way; `turned`: before it."""
+def _at_any(truths: Array, paths: PathOrder, *, upstream: bool = False) -> Array:
+    """[packet, capture]: whether something is true of a packet at any capture downstream, or upstream, on its path."""
     out: Array = np.zeros(truths.shape, bool, order="F")
     for i in range(truths.shape[1]):
         for j in range(truths.shape[1]):
-            before = ways.before[:, j, i] if turned else ways.before[:, i, j]
-            if before.any():
-                out[:, i] |= before[ways.of] & truths[:, j]
+            between = paths.upstream[:, j, i] if upstream else paths.upstream[:, i, j]
+            if between.any():
+                out[:, i] |= between[paths.path] & truths[:, j]
     return out
 
 
-def _away(journeys: Journeys, capture: int, way: Array) -> Array:
-    """Which journeys that a capture does not have passed it before it began or after it ended, as far as their neighbours
-    tell: packets are under way as long as the next of their way that both captures have."""
-    least, most = journeys.span(capture)
+def _not_capturing(index: PacketIndex, capture: int, path: Array) -> Array:
+    """Which packets that a capture does not have passed it before its start or after its end.
+
+    The time at which they passed follows from the delay of the next packet of their path that both captures have.
+    """
+    least, most = index.time_span(capture)
     if least is None or most is None:
-        return np.ones(len(way), bool)
-    away = np.zeros(len(way), bool)
-    there, passed = journeys.t_ns[:, capture], journeys.seen[:, capture]
-    missing = journeys.rows[:, capture] < 0
-    for other in range(journeys.rows.shape[1]):
-        here, seen = journeys.t_ns[:, other], journeys.seen[:, other]
+        return np.ones(len(path), bool)
+    absent = np.zeros(len(path), bool)
+    there, passed = index.t_ns[:, capture], index.seen[:, capture]
+    missing = index.rows[:, capture] < 0
+    for other in range(index.rows.shape[1]):
+        here, seen = index.t_ns[:, other], index.seen[:, other]
         both = np.flatnonzero(seen & passed)
         late = there[both] - here[both]
-        # Only of packets that passed near enough to its begin or end need be asked how long they were under way.
+        # Only packets that passed near the start or end of the capture need a delay.
         near = here + min(int(late.min(initial=0)), 0) < least
         near |= here + max(int(late.max(initial=0)), 0) > most
         near &= seen & missing
         if not near.any():
             continue
-        asked = np.zeros(int(way.max()) + 1, bool)
-        asked[way[near]] = True
-        rows = np.flatnonzero(seen & asked[way])
-        order = rows[np.lexsort((here[rows], narrow(way[rows])))]
-        then = here[order] + _delay(way[order], here[order], there[order], passed[order])
-        away[order] |= (then < least) | (then > most)
-    return away
+        wanted = np.zeros(int(path.max()) + 1, bool)
+        wanted[path[near]] = True
+        rows = np.flatnonzero(seen & wanted[path])
+        order = rows[np.lexsort((here[rows], narrow(path[rows])))]
+        then = here[order] + _delay(path[order], here[order], there[order], passed[order])
+        absent[order] |= (then < least) | (then > most)
+    return absent
 
 
-def _delay(way: Array, here: Array, there: Array, both: Array) -> Array:
-    """How long after a capture packets pass another, by the nearest of their way that both have; 0 where there is none.
-    In the order of ways and of the time `here`."""
-    count = len(way)
+def _delay(path: Array, here: Array, there: Array, both: Array) -> Array:
+    """Delay from one capture to another, of the nearest packet of the same path that both have; 0 where there is none.
+
+    Rows are in order of path and of the time `here`.
+    """
+    count = len(path)
     place = np.arange(count)
     before = np.maximum.accumulate(np.where(both, place, -1)) if count else place
     behind = np.minimum.accumulate(np.where(both, place, count)[::-1])[::-1] if count else place
     known = [(at >= 0) & (at < count) for at in (before, behind)]
     picks = [np.where(ok, at, 0) for ok, at in zip(known, (before, behind), strict=True)]
-    known = [ok & (way[at] == way) for ok, at in zip(known, picks, strict=True)]
+    known = [ok & (path[at] == path) for ok, at in zip(known, picks, strict=True)]
     apart = [np.where(ok, np.abs(here - here[at]), np.iinfo(np.int64).max) for ok, at in zip(known, picks, strict=True)]
     nearest = np.where(apart[0] <= apart[1], picks[0], picks[1])
     delay: Array = np.where(known[0] | known[1], there[nearest] - here[nearest], 0)
     return delay
 
 
-def _unheard(codes: Array, way: Array, sure: Array) -> None:
-    """Take back `lost_before`, but where it is sure, where the tap missed a neighbour; and where nothing is known to have passed
-    behind it: it may be under way."""
+def _withdraw_by_neighbours(codes: Array, path: Array, certain: Array) -> None:
+    """Make `lost_before` unknown, unless it is certain, where the capture missed a neighbour, or where no later packet is known to
+    have passed: the packet may still be under way."""
     for c in range(codes.shape[1]):
-        told = np.flatnonzero((codes[:, c] == LOST_BEFORE) & ~sure[:, c])
-        if len(told):
-            near, there = neighbours(way, np.flatnonzero((codes[:, c] == SEEN) | (codes[:, c] == NOT_CAPTURED)), told)
-            missed = (there & (codes[near, c] == NOT_CAPTURED)).any(axis=1)
-            codes[told[missed | ~there[:, NEIGHBOURS]], c] = UNKNOWN
+        lost = np.flatnonzero((codes[:, c] == LOST_BEFORE) & ~certain[:, c])
+        if len(lost):
+            near, there = neighbours(path, np.flatnonzero((codes[:, c] == SEEN) | (codes[:, c] == MISSED)), lost)
+            missed = (there & (codes[near, c] == MISSED)).any(axis=1)
+            codes[lost[missed | ~there[:, NEIGHBOURS]], c] = UNKNOWN
 
 
-def neighbours(way: Array, known: Array, wanted: Array) -> tuple[Array, Array]:
-    """[wanted, 2 * NEIGHBOURS]: of some journeys, the nearest of the known ones before and behind each on its way, in the order
-    of time, and whether there are so many."""
-    width = len(way) + 1
-    order = known[np.argsort(narrow(way[known]), kind="stable")]
-    place = np.searchsorted(way[order] * width + order, way[wanted] * width + wanted)
+def neighbours(path: Array, known: Array, wanted: Array) -> tuple[Array, Array]:
+    """[wanted, 2 * NEIGHBOURS]: the nearest of the known packets before and after each wanted one on its path, in order of time,
+    and whether they exist."""
+    width = len(path) + 1
+    order = known[np.argsort(narrow(path[known]), kind="stable")]
+    place = np.searchsorted(path[order] * width + order, path[wanted] * width + wanted)
     at = place[:, None] + np.arange(-NEIGHBOURS, NEIGHBOURS)
     inside = (at >= 0) & (at < len(order))
     near = order[np.where(inside, at, 0)] if len(order) else np.zeros(at.shape, np.int64)
-    return near, inside & (way[near] == way[wanted][:, None])
+    return near, inside & (path[near] == path[wanted][:, None])
 
 
-def _doubt(codes: Array, proven: Array, way: Array, sure: Array) -> None:
-    """Take back `lost_before`, but where it is sure, where as many packets would be missing had none been lost: the tap
-    misses a share of those that are proven to have passed, and of those that nothing proves it missed that share too."""
+def _withdraw_by_share(codes: Array, proven: Array, path: Array, certain: Array) -> None:
+    """Make `lost_before` unknown, unless it is certain, where missed packets explain the number: the capture misses a share of the
+    packets proven to have passed, and the same share of the others."""
     for c in range(codes.shape[1]):
-        missed, seen = int((codes[:, c] == NOT_CAPTURED).sum()), codes[:, c] == SEEN
+        missed, seen = int((codes[:, c] == MISSED).sum()), codes[:, c] == SEEN
         if not missed:
             continue
         odds = missed / max(1, int((seen & proven[:, c]).sum()))
-        unproven = np.bincount(way[seen & ~proven[:, c]], minlength=int(way.max()) + 1)
-        told = (codes[:, c] == LOST_BEFORE) & ~sure[:, c]
-        doubtful = odds * unproven > DOUBTFUL_SHARE * np.bincount(way[told], minlength=len(unproven))
-        codes[told & doubtful[way], c] = UNKNOWN
+        unproven = np.bincount(path[seen & ~proven[:, c]], minlength=int(path.max()) + 1)
+        lost = (codes[:, c] == LOST_BEFORE) & ~certain[:, c]
+        doubtful = odds * unproven > DOUBTFUL_SHARE * np.bincount(path[lost], minlength=len(unproven))
+        codes[lost & doubtful[path], c] = UNKNOWN
 
 
-def _sent_once(journeys: Journeys) -> Array:
-    """Data whose sequence number no other packet of its connection has: ACKs of it are its own."""
-    (seq, tcp), (payload, _) = journeys.number("tcp_seq"), journeys.number("payload_bytes")
-    data = np.flatnonzero(tcp & (payload > 0) & (journeys.way >= 0))
-    _, which = numbered(journeys.way[data] << 32 | seq[data])
+def _sent_once(index: PacketIndex) -> Array:
+    """Data whose sequence number no other packet of its direction has: an ACK of it proves that it arrived."""
+    (seq, tcp), (payload, _) = index.values("tcp_seq"), index.values("payload_bytes")
+    data = np.flatnonzero(tcp & (payload > 0) & (index.stream >= 0))
+    _, which = numbered(index.stream[data] << 32 | seq[data])
     out: Array = np.zeros(len(seq), bool)
     out[data] = np.bincount(which)[which] == 1
     return out
 
 
-def _acknowledged(journeys: Journeys, codes: Array) -> Array:
-    """Data that no capture saw arrive, by its receiver's ACKs. It was acknowledged: of bytes that were sent once, the tap
-    missed them. It was still asked for after packets sent behind it had come: it was lost, which the result tells."""
-    sure = np.zeros(codes.shape, bool, order="F")
+def _acknowledged(index: PacketIndex, codes: Array) -> Array:
+    """Correct `codes` by the receiver's ACKs, and find certain losses.
+
+    Data that was acknowledged and sent once was missed, not lost. Data that the receiver asked for after packets sent later had
+    arrived was lost: the result is true there.
+    """
+    certain = np.zeros(codes.shape, bool, order="F")
     lost = np.flatnonzero((codes == LOST_BEFORE).any(axis=1))
     if not len(lost):
-        return sure
-    streams = Streams(journeys, lost)
-    told = codes[streams.rows]
-    chosen = np.flatnonzero(streams.acked & (told == LOST_BEFORE).any(axis=1))
-    missing = told[chosen] == LOST_BEFORE
-    others, seen = streams.copies(chosen, told == SEEN)
-    # Seen wherever this one is missing: that copy is what was acknowledged.
-    taken_back = missing & ~(missing & seen).any(axis=1)[:, None]
-    told[chosen] = np.where(taken_back, np.where(others, UNKNOWN, NOT_CAPTURED)[:, None], told[chosen])
+        return certain
+    streams = ByteStreams(index, lost)
+    codes_here = codes[streams.rows]
+    chosen = np.flatnonzero(streams.acked & (codes_here == LOST_BEFORE).any(axis=1))
+    missing = codes_here[chosen] == LOST_BEFORE
+    others, seen = streams.copies(chosen, codes_here == SEEN)
+    # A copy that was seen where this packet is missing is what was acknowledged.
+    withdrawn = missing & ~(missing & seen).any(axis=1)[:, None]
+    codes_here[chosen] = np.where(withdrawn, np.where(others, UNKNOWN, MISSED)[:, None], codes_here[chosen])
     for c in range(codes.shape[1]):
-        codes[streams.rows, c] = told[:, c]
-        asked = np.flatnonzero((told[:, c] == LOST_BEFORE) & streams.data)
-        sure[streams.rows[asked], c] = streams.asked_for(asked, c)
-    return sure
+        codes[streams.rows, c] = codes_here[:, c]
+        asked = np.flatnonzero((codes_here[:, c] == LOST_BEFORE) & streams.data)
+        certain[streams.rows[asked], c] = streams.asked_for(asked, c)
+    return certain

@@ -1,4 +1,4 @@
-"""What the tap at the far end saw a receiver acknowledge."""
+"""What a receiver acknowledged, from the capture at the far end of the path."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-#: ACKs looked at before a packet: cumulative ones rise, the last few tell, whatever overtook whatever.
+#: ACKs examined before a packet: cumulative ACKs rise, so the last few decide even with reordering.
 _LATEST = 64
 
-#: Packets whose ACKs are looked at together.
+#: Packets whose ACKs are examined together.
 _ROWS = 1 << 13
 
 
-class Receiver:
-    """The ACKs in one capture, by the direction of the data that they are for.
+class ReceiverAcks:
+    """The ACKs in one capture, by the direction of the data that they acknowledge.
 
     Attributes
     ----------
     t_ns, seq : int64 arrays
-        Of each row of its `packets` the time, and the sequence number as on the wire.
+        Time and sequence number, as on the wire, of each row of its `packets`.
     """
 
     def __init__(self, packets: pa.Table) -> None:
         rows = np.flatnonzero(known(packets.column("tcp_ack")) & known(packets.column("flow")))
         back = coded(packets.column("direction"), ["b2a"])[rows] == 0
-        # ACKs of a direction travel in the other one.
+        # ACKs travel in the direction opposite to the data.
         key = 2 * filled(packets.column("flow"))[rows].astype(np.int64) + ~back
         order = np.argsort(narrow(key), kind="stable")
         self._key, self._row = key[order], rows[order]
@@ -41,8 +41,17 @@ class Receiver:
         self.seq: Array = filled(packets.column("tcp_seq")).astype(np.int64)
 
     def acked(self, key: Array, raw_end: Array, before_row: Array) -> Array:
-        """Of each of some segments whether the receiver had acknowledged up to `raw_end` before a row of its capture; `key`
-        is twice its connection, and 1 for the way back."""
+        """Whether the receiver had acknowledged each segment before a row of its capture.
+
+        Parameters
+        ----------
+        key : array
+            Twice the connection of each segment, plus 1 for b2a.
+        raw_end : array
+            End of the segment, as on the wire.
+        before_row : array
+            Row of `packets`.
+        """
         width = len(self.t_ns) + 1
         behind = np.searchsorted(self._key * width + self._row, key * width + before_row)
         first = np.searchsorted(self._key, key)
@@ -56,12 +65,12 @@ class Receiver:
         return out
 
     def covering(self, key: int, raw_end: int, before_ns: int) -> Array:
-        """Rows of ACKs up to `raw_end` or beyond that passed before a time."""
+        """Rows of ACKs of at least `raw_end` that passed before a time."""
         low, high = np.searchsorted(self._key, [key, key + 1])
         part = self._row[low:high]
         return np.asarray(part[(self.t_ns[part] < before_ns) & (_ahead(self._ack[low:high], raw_end) >= 0)])
 
 
 def _ahead(ack: Array, raw_end: Array | int) -> Array:
-    """By how much sequence numbers are ahead of others, modulo 2^32."""
+    """Difference of sequence numbers, modulo 2^32."""
     return np.asarray((ack - raw_end + (1 << 31)) % (1 << 32) - (1 << 31))

@@ -1,4 +1,4 @@
-"""Segments and those sent before them with the same bytes."""
+"""Earlier copies of segments: segments sent before with some of the same bytes."""
 
 from __future__ import annotations
 
@@ -11,31 +11,40 @@ from wlanlens.tables.columns import numbered
 
 Array = np.ndarray[Any, Any]
 
-#: Segments and their earlier copies that are looked at together.
+#: Segments and their earlier copies that are examined together.
 _PAIRS = 1 << 18
 
-#: Places in a stream are told apart up to here: more than a connection brings while a slice is under way.
+#: Largest position in a stream: more than a connection transfers within one chunk of time.
 _FAR = 1 << 40
 
 
-class Copies:
-    """Of each of some segments those that were sent before it, with some of its bytes.
+class EarlierCopies:
+    """The earlier copies of some segments.
 
     Attributes
     ----------
     any : bool array
-        Whether there are such.
+        Whether each segment has an earlier copy.
     """
 
     def __init__(self, key: Array, start: Array, length: Array, sent: Array, chosen: Array) -> None:
-        """Of all segments, in the order in which they passed, the stream, the first byte and the number of bytes; which
-        were sent, by their places; and which of these are asked about."""
+        """Find the copies.
+
+        Parameters
+        ----------
+        key, start, length : arrays
+            Stream, first byte and number of bytes of all segments, in the order in which they passed.
+        sent : array
+            Indices of those that were sent.
+        chosen : array
+            Indices of those whose earlier copies are wanted.
+        """
         self._start, self._end, self._chosen = start, start + length, chosen
         _, stream = numbered(key[sent])
         first = np.full(int(stream.max(initial=-1)) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, stream, start[sent])
         longest = int(length[sent].max(initial=0))
-        # Streams one behind the other.
+        # One stream after the other.
         place = np.zeros(len(key), np.int64)
         place[sent] = stream * (_FAR + 2 * longest + 1) + np.minimum(start[sent] - first[stream], _FAR)
         self._order = sent[np.argsort(place[sent], kind="stable")]
@@ -44,11 +53,11 @@ class Copies:
         self.any: Array = self._any(np.ones(len(key), bool))
 
     def all_are(self, truth: Array) -> Array:
-        """Whether something is true of all of them."""
+        """Whether something is true of all copies of each segment."""
         return ~self._any(~truth)
 
     def cover(self, truth: Array) -> Array:
-        """Whether those of which something is true together hold all its bytes."""
+        """Whether the copies of which something is true have all bytes of each segment."""
         out: Array = np.zeros(len(self._chosen), bool)
         for which, copy in self._pairs():
             kept = truth[copy]
@@ -56,10 +65,10 @@ class Copies:
         return out
 
     def _covered(self, which: Array, copy: Array) -> Array:
-        """Which are held by their copies, which are in the order of their bytes."""
+        """Which segments are covered by their copies; copies are in order of bytes."""
         wanted = self._chosen[which]
         fresh = np.diff(which, prepend=-1) != 0
-        # As far as each is from the first wanted byte.
+        # End of the covered bytes, from the first wanted byte.
         reach = _running_maximum(self._end[copy] - self._start[wanted], fresh)
         gap = self._start[copy] - self._start[wanted] > np.where(fresh, 0, np.append(0, reach)[: len(reach)])
         gaps = np.cumsum(gap)
@@ -69,14 +78,14 @@ class Copies:
         return found
 
     def _any(self, truth: Array) -> Array:
-        """Whether something is true of any of them."""
+        """Whether something is true of any copy of each segment."""
         out: Array = np.zeros(len(self._chosen), bool)
         for which, copy in self._pairs():
             out[which[truth[copy]]] = True
         return out
 
     def _pairs(self) -> Iterator[tuple[Array, Array]]:
-        """Segments and their copies, those of a segment together and in the order of their bytes; some at a time."""
+        """Segments and their copies, those of one segment together and in order of bytes, some at a time."""
         total = np.concatenate(([0], np.cumsum(self._high - self._low)))
         first = 0
         while first < len(self._chosen):
@@ -91,7 +100,7 @@ class Copies:
 
 
 def _running_maximum(values: Array, fresh: Array) -> Array:
-    """The greatest so far, none below 1, in groups that begin where `fresh`."""
+    """Running maximum, at least 1, in groups that begin where `fresh`."""
     group = np.cumsum(fresh) * (int(values.max(initial=0)) + 1)
     reach: Array = np.maximum.accumulate(values + group) - group
     return reach

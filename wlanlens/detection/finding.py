@@ -1,4 +1,4 @@
-"""Finding: one judgement with its cost, its evidence and one plain sentence; findings <-> Arrow and JSON."""
+"""Finding: one judgement with its cost, its evidence and a sentence; findings as Arrow and JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from wlanlens import tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,8 +22,8 @@ DIRECTIONS = ("a2b", "b2a")
 #: Packet numbers kept as evidence of one finding: enough for a figure, few enough for thousands of findings.
 EVIDENCE_ROWS = 1000
 
-#: The confidence of a planted fault that is true, but of which too little was to be seen for it to be proved in every case.
-NEED_NOT = 0.5
+#: Confidence of a planted fault that happened but left too little evidence to be found in every case.
+MAY_BE_MISSED = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,27 +35,27 @@ class Finding:
     code : str
         The detector's code.
     t_start_ns, t_end_ns : int
-        The interval on the trace's time axis, ns since its start.
+        The interval on the trace's time axis, ns since the trace's start.
     capture : str
-        Name of the capture whose rows prove it.
+        Name of the capture with the rows that prove it.
     subject : str
-        Who: "10.0.0.1:40000 > 10.0.0.2:5001", a station pair, a USB endpoint.
+        What it is about: "10.0.0.1:40000 > 10.0.0.2:5001", a station pair, a USB endpoint.
     severity : str
         info, warning or serious.
     confidence : float
         0..1, how sure the detector is that the cause is this one.
     cost_s : float
-        Seconds lost. Costs of findings may overlap; only the ledger sums.
+        Seconds lost. Costs of findings may overlap; only the ledger adds up.
     values : dict
-        Measured values, the unit in the key's name.
+        Measured values, with the unit in the name.
     evidence : tuple of (table, capture, packet numbers)
         The rows that prove it.
     sentence : str
-        One plain sentence.
+        The finding in words: subject, what happened, how often, when, and the seconds lost.
     display_filter : str
         A Wireshark display filter that shows the evidence.
     flow, direction : int, str or None
-        The connection and data direction in `flows`, where there is one.
+        The connection and data direction in `flows`; None where there is no single one.
     """
 
     code: str
@@ -73,15 +75,15 @@ class Finding:
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
-            raise ValueError(f"severity {self.severity!r} is none of {', '.join(SEVERITIES)}")
+            raise ValueError(f"severity {self.severity!r} is not one of {', '.join(SEVERITIES)}")
         if self.t_end_ns < self.t_start_ns:
             raise ValueError(f"{self.code}: ends {self.t_start_ns - self.t_end_ns} ns before it starts")
         if not 0.0 <= self.confidence <= 1.0:
-            raise ValueError(f"{self.code}: confidence {self.confidence} is not within 0..1")
+            raise ValueError(f"{self.code}: confidence {self.confidence} is not in 0..1")
         if not self.cost_s >= 0.0:
             raise ValueError(f"{self.code}: cost {self.cost_s} s is not >= 0")
         if self.direction is not None and self.direction not in DIRECTIONS:
-            raise ValueError(f"direction {self.direction!r} is none of {', '.join(DIRECTIONS)}")
+            raise ValueError(f"direction {self.direction!r} is not one of {', '.join(DIRECTIONS)}")
 
     @property
     def duration_s(self) -> float:
@@ -95,17 +97,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one code, the costliest first.
+    """Findings of one code, costliest first.
 
     Attributes
     ----------
     code : str
     severity : str
-        The gravest of its findings.
+        The highest of its findings.
     cost_s : float
-        The sum of their costs, which may overlap.
+        The sum of their costs; these may overlap.
     members : tuple of (number, Finding)
-        Numbers count from 1 in the order that was given, as `wlanlens evidence` does.
+        Numbers count from 1 in the given order, as in `wlanlens evidence`.
     """
 
     code: str
@@ -115,7 +117,7 @@ class Group:
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
-    """Findings by code, the code that cost most first: a cause that came back a hundred times is one thing to read."""
+    """Group findings by code, the costliest code first: a cause that occurs a hundred times is read once."""
     by_code: dict[str, list[tuple[int, Finding]]] = {}
     for number, finding in enumerate(findings, 1):
         by_code.setdefault(finding.code, []).append((number, finding))
@@ -133,20 +135,20 @@ def grouped(findings: Iterable[Finding]) -> list[Group]:
 
 @dataclass(frozen=True)
 class Undecided:
-    """What a detector yields where the capture cannot decide: neither a finding nor health.
+    """Cases that the capture does not decide: neither a finding nor proof that all is well.
 
     Attributes
     ----------
     code : str
         The detector's code.
     sentence : str
-        Why this capture cannot tell, and what would.
+        Why this capture does not decide, and which capture would.
     count : int
-        How many cases.
+        Number of cases.
     subject : str
-        Who, where it is one.
+        The flow, where it is one.
     spans : tuple of (str, int, int)
-        Where the detector tells: subject, start and end of each case, ns on the trace's clock.
+        Where known: subject, start and end of each case, ns on the trace's time axis.
     """
 
     code: str
@@ -157,7 +159,7 @@ class Undecided:
 
 
 def frame_filter(packets: Iterable[int], limit: int = 200) -> str:
-    """Wireshark display filter for packet numbers: runs become a..b; at most `limit` terms, then a plain range."""
+    """Wireshark display filter for packet numbers, with runs as a..b; one range where there are more than `limit` runs."""
     runs: list[list[int]] = []
     for packet in sorted(set(packets)):
         if runs and packet == runs[-1][1] + 1:
@@ -173,13 +175,11 @@ def frame_filter(packets: Iterable[int], limit: int = 200) -> str:
 
 def schema() -> pa.Schema:
     """The Arrow schema of the table `findings`."""
-    from wlanlens import tables
-
     return tables.schema("findings")
 
 
 def to_table(findings: Iterable[Finding]) -> pa.Table:
-    """Findings as the Arrow table `findings`."""
+    """Convert findings to the Arrow table `findings`."""
     import pyarrow as pa
 
     rows = [
@@ -194,7 +194,7 @@ def to_table(findings: Iterable[Finding]) -> pa.Table:
 
 
 def from_table(table: pa.Table) -> list[Finding]:
-    """The findings of an Arrow table `findings`."""
+    """Read findings from an Arrow table `findings`."""
     return [
         Finding(
             **{
@@ -221,37 +221,37 @@ def _value(row: Mapping[str, Any]) -> Value:
     for kind in ("integer", "number", "text"):
         if row[kind] is not None:
             return row[kind]  # type: ignore[no-any-return]
-    raise ValueError(f"value {row['name']!r} is empty")
+    raise ValueError(f"value {row['name']!r} is null")
 
 
 def to_json(findings: Iterable[Finding]) -> str:
-    """findings.json: a list of objects with the fields of `Finding`; pure ASCII, so that no text in it is alive."""
+    """Write findings.json: a list of objects with the fields of `Finding`, in ASCII so that no control characters remain."""
     return json.dumps([to_dict(f) for f in findings], indent=1, allow_nan=False) + "\n"
 
 
 def to_dict(finding: Finding) -> dict[str, Any]:
-    """One finding as it stands in findings.json."""
+    """Convert a finding to its object in findings.json."""
     row = asdict(finding)
     row["evidence"] = [{"table": t, "capture": c, "rows": list(r)} for t, c, r in finding.evidence]
     return row
 
 
 def from_dict(row: Mapping[str, Any]) -> Finding:
-    """A finding from findings.json."""
+    """Read a finding from its object in findings.json."""
     evidence = tuple((str(e["table"]), str(e["capture"]), tuple(int(r) for r in e["rows"])) for e in row["evidence"])
     return Finding(**{**row, "values": dict(row["values"]), "evidence": evidence})
 
 
 def from_json(text: str | bytes) -> list[Finding]:
-    """The findings of a findings.json."""
+    """Read the findings of a findings.json."""
     return [from_dict(row) for row in json.loads(text)]
 
 
 def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[Finding]:
-    """Findings of two windows in a row: the halves of one that the border cut become one.
+    """Join the findings of two consecutive windows: two halves of one finding, split at the border, become one.
 
-    Halves have one code, subject and flow, and the later begins before the earlier ends. Costs add up, and so do whole
-    numbers whose names end in `_count` or `_bytes`; other values and the sentence are those of the costlier half.
+    Halves have the same code, subject and flow, and the later starts before the earlier ends. Costs are added, and so are
+    whole numbers whose names end in `_count` or `_bytes`; other values and the sentence come from the costlier half.
     """
     out = list(earlier)
     latest: dict[tuple[str, str, str, int | None, str | None], int] = {}

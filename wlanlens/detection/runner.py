@@ -1,4 +1,4 @@
-"""Run the detectors over a trace: findings, and how each detector fared."""
+"""Run detectors over a trace: their findings, and the state of each detector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry, tables
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.errors import NoSuchUnit
+from wlanlens.errors import NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -19,18 +19,18 @@ STATES = ("found", "fine", "not_run", "undecided", "failed")
 
 @dataclass(frozen=True)
 class DetectorState:
-    """How one detector fared.
+    """The outcome of one detector.
 
     Attributes
     ----------
     code, summary : str
         The detector's code and the first line of its documentation.
     state : str
-        found; fine (it ran and found nothing); not_run; undecided (the capture cannot tell); failed.
+        found; fine (it ran and found nothing); not_run; undecided (the capture cannot decide); failed.
     reason : str
         Why it was not run, could not decide or failed.
     findings, undecided : int
-        How many findings it made and how many cases it left open.
+        Findings, and cases that it could not decide.
     """
 
     code: str
@@ -42,7 +42,7 @@ class DetectorState:
 
 
 class Findings(list[Finding]):
-    """A list of findings that also knows how each detector fared (`states`) and what it left open (`undecided`)."""
+    """A list of findings with the state of each detector (`states`) and the undecided cases (`undecided`)."""
 
     def __init__(
         self,
@@ -55,44 +55,58 @@ class Findings(list[Finding]):
         self.undecided = list(undecided)
 
 
-class Judge:
-    """Runs detectors over the windows of one trace and keeps count of how each fares."""
+class DetectorRunner:
+    """Runs detectors over the windows of one trace and keeps the state of each.
+
+    Parameters
+    ----------
+    only : iterable of str, optional
+        Codes of the detectors to run; all by default.
+
+    Raises
+    ------
+    NoSuchUnit
+        If a code is none of a detector.
+    """
 
     def __init__(self, only: Iterable[str] | None = None) -> None:
         shelf = registry.units("detectors")
-        wanted = list(shelf) if only is None else list(dict.fromkeys(only))
-        unknown = [code for code in wanted if code not in shelf]
+        codes = list(shelf) if only is None else list(dict.fromkeys(only))
+        unknown = [code for code in codes if code not in shelf]
         if unknown:
-            raise NoSuchUnit(f"there is no detector {', '.join(unknown)}", next="`wlanlens list detectors` names them")
-        self.units = {code: unit for code, unit in shelf.items() if code in wanted and isinstance(unit, registry.Tool)}
+            raise NoSuchUnit(
+                f"unknown detector: {', '.join(unknown)}",
+                next=did_you_mean(unknown[0], shelf, "`wlanlens list detectors` lists them"),
+            )
+        self.units = {code: unit for code, unit in shelf.items() if code in codes and isinstance(unit, registry.Tool)}
         self._ran: set[str] = set()
-        self._lacking: dict[str, tuple[str, ...]] = {}
+        self._missing: dict[str, tuple[str, ...]] = {}
         self._failed: dict[str, str] = {}
         self._findings: dict[str, int] = dict.fromkeys(self.units, 0)
         self._undecided: dict[str, list[Undecided]] = {code: [] for code in self.units}
-        self._left_open: dict[str, int] = dict.fromkeys(self.units, 0)
+        self._undecided_count: dict[str, int] = dict.fromkeys(self.units, 0)
 
     def run(self, trace: Trace) -> list[Finding]:
-        """The findings of one window. A detector that fails is remembered and the others go on."""
+        """The findings of one window. A detector that fails is marked as failed, and the others go on."""
         out: list[Finding] = []
         for code, unit in self.units.items():
             if code in self._failed:
                 continue
-            lacking = unit.missing(partial(_holds, trace))
-            if lacking:
-                self._lacking[code] = lacking
+            missing = unit.missing(partial(_holds, trace))
+            if missing:
+                self._missing[code] = missing
                 continue
             self._ran.add(code)
             try:
-                made = list(unit(trace))
+                results = list(unit(trace))
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 - reported as failed; the others go on
                 self._failed[code] = f"{type(error).__name__}: {error}"
                 continue
-            for item in made:
+            for item in results:
                 if isinstance(item, Undecided):
-                    self._left_open[code] += item.count
+                    self._undecided_count[code] += item.count
                     if len(self._undecided[code]) < 10:
                         self._undecided[code].append(item)
                 else:
@@ -101,40 +115,55 @@ class Judge:
         return out
 
     def states(self) -> list[DetectorState]:
-        """One state a detector, in name order."""
+        """The state of each detector, in name order."""
         return [self._state(code) for code in self.units]
 
     def undecided(self) -> list[Undecided]:
-        """What the detectors left open: the first ten of each."""
+        """The undecided cases: the first ten of each detector."""
         return [case for cases in self._undecided.values() for case in cases]
 
     def _state(self, code: str) -> DetectorState:
-        found, left_open = self._findings[code], self._left_open[code]
+        found, undecided = self._findings[code], self._undecided_count[code]
         state, reason = "fine", ""
         if code in self._failed:
             state, reason = "failed", self._failed[code]
         elif code not in self._ran:
-            state, reason = "not_run", "needs " + ", ".join(self._lacking.get(code, ("a TCP flow",)))
+            state, reason = "not_run", "needs " + ", ".join(self._missing.get(code, ("a TCP flow",)))
         elif found:
             state = "found"
-        elif left_open:
+        elif undecided:
             state = "undecided"
         if self._undecided[code] and not reason:
             reason = self._undecided[code][0].sentence
-        return DetectorState(code, self.units[code].summary, state, reason, found, left_open)
+        return DetectorState(code, self.units[code].summary, state, reason, found, undecided)
 
 
 def _holds(trace: Trace, table: str) -> bool:
-    """Whether a detector can run on a table: one of a link that has no row says that the capture is of another kind."""
+    """Whether a detector can run on a table; a table of a link layer without rows is of another kind of capture."""
     return trace.has(table) and (table not in tables.LINK or trace.table(table).num_rows > 0)
 
 
 def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
-    """Run the detectors (all, or those named in `only`) over a trace held in memory.
+    """Run detectors over a trace in memory.
 
-    Returns the findings, costliest first; `.states` of the list says how each detector fared.
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    only : iterable of str, optional
+        Codes of the detectors to run; all by default.
+
+    Returns
+    -------
+    Findings
+        The findings, costliest first, with the state of each detector in `.states`.
+
+    Raises
+    ------
+    NoSuchUnit
+        If a code is none of a detector.
     """
-    judge = Judge(only)
-    found = judge.run(trace.leading())
+    runner = DetectorRunner(only)
+    found = runner.run(trace.leading())
     found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code))
-    return Findings(found, judge.states(), judge.undecided())
+    return Findings(found, runner.states(), runner.undecided())

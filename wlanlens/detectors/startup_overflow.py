@@ -6,69 +6,82 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.toolkit.acks import Acks
-from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.detection.toolkit.findings import costliest
-from wlanlens.detection.toolkit.losses import Losses, binomial_tail
-from wlanlens.detection.toolkit.rows import Rows
-from wlanlens.formatting import count, duration, moment
+from wlanlens.detection.toolkit import (
+    NULL,
+    Acks,
+    Array,
+    Cases,
+    Description,
+    Facts,
+    Finding,
+    Losses,
+    Rows,
+    Undecided,
+    arrival_bytes_per_s,
+    binomial_tail,
+    count,
+    duration,
+    moment,
+)
 from wlanlens.registry import detector
-from wlanlens.tables.columns import NULL, Array
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
+CODE = "startup_overflow"
 
-@detector("startup_overflow", needs=("segments",))
+
+def _phrase(finding: Finding) -> str:
+    packets = finding.values.get("buffer_packets")
+    return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
+
+
+@detector(CODE, needs=("segments",), phrase=_phrase)
 def startup_overflow(
     trace: Trace,
     *,
-    least_losses_count: int = 3,
+    min_losses_count: int = 3,
     chance_share: float = 0.001,
     ceiling_share: float = 0.7,
     lost_share: float = 0.8,
+    batch_rtts: float = 0.1,
     before_share: float = 0.8,
 ) -> Iterator[Finding | Undecided]:
-    """Slow start overshot a buffer: a run of losses in the first window.
+    """Slow start overshot a buffer: several losses in the first window.
 
     What it finds
     -------------
-    Connections whose first losses are a run, made by their own slow start: it doubled the flight until a queue on the
-    way was full, and went on for a round trip before the first duplicate ACKs came. `buffer_packets` and `buffer_bytes`
-    estimate that queue: its delay just before the first loss times the pace at which data arrived. The cost is the time
-    from the first resend until the last of these losses was acknowledged, less the time in which as much data would
-    have gone through at that pace.
+    Connections whose first losses come from their own slow start: it doubled the flight until a queue on the path was
+    full, and continued for a round trip until the first duplicate ACKs arrived. `buffer_packets` and `buffer_bytes` estimate
+    that queue: its delay just before the first loss times the arrival rate of data. The cost is the time from the first
+    retransmission until the last of these losses was acknowledged, less the time that the same data takes at that rate.
 
     Why it happens
     --------------
-    In slow start the flight doubles every round trip, and the path holds no more than its bandwidth times delay and the
-    buffer. Every ACK releases two segments (with delayed ACKs three for two) into a queue from which one has left, so
-    that every second or third is dropped until the sender hears of it. Without SACK one hole is filled each round trip.
+    In slow start the flight doubles every round trip, and the path holds only its bandwidth times delay and the buffer. Every
+    ACK releases two segments (with delayed ACKs three for two) into a queue that one has left, so every second or third is
+    dropped until the sender learns of it. Without SACK one hole is filled each round trip.
 
     How it decides
     --------------
-    From the losses (needed resends) whose first copy was sent before the sender resent anything.
-    `least_losses_count`: two may be a chance, three duplicate ACKs make TCP react as well.
-    `chance_share`: were losses here as frequent as events of loss in the rest of the connection, so many would come so
-    close together with at most this probability (binomial, one event added to the rest): of 1000 connections with random
-    losses one. Losses of the rest that came together count once, for the same queue overflows again.
-    `ceiling_share`: the segment before the first loss had stood in a queue of at least this part of the most that the
-    connection ever saw (of 95 % of its round trips): a full queue is as long as it ever gets, while random losses strike
-    at any length; 0.7 leaves room for delayed ACKs and the jitter of a radio. So much above it is no queue either.
-    `lost_share`: of the segments from the first to the last of these losses at most so many are lost, for a full queue
-    takes one in whenever one leaves it, while a burst of errors takes all; a single batch, sent within a tenth of a round
-    trip, may be lost whole.
-
-    `before_share`: a round trip before the first loss the flight was at most so much of what it was then: slow start makes
-    it grow by half at least. A sender that the receiver's window holds has a full queue at all times, and losses then have
-    another cause.
+    From the losses whose first copy was sent before the sender's first retransmission.
+    `min_losses_count`: two may be chance; three duplicate ACKs also make TCP react.
+    `chance_share`: with the rest of the connection's frequency of loss episodes, this many losses so close together have at most
+    this probability (binomial, one episode added to the rest): one of 1000 connections with random losses.
+    Losses of the rest that come together count once, because the same queue overflows again.
+    `ceiling_share`: a full queue is as long as it ever is, while random losses occur at any length. The queueing delay before the
+    first loss was at least this share of the connection's highest (95 % of its round trips are below); 0.7 allows
+    for delayed ACKs and the jitter of a radio. A delay that exceeds the highest by as much is no queue.
+    `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
+    share of the segments between the first and the last loss was lost.
+    `batch_rtts`: a batch sent within this many round trips may be lost whole.
+    `before_share`: slow start grows the flight by half or more each round trip: a round trip before the first loss it was at
+    most this share. A sender limited by the receiver's window always has a full queue; its losses have another cause.
 
     What fools it
     -------------
-    Random losses early in a connection are as frequent later on: silent. A burst of errors takes neighbours, and takes
-    them at any length of the queue: silent, but where it strikes a batch at the height of the queue. The tap must stand
-    before the queue; beside the receiver the lost copies are not seen: undecided.
+    Random losses are as frequent later on; a burst of errors destroys neighbours at any length of the queue: no finding, unless
+    the burst hits a batch when the queue is longest. At a tap after the queue the lost copies are not seen: undecided.
 
     References
     ----------
@@ -76,64 +89,55 @@ def startup_overflow(
     congestion control scheme for TCP", 1996; RFC 9406 (HyStart++).
     """
     facts = Facts.of(trace)
-    cases: list[_Case] = []
-    blind: list[int] = []
     losses = facts.cached(Losses)
-    resends = facts.rows(
-        "segments",
-        ["t_ns", "rel_seq", "lost_before_tap"],
-        where={"transmission": ("retransmission",)},
-        valid=("t_ns", "rel_seq"),
+    valid = ("t_ns", "rel_seq")
+    copies = facts.rows(
+        "segments", ["t_ns", "rel_seq", "lost_before_tap"], where={"transmission": ("retransmission",)}, valid=valid
     )
-    resends = resends.take(resends["rel_seq"] > 0)
-    keys = np.unique(resends.key)
-    sent = facts.rows(
-        "segments",
-        ["t_ns", "rel_seq", "len", "flight_bytes"],
-        where={"transmission": ("first",)},
-        valid=("t_ns", "rel_seq"),
-        keys=keys,
-    )
+    copies = copies.take(copies["rel_seq"] > 0)
+    keys = np.unique(copies.key)
+    columns = ["t_ns", "rel_seq", "len", "flight_bytes"]
+    sent = facts.rows("segments", columns, where={"transmission": ("first",)}, valid=valid, keys=keys)
     sent = sent.take(sent["len"] > 0)
-    back = facts.rows(
-        "segments", ["t_ns", "rel_ack", "rtt_ns", "dupacks"], valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1)
-    )
+    columns = ["t_ns", "rel_ack", "rtt_ns", "dupacks"]
+    acks = facts.rows("segments", columns, valid=("t_ns", "rel_ack"), keys=np.sort(keys ^ 1))
+    cases: list[_Case] = []
+    unseen: list[int] = []
     for key in keys.tolist():
-        mine, data = resends.take(slice_of(resends, key)), sent.take(slice_of(sent, key))
+        mine, data = copies.of_key(key), sent.of_key(key)
         reaction = int(mine["t_ns"][0])
         part = losses.of(key)
         first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
-        if len(first) >= least_losses_count:
-            case = _case(facts, losses, data, back.take(slice_of(back, key ^ 1)), first, reaction)
-            if case is not None and case.is_overflow(chance_share, ceiling_share, lost_share, before_share):
+        if len(first) >= min_losses_count:
+            case = _case(facts, losses, data, acks.of_key(key ^ 1), first, reaction)
+            if case is None or case.p_value > chance_share:
+                continue
+            full = case.queue_ns > 0 and (
+                ceiling_share * case.ceiling_ns <= case.queue_ns <= case.ceiling_ns / ceiling_share
+            )
+            thinned = case.losses <= lost_share * case.sent_between or case.spread_ns <= batch_rtts * case.min_rtt_ns
+            if full and thinned and case.flight_before <= before_share * case.flight:
                 cases.append(case)
-        elif _holes(data, mine, reaction) >= least_losses_count:
-            blind.append(key)
+        elif _unseen_losses(data, mine, reaction) >= min_losses_count:
+            unseen.append(key)
     yield from _findings(facts, cases)
-    if blind:
+    if unseen:
         yield facts.undecided(
-            "startup_overflow",
-            np.array(blind),
-            "The first losses never passed this tap, so it cannot be seen how full the queue before it was.",
+            CODE,
+            np.array(unseen),
+            "The first losses were before this tap, so the capture does not show how full the queue there was.",
         )
 
 
-def _holes(data: Rows, resends: Rows, reaction: int) -> int:
+def _unseen_losses(data: Rows, copies: Rows, reaction: int) -> int:
     """Segments of the first window whose first copy never passed the tap."""
     highest = data["rel_seq"][data["t_ns"] < reaction].max(initial=0)
-    unseen = (resends["lost_before_tap"] == 1) & (resends["rel_seq"] < highest)
-    return len(np.unique(resends["rel_seq"][unseen]))
-
-
-def slice_of(rows: Rows, key: int) -> Array:
-    """Positions of one key's rows."""
-    a, b = np.searchsorted(rows.key, [key, key + 1])
-    return np.arange(int(a), int(b))
+    return len(np.unique(copies["rel_seq"][(copies["lost_before_tap"] == 1) & (copies["rel_seq"] < highest)]))
 
 
 @dataclass
 class _Case:
-    """The first losses of one connection's direction, and what tells overflow from chance."""
+    """The first losses of one direction of a connection."""
 
     key: int
     packets: Array
@@ -142,7 +146,8 @@ class _Case:
     losses: int
     sent: int
     sent_between: int
-    one_batch: bool
+    spread_ns: int
+    min_rtt_ns: int
     p_value: float
     queue_ns: int
     ceiling_ns: int
@@ -152,119 +157,79 @@ class _Case:
     segment_bytes: int
     cost_s: float
 
-    def is_overflow(self, chance_share: float, ceiling_share: float, lost_share: float, before_share: float) -> bool:
-        """Whether chance, an empty queue and a burst of errors are ruled out."""
-        # Far above the ceiling it was no queue: the segment or its ACK was late for another reason.
-        full = self.queue_ns > 0 and ceiling_share * self.ceiling_ns <= self.queue_ns <= self.ceiling_ns / ceiling_share
-        thinned = self.losses <= lost_share * self.sent_between or self.one_batch
-        grown = self.flight_before <= before_share * self.flight
-        return self.p_value <= chance_share and full and thinned and grown
-
 
 def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, reaction: int) -> _Case | None:
-    key = int(losses.key[first[0]])
-    keys = np.array([key])
+    key = losses.key[first[:1]]
     t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
-    # The segment just before the first loss: when it was sent and when it was acknowledged.
-    before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
     acks = facts.cached(Acks)
-    covered = int(acks.t_ns(acks.first_covering(keys, losses.rel_seq[first[:1]]))[0])
+    # The segment just before the first loss measures the queue.
+    before = np.flatnonzero(data["rel_seq"] + data["len"] == losses.rel_seq[first[0]])
+    covered = int(acks.t_ns(acks.first_covering(key, losses.rel_seq[first[:1]]))[0])
     rtts = back["rtt_ns"][back["rtt_ns"] != NULL]
     if not len(before) or covered == NULL or not len(rtts):
         return None
     rtt_before = covered - int(data["t_ns"][before[-1]])
-    least = min(int(rtts.min()), rtt_before)
+    min_rtt = min(int(rtts.min()), rtt_before)
     sent = data["t_ns"]
     inside = (sent >= t_first) & (sent < reaction)
-    rest_sent = int((~inside).sum())
-    rest_events = len(np.setdiff1d(losses.episode[losses.of(key)], losses.episode[first]))
-    rest = (rest_events + 1) / (rest_sent + 1)
-    end = int(acks.t_ns(acks.first_covering(keys, losses.end[first].max(keepdims=True)))[0])
-    end = end if end != NULL else int(facts.last_packet_ns(keys)[0])
-    pace = _pace(back, t_first, reaction, int(np.median(data["len"][inside])))
+    rest_episodes = len(np.setdiff1d(losses.episode[losses.of(int(key[0]))], losses.episode[first]))
+    chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
+    end = int(acks.t_ns(acks.first_covering(key, losses.end[first].max(keepdims=True)))[0])
+    end = end if end != NULL else int(facts.last_packet_ns(key)[0])
+    segment = int(np.median(data["len"][inside]))
+    rate = arrival_bytes_per_s(back, t_first, reaction, segment)
     reached = np.maximum.accumulate(back["rel_ack"])
-    done = int(reached[np.searchsorted(back["t_ns"], end, side="right") - 1])
-    begun = int(reached[max(0, int(np.searchsorted(back["t_ns"], reaction, side="right")) - 1)])
+    acked = int(reached[np.searchsorted(back["t_ns"], end, side="right") - 1])
+    acked -= int(reached[max(0, int(np.searchsorted(back["t_ns"], reaction, side="right")) - 1)])
     wait_s = (end - reaction) / 1e9
     return _Case(
-        key=key,
+        key=int(key[0]),
         packets=losses.packet[first],
         t_start_ns=t_first,
         t_end_ns=max(end, reaction),
         losses=len(first),
         sent=int(inside.sum()),
         sent_between=int(((sent >= t_first) & (sent <= t_last)).sum()),
-        one_batch=t_last - t_first <= least / 10,
-        # The first of them is where we began to look.
-        p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, rest),
-        queue_ns=rtt_before - least,
-        ceiling_ns=int(np.quantile(rtts, 0.95)) - least,
+        spread_ns=t_last - t_first,
+        min_rtt_ns=min_rtt,
+        # The first loss is where the search began: it does not count.
+        p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
+        queue_ns=rtt_before - min_rtt,
+        ceiling_ns=int(np.quantile(rtts, 0.95)) - min_rtt,
         flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
         flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
-        bytes_per_s=pace,
-        segment_bytes=int(np.median(data["len"][inside])),
-        cost_s=max(0.0, wait_s - (done - begun) / pace) if pace > 0 else wait_s,
+        bytes_per_s=rate,
+        segment_bytes=segment,
+        cost_s=max(0.0, wait_s - acked / rate) if rate > 0 else wait_s,
     )
 
 
-def _pace(back: Rows, t_first: int, reaction: int, segment: int) -> float:
-    """Bytes that arrived in a second while the queue was full: what ACKs, or duplicate ACKs, tell; 0 for too few.
-
-    Not both: a receiver delays the former and not the latter.
-    """
-    t, ack = back["t_ns"], back["rel_ack"]
-    inside = np.flatnonzero((t > t_first) & (t <= reaction))
-    news = inside[back["dupacks"][inside] == 0]
-    duplicates = inside[back["dupacks"][inside] > 0]
-    if len(news) >= 3 and t[news[-1]] > t[news[0]]:
-        return float(ack[news[-1]] - ack[news[0]]) / (int(t[news[-1]] - t[news[0]]) / 1e9)
-    if len(duplicates) >= 3 and t[duplicates[-1]] > t[duplicates[0]]:
-        return (len(duplicates) - 1) * segment / (int(t[duplicates[-1]] - t[duplicates[0]]) / 1e9)
-    return 0.0
-
-
 def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
-    cost = np.array([case.cost_s * 1e9 for case in cases])
-    keys = np.array([case.key for case in cases], np.int64)
-    life = facts.lifetime_s(keys)
-    listed, others = costliest(cost)
-    for i in listed.tolist():
+    def describe(i: int) -> Description:
         case = cases[i]
-        buffered = case.queue_ns / 1e9 * case.bytes_per_s
+        recovery_s = (case.t_end_ns - case.t_start_ns) / 1e9
         values: dict[str, float | int | str] = {
             "losses_count": case.losses,
             "window_segments": case.sent,
             "queue_ms": case.queue_ns / 1e6,
             "p_value_share": case.p_value,
-            "recovery_s": (case.t_end_ns - case.t_start_ns) / 1e9,
+            "recovery_s": recovery_s,
         }
-        holds = ""
-        if buffered > 0:
-            packets = max(1, round(buffered / max(1, case.segment_bytes)))
-            values |= {"buffer_bytes": int(buffered), "buffer_packets": packets}
-            holds = f" of about {count(packets, 'packet')}"
-        yield facts.finding(
-            "startup_overflow",
-            case.key,
-            case.t_start_ns,
-            case.t_end_ns,
-            cost_s=case.cost_s,
-            lifetime_s=float(life[i]),
-            confidence=0.9,
-            values=values,
+        size = ""
+        buffer_bytes = case.queue_ns / 1e9 * case.bytes_per_s
+        if buffer_bytes > 0:
+            packets = max(1, round(buffer_bytes / max(1, case.segment_bytes)))
+            values |= {"buffer_bytes": int(buffer_bytes), "buffer_packets": packets}
+            size = f" of about {count(packets, 'packet')}"
+        return Description(
+            f"slow start overshot a buffer{size}: {case.losses} of {case.sent} segments sent from {moment(case.t_start_ns)} on "
+            f"were lost before the sender reacted; recovery took {duration(recovery_s)}, and {duration(case.cost_s)} were lost.",
+            values,
             evidence={"segments": case.packets},
-            sentence=(
-                f"{facts.subject(case.key)}: slow start overshot a buffer{holds}: {case.losses} of {case.sent} segments "
-                f"sent from {moment(case.t_start_ns)} on were lost before the sender knew, and were made good "
-                f"{duration((case.t_end_ns - case.t_start_ns) / 1e9)} later."
-            ),
+            confidence=0.9,
         )
-    yield from facts.remainder_finding(
-        "startup_overflow",
-        keys[others],
-        np.array([cases[i].t_start_ns for i in others.tolist()], np.int64),
-        np.array([cases[i].t_end_ns for i in others.tolist()], np.int64),
-        cost[others],
-        evidence=("segments", np.array([cases[i].packets[0] for i in others.tolist()], np.int64)),
-        what="a start that overshot a buffer",
-    )
+
+    rows = [(case.key, case.t_start_ns, case.t_end_ns, int(case.packets[0])) for case in cases]
+    key, start, end, packet = np.array(rows, np.int64).reshape(-1, 4).T
+    cost_s = np.array([case.cost_s for case in cases], np.float64)
+    yield from Cases(facts, CODE, key, start, end, cost_s, packet).findings(describe, what="slow start overshoot")

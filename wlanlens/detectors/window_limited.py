@@ -21,7 +21,7 @@ from wlanlens.detection.toolkit import (
     key_groups,
     min_data_rtt_ns,
 )
-from wlanlens.ledger.delivery_rate import unresting
+from wlanlens.ledger.delivery_rate import never_pauses
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def window_limited(
         least = np.where(least != NULL, least, spans["rtt_min_ns"])
         long = (spans["rtt_ns"] != NULL) & (least != NULL) & (spans["rtt_ns"] > full_path_factor * least)
         pace, best_pace = delivery_rates(facts, spans)
-        busy = unresting(pace, best_pace, spans["t_end_ns"] - spans["t_start_ns"], spans["rtt_ns"], full_pace_share)
+        busy = never_pauses(pace, best_pace, spans["t_end_ns"] - spans["t_start_ns"], spans["rtt_ns"], full_pace_share)
         full = (spans["state"] != "zero_window") & long & busy | cwnd_may_limit(facts, spans)
         min_ns = int(min_time_ms * 1e6)
         full |= _brief(spans, full, min_stretch_rtts, min_ns)

@@ -1,1 +1,1 @@
-"""Where every second of a data direction's life went."""
+"""The ledger: every nanosecond of a data flow in exactly one category of what the sender waited for."""

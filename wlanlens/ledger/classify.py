@@ -1,4 +1,4 @@
-"""Who owns an interval: from what the sender waited for (a fact) to what the time went to (a judgement)."""
+"""The category of an interval: from the state of the sender (a fact) to what the time went to (a judgement)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.ledger.delivery_rate import best, paces, unresting
+from wlanlens.ledger.delivery_rate import best_rates, never_pauses, rates
 from wlanlens.tables import CATEGORIES
-from wlanlens.tables.columns import filled
+from wlanlens.tables.columns import encoded, filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Category of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timer was
-#: right to expire: the finding `spurious_timeout` says that it was not. After the last ACK of data nothing is owed to
-#: anyone, and what was not captured is not known.
+#: Category of each state of `intervals`, before refinement. A wait for a timer is idle time whether or not the timeout
+#: was spurious; the finding `spurious_timeout` reports that. After the last ACK of data no category applies.
 CATEGORY_OF_STATE = {
     "handshake": "handshake",
     "idle": "application",
@@ -34,30 +33,29 @@ CATEGORY_OF_STATE = {
     "not_captured": "unknown",
 }
 
-#: Kinds of timeout after which nothing had to be sent again.
+#: Kinds of timeout after which nothing had to be retransmitted.
 SPURIOUS_KINDS = ("spurious", "ack_lost")
 
-#: A transfer stands in a queue when its mean round trip is longer than the flow's least by this: the least
-#: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. Below, a queue keeps the
-#: path full while windows are halved and is of use. The detector `overbuffering` has the same figure.
+#: Time on the path is queueing delay where the mean round trip exceeds the flow's minimum by this: the shortest
+#: retransmission timeout in use (Linux), so that the queue alone makes a new flow time out. A shorter queue is useful:
+#: it keeps the path full while the window is halved. The detector `overbuffering` has the same figure.
 QUEUE_NS = 200_000_000
 
-
-#: A window that fills the path: under its limit the mean round trip is longer than this many times the flow's least,
-#: so that the queue holds as much as the path does ...
+#: The receive window fills the path where the mean round trip exceeds this multiple of the flow's minimum, so that the
+#: queue holds as much as the path does ...
 FULL_PATH = 2
-#: ... and the path does not rest in between: data arrives at this share of the flow's best pace (of a tenth of its data,
-#: `pace.best`), or ACKs come without a gap (`pace.unresting`). A larger window would only lengthen the queue, so the time
-#: is not the window's. The detector `window_limited` has the same figures.
-FULL_PACE = 0.8
+#: ... and the path never pauses: data arrives at this share of the flow's best rate (`delivery_rate.best_rates`), or
+#: ACKs come without a gap (`delivery_rate.never_pauses`). A larger window would only lengthen the queue. The detector
+#: `window_limited` has the same figures.
+FULL_RATE = 0.8
 
 
 def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
     """The category of each interval, as an index into `CATEGORIES`.
 
-    By its state (`CATEGORY_OF_STATE`), with three refinements. Recovery after a timeout that was not needed is
-    `spurious_recovery`. Time under the receiver's limit in which the window filled the path (`FULL_PATH`) is the
-    path's: `transfer`. A transfer whose round trips are far above the flow's least (`QUEUE_NS`) is `queue`.
+    Its state decides (`CATEGORY_OF_STATE`), with three refinements. Recovery after a spurious timeout is
+    `spurious_recovery`. Window-limited time in which the window filled the path (`FULL_PATH`) is `path`. Time on the
+    path with round trips far above the flow's minimum (`QUEUE_NS`) is `queue`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -65,31 +63,28 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
     if not len(categories):
         return categories
     if timeouts is not None and timeouts.num_rows:
-        _give(categories, _after_spurious(intervals, timeouts), "loss_recovery", "spurious_recovery")
+        _replace(categories, _after_spurious_timeout(intervals, timeouts), "loss_recovery", "spurious_recovery")
     directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
-    least = _least(intervals, directions)
+    minimum = _min_rtt(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
-    full = (least > 0) & (rtt // FULL_PATH > least) & _unresting(intervals, directions, rtt)
-    _give(categories, limited & full, "receiver_window", "path")
-    _give(categories, (least > 0) & (rtt - QUEUE_NS >= least), "path", "queue")
+    full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
+    _replace(categories, limited & full, "receiver_window", "path")
+    _replace(categories, (minimum > 0) & (rtt - QUEUE_NS >= minimum), "path", "queue")
     return categories
 
 
-def _give(categories: Array, which: Array, old: str, new: str) -> None:
+def _replace(categories: Array, which: Array, old: str, new: str) -> None:
     categories[which & (categories == CATEGORIES.index(old))] = CATEGORIES.index(new)
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
-    """An enum column as codes and what they mean."""
-    import pyarrow as pa
-
-    whole = column.combine_chunks()
-    whole = whole if isinstance(whole, pa.DictionaryArray) else whole.dictionary_encode()
-    return np.asarray(whole.indices.to_numpy(zero_copy_only=False), np.int64), whole.dictionary.to_pylist()
+    """An enum column as codes, and the text of each code."""
+    whole = encoded(column)
+    return np.asarray(whole.indices, np.int64), whole.dictionary.to_pylist()
 
 
-def _after_spurious(intervals: pa.Table, timeouts: pa.Table) -> Array:
-    """Intervals that belong to a timeout though nothing was lost."""
+def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
+    """Intervals of recovery after a timeout although nothing was lost."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -100,39 +95,39 @@ def _after_spurious(intervals: pa.Table, timeouts: pa.Table) -> Array:
 
 
 class _Directions:
-    """The rows of `intervals` by direction of a flow, each direction's in order of time."""
+    """The rows of `intervals` by flow and direction, in order of time."""
 
     def __init__(self, intervals: pa.Table) -> None:
         capture, _ = _codes(intervals.column("capture"))
         direction, _ = _codes(intervals.column("direction"))
-        flow = intervals.column("flow").to_numpy()
-        self.order: Array = np.lexsort((intervals.column("t_start_ns").to_numpy(), direction, flow, capture))
+        flow = filled(intervals.column("flow"))
+        self.order: Array = np.lexsort((filled(intervals.column("t_start_ns")), direction, flow, capture))
         c, f, d = capture[self.order], flow[self.order], direction[self.order]
         new = np.concatenate(([True], (c[1:] != c[:-1]) | (f[1:] != f[:-1]) | (d[1:] != d[:-1])))
         self._first = np.flatnonzero(new)
-        #: Number of each row's direction, in that order.
+        #: Number of the direction of each row, rows in that order.
         self.rank: Array = np.cumsum(new) - 1
 
-    def fold(self, values: Array, fold: np.ufunc) -> Array:
-        """Each interval's value, folded over the intervals of its direction."""
+    def reduce(self, values: Array, function: np.ufunc) -> Array:
+        """For each interval, the function over all intervals of its direction."""
         out = np.empty_like(values)
-        out[self.order] = fold.reduceat(values[self.order], self._first)[self.rank]
+        out[self.order] = function.reduceat(values[self.order], self._first)[self.rank]
         return out
 
 
-def _least(intervals: pa.Table, directions: _Directions) -> Array:
-    """The least round trip of each interval's direction; -1 for unknown."""
-    least, most = filled(intervals.column("rtt_min_ns"), -1), np.iinfo(np.int64).max
-    of_flow = directions.fold(np.where(least < 0, most, least), np.minimum)
-    return np.where(of_flow == most, -1, of_flow)
+def _min_rtt(intervals: pa.Table, directions: _Directions) -> Array:
+    """The minimum round trip of each interval's direction; -1 for unknown."""
+    minimum, none = filled(intervals.column("rtt_min_ns"), -1), np.iinfo(np.int64).max
+    of_flow = directions.reduce(np.where(minimum < 0, none, minimum), np.minimum)
+    return np.where(of_flow == none, -1, of_flow)
 
 
-def _unresting(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
-    """Intervals in which the path did not rest, as far as they are under the receiver's limit."""
+def _never_pauses(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
+    """Intervals in which the path did not pause; valid for window-limited intervals only."""
     order = directions.order
-    start, end, acked = (intervals.column(name).to_numpy()[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
-    pace = paces(directions.rank, start, end, acked, rtt[order])
-    most = best(directions.rank, pace, acked)[directions.rank]
+    start, end, acked = (filled(intervals.column(name))[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
+    rate = rates(directions.rank, start, end, acked, rtt[order])
+    best = best_rates(directions.rank, rate, acked)[directions.rank]
     out = np.empty(len(order), bool)
-    out[order] = unresting(pace, most, end - start, rtt[order], FULL_PACE)
+    out[order] = never_pauses(rate, best, end - start, rtt[order], FULL_RATE)
     return out

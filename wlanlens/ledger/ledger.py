@@ -1,4 +1,4 @@
-"""The ledger: where every second of a flow's life went. Exact whole nanoseconds, one category an interval."""
+"""The ledger: where every second of a flow's life went. Whole nanoseconds, one category per interval."""
 
 from __future__ import annotations
 
@@ -10,76 +10,82 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.errors import WlanlensError
 from wlanlens.ledger import classify, link_layer
-from wlanlens.ledger.classify import Array
+from wlanlens.tables.columns import Array, coded, encoded, filled, integers, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.trace import Trace
-
 CATEGORIES = tables.CATEGORIES
+_DIRECTIONS = ("a2b", "b2a")
 
-#: What tells where packets were below TCP.
+#: Tables that show where packets were below TCP.
 BELOW = ("links", *tables.LINK)
 
 #: What the ledger's words mean, for people.
 PLAIN = {
     "handshake": "opening the connection",
-    "application": "the application had nothing to send",
-    "receiver_window": "waiting for the receiver's window",
+    "application": "application-limited",
+    "receiver_window": "limited by the receiver's window",
     "delayed_ack": "waiting for delayed ACKs",
-    "rto_wait": "waiting for the retransmission timer",
-    "rto_backoff": "waiting for the timer after its backoff",
-    "spurious_recovery": "sending again what was not lost",
-    "loss_recovery": "recovering after a timeout",
+    "rto_wait": "RTO wait",
+    "rto_backoff": "RTO backoff",
+    "spurious_recovery": "spurious recovery",
+    "loss_recovery": "loss recovery after timeouts",
     "fast_recovery": "fast recovery",
     "slow_start": "slow start",
-    "usb": "the USB bus",
-    "air_useful": "on the air",
-    "air_retries": "retries on the air",
-    "air_others": "other stations on the air",
-    "queue": "standing in a queue",
-    "path": "transferring",
-    "unknown": "not known from this capture",
+    "usb": "USB bus",
+    "air_useful": "useful airtime",
+    "air_retries": "802.11 retries",
+    "air_others": "other stations' airtime",
+    "queue": "queueing delay",
+    "path": "path transfer",
+    "unknown": "unknown",
 }
 
-#: Owners of time that a healthy transfer spends too: no loss.
+#: Categories in which a healthy transfer spends time too: no time is lost.
 HEALTHY = ("handshake", "application", "slow_start", "air_useful", "path", "unknown")
 
-
-#: What a note says of mended intervals.
-MENDED = "states of a flow left a gap or overlapped (a bug in wlanlens); the time between belongs to unknown"
+#: Sentence of the note on repaired intervals.
+REPAIRED = "states of a flow left a gap or overlapped (a bug in wlanlens); the time of the gaps is unknown"
 
 
 class LedgerError(WlanlensError):
-    """Intervals that leave a gap or overlap: the ledger would not sum."""
+    """Intervals with a gap or an overlap: they do not sum to the flow's life."""
 
 
-def build(trace: Trace) -> pa.Table:
-    """The ledger of a trace, from its `intervals` and `timeouts`."""
-    below = {name: trace.table(name) for name in BELOW if trace.has(name)}
-    timeouts = trace.table("timeouts") if trace.has("timeouts") else None
-    return from_intervals(trace.table("intervals"), timeouts, below)
+def build(held: Mapping[str, pa.Table]) -> pa.Table:
+    """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
+    timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
+    return from_intervals(held["intervals"], timeouts, held)
 
 
 def from_intervals(
     intervals: pa.Table, timeouts: pa.Table | None = None, below: Mapping[str, pa.Table] | None = None
 ) -> pa.Table:
-    """The ledger of a table `intervals`; neighbours with one category become one interval.
+    """The ledger of a table `intervals`; adjacent intervals of one category become one.
 
-    `below`: the tables `BELOW` of several captures, by which transfers are divided among what carried them.
+    Parameters
+    ----------
+    intervals, timeouts
+        Tables of the trace; without `timeouts` no recovery counts as spurious.
+    below
+        The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets.
+
+    Raises
+    ------
+    LedgerError
+        When intervals of one direction leave a gap or overlap.
     """
     import pyarrow as pa
 
     if not intervals.num_rows:
         return tables.empty("ledger")
-    capture = intervals.column("capture").combine_chunks()
-    capture = capture if isinstance(capture, pa.DictionaryArray) else capture.dictionary_encode()
-    who: Array = np.asarray(capture.indices.to_numpy(zero_copy_only=False), np.int64)
-    flow: Array = intervals.column("flow").to_numpy()
-    back: Array = _is_b2a(intervals.column("direction"))
-    start: Array = intervals.column("t_start_ns").to_numpy()
-    end: Array = intervals.column("t_end_ns").to_numpy()
+    capture = encoded(intervals.column("capture"))
+    who: Array = np.asarray(capture.indices, np.int64)
+    flow: Array = filled(intervals.column("flow"))
+    back: Array = coded(intervals.column("direction"), _DIRECTIONS)
+    start: Array = filled(intervals.column("t_start_ns"))
+    end: Array = filled(intervals.column("t_end_ns"))
     category = classify.assign(intervals, timeouts)
 
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
@@ -94,22 +100,21 @@ def from_intervals(
     first = np.concatenate(([True], ~(same & (category[1:] == category[:-1]))))
     last = np.concatenate((first[1:], [True]))
     kept = start[first] < end[last]
-    directions = pa.DictionaryArray.from_arrays(pa.array(back[first][kept].astype(np.int8)), pa.array(["a2b", "b2a"]))
     columns = [
         pa.DictionaryArray.from_arrays(pa.array(who[first][kept].astype(np.int32)), capture.dictionary),
         pa.array(flow[first][kept]),
-        directions,
-        pa.DictionaryArray.from_arrays(pa.array(category[first][kept]), pa.array(CATEGORIES)),
+        spread(back[first][kept], _DIRECTIONS),
+        spread(category[first][kept], CATEGORIES),
         pa.array(start[first][kept]),
         pa.array(end[last][kept]),
     ]
     return pa.Table.from_arrays(columns, schema=tables.schema("ledger"))
 
 
-def mend(intervals: pa.Table) -> tuple[pa.Table, int]:
-    """Intervals that tile, from such as do not, and how many gaps and overlaps there were.
+def repaired(intervals: pa.Table) -> tuple[pa.Table, int]:
+    """The intervals without gaps and overlaps, and how many of both there were.
 
-    A gap becomes an interval of state not_captured, of an overlap the earlier interval keeps what it has.
+    A gap becomes an interval of state not_captured; an overlap stays with the earlier interval.
     """
     import pyarrow as pa
 
@@ -137,13 +142,6 @@ def mend(intervals: pa.Table) -> tuple[pa.Table, int]:
     return table, faults
 
 
-def _is_b2a(column: pa.ChunkedArray) -> Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.equal(column.cast(pa.string()), "b2a").to_numpy(), dtype=bool)
-
-
 def _check(flow: Array, start: Array, end: Array, same: Array) -> None:
     backwards = np.flatnonzero(end < start)
     if len(backwards):
@@ -168,19 +166,15 @@ def sums(ledger: pa.Table) -> list[int]:
 
 def category_codes(ledger: pa.Table) -> Array:
     """Each row's category as an index into `CATEGORIES`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.index_in(ledger.column("category").cast(pa.string()), pa.array(CATEGORIES))
-    return np.asarray(found.to_numpy(), np.int64)
+    return coded(ledger.column("category"), CATEGORIES)
 
 
 def _lengths(ledger: pa.Table) -> Array:
-    return np.asarray(ledger.column("t_end_ns").to_numpy() - ledger.column("t_start_ns").to_numpy(), np.int64)
+    return integers(ledger.column("t_end_ns")) - integers(ledger.column("t_start_ns"))
 
 
 def summary(ledger: pa.Table) -> pa.Table:
-    """One row a capture, flow, direction and category: `ns`, the sum of its intervals."""
+    """One row per capture, flow, direction and category: `ns`, the sum of its intervals."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -204,16 +198,14 @@ def summary(ledger: pa.Table) -> pa.Table:
 
 
 def coarse(ledger: pa.RecordBatch, step: int) -> pa.RecordBatch:
-    """Runs of `step` intervals of a flow as one a category: sums and ends stay exact, the order inside is lost."""
+    """Every `step` intervals of a flow as one interval per category: sums and ends stay exact, the order inside is lost."""
     import pyarrow as pa
 
     if not ledger.num_rows:
         return ledger
-    flow: Array = ledger.column("flow").to_numpy()
-    back = _is_b2a(pa.chunked_array([ledger.column("direction")]))
-    start: Array = ledger.column("t_start_ns").to_numpy()
-    end: Array = ledger.column("t_end_ns").to_numpy()
-    category = category_codes(pa.Table.from_batches([ledger]))
+    flow, start, end = (filled(ledger.column(name)) for name in ("flow", "t_start_ns", "t_end_ns"))
+    back = coded(ledger.column("direction"), _DIRECTIONS)
+    category = coded(ledger.column("category"), CATEGORIES)
     broken = np.concatenate(([True], (flow[1:] != flow[:-1]) | (back[1:] != back[:-1]) | (start[1:] != end[:-1])))
     first = np.flatnonzero(broken)
     run = np.cumsum(broken) - 1
@@ -225,7 +217,7 @@ def coarse(ledger: pa.RecordBatch, step: int) -> pa.RecordBatch:
     at, which = np.nonzero(lengths)
     rows = ledger.take(pa.array(np.flatnonzero(group_starts)[at]))
     columns = {
-        "category": pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int8)), pa.array(CATEGORIES)),
+        "category": spread(which, CATEGORIES),
         "t_start_ns": pa.array((until - lengths)[at, which]),
         "t_end_ns": pa.array(until[at, which]),
     }

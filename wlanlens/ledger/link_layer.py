@@ -1,8 +1,8 @@
-"""What carried a flow's packets while the path carried it: the USB bus, the air, or the path that no capture shows.
+"""Time on the path by link: the USB bus, the air, or the rest of the path, which no capture shows.
 
-With several captures the time of the ledger's category `path` is divided by where the connection's packets were: on the
-air (`air_useful`: the attempt that arrived, its acknowledgment and the access before it; `air_retries`: from a packet's
-first attempt to its last), waiting for the air while others had it (`air_others`), or on the USB bus (`usb`).
+With several captures the ledger's category `path` is divided by where the connection's packets were: on the air
+(`air_useful`: the transmission that arrived, its acknowledgment and the channel access before it; `air_retries`: from a
+packet's first transmission to its last), waiting while others used the air (`air_others`), or on the USB bus (`usb`).
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.tables import CATEGORIES, POINTS
-from wlanlens.tables.columns import filled, find
+from wlanlens.tables.columns import filled, find, integers, known
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The time is divided in pieces of this length; inside one the order of the categories is not kept. A second of a busy channel
-#: has a thousand frames, and a ledger that names each would be longer than the capture.
+#: The time is divided into pieces of this length; inside a piece the order of the categories is lost. A second of a busy
+#: channel has a thousand frames: a ledger with an interval for each would be longer than the capture.
 PIECE_NS = 100_000_000
 
-#: Before a first attempt a station waits for DIFS and up to 31 slots of 20 us (IEEE 802.11b: 15.2, 18.3.3), the longest of
-#: all PHYs: an idle channel for so long is the price of access. For longer, nothing was ready to be sent.
+#: Before a first transmission a station waits for DIFS and up to 31 slots of 20 us (IEEE 802.11b: 15.2, 18.3.3), the
+#: longest of all PHYs: the channel is idle that long for access. If it is idle for longer, no frame was ready.
 ACCESS_NS = 670_000
 
-#: The categories in the order in which they are laid into a piece; what is left stays `path`.
-_LAID = ("usb", "air_others", "air_retries", "air_useful", "path")
+#: The categories in their order inside a piece; the remaining time stays `path`.
+_PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Stretches of time, joined where they overlap, in order."""
+    """Disjoint intervals of time, in order."""
 
     start: Array
     end: Array
 
     @classmethod
     def of(cls, start: Array, end: Array) -> Spans:
-        """From any; those without length are left out."""
+        """From any intervals: overlapping ones are joined, empty ones are left out."""
         kept = end > start
         start, end = start[kept], end[kept]
         order = np.argsort(start, kind="stable")
@@ -52,12 +52,12 @@ class Spans:
         return cls(start[begins], reach[last])
 
     def holds(self, t_ns: Array) -> Array:
-        """Whether each time is in one of them."""
+        """Whether each time is inside an interval."""
         at = np.searchsorted(self.start, t_ns, side="right") - 1
         return (at >= 0) & (t_ns < self.end[np.maximum(at, 0)]) if len(self.start) else np.zeros(len(t_ns), bool)
 
     def before(self, t_ns: Array) -> Array:
-        """How much of them is before each time, ns."""
+        """Total length before each time, ns."""
         if not len(self.start):
             return np.zeros(len(t_ns), np.int64)
         total = np.concatenate(([0], np.cumsum(self.end - self.start)))
@@ -66,7 +66,7 @@ class Spans:
         return np.asarray(np.where(at > 0, total[at] - behind, 0))
 
     def ended(self, t_ns: Array) -> Array:
-        """When the latest of them before each time was over; a time in one is that time itself."""
+        """The latest end before each time; a time inside an interval gives that time itself."""
         at = np.searchsorted(self.start, t_ns, side="left") - 1
         least = np.iinfo(np.int64).min // 2
         return (
@@ -76,18 +76,18 @@ class Spans:
         )
 
 
-class Carriers:
-    """Where the packets of each connection were, by captures of the air and of the bus."""
+class LinkLayer:
+    """Where the packets of each connection were, from captures of the air and of the bus."""
 
     def __init__(self, below: Mapping[str, pa.Table]) -> None:
-        links = below["links"].filter(_valid(below["links"], "flow"))
+        links = below["links"].filter(known(below["links"].column("flow")))
         self._links = {
-            name: _whole(links, name) for name in ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet")
+            name: _numbers(links, name) for name in ("flow", "air_packet", "air_t_ns", "air_last_ns", "usb_packet")
         }
-        times = np.stack([_whole(links, f"{point}_t_ns") for point in POINTS])
+        times = np.stack([_numbers(links, f"{point}_t_ns") for point in POINTS])
         self._links["first"] = np.where(times == _NONE, np.iinfo(np.int64).max, times).min(axis=0)
         self._air(below["frames"], below["exchanges"])
-        self._urbs = {name: _whole(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
+        self._urbs = {name: _numbers(below["urbs"], name) for name in ("ip_packet", "t_submit_ns", "t_complete_ns")}
         self._urbs = _rows(self._urbs, self._urbs["ip_packet"] != _NONE)
         order = np.argsort(self._links["flow"], kind="stable")
         self._links = _rows(self._links, order)
@@ -95,22 +95,23 @@ class Carriers:
         self._urbs = _rows(self._urbs, order)
 
     def _air(self, frames: pa.Table, exchanges: pa.Table) -> None:
-        number, t = _whole(frames, "packet"), _whole(frames, "t_ns")
-        airtime = np.nan_to_num(np.asarray(frames.column("airtime_us").to_numpy(), float)) * 1000
+        number, t = _numbers(frames, "packet"), _numbers(frames, "t_ns")
+        airtime = np.nan_to_num(np.asarray(filled(frames.column("airtime_us"), np.nan), float)) * 1000
         length = airtime.astype(np.int64)
         mine = {
-            name: _whole(exchanges, name) for name in ("flow", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns")
+            name: _numbers(exchanges, name) for name in ("flow", "last_packet", "t_first_ns", "t_last_ns", "t_ack_ns")
         }
-        mine |= {"ack_packet": _whole(exchanges, "ack_packet")}
+        mine |= {"ack_packet": _numbers(exchanges, "ack_packet")}
         mine = _rows(mine, (mine["flow"] != _NONE) & (mine["t_last_ns"] != _NONE) & (mine["t_ack_ns"] != _NONE))
         data, ack = (_at(number, length, mine[name]) for name in ("last_packet", "ack_packet"))
-        # A stamp is of a frame's begin or of its end: between those of a frame and of its acknowledgment lies one of both.
+        # A sniffer timestamps either the start or the end of frames. From a frame to its ACK the timestamps differ by
+        # about the ACK's airtime if they mark ends, by about the data frame's if they mark starts.
         apart = mine["t_ack_ns"] - mine["t_last_ns"]
         ends = bool(np.median(np.abs(apart - ack)) <= np.median(np.abs(apart - data))) if len(apart) else True
         shift = int(ends)
         self.busy = Spans.of(t - length * shift, t + length * (1 - shift))
-        # The first attempt may be damaged, and is in no exchange then.
-        self._links["begun"] = self._links["air_t_ns"] - _at(number, length, self._links["air_packet"]) * shift
+        # The first transmission may be damaged, and then it is in no exchange.
+        self._links["air_start"] = self._links["air_t_ns"] - _at(number, length, self._links["air_packet"]) * shift
         self._useful = {
             "flow": mine["flow"],
             "start": mine["t_last_ns"] - data * shift,
@@ -120,8 +121,8 @@ class Carriers:
         order = np.argsort(self._useful["flow"], kind="stable")
         self._useful = _rows(self._useful, order)
 
-    def seconds(self, flow: int, start: Array, end: Array) -> Array:
-        """ns of each category of `_LAID` in pieces of time, which follow one another: one row a piece."""
+    def divided(self, flow: int, start: Array, end: Array) -> Array:
+        """ns of each category of `_PARTS` in consecutive pieces of time, one row per piece."""
         useful, retries, waiting, bus = self._of(flow)
         edges = [start, end, *(edge for spans in (useful, retries, waiting, bus) for edge in (spans.start, spans.end))]
         bounds = np.unique(np.clip(np.concatenate(edges), start[0], end[-1]))
@@ -130,71 +131,71 @@ class Carriers:
         inside = low < end[piece]
         low, high, piece = low[inside], high[inside], piece[inside]
         length = high - low
-        on_air, again = useful.holds(low), retries.holds(low)
-        free = ~on_air & ~again
+        on_air, retried = useful.holds(low), retries.holds(low)
+        free = ~on_air & ~retried
         others = np.where(free & waiting.holds(low), self.busy.before(high) - self.busy.before(low), 0)
         on_bus = np.where(free & bus.holds(low), length - others, 0)
-        out = np.zeros((len(start), len(_LAID)), np.int64)
+        out = np.zeros((len(start), len(_PARTS)), np.int64)
         spent = {
             "usb": on_bus,
             "air_others": others,
-            "air_retries": np.where(again & ~on_air, length, 0),
+            "air_retries": np.where(retried & ~on_air, length, 0),
             "air_useful": np.where(on_air, length, 0),
         }
         for name, values in spent.items():
-            np.add.at(out[:, _LAID.index(name)], piece, values)
-        out[:, _LAID.index("path")] = end - start - out.sum(axis=1)
+            np.add.at(out[:, _PARTS.index(name)], piece, values)
+        out[:, _PARTS.index("path")] = end - start - out.sum(axis=1)
         return out
 
-    def knows(self, flow: int) -> bool:
+    def saw(self, flow: int) -> bool:
         """Whether a packet of a connection was seen on the air or on the bus."""
         rows = _part(self._links, flow)
         return bool(((rows["air_t_ns"] != _NONE) | (rows["usb_packet"] != _NONE)).any())
 
     def _of(self, flow: int) -> tuple[Spans, Spans, Spans, Spans]:
-        """Of one connection: useful time on the air, its retries, waiting for the air, on the bus."""
+        """When packets of one connection were on the air, in retries, waiting for the air, and on the bus."""
         links, mine = _part(self._links, flow), _part(self._useful, flow)
         heard = links["air_t_ns"] != _NONE
         first, air = links["first"][heard], links["air_t_ns"][heard]
         last = np.where(links["air_last_ns"][heard] == _NONE, air, links["air_last_ns"][heard])
         waiting = Spans.of(first, last)
-        begun = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
-        ready = waiting.holds(begun) & ~mine["retried"]
-        useful = Spans.of(np.where(ready, begun, mine["start"]), mine["end"])
+        access = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
+        ready = waiting.holds(access) & ~mine["retried"]
+        useful = Spans.of(np.where(ready, access, mine["start"]), mine["end"])
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
         hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
-        # What comes to the host waits in a transfer that was submitted long before: only what leaves it is on the bus.
+        # A packet to the host is in a transfer that was submitted long before: only packets from the host count.
         out = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
         out = out[self._urbs["t_complete_ns"][at[out]] != _NONE]
         bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
         retried = last > air
-        return useful, Spans.of(links["begun"][heard][retried], last[retried]), waiting, bus
+        return useful, Spans.of(links["air_start"][heard][retried], last[retried]), waiting, bus
 
 
 def divide(
     flow: Array, start: Array, end: Array, category: Array, below: Mapping[str, pa.Table]
 ) -> tuple[Array, Array, Array, Array]:
-    """Intervals with `path` divided among what carried it: of each the row it comes from, start, end and category.
+    """Divide intervals of category `path` by link; of each result the row it comes from, start, end and category.
 
-    Rows stand in order of connection, direction and time, and so do the results; no nanosecond is lost.
+    Rows are in order of connection, direction and time, and so are the results; no nanosecond is lost.
     """
     path = CATEGORIES.index("path")
     mine = np.flatnonzero(category == path)
-    carriers = Carriers(below) if len(mine) else None
+    link_layer = LinkLayer(below) if len(mine) else None
     parts = [(row, start[row], end[row], category[row]) for row in (np.flatnonzero(category != path),)]
     breaks = np.flatnonzero((np.diff(flow[mine]) != 0) | (start[mine][1:] < end[mine][:-1])) + 1
     for rows in np.split(mine, breaks):
-        if carriers is None or not len(rows):
+        if link_layer is None or not len(rows):
             continue
-        if not carriers.knows(int(flow[rows[0]])):
+        if not link_layer.saw(int(flow[rows[0]])):
             parts.append((rows, start[rows], end[rows], category[rows]))
             continue
         row, a, b = _pieces(rows, start, end)
-        lengths = carriers.seconds(int(flow[rows[0]]), a, b)
+        lengths = link_layer.divided(int(flow[rows[0]]), a, b)
         until = a[:, None] + np.cumsum(lengths, axis=1)
         at, which = np.nonzero(lengths)
-        codes = np.array([CATEGORIES.index(name) for name in _LAID], category.dtype)
+        codes = np.array([CATEGORIES.index(name) for name in _PARTS], category.dtype)
         parts.append((row[at], (until - lengths)[at, which], until[at, which], codes[which]))
     row, a, b, code = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((b, a, row))
@@ -202,7 +203,7 @@ def divide(
 
 
 def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]:
-    """Intervals in pieces of `PIECE_NS` at most: row, start and end of each; those without length are none."""
+    """Intervals cut into pieces of at most `PIECE_NS`: row, start and end of each; empty intervals give none."""
     count = -(-(end[rows] - start[rows]) // PIECE_NS)
     row = np.repeat(rows, count)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
@@ -213,17 +214,9 @@ def _pieces(rows: Array, start: Array, end: Array) -> tuple[Array, Array, Array]
 _NONE = -(2**62)
 
 
-def _whole(table: pa.Table, name: str) -> Array:
+def _numbers(table: pa.Table, name: str) -> Array:
     """A column as whole numbers; `_NONE` for null."""
-    import pyarrow as pa
-
-    return filled(table.column(name).cast(pa.int64()), _NONE)
-
-
-def _valid(table: pa.Table, name: str) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.is_valid(table.column(name))
+    return integers(table.column(name), _NONE)
 
 
 def _rows(columns: dict[str, Array], which: Array) -> dict[str, Array]:
@@ -231,12 +224,12 @@ def _rows(columns: dict[str, Array], which: Array) -> dict[str, Array]:
 
 
 def _part(columns: dict[str, Array], flow: int) -> dict[str, Array]:
-    """The rows of one connection, of columns in its order."""
+    """The rows of one connection, from columns sorted by `flow`."""
     low, high = np.searchsorted(columns["flow"], [flow, flow + 1])
     return {name: values[low:high] for name, values in columns.items()}
 
 
 def _at(keys: Array, values: Array, wanted: Array) -> Array:
-    """The value of each key; 0 for one that is not there."""
+    """The value of each key; 0 for an absent key."""
     at = find(keys, wanted)
     return np.where(at >= 0, values[at], 0) if len(keys) else wanted * 0

@@ -1,1 +1,1 @@
-"""One closed-form model a file (see `wlanlens.model`)."""
+"""One closed-form model in each file (see `wlanlens.reproduction.model`)."""

@@ -8,7 +8,7 @@ from wlanlens.reproduction.model import model
 
 
 class Backlog(NamedTuple):
-    """Where equations 15 and 16 (or 19) meet."""
+    """Solution of equations 15 and 16 (or 19)."""
 
     collision_probability: float
     backoff_slots: float
@@ -20,7 +20,7 @@ class DcfTcp:
     """TCP throughput and session delay over the 802.11 DCF, after Miorandi and Altman (INRIA RR-4908, 2003).
 
     Methods are the report's equations, by number. The lengths of RTS and MAC framing are those that its printed times
-    need, which are also the real ones: 20 and 28 bytes. It states 180 and 272 bits, from which its times do not follow;
+    require, which are also the real ones: 20 and 28 bytes. The report states 180 and 272 bits, which do not give its times;
     `DcfTcp(rts_bits=180, mac_bits=272)` is the report as stated.
     """
 
@@ -32,7 +32,7 @@ class DcfTcp:
     #: Sizes of the contention window: 32 means counters from 0 to 31.
     cw_min: int = 32
     cw_max: int = 1024
-    #: Attempts of a frame.
+    #: Most transmissions of a frame.
     attempts: int = 7
     data_bps: float = 11e6
     control_bps: float = 2e6
@@ -45,7 +45,7 @@ class DcfTcp:
 
     @property
     def stages(self) -> int:
-        """m': how often the contention window doubles."""
+        """m': number of doublings of the contention window."""
         return round(math.log2(self.cw_max / self.cw_min))
 
     def _plcp(self) -> float:
@@ -71,23 +71,23 @@ class DcfTcp:
         return self.slot_s * (self.cw_min - 1) / 2
 
     def longer_backoff_probability(self, slots: int = 31, cw: int = 32) -> float:
-        """Equation 6: the chance that the greater of two counters 0 to cw-1 is so many slots."""
+        """Equation 6: the probability that the greater of two counters 0 to cw-1 is `slots`."""
         return ((slots + 1) ** 2 - slots**2) / (cw * cw)
 
     def longer_backoff_slots(self, cw: int = 32) -> float:
-        """The mean that equation 6 has, summed over its values, slots."""
+        """The mean of equation 6, by summation, slots."""
         return sum(k * self.longer_backoff_probability(k, cw) for k in range(cw))
 
     def contended_backoff_s(self, cw: float = 32) -> float:
-        """Equation 7: the same in closed form, for a window that need not be whole: both stations' backoffs, s."""
+        """Equation 7: the same in closed form, for any real window: both stations' backoffs, s."""
         return self.slot_s * (cw - 1) * (4 * cw + 1) / (6 * cw)
 
     def tie_probability(self, cw: int = 32) -> float:
-        """Equation 8: the chance that two stations draw the same counter, P_C."""
+        """Equation 8: the probability that two stations draw the same counter, P_C."""
         return 1 / cw
 
     def collision_s(self, backoff_slots: float = 15.5) -> float:
-        """Equation 9: the time lost in a collision of two RTS, the mean slot of a tie among it, s."""
+        """Equation 9: the time lost in a collision of two RTS, including the mean backoff slot, s."""
         rts = self._plcp() + self.rts_bits / self.control_bps
         return self.difs_s + self.slot_s * backoff_slots + rts + self.sifs_s
 
@@ -102,7 +102,7 @@ class DcfTcp:
         return self._mbps(self.data_s() + self.ack_s() + self.exchange_backoff_s())
 
     def ceiling_mbps(self) -> float:
-        """Equation 12: TCP if it needed no ACKs, Mb/s."""
+        """Equation 12: TCP without ACKs, Mb/s."""
         return self._mbps(self.data_s() + self.backoff_s())
 
     def wide_window_mbps(self, d: int = 2) -> float:
@@ -111,7 +111,7 @@ class DcfTcp:
         return self._mbps(self.data_s() + (d - 1) / d * self.backoff_s() + contended)
 
     def narrow_window_mbps(self, d: int = 2) -> float:
-        """Equation 14: an ACK every d segments, window of d segments, so that nobody contends, Mb/s."""
+        """Equation 14: an ACK every d segments, window of d segments, so there is no contention, Mb/s."""
         return self._mbps(self.data_s() + self.backoff_s() + (self.ack_s() + self.backoff_s()) / d)
 
     # ---- several stations
@@ -127,19 +127,19 @@ class DcfTcp:
         return (1 - p) / 2 * self.cw_min * growing - (1 - math.pow(p, stages)) / 2 + full
 
     def backlogged_slots_summed(self, collision_probability: float = 1 / 32) -> float:
-        """Equation 15, as the sum that it begins with, slots."""
+        """Equation 15, as the sum that it is derived from, slots."""
         p = collision_probability
         windows = (self.cw_min * math.pow(2, min(k, self.stages)) for k in range(self.attempts))
         return sum(math.pow(p, k) * (1 - p) * (w - 1) / 2 for k, w in enumerate(windows))
 
     def collision_probability(self, backoff_slots: float = 15.5, others: float = 1.0) -> float:
-        """Equations 16 (others = n - 1) and 19 (others = (n - 1) / d): the chance that a frame collides, P_C."""
+        """Equations 16 (others = n - 1) and 19 (others = (n - 1) / d): the probability that a frame collides, P_C."""
         return 1 - math.pow(1 - 1 / backoff_slots, others)
 
     def backlog(self, n: int = 15, d: int = 1) -> Backlog:
         """Equations 15 and 16 (19 for d > 1) together, for n backlogged stations: (P_C, t_b in slots)."""
         others = (n - 1) / d
-        # 16's value falls as P_C rises, so the two meet once.
+        # Equation 16 falls as P_C rises, so there is one solution.
         low, high = 0.0, 1.0 - 1e-12
         for _ in range(200):
             middle = (low + high) / 2
@@ -150,17 +150,17 @@ class DcfTcp:
         return Backlog(low, self.backlogged_slots(low))
 
     def drop_probability(self, n: int = 15) -> float:
-        """After equation 16: the chance that a frame of n backlogged stations is given up."""
+        """After equation 16: the probability that a frame of n backlogged stations is dropped."""
         return self.backlog(n).collision_probability ** self.attempts
 
     def equivalent_window(self, n: int = 15) -> float:
-        """Equation 17: the contention window of two stations that wait as long as n do, slots."""
+        """Equation 17: the contention window with which two stations wait as long as n stations do, slots."""
         return 2 * self.backlog(n).backoff_slots + 1
 
     def split_access_point_mbps(self, n: int = 10) -> float:
-        """Equation 18, times n - 1: all downlink flows together, if the access point were n - 1 stations, Mb/s.
+        """Equation 18, times n - 1: all downlink flows together, as if the access point was n - 1 stations, Mb/s.
 
-        It is one, with one queue: simulations stay flat where this falls (docs/method.md).
+        It is one station with one queue: simulations are flat where this falls (docs/method.md).
         """
         slots = self.backlog(n).backoff_slots
         cw = self.equivalent_window(n)
@@ -179,11 +179,11 @@ class DcfTcp:
         return self._mbps(self.data_s() + self.ack_s() + self.slot_s * (self.cw_min - 1))
 
     def saturated_mbps(self, n: int = 10, payload_bytes: int = 1000, reserved: bool = True) -> float:
-        """Equations 15 and 16 as Bianchi uses them: n stations that always have a datagram to send, all together, Mb/s.
+        """Equations 15 and 16 as Bianchi uses them: total throughput of n saturated stations that send datagrams, Mb/s.
 
-        A station tries in a slot with the chance 1 / (t_b + 1): its counter's slots and the one in which it sends. UDP
-        and IP add 28 bytes; `reserved` is with RTS and CTS. After a collision all wait for EIFS, as long as if there
-        had been an answer.
+        A station transmits in a slot with probability 1 / (t_b + 1): the slots of its counter and the one in which it transmits.
+        UDP and IP add 28 bytes; `reserved`: with RTS and CTS. After a collision all stations wait for EIFS, as long as
+        for a response.
         """
         bits = 8 * (payload_bytes + 28)
         chance = self.attempt_probability(n)
@@ -213,13 +213,13 @@ class DcfTcp:
         return 1 / (self.backlogged_slots(low) + 1)
 
     def _eifs_s(self) -> float:
-        """What EIFS has above DIFS: SIFS and an ACK at 1 Mb/s (802.11-1999 clause 9.2.10)."""
+        """EIFS minus DIFS: SIFS and an ACK at 1 Mb/s (802.11-1999 clause 9.2.10)."""
         return self.sifs_s + self._plcp() + self.ack_bits / 1e6
 
     # ---- short transfers
 
     def setup_s(self, reserved: bool = False, mac: bool = False) -> float:
-        """Equation 22: SYN and SYN-ACK, s. As printed it has neither RTS and CTS nor the MAC header."""
+        """Equation 22: SYN and SYN-ACK, s. As printed it omits RTS, CTS and the MAC header."""
         if reserved:
             one = self.ack_s() + self.backoff_s()
         else:
@@ -229,7 +229,7 @@ class DcfTcp:
         return 2 * one
 
     def session_s(self, size_bits: int = 240_000, reserved: bool = False) -> float:
-        """Equation 23: a file of so many bits with a window of one segment, s; `reserved`: the set-up with RTS and CTS."""
+        """Equation 23: transfer time of a file with a window of one segment, s; `reserved`: set-up with RTS and CTS."""
         packets, rest = divmod(size_bits, self.tcp_bits)
         cycle = self.data_s() + self.ack_s() + (self.cw_min - 1) * self.slot_s
         shorter = (self.tcp_bits - rest) / self.data_bps if rest else 0.0
@@ -238,8 +238,8 @@ class DcfTcp:
     def mean_session_s(self, d: int = 1, wide: bool = True, timer_s: float = 0.04) -> float:
         """Equation 23's mean over Pareto files of 30 kB (shape 1.5) in whole segments, set-up with RTS and CTS, s.
 
-        For an ACK every d segments the last one waits for the timer unless d divides the file. Ours, from equations 13,
-        14 and 23: the report has figures for d > 1 and no formula.
+        With an ACK every d segments the last ACK waits for the timer unless d divides the number of segments. Derived from
+        equations 13, 14 and 23: the report shows figures for d > 1 and no formula.
         """
         mbps = self.wide_window_mbps(d) if wide else self.narrow_window_mbps(d)
         cycle = self.tcp_bits / mbps / 1e6
@@ -250,16 +250,16 @@ class DcfTcp:
 
 
 def mean_packets(least: int = 10, shape: float = 1.5) -> float:
-    """Mean number of segments of a Pareto file whose least size is `least` segments: the sum of P(more than k)."""
+    """Mean number of segments of a Pareto file of at least `least` segments: the sum of P(more than k)."""
     last = 100_000
     head = sum(math.pow(least / k, shape) for k in range(least, last))
-    # Euler-Maclaurin for what is left.
+    # Euler-Maclaurin formula for the remainder.
     tail = last * math.pow(least / last, shape) / (shape - 1) + 0.5 * math.pow(least / last, shape)
     return least + head + tail
 
 
 def left_over(d: int, least: int = 10, shape: float = 1.5) -> float:
-    """The chance that d does not divide the number of segments of such a file."""
+    """The probability that d does not divide the number of segments of such a file."""
     first = least // d + 1
     whole = (
         math.pow(least / max(least, j * d - 1), shape) - math.pow(least / (j * d), shape)

@@ -4,18 +4,18 @@ from dataclasses import dataclass, replace
 
 from wlanlens.reproduction.model import model
 
-#: Estimators that are known.
+#: Known estimators.
 FLAVOURS = ("rfc6298", "linux22", "linux24")
 
 
 @model("rto")
 @dataclass(frozen=True, kw_only=True)
 class Rto:
-    """The retransmission timeout of a TCP sender: RFC 6298's, Linux 2.2's and Linux 2.4's, with their doublings.
+    """The retransmission timeout of a TCP sender: RFC 6298, Linux 2.2 and Linux 2.4, with backoff.
 
     Times in seconds. `deviation_s` is RFC 6298's RTTVAR, Linux's mdev; `bound_s` is Linux 2.4's rttvar, four times the
-    greatest deviation of late. `cwnd_segments` matters to Linux 2.2 only, whose equation is the idle-time study's (1).
-    `backoff` counts doublings in force. Sources: RFC 6298 section 2; Linux 2.2 `tcp_set_rto` and `tcp_rtt_estimator`;
+    largest recent deviation. `cwnd_segments` matters to Linux 2.2 only: equation (1) of the idle-time study.
+    `backoff` is the number of doublings in force. Sources: RFC 6298 section 2; Linux 2.2 `tcp_set_rto` and `tcp_rtt_estimator`;
     Linux 2.4 `tcp_rtt_estimator`.
     """
 
@@ -36,11 +36,11 @@ class Rto:
             raise ValueError(f"no timer is called {self.flavour!r}; there are {', '.join(FLAVOURS)}")
 
     def formula_s(self) -> float:
-        """The timeout that the estimates give, doubled as often as is in force, without floor or ceiling."""
+        """The timeout of the estimates with backoff, without floor or ceiling."""
         if self.srtt_s is None:
             return self.initial_s * 2.0**self.backoff
         if self.flavour == "linux22":
-            # The kernel's shift by the window was unguarded; 2^-(cwnd-1) is its meaning.
+            # The kernel shifts by the window without a bound; 2^-(cwnd-1) is the intended value.
             fresh = (self.srtt_s + 4 * self.deviation_s) * (1.25 + 2.0 ** -(self.cwnd_segments - 1))
         elif self.flavour == "linux24":
             fresh = self.srtt_s + max(self.bound_s, self.least_s)
@@ -49,9 +49,9 @@ class Rto:
         return fresh * 2.0**self.backoff
 
     def timeout_s(self) -> float:
-        """What the timer is set to: no less than the floor, no more than the ceiling.
+        """The value set on the timer: at least the floor, at most the ceiling.
 
-        The floor is that of the timeout before it is doubled, as a running timer doubles from there.
+        The floor applies before doubling, because a running timer doubles from there.
         """
         doublings = 2.0**self.backoff
         if self.srtt_s is None or self.flavour == "linux24":
@@ -59,14 +59,14 @@ class Rto:
         return min(max(self.formula_s() / doublings, self.least_s) * doublings, self.most_s)
 
     def sampled(self, rtt_s: float) -> Rto:
-        """After one round trip that was measured (Jacobson 1988: an eighth of the error, a quarter of the deviation's)."""
+        """The estimates after one round-trip sample (Jacobson 1988: 1/8 of the error, 1/4 of the deviation)."""
         if self.srtt_s is None:
             bound = max(2 * rtt_s, self.least_s)
             return replace(self, srtt_s=rtt_s, deviation_s=rtt_s / 2, bound_s=bound)
         error = rtt_s - self.srtt_s
         step = abs(error) - self.deviation_s
         if self.flavour == "linux24" and error < 0 < step:
-            # A round trip that got shorter does not raise the timeout: an eighth of it counts.
+            # A shorter round trip must not raise the timeout: 1/8 of it counts.
             step /= 8
         deviation = self.deviation_s + step / 4
         return replace(
@@ -74,9 +74,9 @@ class Rto:
         )
 
     def expired(self) -> Rto:
-        """After the timer fired: doubled once more, the congestion window at one segment."""
+        """After an expiry: one more doubling, congestion window of one segment."""
         return replace(self, backoff=self.backoff + 1, cwnd_segments=1)
 
     def reset(self) -> Rto:
-        """Without doublings: what the idle-time study proposes for the first ACK of new data."""
+        """Without doublings, as the idle-time study proposes at the first ACK of new data."""
         return replace(self, backoff=0)

@@ -1,1 +1,1 @@
-"""One published experiment a file, reproduced beside its numbers (see `wlanlens.paper`)."""
+"""One published experiment in each file, with its published numbers (see `wlanlens.reproduction.experiment`)."""

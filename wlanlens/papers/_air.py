@@ -1,4 +1,4 @@
-"""What experiments on the air measure of a run, and figures as the studies drew them."""
+"""Measurements of a run on the air, and figures like those of the studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 
 def payload(run: Run) -> pa.Table:
@@ -31,12 +31,12 @@ def answers(run: Run) -> pa.Table:
 
 
 def fates(packets: pa.Table) -> Any:
-    """What became of each packet, as words."""
+    """The fate of each packet."""
     return np.asarray(packets["fate"].cast("string").to_numpy(zero_copy_only=False))
 
 
 def lost(packets: pa.Table) -> Any:
-    """Whether each packet was lost; what is under way at the end is not."""
+    """Whether each packet was lost; packets in flight at the end were not."""
     fate = fates(packets)
     return (fate != "delivered") & (fate != "under_way")
 
@@ -52,7 +52,7 @@ def throughput_mbps(run: Run) -> float:
 
 
 def data_frames(run: Run) -> pa.Table:
-    """Frames with a packet in them."""
+    """Frames that carry a packet."""
     import pyarrow.compute as pc
 
     f = run.facts.frames
@@ -60,7 +60,7 @@ def data_frames(run: Run) -> pa.Table:
 
 
 def retries(run: Run) -> tuple[int, int, int]:
-    """Retries of the sender's frames, of the receiver's, and all frames of both."""
+    """Retries by the sender, retries by the receiver, and all frames of both."""
     f = data_frames(run)
     again = np.asarray(f["attempt"]) > 0
     sender = np.asarray(f["station"]) == 0
@@ -92,7 +92,7 @@ class Packets:
 
 
 def packets(run: Run, start_s: float, end_s: float) -> Packets:
-    """What the sender's tap saw between two times."""
+    """The packets at the sender's tap between two times."""
     import pyarrow.compute as pc
 
     def between(table: pa.Table, column: str) -> pa.Table:
@@ -112,7 +112,7 @@ def packets(run: Run, start_s: float, end_s: float) -> Packets:
 
 
 def sequence_figure(p: Packets, title: str = "") -> Figure:
-    """Sequence numbers over time: data, what was sent again, ACKs."""
+    """Sequence numbers over time: data, retransmissions, ACKs."""
     import plotly.graph_objects as go
 
     again = p.copy > 0

@@ -1,4 +1,4 @@
-"""What the idle-time study measures of a transfer: bursts of bad frames and of lost packets, retransmissions, idle time."""
+"""Measurements of the idle-time study: bursts of bad frames and of lost packets, retransmissions, idle time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from wlanlens.papers._air import Packets, answers, data_frames, packets, payload, timeouts
 
 if TYPE_CHECKING:
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
-#: Silence of the sender that counts as idle, s: the least retransmission timeout.
+#: Shortest silence of the sender that counts as idle, s: the smallest retransmission timeout.
 IDLE_S = 0.2
 #: Payload of the study's file, Mbit.
 FILE_MBIT = 8 * 10 * 2**20 / 1e6
 #: Data packets of the file.
 FILE_PACKETS = 7242
-#: Shown before and behind the longest idle time, s.
+#: Time shown before and after the longest idle time, s.
 _AROUND_S = 3.0
 
 

@@ -1,4 +1,4 @@
-"""What the experiments of the feedback-traffic study share: measurements of a run, and bands."""
+"""Shared by the experiments of the feedback-traffic study: measurements of a run, and bands."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from wlanlens.reproduction.experiment import Row
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
-#: Left out at the beginning: slow start, and the first waits for a delayed-ACK timer.
+#: Omitted at the beginning: slow start, and the first waits for a delayed-ACK timer.
 WARM_UP_S = 2.0
 
 
@@ -31,7 +31,7 @@ def goodput_mbps(run: Run) -> list[float]:
     flow, length = packets["flow"].to_numpy()[ours], length[ours]
     warm_s = min(WARM_UP_S, run.scenario.duration_s / 4)
     late = packets["t_end_ns"].to_numpy()[ours] >= 1e9 * warm_s
-    # Of TCP how far the stream came; of datagrams, which are never resent, all that arrived.
+    # TCP: progress of the stream; datagrams: all that arrived.
     reach = packets["rel_seq"].to_numpy()[ours].astype(np.int64) + length
     begin, end = np.ones(len(flows), np.int64), np.ones(len(flows), np.int64)
     np.maximum.at(begin, flow[~late], reach[~late])
@@ -43,12 +43,12 @@ def goodput_mbps(run: Run) -> list[float]:
 
 
 def aggregate_mbps(run: Run) -> float:
-    """The same, all flows together."""
+    """The same for all flows together."""
     return float(sum(goodput_mbps(run)))
 
 
 def delays_s(run: Run) -> list[float]:
-    """From a transfer's SYN to the ACK of its last byte, of those that ended, s."""
+    """Time from the SYN to the ACK of the last byte, for finished transfers, s."""
     import pyarrow.compute as pc
 
     events = run.facts.events
@@ -83,7 +83,7 @@ def mean(values: list[float]) -> float:
 
 
 def within(what: str, published: str, target: float, share: float, measured: float, because: str) -> Row:
-    """A Q row whose band is a share around a target."""
+    """A Q row whose band is relative to a target."""
     return Row(what, published, "Q", measured, (target * (1 - share), target * (1 + share)), because=because)
 
 
@@ -93,7 +93,7 @@ def curves(
     model: list[tuple[str, list[float], list[float]]],
     points: list[tuple[str, list[float], list[float]]],
 ) -> Figure:
-    """A model's lines and a simulation's marks in one picture."""
+    """Lines of a model and marks of a simulation in one figure."""
     import plotly.graph_objects as go
 
     figure = go.Figure(layout={"xaxis": {"title": {"text": x_title}}, "yaxis": {"title": {"text": y_title}}})

@@ -1,4 +1,4 @@
-"""What the Seawind study measures of a transfer over the slow line."""
+"""Measurements of the Seawind study: a transfer over the slow link."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from wlanlens.papers._air import Packets, answers, fates, packets, payload
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: The line's rate without its headers: 256 of 304 bytes at 9600 bit/s.
+#: The link's payload rate: 256 of 304 bytes at 9600 bit/s.
 LINE_BYTES_PER_S = 1002.0
 
 
@@ -49,7 +49,7 @@ def data_of(run: Run) -> Data:
 
 
 def finish_s(run: Run, flow: int = 0) -> float:
-    """From the SYN until the receiver has the whole file; NaN when it never has."""
+    """Time from the SYN until the receiver has the whole file; NaN if never."""
     d = data_of(run)
     mine = (d.fate == "delivered") & (d.flow == flow)
     order = np.flatnonzero(mine)[np.argsort(d.ended_s[mine], kind="stable")]
@@ -78,20 +78,20 @@ def mean(values: Iterable[float]) -> float:
 
 @dataclass(frozen=True)
 class Start:
-    """The start-up of a transfer: losses before the first resend, when they began and were made good, and its packets."""
+    """The start-up of a transfer: losses before the first retransmission, their begin and repair, and its packets."""
 
     losses: int
     first_s: float
     recovered_s: float
     window: int
-    #: Lost (True) or not, of the segments from the first loss on to the first resend.
+    #: Lost (True) or not: the segments from the first loss to the first retransmission.
     pattern: tuple[bool, ...]
     longest_queue: int
     shown: Packets
 
 
 def startup(run: Run) -> Start:
-    """From the facts: nothing here is read from a capture."""
+    """From the ground truth, not from a capture."""
     d = data_of(run)
     again = np.flatnonzero(d.copy > 0)
     reaction = d.made_s[again[0]] if len(again) else np.inf

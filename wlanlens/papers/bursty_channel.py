@@ -23,11 +23,11 @@ _SEEDS = 24
 
 @experiment("bursty_channel", study="bursty_errors", source="table 1, columns FER to TCP Rtx; its definitions")
 def bursty_channel(lab: Lab) -> Result:
-    """Frame errors in bursts, now and then a long one: what the study's radio did to frames and to IP packets.
+    """Bursts of frame errors, some of them long: their effect on frames and IP packets.
 
-    Error rate and burst lengths are fitted; lost packets, their bursts and TCP's retransmissions follow from them, four
-    attempts a frame and the interleaving of both directions. A channel of two states has the same error rate and mean, and
-    its bursts are too short. Means of 24 seeds.
+    Error rate and burst lengths are fitted; lost packets, their bursts and TCP's retransmissions follow from them, from four
+    transmissions per frame and from the interleaving of both directions. A two-state channel has the same error rate and mean,
+    but its bursts are too short. Means of 24 seeds.
     """
     cases: list[tuple[str, dict[str, Any]]] = [("bursty_errors", {"test": test}) for test in PRINTED]
     cases += [("bursty_errors", {"test": test, "two_states": True}) for test in (1, 2, 4)]
@@ -36,13 +36,11 @@ def bursty_channel(lab: Lab) -> Result:
     for test, two, three in zip((1, 2, 4), runs[5:], (runs[0], runs[1], runs[3]), strict=True):
         longest, lost = _mean(two, "longest_burst"), _mean(two, "mean_lost_burst")
         rows.append(
-            Row(f"test {test}: longest burst on a channel of two states", str(PRINTED[test][2]), "S", longest,
+            Row(f"test {test}: longest burst on a two-state channel", str(PRINTED[test][2]), "S", longest,
                 holds=longest < 0.5 * PRINTED[test][2] and lost < 1.3 < _mean(three, "mean_lost_burst"),
-                because="geometric bursts of that mean are never so long; lost packets stand alone then")
+                because="geometric bursts of that mean are never so long; lost packets are single then")
         )  # fmt: skip
-    return Result(
-        rows=tuple(rows), figures=(("How long bursts of bad frames were, test 2", _figure(runs[1], runs[6])),)
-    )
+    return Result(rows=tuple(rows), figures=(("Lengths of bursts of bad frames, test 2", _figure(runs[1], runs[6])),))
 
 
 def _mean(runs: list[Transfer], name: str) -> float:
@@ -66,19 +64,19 @@ def _rows(test: int, runs: list[Transfer]) -> list[Row]:
         lost = _mean(runs, "lost")
         rows.append(
             Row(f"test {test}: lost packets", few, "Q" if test == 3 else "N", lost, (1.0, 6.0) if test == 3 else None,
-                because="four bad attempts in a row are rare" if test == 3 else "twenty bursts in all: not identifiable")
+                because="four bad transmissions in a row are rare" if test == 3 else "twenty bursts in all: not identifiable")
         )  # fmt: skip
     else:
         rows += [
             Row(f"test {test}: lost packets (%)", f"{loss}", "Q", _mean(runs, "loss_percent"), (0.7 * loss, 1.3 * loss),
-                because="a burst that is longer than four attempts"),
-            Row(f"test {test}: longest burst of lost packets less a quarter of the longest of bad frames", "0", "Q", apart,
+                because="a burst longer than four transmissions"),
+            Row(f"test {test}: longest burst of lost packets minus a quarter of the longest of bad frames", "0", "Q", apart,
                 (-1.0, 1.0), because="four attempts a packet"),
         ]  # fmt: skip
     if test != 5:
         rows.append(
-            Row(f"test {test}: segments sent again over packets lost", f"{resent / (loss / 100 * FILE_PACKETS):.2f}", "Q",
-                ratio, (0.9, 1.1), because="SACK sends again what was lost and nothing else")
+            Row(f"test {test}: retransmitted segments over lost packets", f"{resent / (loss / 100 * FILE_PACKETS):.2f}", "Q",
+                ratio, (0.9, 1.1), because="SACK retransmits lost data and nothing else")
         )  # fmt: skip
     return rows
 

@@ -18,18 +18,18 @@ _PRINTED = {
     5: (4.59, 0.4, 1.66),
 }
 _SEEDS = 24
-#: Of test 2, whose transfers differ a hundredfold: a median of 24 is known within a factor of 3, one of 100 within 1.8.
+#: Seeds of test 2, whose transfers differ by a factor of 100: a median of 24 is known within a factor of 3, one of 100 within 1.8.
 _SEEDS_OF_2 = 100
-#: No timeout of Linux 2.2 is longer, s; the last segment and stamps beside it.
+#: Longest timeout of Linux 2.2, s, plus the last segment and timestamps.
 _CLAMP_S = 120.1
 
 
 @experiment("bursty_idle_times", study="bursty_errors", source="table 1, columns Tput and idle times; figure 2")
 def bursty_idle_times(lab: Lab) -> Result:
-    """Long idle times, not lost packets, are what bursts of errors cost TCP: the timer backs off and stays so.
+    """Bursts of errors cost TCP long idle times, not lost packets: the timer backs off and keeps its backoff.
 
-    Each row of the study is one draw from a wide spread: medians and ranges of 24 seeds, of 100 for test 2. A channel of two
-    states with the same error rate and mean burst does no harm.
+    Each row of the study is one draw from a wide distribution: medians and ranges of 24 seeds, of 100 for test 2. A two-state
+    channel with the same error rate and mean burst does no harm.
     """
     tests = [test for test in _PRINTED if test != 2]
     cases: list[tuple[str, dict[str, Any]]] = [("bursty_errors", {"test": test}) for test in tests]
@@ -41,12 +41,12 @@ def bursty_idle_times(lab: Lab) -> Result:
         return np.array([getattr(r, name) for r in runs[test]])
 
     rows = [
-        Row(f"test {test}: printed file over throughput less idle time (s)", "15 to 18", "E", FILE_MBIT / rate - idle, (14.9, 18.2),
+        Row(f"test {test}: printed file over throughput minus idle time (s)", "15 to 18", "E", FILE_MBIT / rate - idle, (14.9, 18.2),
             because="while it was not idle, the transfer went at 4.6 to 5.6 Mb/s")
         for test, (rate, _, idle) in _PRINTED.items()
     ] + [
         Row(f"test {test}: printed loss times {FILE_PACKETS} packets", str(resent), "E", loss / 100 * FILE_PACKETS,
-            (0.93 * resent, 1.1 * resent), because="what was lost was sent again, and little else")
+            (0.93 * resent, 1.1 * resent), because="lost packets were retransmitted, and little else")
         for test, (_, _, _, loss, _, _, resent) in PRINTED.items()
     ]  # fmt: skip
     for test in (3, 5):
@@ -61,13 +61,13 @@ def bursty_idle_times(lab: Lab) -> Result:
     idle = all_of(2, "longest_idle_s")
     rows += [
         Row("test 2: throughput (Mb/s), median", "0.71", "Q", float(np.median(all_of(2, "mbps"))), (0.4, 1.3),
-            because="several long bursts a transfer, each may end in idle time"),
+            because="several long bursts in a transfer, each may cause idle time"),
         Row("test 2: longest idle time (s), median", "57.4", "Q", float(np.median(idle)), (15.0, 120.0),
-            because="doublings kept after ACKs of new data"),
-        Row("test 2: segments sent again, median", "178", "Q", float(np.median(all_of(2, "resent"))), (140.0, 210.0),
+            because="RTO backoff kept after ACKs of new data"),
+        Row("test 2: retransmitted segments, median", "178", "Q", float(np.median(all_of(2, "resent"))), (140.0, 210.0),
             because="what was lost"),
         Row("test 2: share of transfers no faster than the study's", "one transfer", "N",
-            float((all_of(2, "mbps") <= _PRINTED[2][0]).mean()), because="the study's is an ordinary one of ours"),
+            float((all_of(2, "mbps") <= _PRINTED[2][0]).mean()), because="the study's transfer lies inside the simulated range"),
     ]  # fmt: skip
     for test in (1, 4):
         least, most = float(all_of(test, "mbps").min()), float(all_of(test, "mbps").max())
@@ -97,5 +97,5 @@ def bursty_idle_times(lab: Lab) -> Result:
 
 
 def _as_the_studys(run: Transfer) -> float:
-    """How near a run's longest idle time is to that of the study's figure."""
+    """Distance of a run's longest idle time from that of the study's figure."""
     return -abs(run.longest_idle_s - _PRINTED[2][1])

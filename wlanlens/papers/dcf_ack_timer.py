@@ -13,8 +13,8 @@ TIMERS_S = (0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2)
 def dcf_ack_timer(lab: Lab) -> Result:
     """Session delay of short transfers against the delayed-ACK timer, d = 2.
 
-    A file of an odd number of segments ends with a wait for the timer. The look-alike closes its connections: a FIN is
-    acknowledged at once, and the timer no longer matters.
+    A file with an odd number of segments ends with a wait for the timer. The look-alike closes its connections: a FIN is
+    acknowledged at once, and the timer does not matter.
     """
     model = DcfTcp()
     cases = [("short_transfers", {"files": 500, "delayed_ack_timer_s": t}) for t in TIMERS_S]
@@ -37,7 +37,7 @@ def dcf_ack_timer(lab: Lab) -> Result:
             "S",
             "/".join(f"{d:.3f}" for d in delays),
             holds=all(a < b for a, b in itertools.pairwise(delays)),
-            because="each odd file waits the whole timer",
+            because="each odd file waits for the whole timer",
         ),
         Row(
             "the same with a FIN: 200 ms against 40 ms",
@@ -45,7 +45,7 @@ def dcf_ack_timer(lab: Lab) -> Result:
             "S",
             f"{closed[1]:.3f} s, {closed[0]:.3f} s",
             holds=abs(closed[1] / closed[0] - 1) < 0.03,
-            because="a FIN is acknowledged at once, so that nothing waits",
+            because="a FIN is acknowledged at once, so nothing waits",
         ),
     )
     x = [1000 * t for t in TIMERS_S]

@@ -6,15 +6,15 @@ from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean, within
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
-#: ACK every so many segments.
+#: Segments per ACK.
 EVERY = (1, 2, 3, 4, 5)
 
 
 @experiment("dcf_delayed_acks", study="dcf_tcp", source="figures 3 to 5, equations 12 to 14")
 def dcf_delayed_acks(lab: Lab) -> Result:
-    """Throughput of one flow with an ACK every d segments: simulation beside equations 13 and 14.
+    """Throughput of one flow with an ACK every d segments: simulation and equations 13 and 14.
 
-    A wide window of 20 segments (both ends contend) and one of d segments (stop and wait, nobody contends).
+    A window of 20 segments (both ends contend) and one of d segments (stop and wait, no contention).
     """
     model = DcfTcp()
     wide_case = [("clean_rts_link", {"delayed_ack_segments": d, "duration_s": 60.0}) for d in EVERY]
@@ -66,10 +66,10 @@ def dcf_delayed_acks(lab: Lab) -> Result:
             "S",
             "/".join(f"{g:.2f}" for g in wide),
             holds=all(a < b for a, b in itertools.pairwise(wide)),
-            because="fewer ACKs, each of which costs three fifths of a segment's air",
+            because="fewer ACKs, each of which costs 60 % of a segment's airtime",
         ),
         Row(
-            "gain of a wide window shrinks with d, %",
+            "gain of a wide window decreases with d, %",
             "5.1/3.1/2.2/1.7/1.4",
             "S",
             told,
@@ -88,12 +88,12 @@ def dcf_delayed_acks(lab: Lab) -> Result:
     for d, g in zip((2, 3), stalled[1:], strict=True):
         rows.append(
             within(
-                f"W = 1, d={d}: one segment an interval of the timer, Mb/s",
+                f"W = 1, d={d}: one segment for each timer interval, Mb/s",
                 "0.08 (8000 bits in 100 ms)",
                 0.08 * 0.1 / (0.1 + model.data_s() + model.ack_s() + 2 * model.backoff_s()),
                 0.02,
                 g,
-                "the receiver waits for a second segment that the window forbids",
+                "the receiver waits for a second segment that the window does not allow",
             )
         )
     rows.append(
@@ -108,12 +108,12 @@ def dcf_delayed_acks(lab: Lab) -> Result:
     )
     rows += [
         Row(
-            "W = d = 1 without post-backoff is nearer to eq. 14, Mb/s",
+            "W = d = 1 without post-backoff is closer to eq. 14, Mb/s",
             f"{eq14[0]:.3f} (eq. 14)",
             "S",
             unkept,
             holds=abs(unkept - eq14[0]) < 0.5 * abs(narrow[0] - eq14[0]),
-            because="equation 14 has no post-backoff: what lies above it is the counter that runs while the peer sends",
+            because="equation 14 has no post-backoff: the difference is the counter that runs while the peer sends",
         ),
         Row(
             "d=2 without RTS and CTS is faster, Mb/s",
@@ -136,7 +136,7 @@ def dcf_delayed_acks(lab: Lab) -> Result:
             ),
         ),
         (
-            "Figure 4: the same, n = 2, beside the model.",
+            "Figure 4: the same, n = 2, and the model.",
             curves("ACK every d segments", "Mb/s", [("equation 13", x, eq13)], [("simulation", x, wide)]),
         ),
         (

@@ -5,9 +5,9 @@ from typing import Any
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
-#: Nodes with the access point.
+#: Number of nodes, access point included.
 NODES = (10, 20, 30, 40, 50)
-#: The study has 100 files a station; with stratified sizes fewer do.
+#: Files per station: the study has 100; with stratified sizes fewer suffice.
 FILES = 20
 CASES: dict[str, dict[str, Any]] = {
     "d=1": {"delayed_ack_segments": 1},
@@ -19,9 +19,9 @@ CASES: dict[str, dict[str, Any]] = {
 
 @experiment("dcf_hot_spot", study="dcf_tcp", source="figure 10, section 5.4")
 def dcf_hot_spot(lab: Lab) -> Result:
-    """Short transfers of many stations at one access point, 10 s of thought between files: delayed ACKs pay under load.
+    """Short transfers of many stations at one access point, 10 s of thinking time between files: delayed ACKs help under load.
 
-    The report shows a plot without numbers: the shape alone is asserted.
+    The report shows a plot without numbers: only the shape is asserted.
     """
     cases = [
         ("short_transfers", {"stations": n - 1, "files": FILES, "think_s": 10.0, "duration_s": 3000.0, **setting})
@@ -49,7 +49,7 @@ def dcf_hot_spot(lab: Lab) -> Result:
             "S",
             f"{by[name][-1]:.3f}, d=1 {last:.3f}",
             holds=by[name][-1] < last,
-            because="fewer ACKs leave more air where it is short",
+            because="fewer ACKs leave more airtime under load",
         )
         for name in ("d=2", "d=3", "dynamic")
     ]
@@ -60,7 +60,7 @@ def dcf_hot_spot(lab: Lab) -> Result:
             "S",
             "/".join(f"{100 * g:.0f}" for g in gains),
             holds=gains[-1] > gains[0],
-            because="alone, the wait for the timer eats what the air saves",
+            because="with one station, the wait for the timer cancels the gain",
         )
     )
     x = [float(n) for n in NODES]

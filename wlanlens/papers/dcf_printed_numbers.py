@@ -5,7 +5,7 @@ from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 
 def exact(what: str, printed: float, half_unit: float, measured: float, because: str, *, derived: bool = False) -> Row:
-    """A row that is right when it rounds to what is printed, or (`derived`) to what follows from it by hand."""
+    """A row that is right if it rounds to the printed value, or (`derived`) to a value derived from it by hand."""
     published = "not printed" if derived else f"{printed:g}"
     return Row(what, published, "E", measured, (printed - half_unit, printed + half_unit), because=because)
 
@@ -14,8 +14,8 @@ def exact(what: str, printed: float, half_unit: float, measured: float, because:
 def dcf_printed_numbers(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
     """The report's printed numbers from its own equations.
 
-    Its constants do not give its times: with an RTS of 20 bytes and 28 bytes of MAC framing, the real sizes, they come
-    out to the last digit.
+    Its stated constants do not give its times. With an RTS of 20 bytes and 28 bytes of MAC framing, the real sizes, the times
+    agree to the last digit.
     """
     model, stated = DcfTcp(), DcfTcp(rts_bits=180, mac_bits=272)
     point = model.backlog(15)
@@ -28,7 +28,7 @@ def dcf_printed_numbers(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no sim
             "0.0018167",
             "N",
             stated.data_s(),
-            because="180 and 272 bits as stated miss the printed time by 14 us",
+            because="180 and 272 bits as stated differ from the printed time by 14 us",
         ),
         exact("eq. 5: mean backoff, us", 310, 0.5, 1e6 * model.backoff_s(), "31 / 2 slots of 20 us"),
         exact(
@@ -63,13 +63,13 @@ def dcf_printed_numbers(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no sim
             642,
             0.5,
             1e6 * model.collision_s(),
-            "contains the mean slot of a tie",
+            "includes the mean slot of a collision",
             derived=True,
         ),
         exact("eq. 10: backoff of an exchange, us", 450.0, 0.05, 1e6 * model.exchange_backoff_s(), real, derived=True),
         exact("eq. 12: ceiling, Mb/s", 3.762, 0.0005, model.ceiling_mbps(), "no TCP ACKs at all", derived=True),
         exact(
-            "eqs. 15 and 16: chance that a packet is given up, 15 stations",
+            "eqs. 15 and 16: probability that a packet is dropped, 15 stations",
             7.9689e-4,
             5e-9,
             model.drop_probability(15),
@@ -104,7 +104,7 @@ def dcf_printed_numbers(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no sim
             0.1095,
             5e-5,
             stated.session_s(reserved=True),
-            "30 packets, the lengths as stated, and RTS and CTS in the set-up, which eq. 22 leaves out",
+            "30 packets, the lengths as stated, and RTS and CTS in the set-up, which eq. 22 omits",
         ),
         Row(
             "eq. 23 as printed, real lengths, s",

@@ -10,7 +10,7 @@ EVERY = (1, 2, 3, 4, 5)
 
 
 def _eq18(model: Any, *, window: float, backoff_slots: float) -> float:
-    """Equation 18 with another equivalent window, or another mean slot of a tie in T_coll, Mb/s."""
+    """Equation 18 with another equivalent window, or another mean collision slot in T_coll, Mb/s."""
     waits = model.contended_backoff_s(window) + model.collision_s(backoff_slots) / window
     return float(model.tcp_bits / (model.data_s() + model.ack_s() + waits) / 1e6)
 
@@ -26,15 +26,15 @@ def _eq20(model: Any, d: int, *, ties: float | None = None, alone_s: float | Non
 
 def _most(what: str, limit: float, changes: list[float], because: str) -> Row:
     most = 100 * max(abs(c) for c in changes)
-    return Row(f"{what}: most change of throughput, %", "not printed", "E", most, (0.0, limit), because=because)
+    return Row(f"{what}: largest change of throughput, %", "not printed", "E", most, (0.0, limit), because=because)
 
 
 @experiment("dcf_readings", study="dcf_tcp", source="equations 17 to 20 and 22")
 def dcf_readings(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
-    """What the report leaves open in its equations, and how little hangs on it.
+    """Ambiguities in the report's equations, and their small effect.
 
-    The text after equation 19 has another equivalent window than equation 17, equation 18 a time T_cont that is defined
-    nowhere, equation 20 a window without a tilde, and equation 22 no MAC header.
+    The text after equation 19 has another equivalent window than equation 17, equation 18 has a time T_cont that is not
+    defined, equation 20 a window without a tilde, and equation 22 no MAC header.
     """
     model = DcfTcp()
     point = {n: model.backlog(n).backoff_slots for n in NODES}
@@ -49,15 +49,15 @@ def dcf_readings(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
         _most("eq. 18: T_cont as T_coll with t_b of one station", 0.3, tie, "it is divided by the window"),
         _most("eq. 20: CW as CW_min, n = 10, d = 1 to 5", 0.4, least, "the same"),
         Row(
-            "eq. 20's last t_b as 310 us instead of its own, least and most, %",
+            "eq. 20's last t_b as 310 us instead of its own, smallest and largest change, %",
             "not printed",
             "S",
             f"{100 * min(alone):.1f} to {100 * max(alone):.1f}",
             holds=min(alone) > 0.01 and max(alone) < 0.02,
-            because="a backlogged station waits longer than one alone: the one reading that matters",
+            because="a backlogged station waits longer than a single one: the only ambiguity that matters",
         ),
         Row(
-            "eq. 22: what the MAC header adds, us",
+            "eq. 22: time added by the MAC header, us",
             "not printed",
             "E",
             1e6 * (model.setup_s(mac=True) - model.setup_s()),
@@ -65,7 +65,7 @@ def dcf_readings(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
             because="two packets of 224 bits at 11 Mb/s",
         ),
         Row(
-            "eq. 22: what RTS and CTS add, ms",
+            "eq. 22: time added by RTS and CTS, ms",
             "not printed",
             "E",
             1e3 * (model.setup_s(reserved=True) - model.setup_s(mac=True)),

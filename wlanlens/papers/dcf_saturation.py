@@ -9,10 +9,10 @@ STATIONS = tuple(range(1, 16))
 
 @experiment("dcf_saturation", study="dcf_tcp", source="equations 15 and 16, after Bianchi")
 def dcf_saturation(lab: Lab) -> Result:
-    """Stations that always have something to send: simulation beside the collision model that equations 15 and 16 are.
+    """Saturated stations: simulation and the collision model of equations 15 and 16.
 
-    The report uses them for downlink TCP, where they do not fit (`dcf_several_flows`); this is the case that they are
-    made for. The model has the LLC header that the simulated frames carry.
+    The report uses the model for downlink TCP, where it does not fit (`dcf_several_flows`); this is the case that it was
+    made for. The model includes the LLC header of the simulated frames.
     """
     model = DcfTcp(mac_bits=224 + 64)
     cases = [
@@ -46,7 +46,7 @@ def dcf_saturation(lab: Lab) -> Result:
                 chance,
                 0.1,
                 mean(runs),
-                "those that waited keep their counters, which the model forgets",
+                "waiting stations keep their counters, which the model ignores",
             )
         )
     figure = curves("stations", "Mb/s, all together", lines, marks)

@@ -6,17 +6,17 @@ from wlanlens.models.dcf_tcp import DcfTcp
 from wlanlens.papers._dcf import aggregate_mbps, curves, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
-#: Nodes with the access point, so n - 1 flows.
+#: Number of nodes, access point included: n - 1 flows.
 NODES = (2, 3, 4, 5, 6, 8, 10, 15)
 EVERY = (1, 2, 3, 4, 5)
 
 
 @experiment("dcf_several_flows", study="dcf_tcp", source="figures 6 to 8, equations 17 to 21")
 def dcf_several_flows(lab: Lab) -> Result:
-    """Several downlink flows together: they stay flat where equation 18 falls.
+    """Several downlink flows together: throughput stays flat where equation 18 falls.
 
-    One queue at the access point feeds all flows, so that about two stations contend at a time, however many there are.
-    Equations 17 to 20 split the access point into n - 1 contenders; ns-2 and this simulator do not.
+    One queue at the access point feeds all flows, so about two stations contend at any time.
+    Equations 17 to 20 model n - 1 access points; ns-2 and this simulator have one.
     """
     model = DcfTcp()
     cases = [
@@ -49,7 +49,7 @@ def dcf_several_flows(lab: Lab) -> Result:
                 f"{said:.3f} (eq. 18)",
                 "N",
                 w,
-                because="the model's n - 1 access points collide with each other; a real one cannot",
+                because="the model's n - 1 access points collide with each other; one access point cannot",
             )
         )
     rows.append(
@@ -64,17 +64,17 @@ def dcf_several_flows(lab: Lab) -> Result:
     )
     rows.append(
         Row(
-            "n=15: W = 1 beside W = 20, %",
+            "n=15: W = 1 against W = 20, %",
             "a little ahead (figure 8)",
             "N",
             f"{100 * (single[-1] / wide[-1] - 1):+.1f}",
-            because="the report's lead comes from equation 18, whose contention one queue does not have",
+            because="the report's advantage comes from equation 18, whose contention one queue does not have",
         )
     )
     for d, g in zip(EVERY, thinned, strict=True):
         said = model.split_access_point_delayed_mbps(10, d)
         rows.append(
-            Row(f"n=10, d={d}, Mb/s", f"{said:.3f} (eq. 20)", "N", g, because="as equation 18; nearer as d grows")
+            Row(f"n=10, d={d}, Mb/s", f"{said:.3f} (eq. 20)", "N", g, because="as equation 18; closer for larger d")
         )
     rows.append(
         Row(

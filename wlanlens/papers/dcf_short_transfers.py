@@ -6,7 +6,7 @@ from wlanlens.models.dcf_tcp import DcfTcp, mean_packets
 from wlanlens.papers._dcf import curves, mean, mean_delay_s
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
-#: Each seed's files; all seeds and cases have the same sizes in another order.
+#: Files of each seed; all seeds and cases have the same sizes in another order.
 FILES = 1000
 
 
@@ -34,7 +34,14 @@ def dcf_short_transfers(lab: Lab) -> Result:
             (30.505, 30.515),
             because="Pareto in segments",
         ),
-        Row("W = 1, s", "0.1099 [0.0956, 0.1243]", "Q", stop, (0.100, 0.118), because="set-up and a cycle a segment"),
+        Row(
+            "W = 1, s",
+            "0.1099 [0.0956, 0.1243]",
+            "Q",
+            stop,
+            (0.100, 0.118),
+            because="set-up and one cycle for each segment",
+        ),
         Row("W >> 1, d=1, s", "0.1064 [0.0928, 0.1199]", "Q", delays[0], (0.098, 0.115), because="contended cycles"),
     ]
     printed = (
@@ -50,7 +57,7 @@ def dcf_short_transfers(lab: Lab) -> Result:
             "Q",
             g,
             (0.088, 0.118),
-            because="shorter cycles, and a wait for the timer at most ends",
+            because="shorter cycles, and at most ends a wait for the timer",
         )
         for d, said, g in zip((2, 3, 4, 5), printed, delays[1:], strict=True)
     ]

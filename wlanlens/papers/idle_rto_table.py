@@ -24,10 +24,10 @@ def _rto(srtt_ms: float, mdev_ms: float, cwnd: int, backoff: int, least_s: float
 
 @experiment("idle_rto_table", study="bursty_errors", source="equation 1 and table 2")
 def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
-    """How one lost burst makes Linux 2.2 wait for 57 s: the retransmission timer of table 2, row by row.
+    """Why one lost burst makes Linux 2.2 wait for 57 s: the retransmission timer of table 2, row by row.
 
-    Four expiries double the timer to 3.2 s; the ACK that ends them brings a round trip of 3 s into the estimate, the
-    doublings stay in force until nothing is outstanding, and each further ACK sets the timer by the formula anew.
+    Four expiries double the timer to 3.2 s. The ACK that ends them adds a round trip of 3 s to the estimate; backoff stays
+    in force until nothing is outstanding, and each further ACK sets the timer again by the formula.
     """
     start = _rto(30, 10, 8, 0)
     rows = [
@@ -37,7 +37,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
     running, fired = start, 0.0
     for n, (timer_ms, at_s) in enumerate([(400, 0.2), (800, 0.6), (1600, 1.4), (3200, 3.0)], 1):
         fired += running.timeout_s()
-        # The handler doubles the running timer; the formula is not asked while it fires.
+        # The handler doubles the running timer; the formula is not used at an expiry.
         running = running.expired()
         doubled = start.timeout_s() * 2.0**n
         rows.append(
@@ -72,7 +72,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
     rows += [
         _exact("row 8 without 5/4 and the window's term, s", "42.1", 42.1, 0.08, plain, "(310 + 4 x 580) 2^4"),
         *(
-            _exact(f"row {n}: timer with the doublings ended by new data, s", f"{want}", want, 0.005, got, "the study's remedy")
+            _exact(f"row {n}: timer with backoff ended by new data, s", f"{want}", want, 0.005, got, "the study's remedy")
             for n, want, got in zip((6, 7, 8), (5.95, 4.49, 3.62), resets, strict=True)
         ),
         Row(
@@ -85,7 +85,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
 
 
 def _fired(n: int) -> float:
-    """When the n-th expiry comes: sums of a doubled 200 ms."""
+    """Time of the n-th expiry: sums of a doubled 200 ms."""
     timer = _rto(30, 10, 8, 0).timeout_s()
     return sum(timer * 2.0**k for k in range(n))
 

@@ -7,13 +7,13 @@ from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import bytes_per_s, data_of, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._slow_line import UNLIMITED
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 60, 80, 100)
 
 
 def _measure(run: Run) -> tuple[float, int, float]:
-    """Throughput, the greatest flight in segments, and the longest round trip of a first copy, s."""
+    """Throughput, the largest flight in segments, and the longest round trip of a first transmission, s."""
     d, acks = data_of(run), answers(run)
     t, ack = np.asarray(acks["t_end_ns"]) / 1e9, np.maximum.accumulate(np.asarray(acks["rel_ack"]).astype(np.int64))
     known = np.concatenate(([1], ack))[np.searchsorted(t, d.made_s, side="right")]
@@ -27,7 +27,7 @@ def _measure(run: Run) -> tuple[float, int, float]:
 def seawind_buffer_size(lab: Lab) -> Result:
     """Throughput of a transfer without errors against the router's buffer.
 
-    The line is deterministic, so one run a size says all; a congestion cycle at the very end moves single sizes by 5 to
+    The link is deterministic, so one run for each size is enough; a congestion cycle at the very end moves single sizes by 5 to
     10 %, as the study explains for its sixth.
     """
     (clean,), *runs = lab.measure_all(
@@ -37,16 +37,16 @@ def seawind_buffer_size(lab: Lab) -> Result:
     flat = [at[size] for size in (5, 6, 7, 10, 12, 15)]
     rows = (
         Row("unlimited buffer (B/s)", "1002", "Q", clean[0], (990.0, 1012.0),
-            because="256 of 304 bytes at 1200 B/s, less the start"),
+            because="256 of 304 bytes at 1200 B/s, minus the start"),
         Row("greatest flight (segments)", "127", "E", clean[1], (127, 127), because="the receiver's window of 32696 bytes"),
         Row("round trip at that flight (s)", "32", "Q", clean[2], (31.0, 33.5), because="127 x 0.253 s in the queue"),
         Row("buffers of 5 to 15 alike (B/s)", "best from 3 to 12", "S", "/".join(f"{x:.0f}" for x in flat),
             holds=max(flat) / min(flat) - 1 <= 0.06 and all(abs(x / mean(flat) - 1) <= 0.03 for x in flat),
-            because="the line needs 3 packets in flight; what is more only waits"),
+            because="the link needs 3 packets in flight; further packets only wait"),
         Row("a buffer of 3 is slower (B/s)", "ns-2: 906 against 966", "S", at[3], holds=at[3] < max(flat),
-            because="half of the window at a loss no longer fills the line"),
+            because="after a loss, half of the window does not fill the link"),
         Row("a buffer of 40 is slower (B/s)", "worse from 15 on; ns-2: 892", "S", f"{at[20]:.0f}, {at[40]:.0f}",
-            holds=at[40] < at[20] < min(flat), because="the larger the buffer, the more slow start overshoots it"),
+            holds=at[40] < at[20] < min(flat), because="a larger buffer is overshot by more"),
         *(Row(f"buffer of {size} (B/s)", "ns-2: " + ns2, "N", at[size], because="single runs: tails of cycles count")
           for size, ns2 in ((3, "906"), (5, "967"), (6, "971"), (7, "966"), (10, "957"), (12, "957"), (15, "954"), (20, "939"))),
     )  # fmt: skip

@@ -7,20 +7,20 @@ import numpy as np
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import LINE_BYTES_PER_S, data_of, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 _FROM_S, _LASTS_S = 40.0, 30.0
 
 
 @dataclass(frozen=True)
 class _Burst:
-    #: New data that arrived inside the burst, as a share of what the line carries in that time.
+    #: New data that arrived during the burst, as a share of the link's capacity.
     share: float
     #: From the end of the burst to the next data sent.
     idle_s: float
-    #: Resends among what was sent in the burst.
+    #: Share of retransmissions among the packets sent in the burst.
     resends: float
-    #: Expiries from the burst's beginning to the first data after it.
+    #: Expiries from the begin of the burst to the first data after it.
     expiries: int
     shown: Packets
 
@@ -47,7 +47,7 @@ def _measure(run: Run) -> _Burst:
     )
 
 
-#: Total losses of all these lengths: where in its doublings the timer is at the end depends on the length.
+#: Lengths of total losses: the state of the backoff at the end depends on the length.
 _LENGTHS_S = tuple(range(12, 61, 2))
 
 
@@ -73,19 +73,19 @@ def seawind_burst_errors(lab: Lab) -> Result:
     resends = {share: mean(b.resends for b in small[share]) for share in shares}
     often = [b.idle_s / _LASTS_S for share in (0.2, 0.4) for b in (*small[share], *large[share]) if b.expiries >= 3]
     rows = (
-        Row("data carried in the burst, of the line's", "little or none from 20 % on", "S",
+        Row("data carried in the burst, share of the link's", "little or none from 20 % on", "S",
             ", ".join(f"{100 * s:.0f} %: {carried[s]:.2f}" for s in shares),
             holds=carried[0.2] < 0.5 * carried[0.02] and carried[0.4] < 0.1 and carried[1.0] < 0.1 < 0.8 < carried[0.0],
-            because="a window of losses ends in a timeout, and what is sent is mostly sent again"),
+            because="a window of losses ends in a timeout, and most packets sent are retransmissions"),
         Row("resends among what is sent", "most packets are retransmissions", "S",
             ", ".join(f"{100 * s:.0f} %: {resends[s]:.2f}" for s in shares),
             holds=resends[0.02] < resends[0.1] < resends[0.2] < resends[0.4] and resends[0.4] > 0.4,
-            because="so there is no round trip to be measured, and the timer stays backed off"),
-        Row("idle after a total loss, of the burst: mean", "about half of the burst", "S", mean(idle),
-            holds=0.3 <= mean(idle) <= 0.7, because="each wait is as long as all before it together: the rest of it is half on average"),
-        Row("the same: least and greatest", "", "S", f"{min(idle):.2f}, {max(idle):.2f}", holds=max(idle) <= 1.25,
-            because="the last wait is no longer than the burst and the timeout before it"),
-        Row("idle after 20 and 40 % where the timer was backed off thrice, of the burst", "about half of the burst", "N",
+            because="so there is no round-trip sample, and the timer keeps its backoff"),
+        Row("idle after a total loss, share of the burst: mean", "about half of the burst", "S", mean(idle),
+            holds=0.3 <= mean(idle) <= 0.7, because="each wait is as long as all earlier ones together: its rest is half on average"),
+        Row("the same: smallest and largest", "", "S", f"{min(idle):.2f}, {max(idle):.2f}", holds=max(idle) <= 1.25,
+            because="the last wait is at most the burst and the timeout before it"),
+        Row("idle after 20 and 40 % with three doublings of the timer, share of the burst", "about half of the burst", "N",
             mean(often) if often else 0.0, because="few runs have it at 20 %"),
         Row("idle without a burst (s)", "", "S", mean(b.idle_s for b in small[0.0]), holds=max(b.idle_s for b in small[0.0]) < 3.0,
             because="the transfer goes on"),

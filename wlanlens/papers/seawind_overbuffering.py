@@ -5,11 +5,11 @@ import numpy as np
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import bytes_per_s, data_of
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[float, float, Packets]:
-    """From the loss of the first of the last segments to its resend, s; throughput; the end of the transfer."""
+    """Time from the loss of the first of the last segments to its retransmission, s; throughput; the end of the transfer."""
     d = data_of(run)
     lost = np.flatnonzero((d.fate != "delivered") & (d.copy == 0))
     if not len(lost):
@@ -20,9 +20,9 @@ def _measure(run: Run) -> tuple[float, float, Packets]:
 
 @experiment("seawind_overbuffering", study="seawind", source="section 6, figure 6(b)")
 def seawind_overbuffering(lab: Lab) -> Result:
-    """The last three segments and one that is sent again are lost on an overbuffered link.
+    """The last three segments and one retransmission are lost on an overbuffered link.
 
-    The timer follows round trips of 32 s, and nothing but the timer can find the loss.
+    The timer follows round trips of 32 s, and only the timer can detect the loss.
     """
     (small,), (large,), (unharmed,) = lab.measure_all(
         _measure,
@@ -34,7 +34,7 @@ def seawind_overbuffering(lab: Lab) -> Result:
         seeds=1,
     )
     rows = (
-        Row("from the loss to its resend, unlimited buffer (s)", "40", "Q", large[0], (33.0, 75.0),
+        Row("time from the loss to its retransmission, unlimited buffer (s)", "40", "Q", large[0], (33.0, 75.0),
             because="the timeout is the round trip of 32 s and its variation"),
         Row("the same, buffer of 7 (s)", "", "S", small[0], holds=small[0] < 10.0, because="a round trip of 2 s"),
         Row("throughput, with and without the loss (B/s)", "", "S", f"{large[1]:.0f}, {unharmed[1]:.0f}",

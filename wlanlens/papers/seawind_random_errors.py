@@ -25,8 +25,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 def seawind_random_errors(lab: Lab) -> Result:
     """Throughput under random errors: error rates, buffers and TCP optimizations; ten seeds each.
 
-    Losses hit both directions, acknowledgments as often as data. Two findings of the study belong to its kernel and are
-    shown only: that a window of 2 KB harms, and that New Reno off helps at few errors.
+    Losses hit both directions, acknowledgments as often as data. Two results of the study depend on its kernel and are
+    shown only: a window of 2 KB is worse, and disabling NewReno helps at low error rates.
     """
     cells = [(error, size, name) for error in ERRORS for size in SIZES for name in VARIANTS]
     runs = lab.measure_all(
@@ -46,9 +46,9 @@ def seawind_random_errors(lab: Lab) -> Result:
     sack = {e: over(e, "sack") / over(e) - 1 for e in ERRORS}
     mss = mean(rate[e, s, "mss536"] / rate[e, s, "baseline"] - 1 for e in ERRORS for s in SIZES)
     rows = [
-        Row("10 % errors, all buffers, of the line", "half of the line rate", "Q", over(0.10) / LINE_BYTES_PER_S, (0.42, 0.55),
+        Row("10 % errors, all buffers, share of the link's", "half of the line rate", "Q", over(0.10) / LINE_BYTES_PER_S, (0.42, 0.55),
             because="most of the time goes to timeouts"),
-        Row("2 % errors, all buffers, of the line", "adequate", "Q", over(0.02) / LINE_BYTES_PER_S, (0.78, 0.93),
+        Row("2 % errors, all buffers, share of the link's", "adequate", "Q", over(0.02) / LINE_BYTES_PER_S, (0.78, 0.93),
             because="single losses are repaired in a round trip"),
         Row("buffers of 7 to 10 against 3 (B/s)", "7 to 10 best", "S",
             ", ".join(f"{best[e]:.0f} / {rate[e, 3, 'baseline']:.0f}" for e in ERRORS),
@@ -64,7 +64,7 @@ def seawind_random_errors(lab: Lab) -> Result:
         Row("initial window of 3", "slightly better", "N", gains("iw3"), because="within noise"),
         Row("initial window of 4", "slightly better", "N", gains("iw4"), because="within noise"),
         Row("2 KB window", "worse, most with small buffers", "N", gains("win2K"),
-            because="its Linux charged socket memory by the buffer, which shrinks a 2 KB window further"),
+            because="its Linux counts socket memory by buffers, which reduces a 2 KB window further"),
         Row("New Reno off, 2 %, buffer of 20 (B/s)", "helps at few errors and large buffers", "N",
             f"{rate[0.02, 20, 'newreno_off']:.0f}, {rate[0.02, 20, 'baseline']:.0f}", because="a property of its kernel"),
     ]  # fmt: skip

@@ -7,15 +7,15 @@ from wlanlens.papers._seawind import aggregate_bytes_per_s, bytes_per_s, mean
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 SIZES = (5, 7, 10, 15, 20, 30, 40)
-#: What ns-2 gave with tail drop and with RED.
+#: Results of ns-2 with tail drop and with RED.
 NS2 = {7: "966, 878", 10: "957, 944", 20: "939, 907", 40: "892, 526"}
 
 
 @experiment("seawind_red", study="seawind", source="section 6")
 def seawind_red(lab: Lab) -> Result:
-    """Random early detection before the slow line, with ns-2's automatic thresholds, beside tail drop.
+    """Random early detection before the slow link, with ns-2's automatic thresholds, compared with tail drop.
 
-    One transfer, then two at once; ten seeds, for RED draws. With this line and packets of 304 bytes the automatic
+    One transfer, then two at once; ten seeds, because RED is random. With this link and packets of 304 bytes the automatic
     thresholds are 5 and 15 packets on average over ten round trips.
     """
     kinds = ("tail_drop", "red")
@@ -30,10 +30,10 @@ def seawind_red(lab: Lab) -> Result:
         Row("one transfer: RED no better than tail drop at any size (B/s)", "worsens the performance", "S",
             ", ".join(f"{size}: {rate['red', size]:.0f} / {rate['tail_drop', size]:.0f}" for size in SIZES),
             holds=all(rate["red", size] <= 1.005 * rate["tail_drop", size] for size in SIZES),
-            because="the average comes too late for slow start, and drops late ones"),
+            because="the average reacts too late for slow start, and drops later packets"),
         Row("one transfer: RED worse with a buffer of 40 (B/s)", "ns-2: 526 against 892", "S",
             f"{rate['red', 40]:.0f}, {rate['tail_drop', 40]:.0f}", holds=rate["red", 40] < 0.95 * rate["tail_drop", 40],
-            because="it drops again while the overflow is being repaired"),
+            because="it drops packets while the overflow is being repaired"),
         *(Row(f"one transfer, buffer of {size}: tail drop, RED (B/s)", f"ns-2: {text}", "N",
               f"{rate['tail_drop', size]:.0f}, {rate['red', size]:.0f}", because="ns-2 counts the limit in mean packets of 500 bytes")
           for size, text in NS2.items()),
@@ -57,4 +57,4 @@ def seawind_red(lab: Lab) -> Result:
             for kind in kinds
         ],
     )
-    return Result(tuple(rows), (("Throughput against the buffer's size: RED beside tail drop", figure),))
+    return Result(tuple(rows), (("Throughput against the buffer's size: RED and tail drop", figure),))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wlanlens.papers._air import Packets, packets, sequence_figure
 from wlanlens.papers._seawind import bytes_per_s, data_of
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ def _measure(run: Run) -> _Cuts:
 
 @experiment("seawind_repeated_fast_retransmit", study="seawind", source="section 6")
 def seawind_repeated_fast_retransmit(lab: Lab) -> Result:
-    """Several fast retransmissions for one window, after a long delay and after a block of losses; one run each.
+    """Several fast retransmits for one window, after a long delay and after a block of losses; one run each.
 
-    The line is deterministic. The careful variant of RFC 6582 prevents the first, New Reno the second.
+    The link is deterministic. The careful variant of RFC 6582 prevents the first, NewReno the second.
     """
     cases = [
         ("repeated_fast_retransmit", {}),
@@ -48,16 +48,16 @@ def seawind_repeated_fast_retransmit(lab: Lab) -> Result:
     careless, careful, reno, newreno, separate = (runs[0] for runs in lab.measure_all(_measure, cases, seeds=1))
     rows = (
         Row("a long delay, without the careful variant: cases", "multiple fast retransmits", "S", careless.cases,
-            holds=careless.cases > 0, because="the resends' duplicate ACKs are taken for a loss"),
+            holds=careless.cases > 0, because="duplicate ACKs of the retransmissions are treated as a loss"),
         Row("a long delay, with it", "should be implemented in all TCPs", "E", careful.cases, (0, 0),
             because="duplicate ACKs up to the recovery point are no loss"),
         Row("throughput, without and with it (B/s)", "adversely affects the performance", "S",
-            f"{careless.rate:.0f}, {careful.rate:.0f}", holds=careless.rate < careful.rate, because="the window is halved for nothing"),
+            f"{careless.rate:.0f}, {careful.rate:.0f}", holds=careless.rate < careful.rate, because="the window is halved without a loss"),
         Row("a block of losses, Reno: cases", "multiple fast retransmits", "S", reno.cases, holds=reno.cases > 0,
             because="the first partial ACK ends its recovery"),
         Row("a block of losses, New Reno", "", "E", newreno.cases, (0, 0), because="one recovery for the window"),
         Row("separate losses: recoveries, cases", "", "S", f"{separate.recoveries}, {separate.cases}",
-            holds=separate.recoveries >= 4 and separate.cases == 0, because="each is the loss of a window of its own"),
+            holds=separate.recoveries >= 4 and separate.cases == 0, because="each loss is in its own window"),
     )  # fmt: skip
     return Result(
         rows,

@@ -7,16 +7,16 @@ from wlanlens.papers._dcf import curves
 from wlanlens.papers._seawind import Start, bytes_per_s, startup
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._slow_line import UNLIMITED
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[Start, float, int]:
-    """The start-up, the throughput, and what the detector would have to find."""
+    """The start-up, the throughput, and the finding that the detector must make."""
     return startup(run), bytes_per_s(run), sum(f.code == "startup_overflow" for f in run.truth)
 
 
 def _queue(run: Run) -> tuple[list[float], list[int], list[float]]:
-    """Length of the router's queue over time, and when it dropped."""
+    """Length of the router's queue over time, and its drops."""
     q = run.facts.queues.filter([name == "wire 1 a2b" for name in run.facts.queues["queue"].to_pylist()])
     rows = q.to_pylist()
     drops = [r["t_ns"] / 1e9 for r in rows if r["dropped"] is not None]
@@ -25,10 +25,10 @@ def _queue(run: Run) -> tuple[list[float], list[int], list[float]]:
 
 @experiment("seawind_startup_overflow", study="seawind", source="section 3.1, figures 3 and 8")
 def seawind_startup_overflow(lab: Lab) -> Result:
-    """Slow start overshoots the router's buffer; New Reno fills one hole each round trip.
+    """Slow start overshoots the router's buffer; NewReno repairs one hole per round trip.
 
-    One run without errors each: the line is deterministic. The dual threshold is the study's proposal, which it did not
-    try; a lost packet early, its other observation, has the same effect.
+    One run each, without errors: the link is deterministic. The dual threshold is the study's proposal, which it did not
+    test; an early single loss, its other observation, has the same effect.
     """
     base: dict[str, Any] = {"loss_rate": 0.0}
     cases = [
@@ -46,23 +46,23 @@ def seawind_startup_overflow(lab: Lab) -> Result:
     until_last = len(seven.pattern) - seven.pattern[::-1].index(True)
     longest = max(len(run) for run in "".join("x" if lost else " " for lost in seven.pattern).split())
     rows = (
-        Row("segments lost, buffer of 7", "10", "Q", seven.losses, (8, 12), because="slow start goes on for a round trip"),
-        Row("first loss, buffer of 7 (s)", "ns-2: 3.2", "N", seven.first_s, because="its delayed ACKs come sooner"),
+        Row("segments lost, buffer of 7", "10", "Q", seven.losses, (8, 12), because="slow start continues for one round trip"),
+        Row("first loss, buffer of 7 (s)", "ns-2: 3.2", "N", seven.first_s, because="its delayed ACKs are sent sooner"),
         Row("made good, buffer of 7 (s)", "about 20", "Q", seven.recovered_s, (14.0, 24.0),
-            because="one hole each round trip of 0.7 to 2 s"),
-        Row("made good, buffer of 15 (s)", "40", "Q", fifteen.recovered_s, (25.0, 45.0),
+            because="one hole per round trip of 0.7 to 2 s"),
+        Row("repaired, buffer of 15 (s)", "40", "Q", fifteen.recovered_s, (25.0, 45.0),
             because="twice the holes; new data sent in recovery shortens it"),
-        Row("flight at the first resend (segments), buffer of 7", "about twice the buffer", "S", seven.window,
+        Row("flight at the first retransmission (segments), buffer of 7", "about twice the buffer", "S", seven.window,
             holds=14 <= seven.window <= 28, because="the queue is full for a whole round trip"),
         Row("share of it that is lost", "every second segment", "S", len(taken) / until_last,
-            holds=0.3 <= len(taken) / until_last <= 0.7 and longest <= 2, because="two segments an ACK into a full queue"),
+            holds=0.3 <= len(taken) / until_last <= 0.7 and longest <= 2, because="two segments for each ACK into a full queue"),
         Row("losses without a bound on the buffer", "0", "E", none.losses, (0, 0), because="nothing overflows"),
-        Row("what the detector must find: 7 packets, no bound", "", "E", found - not_found, (1, 1),
-            because="the truth says so by itself"),
-        Row("dual threshold: losses before the first resend, hard limit 30", "proposed: one", "E", two.losses, (1, 1),
+        Row("findings required: 7 packets, no bound", "", "E", found - not_found, (1, 1),
+            because="computed from the ground truth"),
+        Row("dual threshold: losses before the first retransmission, hard limit 30", "proposed: one", "E", two.losses, (1, 1),
             because="one packet is dropped at 10, and the sender slows down"),
         Row("the same without it", "", "S", tail.losses, holds=tail.losses > 10 and none_left == 0,
-            because="a tail drop at 30 costs as many as overflowed"),
+            because="tail drop at 30 loses all packets that overflow"),
         Row("dual threshold against tail drop, buffer of 30 (B/s)", "proposed", "S", f"{two_rate:.0f}, {tail_rate:.0f}",
             holds=two_rate > tail_rate, because="no run of holes to fill"),
     )  # fmt: skip

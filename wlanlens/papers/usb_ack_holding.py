@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 class Held(NamedTuple):
-    """What a run with held ACKs shows."""
+    """Results of a run with held ACKs."""
 
     shortest_hold_s: float
     longest_hold_s: float
@@ -26,7 +26,7 @@ class Held(NamedTuple):
 
 
 def held(run: Run) -> Held:
-    """Holds, timeouts, which were undone, and resends that passed the sender's tap after the ACK that covers them."""
+    """Holds, timeouts, undone timeouts, and retransmissions that passed the sender's tap after the ACK that covers them."""
     events = run.facts.events.to_pylist()
     packets = run.facts.packets.select(
         ["direction", "rel_seq", "rel_ack", "len_bytes", "copy", "t_made_ns", "t_tap_ns", "t_end_ns", "fate"]
@@ -76,10 +76,10 @@ def _after_the_ack(packets: list[dict[str, object]]) -> int:
 
 @experiment("usb_ack_holding", study="usb_adapter", source="section 4.2, figures 3 and 4")
 def usb_ack_holding(lab: Lab) -> Result:
-    """ACKs kept by the adapter: what Linux 2.4 made of its first spurious timeout, and of later ones.
+    """ACKs held by the adapter: Linux 2.4's reaction to its first spurious timeout, and to later ones.
 
-    The stamp of the first resend is that of the SYN until a timeout has been recovered from, so the first spurious one
-    is not noticed. The burst of ACKs then makes the sender repeat what had arrived, faster than the adapter takes it.
+    The timestamp of the first retransmission is that of the SYN until the first recovery ends, so the first spurious timeout
+    is not detected. The burst of ACKs then makes the sender retransmit data that had arrived, faster than the adapter sends it.
     """
     seeds = 5
     defect = lab.measure("held_acks_stamp_defect", held, seeds=seeds)
@@ -92,7 +92,7 @@ def usb_ack_holding(lab: Lab) -> Result:
                 "shortest hold, s", "hundreds of ms", "Q", min(h.shortest_hold_s for h in defect),
                 (max(0.2, min(h.shortest_rto_s for h in defect)), 1.0), because="longer than the timeout that it causes",
             ),
-            Row("packets lost in all", "none", "E", _sum(defect, "lost"), (0, 0), because="nothing is lost: ACKs are kept"),
+            Row("packets lost in all", "none", "E", _sum(defect, "lost"), (0, 0), because="nothing is lost: ACKs are held"),
             Row("share of runs with a hold", "25 %, under 5 %", "N", 1.0, because="a parameter of each run"),
             Row(
                 "first spurious timeouts undone", "not undone", "S", sum(h.first_undone for h in defect),
@@ -100,31 +100,31 @@ def usb_ack_holding(lab: Lab) -> Result:
             ),
             Row(
                 "later spurious timeouts undone", "all", "S", f"{_sum(defect, 'later_undone')} of {_sum(defect, 'later')}",
-                holds=all(h.later_undone == h.later > 0 for h in defect), because="the stamp was set to 0 on leaving recovery",
+                holds=all(h.later_undone == h.later > 0 for h in defect), because="the timestamp is set to 0 when recovery ends",
             ),
             Row(
                 "the same without the defect: first ones undone", "not run", "S", sum(h.first_undone for h in mended),
-                holds=all(h.first_undone for h in mended), because="the effect goes with the defect",
+                holds=all(h.first_undone for h in mended), because="without the defect the effect is gone",
             ),
             Row(
-                "segments repeated after the first timeout", "slow start", "S", min(h.resends_after_first for h in defect),
+                "segments retransmitted after the first timeout", "slow start", "S", min(h.resends_after_first for h in defect),
                 holds=all(h.resends_after_first > 3 * max(1, h.resends_after_later) for h in defect),
-                because="a recovery after the first, the timer's own segment after later ones",
+                because="a whole recovery after the first, one segment after later ones",
             ),
             Row(
-                "three duplicate ACKs without a fast retransmission", "seen", "S", _sum(defect, "thirds"),
+                "three duplicate ACKs without a fast retransmit", "seen", "S", _sum(defect, "thirds"),
                 holds=all(h.thirds > 0 and h.fast == 0 for h in defect), because="no SACK blocks: the receiver lacks DSACK",
             ),
             Row(
                 "the same with DSACK: fast retransmissions", "not run", "S", _sum(dsack, "fast"),
-                holds=all(h.fast == 0 for h in dsack), because="a DSACK shows no hole either",
+                holds=all(h.fast == 0 for h in dsack), because="a DSACK does not show a hole either",
             ),
             Row(
-                "resends that pass the tap after the ACK that covers them", "seen", "S", _sum(defect, "after_the_ack"),
+                "retransmissions that pass the tap after the ACK that covers them", "seen", "S", _sum(defect, "after_the_ack"),
                 holds=all(h.after_the_ack > 3 for h in defect), because="a device queue of 100 packets before the tap",
             ),
             Row(
-                "the same where the device takes packets at once", "not run", "S", _sum(direct, "after_the_ack"),
+                "the same with a device that takes packets at once", "not run", "S", _sum(direct, "after_the_ack"),
                 holds=_sum(direct, "after_the_ack") < _sum(defect, "after_the_ack") / 3, because="goes with the queue",
             ),
         )

@@ -12,10 +12,10 @@ from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 _S = 60.0
-#: What begins is not the steady state.
+#: Omitted at the beginning, s: not the steady state.
 _SETTLED_NS = 1_000_000_000
 
 
@@ -59,7 +59,7 @@ _CELLS = (
 
 
 def _measure(run: Run) -> tuple[float, float]:
-    """Mb/s of TCP, and ms from one segment's transfer to the next."""
+    """TCP throughput in Mb/s, and ms between the transfers of consecutive segments."""
     import pyarrow.compute as pc
 
     urbs = run.facts.urbs
@@ -70,9 +70,9 @@ def _measure(run: Run) -> tuple[float, float]:
 
 @experiment("usb_host_modes", study="usb_adapter", source="section 4.1.2, table 2; appendix A")
 def usb_host_modes(lab: Lab) -> Result:
-    """TCP throughput in the eight modes of the USB host controller: without reclamation the bus limits, with it the air.
+    """TCP throughput in the eight modes of the USB host controller: without reclamation the bus limits, with it the channel.
 
-    Ten runs of 60 s a mode, as the study's ten; a laptop with the adapter, an access point, a host on its LAN.
+    Ten runs of 60 s for each mode, as in the study; a laptop with the adapter, an access point, a host on its LAN.
     """
     runs = [np.array(results) for results in lab.measure_all(_measure, [c.case for c in _CELLS], seeds=10)]
     means = [float(r[:, 0].mean()) for r in runs]
@@ -92,9 +92,9 @@ def usb_host_modes(lab: Lab) -> Result:
                     (frames - 0.01, frames + 0.01), because="whole frames: the bus is deterministic")
             )  # fmt: skip
     rows += [
-        Row(f"depth first, {'queued' if queued else 'queueless'}, did the adapter not refuse: the bus alone (Mb/s)",
+        Row(f"depth first, {'queued' if queued else 'queueless'}, without refusal by the adapter: the bus alone (Mb/s)",
             "not printed", "N", UsbBus(depth_first=True, queued=queued, refuses_second=False).throughput_bps() / 1e6,
-            because="turnaround and fresh frames alone leave a frame a segment unexplained: the refusal is inferred from it")
+            because="turnaround and new frames alone leave one frame per segment unexplained: the refusal is inferred from it")
         for queued in (False, True)
     ]  # fmt: skip
     reclaimed = [m for c, m in zip(_CELLS, means, strict=True) if c.reclamation]
@@ -111,14 +111,14 @@ def usb_host_modes(lab: Lab) -> Result:
     )
     bus, air = (max(d for c, d in zip(_CELLS, deviations, strict=True) if c.reclamation is on) for on in (False, True))
     rows.append(
-        Row("standard deviation of ten runs, FSBR off at most; on at most (Mb/s)", "0.02; 0.06", "S",
-            f"{bus:.4f}; {air:.4f}", holds=bus < 0.02 and bus < air, because="the bus is deterministic, the air is not")
+        Row("standard deviation of ten runs, maximum with FSBR off; on (Mb/s)", "0.02; 0.06", "S",
+            f"{bus:.4f}; {air:.4f}", holds=bus < 0.02 and bus < air, because="the bus is deterministic, the channel is not")
     )  # fmt: skip
     return Result(tuple(rows), (("Table 2: TCP throughput in eight modes of the bus", _figure(means, deviations)),))
 
 
 def _printed() -> list[Row]:
-    """The study's arithmetic."""
+    """The study's calculation."""
     bus = UsbBus()
     exact = (
         ("transactions of a 1500-byte packet", "24", float(bus.bare_transactions()), 24.0, 0.0, "1500 / 64"),
@@ -139,7 +139,7 @@ def _printed() -> list[Row]:
 
 
 def _figure(means: list[float], deviations: list[float]) -> Figure:
-    """The table as bars, the study's beside ours."""
+    """The table as bars: the study and this simulation."""
     import plotly.graph_objects as go
 
     names = [c.name.replace(", ", "<br>") for c in _CELLS]

@@ -7,7 +7,7 @@ import numpy as np
 
 from wlanlens.papers._air import retries, retry_percent, throughput_mbps, timeouts
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,11 +31,11 @@ def _measure(run: Run) -> _Measured:
 
 @experiment("usb_mac_retransmissions", study="usb_adapter", source="section 4.3.1, figure 5")
 def usb_mac_retransmissions(lab: Lab) -> Result:
-    """How often the MAC sends again, why TCP makes it do so more often than UDP, and what TCP is without it.
+    """MAC retransmissions with UDP and TCP, and TCP without them.
 
-    Data and ACKs that draw the same slot collide; both are sent again. Without MAC retransmission at the station each
-    such tie is a loss that TCP must repair. How often the timer must depends on the sender: ns-2's figure is of its FullTcp, which
-    lets no new data out on the first two duplicate ACKs; Linux 2.4 with SACK does, and times out half as often. Five seeds of 60 s.
+    Data and ACKs that draw the same slot collide, and both are retried. Without MAC retransmission at the station each
+    such collision is a loss that TCP must repair. The number of timeouts depends on the sender: ns-2's figure is for FullTcp, which
+    sends no new data on the first two duplicate ACKs; Linux 2.4 with SACK does, and has half as many timeouts. Five seeds of 60 s.
     """
     off = "no_mac_retransmission"
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -46,7 +46,7 @@ def usb_mac_retransmissions(lab: Lab) -> Result:
         (off, {"duration_s": _S, "ends": "station"}),
         (off, {"duration_s": _S, "ends": "both"}),
         (off, {"duration_s": _S, "ends": "station", "datagrams": True}),
-        # As ns-2 was run: ties only.
+        # As ns-2 was run: collisions only.
         (off, {"duration_s": _S, "ends": "station", "sender": "newreno", "snr_db": 90.0}),
     ]
     udp, tcp, clean, each, station, both, bare, plain = lab.measure_all(_measure, cases)
@@ -63,20 +63,20 @@ def usb_mac_retransmissions(lab: Lab) -> Result:
     return Result(
         rows=(
             Row("MAC retransmissions of UDP (%)", "0.47 to 0.98", "Q", mean(udp, "retry_percent"), (0.47, 0.98),
-                because="the channel's own errors, set so"),
+                because="channel errors, a parameter"),
             Row("MAC retransmissions of TCP (%)", "4.58 to 4.73; 1.3 to 2.3 in the conclusions", "Q",
-                mean(tcp, "retry_percent"), (2.3, 5.5), because="ties of data and ACKs: one contention in 32"),
+                mean(tcp, "retry_percent"), (2.3, 5.5), because="collisions of data and ACKs: one contention in 32"),
             Row("retries of data over retries of ACKs, no channel errors", "always paired", "Q", pairing, (0.98, 1.02),
-                because="both parties to a tie send again"),
+                because="both frames of a collision are retried"),
             Row("MAC retransmissions with an ACK for each segment over those with one for two", "fewer with delayed ACKs",
-                "S", ratio, holds=ratio > 1.2, because="half the ACKs, half the ties"),
+                "S", ratio, holds=ratio > 1.2, because="half the ACKs, half the collisions"),
             Row("TCP without MAC retransmission at the station (change, %)", "-23", "Q", change, (-30.0, -15.0),
-                because="each tie loses a data frame, the access point still repeats ACKs"),
-            Row("timeouts a second then, ties only, of a sender that sends nothing on two duplicate ACKs", "not printed; ns-2 1.1",
+                because="each collision loses a data frame; the access point still retries ACKs"),
+            Row("timeouts per second then, collisions only, sender without limited transmit", "not printed; ns-2 1.1",
                 "Q", mean(plain, "timeouts_per_s"), (0.8, 1.4),
-                because="ns-2's sender was such: after a loss in a small window only the timer is left"),
-            Row("timeouts a second then, of Linux 2.4's", "not printed", "N", mean(station, "timeouts_per_s"),
-                because="SACK lets new data out on the first duplicate ACK: what is left are resends that are lost as well"),
+                because="like ns-2's sender: after a loss in a small window only the timer is left"),
+            Row("timeouts per second then, Linux 2.4", "not printed", "N", mean(station, "timeouts_per_s"),
+                because="SACK sends new data on the first duplicate ACK: the remaining timeouts are lost retransmissions"),
             Row("TCP without it at both ends (change, %)", "not printed; ns-2 -34", "S", worse, holds=worse < change,
                 because="ACKs are lost, too"),
             Row("UDP without MAC retransmission at the station (Mb/s)", "slightly above TCP with it", "S",

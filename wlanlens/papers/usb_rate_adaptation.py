@@ -15,10 +15,10 @@ from wlanlens.papers._air import (
     throughput_mbps,
 )
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 _S = 60.0
-#: What figure 6 shows of the run: its first seconds, s.
+#: Time shown in figure 6, from the start of the run, s.
 _SHOWN = (1.0, 3.5)
 
 
@@ -26,10 +26,10 @@ _SHOWN = (1.0, 3.5)
 class _Measured:
     mbps: float
     packets_per_resend: float
-    #: Silence of the sender's tap before the fast retransmissions, ms: the frames in which the MAC tries in vain.
+    #: Silence at the sender's tap before fast retransmits, ms: time of the MAC's failed transmissions.
     gap_ms: float
     fast: int
-    #: Times at which the receiver's timer sent the ACK of a lone segment.
+    #: Times at which the receiver's timer sent the ACK of a single segment.
     timer_acks: int
     sequence: Packets
     frames: tuple[Any, Any, Any]
@@ -55,7 +55,7 @@ def _measure(run: Run) -> _Measured:
 
 
 def _gap_ms(run: Run) -> float:
-    """Median time for which the sender's MAC tried a packet that it gave up."""
+    """Median time for which the sender's MAC transmitted a packet that it then dropped."""
     frames = data_frames(run)
     mine = np.asarray(frames["station"]) == 0
     packet = np.asarray(frames["packet"], np.int64)[mine]
@@ -69,10 +69,10 @@ def _gap_ms(run: Run) -> float:
 
 @experiment("usb_rate_adaptation", study="usb_adapter", source="section 4.3.2, figure 6")
 def usb_rate_adaptation(lab: Lab) -> Result:
-    """Automatic rate adaptation is slower than the lowest rate all the time: it climbs, fails and drops again and again.
+    """Automatic rate control is slower than the constant lowest rate: it raises the rate, fails and drops in cycles.
 
-    A place where 1 and 2 Mb/s work; the defective algorithm at both ends with ten attempts a frame, as in the study.
-    Healthy algorithms at the same place and under fading lose little. Five seeds of 60 s.
+    A position where 1 and 2 Mb/s work; the defective algorithm at both ends with ten transmissions per frame, as in the study.
+    Healthy algorithms at the same position and under fading lose little. Five seeds of 60 s.
     """
     weak = {"duration_s": _S}
     rayleigh = {"duration_s": _S, "doppler_hz": 4.0, "snr_db": 10.0}
@@ -94,26 +94,26 @@ def usb_rate_adaptation(lab: Lab) -> Result:
     first = auto[0]
     return Result(
         rows=(
-            Row("TCP at 2 Mb/s all the time (Mb/s)", "1.46", "Q", mean(two), (1.40, 1.50), because="a few % of frames fail"),
-            Row("TCP at 1 Mb/s all the time (Mb/s)", "0.77", "Q", mean(one), (0.74, 0.80), because="the same, twice as long"),
+            Row("TCP at a constant 2 Mb/s (Mb/s)", "1.46", "Q", mean(two), (1.40, 1.50), because="a few % of frames fail"),
+            Row("TCP at a constant 1 Mb/s (Mb/s)", "0.77", "Q", mean(one), (0.74, 0.80), because="the same, twice as long"),
             Row("TCP with automatic rates (Mb/s)", "0.29", "Q", mean(auto), (0.2, 0.4),
-                because="11, 11, 11, 5.5 ... in vain, then the packet is dropped and TCP stalls"),
+                because="11, 11, 11, 5.5 ... all fail, then the packet is dropped and TCP stalls"),
             Row("automatic < 1 Mb/s < 2 Mb/s", "0.29 < 0.77 < 1.46", "S", f"{mean(auto):.2f} < {mean(one):.2f} < {mean(two):.2f}",
-                holds=order, because="both the wasted air and the stall of TCP are needed"),
-            Row("TCP with automatic rates and eight attempts (Mb/s)", "similar", "S", mean(eight), holds=mean(eight) < mean(one),
+                holds=order, because="wasted airtime and the stall of TCP together cause it"),
+            Row("TCP with automatic rates and eight transmissions (Mb/s)", "similar", "S", mean(eight), holds=mean(eight) < mean(one),
                 because="the limit changes the waste, not the cycle"),
-            Row("packets sent for one that TCP sends again", "about 10", "Q", mean(auto, "packets_per_resend"), (7.0, 14.0),
-                because="ten successes, then the frame that probes dies"),
+            Row("packets sent for each TCP retransmission", "about 10", "Q", mean(auto, "packets_per_resend"), (7.0, 14.0),
+                because="ten successes, then the probing frame is dropped"),
             Row("gap before the retransmission (ms)", "about 100", "Q", mean(auto, "gap_ms"), (55.0, 150.0),
-                because="ten attempts whose backoff doubles up to 1023 slots: more than half of it is backoff"),
-            Row("fast retransmissions in 60 s", "repeated", "S", mean(auto, "fast"), holds=mean(auto, "fast") > 5,
-                because="duplicate ACKs of the packets behind the dropped one"),
-            Row("ACKs that only the receiver's timer sent, in 60 s", "twice within 2 s, after about 100 ms", "S",
+                because="ten transmissions with backoff up to 1023 slots: more than half of the time is backoff"),
+            Row("fast retransmits in 60 s", "repeated", "S", mean(auto, "fast"), holds=mean(auto, "fast") > 5,
+                because="duplicate ACKs of the packets after the dropped one"),
+            Row("ACKs sent by the receiver's timer, in 60 s", "twice within 2 s, after about 100 ms", "S",
                 mean(auto, "timer_acks"), holds=mean(auto, "timer_acks") >= 10 > mean(one, "timer_acks"),
-                because="a window of one to three segments: the second does not come, the receiver waits for it"),
-            Row("ARF, AARF and minstrel below the best steady rate (%)", "ns-3: 4 to 11", "S",
+                because="a window of one to three segments: the receiver waits for a second segment that does not come"),
+            Row("ARF, AARF and minstrel below the best constant rate (%)", "ns-3: 4 to 11", "S",
                 ", ".join(f"{x:.0f}" for x in loss), holds=max(loss) < 30 and min(mean(r) for r in (arf, aarf, minstrel)) > mean(one),
-                because="one failed probe takes the rate back at once"),
+                because="one failed probe lowers the rate at once"),
             Row("ARF, AARF and minstrel under Rayleigh fading (Mb/s)", "ns-3: 0.20 to 0.27 far away", "N",
                 ", ".join(f"{mean(r):.2f}" for r in (arf_r, aarf_r, minstrel_r)), because="the place was another one"),
         ),

@@ -4,7 +4,7 @@ import numpy as np
 
 from wlanlens.papers._air import Packets, lost, packets, payload, sequence_figure, throughput_mbps
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 
 def _measure(run: Run) -> tuple[float, int, int, int, Packets]:
@@ -16,10 +16,10 @@ def _measure(run: Run) -> tuple[float, int, int, int, Packets]:
 
 @experiment("window_line_of_sight", study="window_size", source="effect of signal level variation")
 def window_line_of_sight(lab: Lab) -> Result:
-    """Two access points in and out of the client's sight; five seeds of 60 s.
+    """Two access points with and without line of sight; five seeds of 60 s.
 
-    The Airport drops a packet at its polls; out of sight its losses are single. The Belkin drops nothing; out of sight the
-    signal is lost for a while. How deep the study's fades were is not known: only the order and the recovery are asserted.
+    The Airport drops a packet at its polls; without line of sight its losses are single. The Belkin drops nothing; without line
+    of sight the signal is lost for some time. The depth of the study's fades is unknown: only the order and the recovery are asserted.
     """
     long = {"duration_s": 60.0}
     names = ("Airport, in sight", "Belkin, in sight", "Airport, out of sight", "Belkin, out of sight")
@@ -37,13 +37,13 @@ def window_line_of_sight(lab: Lab) -> Result:
         Row("Airport, in sight (Mb/s)", "5", "Q", mbps[names[0]], (4.8, 5.4), because="the limit is the air"),
         Row("Belkin, in sight (Mb/s)", "5.22", "Q", mbps[names[1]], (4.8, 5.4), because="the limit is the air"),
         Row("Belkin, in sight: losses", "0", "E", total[names[1]][0], (0, 0), because="nothing drops"),
-        Row("Airport out of sight below in sight (Mb/s)", "1.44 < 5", "S", f"{mbps[names[2]]:.2f} < {mbps[names[0]]:.2f}",
+        Row("Airport without line of sight below with (Mb/s)", "1.44 < 5", "S", f"{mbps[names[2]]:.2f} < {mbps[names[0]]:.2f}",
             holds=mbps[names[2]] < 0.8 * mbps[names[0]], because="retries and recoveries"),
-        Row("Belkin out of sight below in sight (Mb/s)", "2.43 < 5.22", "S", f"{mbps[names[3]]:.2f} < {mbps[names[1]]:.2f}",
-            holds=mbps[names[3]] < 0.8 * mbps[names[1]], because="no signal, and a timer that outlasts the fade"),
+        Row("Belkin without line of sight below with (Mb/s)", "2.43 < 5.22", "S", f"{mbps[names[3]]:.2f} < {mbps[names[1]]:.2f}",
+            holds=mbps[names[3]] < 0.8 * mbps[names[1]], because="no signal, and a timer longer than the fade"),
         Row("Airport: fast recoveries, expiries", "fast retransmit", "S", f"{fast}, {timers}", holds=fast > 3 * timers,
             because="single losses leave duplicate ACKs"),
         Row("Belkin: fast recoveries, expiries", "timeouts that back off", "S", f"{rarely}, {often}", holds=often > 3 * rarely,
-            because="a fade takes the window and its resends"),
+            because="a fade loses the whole window and its retransmissions"),
     )  # fmt: skip
     return Result(rows, tuple((f"Start of a run: {name}", sequence_figure(got[name][0][4], "")) for name in names[2:]))

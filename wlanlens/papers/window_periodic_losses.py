@@ -7,17 +7,17 @@ import numpy as np
 
 from wlanlens.detection.runner import detect
 from wlanlens.papers._air import lost, payload, throughput_mbps
+from wlanlens.pipeline.align import align
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
-from wlanlens.trace import align
 
 if TYPE_CHECKING:
-    from wlanlens.simulation.scenario import Run
+    from wlanlens.simulation.simulate import Run
 
 
 @dataclass(frozen=True)
 class _Losses:
     mbps: float
-    #: From one lost copy to the next: seconds, and data packets sent.
+    #: Between lost copies: seconds, and data packets sent.
     gaps_s: tuple[float, ...]
     packets: tuple[int, ...]
     true_period_s: float
@@ -50,8 +50,8 @@ def _measure(run: Run) -> _Losses:
 def window_periodic_losses(lab: Lab) -> Result:
     """Losses two seconds apart: an access point that drops a packet at every poll; five seeds of 60 s.
 
-    The analyser's test for a clock is given the server's capture only. Beside it the overflow of an access point's queue,
-    whose cycles are no clock's, and random losses.
+    The analyser sees only the server's capture. Compared with the overflow of an access point's queue,
+    whose cycles are not periodic by time, and with random losses.
     """
     long = {"duration_s": 60.0}
     polls, none, overflow, random = lab.measure_all(
@@ -69,7 +69,7 @@ def window_periodic_losses(lab: Lab) -> Result:
     others = [*none, *overflow, *random]
     rows = (
         Row("period in the truth (s)", "2", "Q", float(np.median(gaps)), (1.9, 2.1), because="the clock of the polls"),
-        Row("period that the analyser finds (s): least", "2", "Q", float(np.min([r.found_period_s for r in polls])), (1.9, 2.1),
+        Row("period found by the analyser (s): smallest", "2", "Q", float(np.min([r.found_period_s for r in polls])), (1.9, 2.1),
             because="from the lost copies in the server's capture"),
         Row("the same: greatest", "2", "Q", float(np.max([r.found_period_s for r in polls])), (1.9, 2.1),
             because="in every run"),
@@ -81,8 +81,8 @@ def window_periodic_losses(lab: Lab) -> Result:
             f"{sum(r.fast for r in polls)}, {sum(r.timeouts for r in polls)}",
             holds=sum(r.fast for r in polls) > 20 * sum(r.timeouts for r in polls), because="single losses in windows of 15 segments"),
         Row("throughput (Mb/s)", "5", "Q", float(np.mean([r.mbps for r in polls])), (4.8, 5.4), because="one packet of 860"),
-        Row("clocks found without polls, in overflow, in random loss", "", "E",
-            sum(not np.isnan(r.found_period_s) for r in others), (0, 0), because="no clock, and none is found"),
+        Row("periods found without polls, with overflow, with random loss", "", "E",
+            sum(not np.isnan(r.found_period_s) for r in others), (0, 0), because="no period, and none is found"),
     )  # fmt: skip
     import plotly.graph_objects as go
 

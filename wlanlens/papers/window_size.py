@@ -6,7 +6,7 @@ from wlanlens.papers._air import fates, lost, payload, throughput_mbps
 from wlanlens.papers._dcf import curves
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._download import MSS
-from wlanlens.simulation.scenario import Run
+from wlanlens.simulation.simulate import Run
 
 #: Window, its size as printed, segments of 1460 bytes in it, share of packets lost, throughput in Mb/s, and offered bytes.
 TABLE = (
@@ -20,7 +20,7 @@ TABLE = (
 
 
 def _measure(run: Run) -> tuple[float, float, float, float]:
-    """Throughput, Mb/s; packets that the access point's queue dropped, of those sent; timeouts and fast recoveries a loss."""
+    """Throughput, Mb/s; packets that the access point's queue dropped, of those sent; timeouts and fast recoveries per loss."""
     data = payload(run)
     losses = max(1, int(lost(data).sum()))
     what = run.facts.events["what"].to_pylist()
@@ -36,8 +36,8 @@ def _measure(run: Run) -> tuple[float, float, float, float]:
 def window_size(lab: Lab) -> Result:
     """Throughput against the receiver's window, with the study's share of losses; five seeds of 30 s.
 
-    The study calls its losses percent; only as fractions do they make its throughput (4 KB: one loss in 22 packets, 214 ms
-    each, which is a timeout of 200 ms). Losses are put in, so only shapes are asserted.
+    The study states its losses in percent; only as fractions do they explain its throughput (4 KB: one loss in 22 packets, 214 ms
+    each, which is a timeout of 200 ms). Losses are an input, so only shapes are asserted.
     """
     cases = [("small_window_loss", {"window_segments": k, "loss_rate": loss}) for _, _, k, loss, _, _ in TABLE]
     cases += [("access_point_overflow", {"window_segments": k}) for k in (43, 15)]
@@ -51,21 +51,21 @@ def window_size(lab: Lab) -> Result:
         *(Row(f"window {name}: offered (bytes)", str(offered), "E", k * MSS, (offered, offered), because=f"{k} segments of 1460 bytes")
           for name, _, k, _, _, offered in TABLE),
         Row("window with the highest throughput", "32k (4.09), 64k (3.84)", "S", f"{best} ({rate[best]:.2f})",
-            holds=best in ("32k", "64k"), because="large enough for duplicate ACKs, small enough for the queue"),
+            holds=best in ("32k", "64k"), because="large enough for duplicate ACKs, and fits into the queue"),
         Row("128k below 64k (Mb/s)", "3.21 < 3.84", "S", f"{rate['128k']:.2f} < {rate['64k']:.2f}", holds=rate["128k"] < rate["64k"],
             because="more of it is lost"),
         Row("16k below 32k, 8k and 4k far below (Mb/s)", "3.2, 1.4, 1.2", "S",
             f"{rate['16k']:.2f}, {rate['8k']:.2f}, {rate['4k']:.2f}",
             holds=max(rate["8k"], rate["4k"]) < 0.5 * rate["16k"] < 0.5 * rate["32k"],
-            because="below four segments no three duplicate ACKs can come"),
+            because="below four segments three duplicate ACKs are impossible"),
         Row("4k over 32k", "0.29", "Q", rate["4k"] / rate["32k"], (0.12, 0.45), because="a timeout for every loss"),
-        Row("timeouts a loss: 4k, 8k, 32k", "", "S", f"{timeouts['4k']:.2f}, {timeouts['8k']:.2f}, {timeouts['32k']:.2f}",
-            holds=min(timeouts["4k"], timeouts["8k"]) > 0.7 and timeouts["32k"] < 0.2, because="nothing but the timer finds it"),
-        Row("fast recoveries a loss: 4k, 32k", "", "S", f"{fast['4k']:.2f}, {fast['32k']:.2f}", holds=fast["4k"] == 0.0 < 0.5 < fast["32k"],
+        Row("timeouts per loss: 4k, 8k, 32k", "", "S", f"{timeouts['4k']:.2f}, {timeouts['8k']:.2f}, {timeouts['32k']:.2f}",
+            holds=min(timeouts["4k"], timeouts["8k"]) > 0.7 and timeouts["32k"] < 0.2, because="only the timer detects it"),
+        Row("fast recoveries per loss: 4k, 32k", "", "S", f"{fast['4k']:.2f}, {fast['32k']:.2f}", holds=fast["4k"] == 0.0 < 0.5 < fast["32k"],
             because="three duplicate ACKs"),
         Row("losses in an access point's queue of 30: 43 segments, 15", "overflow above 5 Mb/s", "S",
             f"{full[1]:.4f}, {fits[1]:.4f}", holds=full[1] > 0.0 == fits[1] and full[0] > 4.8,
-            because="the whole window waits there, for the air is slower than the wire"),
+            because="the whole window waits there, because the channel is slower than the wire"),
         *(Row(f"window {name} (Mb/s)", str(paper), "N", rate[name], because="the losses' pattern is not known")
           for name, _, _, _, paper, _ in TABLE),
     ]  # fmt: skip

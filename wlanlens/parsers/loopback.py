@@ -2,4 +2,4 @@
 
 from wlanlens.registry import IP_TABLES, LinkType
 
-unit = LinkType("loopback", __name__, __doc__, dlt=(0, 108), tables=IP_TABLES)
+unit = LinkType("loopback", __name__, __doc__, linktypes=(0, 108), tables=IP_TABLES)

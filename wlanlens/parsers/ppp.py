@@ -2,4 +2,4 @@
 
 from wlanlens.registry import IP_TABLES, LinkType
 
-unit = LinkType("ppp", __name__, __doc__, dlt=(9, 50, 51, 104, 204), tables=IP_TABLES)
+unit = LinkType("ppp", __name__, __doc__, linktypes=(9, 50, 51, 104, 204), tables=IP_TABLES)

@@ -1,14 +1,20 @@
 """DOS Sniffer (`.enc`, `.trc`, `.syc`), plain or compressed by the Sniffer.
 
-Ethernet, PPP and Cisco HDLC; other link types are named and refused. What kind of serial line it was comes from the record
-that says so, or from the frame. Damaged blocks of a compressed file cost the records that they hold. Sources: the Expert
-Sniffer Network Analyzer Operations manual 5.50, and the facts that Wireshark's wiretap gathered."""
+Ethernet, PPP and Cisco HDLC are read; other link types are refused by name. The kind of a serial line is known from the
+record that states it, or from the frame. A damaged block of a compressed file costs the records in it. Sources: the
+Expert Sniffer Network Analyzer Operations manual 5.50, and Wireshark's wiretap."""
 
+from functools import partial
+
+from wlanlens import _core
 from wlanlens.registry import Container
 
 unit = Container(
     "sniffer",
     __name__,
     __doc__,
-    clock="ticks of 0.1 to 15 us from midnight where the capture was taken; the zone is not told and UTC is assumed",
+    clock="ticks of 0.1 to 15 us from local midnight; the file does not give the time zone, and UTC is assumed",
+    sniff=partial(_core.is_format, "sniffer"),
+    read=partial(_core.read_format, "sniffer"),
+    linktypes=(1, 9, 104),
 )

@@ -1,1 +1,1 @@
-"""`analyze`: from capture files to tables, findings, ledger and report, in one pass."""
+"""`analyze`: captures to tables, findings, ledger and report, in one pass; `align`: the same tables in memory."""

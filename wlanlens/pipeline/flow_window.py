@@ -1,17 +1,19 @@
-"""A window: the facts of a long capture that are held at once, so that memory stays flat.
+"""A window: the rows that are held in memory until they are judged.
 
-Whole connections are judged together as long as their rows fit. When the window is full, connections that have ended
-leave first; only when that frees too little are running ones cut, and what touches the cut is joined later.
+A connection is judged as a whole while its rows fit. When the window is full, the connections that have ended are judged
+and removed. If that frees less than half of the rows, running connections are cut too, and findings that touch the cut
+are joined later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
@@ -20,17 +22,17 @@ if TYPE_CHECKING:
     from wlanlens.alignment.clock import ClockMap
     from wlanlens.capture.capture import Capture
 
-#: Rows held before a window is judged: segments at 200 bytes make 100 MiB, and detectors need as much again.
+#: Rows held before a window is judged: 100 MiB of segments at 200 bytes, and detectors need as much again.
 ROWS = 512 * 1024
 
-#: Facts a window holds. `packets` go to disk only.
-HELD = ("segments", "timeouts", "recoveries", "intervals", "flows")
+#: Tables about connections that a window holds. `packets` are only written to the disk.
+HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
 
 class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
-    """Addresses and ports of connections by number, in columns: 50 bytes a connection."""
+    """Addresses and ports of connections by number, in columns: 50 bytes for each connection."""
 
     def __init__(self) -> None:
         import pyarrow as pa
@@ -43,7 +45,7 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
         self.seen = 0
 
     def add(self, packets: pa.RecordBatch) -> None:
-        """Note the connections that begin in a batch of `packets`."""
+        """Add the connections that begin in a batch of `packets`."""
         import pyarrow as pa
 
         numbers = packets.column("flow").cast(pa.int64()).fill_null(-1).to_numpy()
@@ -68,7 +70,7 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
         self.seen += len(flows)
 
     def forget(self, flows: np.ndarray[Any, Any]) -> None:
-        """Drop connections that have been judged."""
+        """Remove connections that have been judged."""
         import pyarrow as pa
 
         keep = ~np.isin(self._flows, flows)
@@ -91,11 +93,19 @@ class Endpoints(Mapping[int, "tuple[str, int, str, int]"]):
 
 
 class Window:
-    """The rows held of one capture, or of several with `links` between them."""
+    """The rows of a run that are not judged yet.
 
-    def __init__(self, captures: Sequence[Capture]) -> None:
+    Parameters
+    ----------
+    captures : sequence of Capture
+        The captures.
+    names : collection of str
+        The tables that have rows.
+    """
+
+    def __init__(self, captures: Sequence[Capture], names: Collection[str]) -> None:
         self._captures = captures
-        self._facts = HELD if len(captures) == 1 else (*HELD, "links")
+        self._facts = tuple(name for name in HELD if name in names)
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
@@ -112,28 +122,31 @@ class Window:
         return self._endpoints.seen
 
     def add(self, name: str, batch: pa.RecordBatch) -> None:
-        """Hold the rows of a fact table; of `packets` only who talks to whom."""
+        """Hold the rows of a table; of `packets` only the addresses and ports of each connection."""
         if name == "packets":
             self._endpoints.add(batch)
         elif name in self._held:
-            self._held[name].append(batch)
+            self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
-        """Take out the rows to judge now: those of ended connections, or all if that frees less than half; the link's
-        always."""
+        """Take out the rows to judge now: those of ended connections, or all rows if that frees less than half.
+
+        Rows of the link's tables are always taken out.
+        """
         import pyarrow as pa
 
         held = {
-            name: pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+            name: pa.Table.from_batches(batches, _held_schema(name)).unify_dictionaries()
             for name, batches in self._held.items()
         }
         ended = np.unique(held["flows"].column("flow").to_numpy())
         rest: dict[str, pa.Table] = {}
         if not last:
             open_rows = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
-            for name in set(self._facts) - set(HELD):
-                open_rows[name] &= _flow(held[name]) >= 0
+            if "links" in open_rows:
+                # A packet without a connection has no later rows.
+                open_rows["links"] &= _flow(held["links"]) >= 0
             if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
                 rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
                 held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
@@ -161,11 +174,15 @@ class Window:
         )
 
     def forget(self) -> None:
-        """Drop the addresses of the connections that ended before the latest cut, once they are judged."""
+        """Remove the addresses of the connections that had ended at the latest cut; call it once they are judged."""
         self._endpoints.forget(self._ended)
 
 
+def _held_schema(name: str) -> pa.Schema:
+    return links_for_detectors() if name == "links" else tables.schema(name)
+
+
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:
-    """The connection of each row, -1 for none."""
+    """The connection of each row; -1 where there is none."""
     flow: np.ndarray[Any, Any] = table.column("flow").cast("int64").fill_null(-1).to_numpy()
     return flow

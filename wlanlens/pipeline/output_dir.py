@@ -1,7 +1,7 @@
-"""The analysis directory: everything is written beside its final name and renamed when all of it is whole.
+"""Where a run writes: every file gets a temporary name first and its final name when all files are complete.
 
-A run that fails leaves the directory as it was. Files that are not ours are never touched; a symbolic link in our way
-is replaced, not followed; a lock keeps two runs from writing to one directory.
+A run that fails leaves the directory as it was. Files that wlanlens did not write are never changed; a symbolic link
+under one of our names is replaced, not followed; a lock keeps two runs from writing to one directory.
 """
 
 from __future__ import annotations
@@ -19,17 +19,27 @@ from types import TracebackType
 from wlanlens import tables
 from wlanlens.errors import OutputError
 from wlanlens.formatting import printable
-
-LOCK = ".wlanlens.lock"
-SCRATCH = ".wlanlens.scratch"
-ANALYSIS, FINDINGS, REPORT, TABLES = "analysis.json", "findings.json", "report.html", "tables"
-PART = re.compile(r"part-\d{5,}\.parquet(\.tmp)?")
-#: Pieces of a large report, beside it.
-REPORT_DATA, REPORT_PIECE = "report_data", re.compile(r"flow-\d+\.js(\.tmp)?")
+from wlanlens.pipeline.file_names import (
+    ANALYSIS,
+    FINDINGS,
+    LOCK,
+    PART,
+    REPORT,
+    REPORT_DATA,
+    REPORT_PIECE,
+    SCRATCH,
+    TABLES,
+)
 
 
 class Output:
-    """A directory being written. Use as a context: `commit()` makes it whole, anything else leaves no trace."""
+    """A directory that is being written. Use it in a `with` statement: without `commit()` nothing stays of it.
+
+    Raises
+    ------
+    OutputError
+        The directory cannot be written, is in use, or holds files under our names that wlanlens did not write.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -81,7 +91,7 @@ class Output:
                 raise OutputError(
                     "another wlanlens is writing to this directory", path=printable(str(self.path))
                 ) from None
-            # The holder before may have removed the name between our open and our lock.
+            # Another run may have removed this name between our open and our lock.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock), os.lstat(path)):
                     self._lock = lock
@@ -90,7 +100,7 @@ class Output:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Errors of the operating system in here are the output's: a full disk, a directory that may not be written."""
+        """Raise operating system errors, such as a full disk, as `OutputError`."""
         try:
             yield
         except OSError as error:
@@ -98,7 +108,7 @@ class Output:
             raise OutputError(f"cannot write: {error.strerror or error}", path=where) from error
 
     def file(self, *names: str) -> Path:
-        """A path to write to; it gets its final name at `commit`."""
+        """A temporary path to write to; `commit` gives it the final name."""
         final = self.path.joinpath(*names)
         folder = self.path
         for name in names[:-1]:
@@ -119,7 +129,7 @@ class Output:
             out.write(text)
 
     def commit(self) -> None:
-        """Remove the parts of an earlier analysis and give every file its name, the report last."""
+        """Remove the files of an earlier analysis and give every new file its final name, the report last."""
         with self.writing():
             for name in tables.names():
                 self._clear(self.path / TABLES / name, PART)
@@ -129,7 +139,7 @@ class Output:
         self.replace()
 
     def _clear(self, folder: Path, ours: re.Pattern[str]) -> None:
-        """Remove what an earlier run left in a folder of ours, by its names, but not what this run has written."""
+        """Remove the files of earlier runs from one of our folders: files with our names that this run did not write."""
         mine = {temporary for temporary, _ in self._pending}
         if folder.is_dir() and not folder.is_symlink():
             for old in folder.iterdir():
@@ -137,7 +147,7 @@ class Output:
                     old.unlink()
 
     def replace(self) -> None:
-        """Give every file written its name and leave the others as they are."""
+        """Give every file its final name; other files stay as they are."""
         with self.writing():
             for temporary, final in sorted(self._pending, key=lambda p: p[1].name == REPORT):
                 os.replace(temporary, final)
@@ -145,7 +155,7 @@ class Output:
         self._made.clear()
 
     def abandon(self) -> None:
-        """Remove what was begun and not committed, folders that were made for it, and the lock."""
+        """Remove files that were not committed, the folders that were made for them, and the lock."""
         for temporary, _ in self._pending:
             with contextlib.suppress(OSError):
                 temporary.unlink()
@@ -162,8 +172,10 @@ class Output:
 
 
 class Scratch:
-    """A folder inside the output directory for what only this run needs. It is ours by the directory's lock: what a run
-    that was killed left there is removed. Use as a context."""
+    """A folder in the output directory for files that only this run needs. Use it in a `with` statement.
+
+    The directory's lock protects it. What a killed run left there is removed.
+    """
 
     def __init__(self, output: Output) -> None:
         self.path = output.path / SCRATCH
@@ -172,7 +184,6 @@ class Scratch:
     def __enter__(self) -> Scratch:
         with self.writing():
             self._remove()
-            self.path.mkdir()
         return self
 
     def __exit__(
@@ -187,11 +198,16 @@ class Scratch:
         elif self.path.exists():
             shutil.rmtree(self.path)
 
+    def folder(self, *names: str) -> Path:
+        """The scratch folder, or a folder in it; made when it is not there."""
+        path = self.path.joinpath(*names)
+        with self.writing():
+            path.mkdir(parents=True, exist_ok=True)
+        return path
+
     def file(self, *names: str) -> Path:
         """A path to write to."""
-        path = self.path.joinpath(*names)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
+        return self.folder(*names[:-1]) / names[-1]
 
 
 def _is_regular(path: Path) -> bool:

@@ -1,45 +1,52 @@
-"""Tables as Parquet parts, written a row group at a time by one thread of their own while the next rows are decoded."""
+"""Writers of tables: Parquet files of the output and Arrow files of the scratch folder.
+
+One thread writes for all tables of a run, while the caller's thread decodes the next rows.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.pipeline.output_dir import TABLES, Output, Scratch
+from wlanlens.pipeline.file_names import TABLES, part
+from wlanlens.pipeline.output_dir import Output, Scratch
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Rows of a Parquet row group: a reader's unit, and what a writer holds in memory for one table.
+#: Rows of a Parquet row group: what a reader reads at once, and what a writer holds in memory for one table.
 GROUP_ROWS = 256 * 1024
-#: Size at which a table's next part begins: the writer keeps the metadata of every row group until its part is closed.
+#: Size at which a table's next file begins: a Parquet writer keeps the metadata of all row groups until its file is closed.
 PART_BYTES = 128 * 2**20
+#: Rows of an Arrow batch: what a reader reads at once.
+BATCH_ROWS = 16 * 1024
 
-#: Columns with statistics, by which a reader passes over row groups; those of all columns cost a fifth of the writing.
+#: Columns with statistics, by which a reader skips row groups. Statistics of all columns take a fifth of the writing time.
 _STATISTICS = ("flow", "t_ns", "t_start_ns", "packet")
 
 
-class Pen:
-    """Does the writing of all tables, one job at a time and one waiting; an error of one is raised at the next."""
+class WriterThread:
+    """Writes for all tables of a run, one job at a time. An error of a job is raised by a later call."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, "wlanlens-write")
         self._jobs: list[Future[None]] = []
 
     def do(self, job: Callable[[], None]) -> None:
-        """Have a job done; waits while two are under way."""
+        """Queue a job. Waits while two jobs are not done: one running, one waiting."""
         while len(self._jobs) >= 2:
             self._jobs.pop(0).result()
         self._jobs.append(self._pool.submit(job))
 
     def wait(self) -> None:
-        """Until every job is done."""
+        """Wait until every job is done."""
         while self._jobs:
             self._jobs.pop(0).result()
 
@@ -48,8 +55,8 @@ class Pen:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-class Writer:
-    """Holds the rows of one table and has the pen write them, a group at a time.
+class TableWriter(ABC):
+    """Collects the rows of one table and writes them in groups.
 
     Attributes
     ----------
@@ -57,8 +64,9 @@ class Writer:
         How many rows were added.
     """
 
-    def __init__(self, place: Output | Scratch, pen: Pen, name: str) -> None:
-        self._place, self._pen = place, pen
+    def __init__(self, place: Output | Scratch, thread: WriterThread, name: str) -> None:
+        self._place, self._thread = place, thread
+        self.name = name
         self.schema = tables.schema(name)
         self.rows = 0
         self._held: list[pa.RecordBatch] = []
@@ -76,37 +84,37 @@ class Writer:
                 self._flush()
 
     def finish(self) -> None:
-        """Write what is held; a table without rows is written empty, so that it can be asked."""
+        """Write the remaining rows and close. A table without rows is written too, so that it can be read."""
         if self._held or not self.rows:
             self._flush()
-        self._pen.do(self._close)
+        self._thread.do(self._close)
 
     def drop(self) -> None:
-        """Close without finishing: after an error, when the pen has stopped."""
+        """Close after an error, once the thread has stopped; the remaining rows are not written."""
         self._held = []
         with contextlib.suppress(OSError, ValueError):
             self._close()
 
     @property
+    @abstractmethod
     def _group_rows(self) -> int:
         """Rows of a group."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _write(self, group: pa.Table) -> None:
-        """Write a group; by the pen."""
-        raise NotImplementedError
+        """Write a group; called in the writer thread."""
 
     def _flush(self) -> None:
         import pyarrow as pa
 
         group = pa.Table.from_batches(self._held, self.schema)
         self._held, self._held_rows = [], 0
-        self._pen.do(lambda: self._write(group))
+        self._thread.do(lambda: self._write(group))
 
     def _create(self, path: Path) -> pa.NativeFile:
         import pyarrow as pa
 
-        # Exclusive creation: a link planted under the name is refused, not followed.
+        # Exclusive creation: a symbolic link under this name is refused, not followed.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
         self._file = pa.OSFile(str(path), "wb")
         return self._file
@@ -119,12 +127,19 @@ class Writer:
             self._writer = self._file = None
 
 
-class TableWriter(Writer):
-    """Writes one table of the output as Parquet parts."""
+class ParquetWriter(TableWriter):
+    """Writes one table of the output as Parquet files.
 
-    def __init__(self, output: Output, pen: Pen, name: str) -> None:
-        super().__init__(output, pen, name)
-        self.name = name
+    Attributes
+    ----------
+    parts : int
+        How many files were begun.
+    paths : list of Path
+        The files.
+    """
+
+    def __init__(self, output: Output, thread: WriterThread, name: str) -> None:
+        super().__init__(output, thread, name)
         self.parts = 0
         self.paths: list[Path] = []
 
@@ -143,10 +158,10 @@ class TableWriter(Writer):
         import pyarrow.parquet as pq
 
         if self._writer is None:
-            path = self._place.file(TABLES, self.name, f"part-{self.parts:05}.parquet")
+            path = self._place.file(TABLES, self.name, part(self.parts))
             self.parts += 1
             self.paths.append(path)
-            # LZ4 costs a tenth of what decoding does, and every reader has it.
+            # LZ4 takes a tenth of the decoding time, and every reader supports it.
             self._writer = pq.ParquetWriter(
                 self._create(path),
                 self.schema,
@@ -154,4 +169,38 @@ class TableWriter(Writer):
                 use_dictionary=[f.name for f in self.schema if pa.types.is_dictionary(f.type)],
                 write_statistics=[name for name in _STATISTICS if name in self.schema.names],
             )
+        return self._writer
+
+
+class ArrowWriter(TableWriter):
+    """Writes one table of a capture to the scratch folder as an Arrow IPC stream.
+
+    Writing and reading such a stream takes a third of the time of Parquet.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, scratch: Scratch, thread: WriterThread, name: str, folder: str) -> None:
+        super().__init__(scratch, thread, name)
+        self.path = scratch.file(folder, f"{name}.arrows")
+
+    @property
+    def _group_rows(self) -> int:
+        return BATCH_ROWS
+
+    def _write(self, group: pa.Table) -> None:
+        with self._place.writing():
+            # One batch a group: a batch of few rows and many columns has more header than data.
+            self._open().write_table(group.unify_dictionaries().combine_chunks(), BATCH_ROWS)
+
+    def _open(self) -> pa.ipc.RecordBatchStreamWriter:
+        import pyarrow as pa
+
+        if self._writer is None:
+            # Without LZ4 it would be faster, but 2.5 times as large as a capture of headers.
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self._writer = pa.ipc.new_stream(self._create(self.path), self.schema, options=options)
         return self._writer

@@ -1,6 +1,6 @@
-"""The frames of a capture as NumPy arrays ready to draw: who sent to whom, when, how fast, how strong, sent again or not.
+"""The frames of a capture as NumPy arrays ready to draw: time, stations, rate, signal and retries.
 
-The figures and the report draw from this and from nothing else, so that they cannot disagree.
+Figures and the report both draw from these rows only, so that they agree.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from wlanlens import tables
 from wlanlens.plots._rows import NONE
+from wlanlens.tables.columns import coded, filled, integers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 DATA, MANAGEMENT, SIGNALLING = 0, 1, 2
-"""What a frame is: data, management, or data without data (power save)."""
+"""Kinds of frames: data, management, and data frames without data (power save)."""
 
 NO_SIGNAL = 127
-"""No signal was captured: a level that no radio hears."""
+"""Unknown signal: no radio reports this level."""
 
 _COLUMNS = ("packet", "t_ns", "subtype", "ta", "ra", "retry", "rate_mbps", "signal_dbm", "mpdu_bytes")
 _GROUP = "13579bdfBDF"
@@ -32,7 +33,7 @@ _GROUP = "13579bdfBDF"
 
 @dataclass(frozen=True)
 class AirRows:
-    """Undamaged data and management frames with a transmitter, in the order of time."""
+    """Undamaged data and management frames with a transmitter address, in order of time."""
 
     t_ns: NDArray[np.int64]
     packet: NDArray[np.int64]
@@ -42,15 +43,15 @@ class AirRows:
     subtype: NDArray[np.int64]
     """Position in `subtypes`."""
     retry: NDArray[np.bool_]
-    given_up: NDArray[np.bool_]
-    """The last attempt of an exchange that came to nothing."""
+    dropped: NDArray[np.bool_]
+    """The last transmission of an exchange that was dropped."""
     rate_kbps: NDArray[np.int64]
-    """NONE where the capture does not tell."""
+    """NONE for unknown."""
     signal_dbm: NDArray[np.int64]
-    """NO_SIGNAL where the capture does not tell."""
+    """NO_SIGNAL for unknown."""
     size: NDArray[np.int64]
     pairs: tuple[tuple[str, str], ...]
-    """(transmitter, receiver), those with most frames first."""
+    """(transmitter, receiver), most frames first."""
     subtypes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -61,37 +62,37 @@ class AirRows:
         return replace(self, **{name: getattr(self, name)[rows] for name in PER_ROW})
 
 
-PER_ROW = ("t_ns", "packet", "pair", "kind", "subtype", "retry", "given_up", "rate_kbps", "signal_dbm", "size")
+PER_ROW = ("t_ns", "packet", "pair", "kind", "subtype", "retry", "dropped", "rate_kbps", "signal_dbm", "size")
 
 
 def air_rows(trace: Trace, *, flow: int | None = None, direction: str | None = None) -> AirRows:
-    """Read the frames; those of one TCP connection where `flow` (and `direction`) say so."""
+    """Read the frames; with `flow` (and `direction`) only those of one TCP connection."""
     frames = _drawable(trace.table("frames"))
     if flow is not None and frames.num_rows:
         frames = frames.filter(pc.is_in(frames["packet"], _packets_of(trace, flow, direction)))
     batch = _one(frames.sort_by("t_ns"))
     names = tables.enum_values("frames", "subtype")
-    subtype = _coded(batch.column("subtype"), {name: i for i, name in enumerate(names)}, -1)
+    subtype = coded(batch.column("subtype"), names).astype(np.int64)
     pair, pairs = _pairs(batch)
-    rate = np.nan_to_num(batch.column("rate_mbps").fill_null(-1).to_numpy(zero_copy_only=False), nan=-1)
+    rate = np.nan_to_num(filled(batch.column("rate_mbps"), -1), nan=-1)
     return AirRows(
-        t_ns=_ints(batch.column("t_ns"), 0),
-        packet=_ints(batch.column("packet"), 0),
+        t_ns=integers(batch.column("t_ns")),
+        packet=integers(batch.column("packet")),
         pair=pair,
         kind=np.array([*(_kind(name) for name in names), MANAGEMENT])[subtype],
         subtype=subtype,
-        retry=_ints(batch.column("retry").cast(pa.int8()), 0) == 1,
-        given_up=_given_up(trace, _ints(batch.column("packet"), 0)),
+        retry=filled(batch.column("retry"), False),
+        dropped=_dropped(trace, integers(batch.column("packet"))),
         rate_kbps=np.where(rate > 0, np.rint(np.clip(rate, 0, 1e6) * 1e3), NONE).astype(np.int64),
-        signal_dbm=_ints(batch.column("signal_dbm"), NO_SIGNAL),
-        size=_ints(batch.column("mpdu_bytes"), 0),
+        signal_dbm=integers(batch.column("signal_dbm"), NO_SIGNAL),
+        size=integers(batch.column("mpdu_bytes")),
         pairs=pairs,
         subtypes=names,
     )
 
 
 def is_group(address: str) -> bool:
-    """Whether an address is a group's (IEEE 802.11-2020 clause 9.2.2)."""
+    """Whether an address is a group address (IEEE 802.11-2020 clause 9.2.2)."""
     return address[1:2] != "" and address[1:2] in _GROUP
 
 
@@ -102,7 +103,7 @@ def _kind(subtype: str) -> int:
 
 
 def _drawable(frames: pa.Table) -> pa.Table:
-    """Without damaged frames and such as name no transmitter; a report's frames are chosen already."""
+    """Without damaged frames and frames without a transmitter; the report's frames are selected already."""
     wanted = pc.and_(pc.is_valid(frames["ta"]), pc.is_valid(frames["t_ns"]))
     if "fcs_ok" in frames.column_names:
         wanted = pc.and_(wanted, pc.fill_null(frames["fcs_ok"], True))
@@ -127,10 +128,10 @@ def _one(table: pa.Table) -> pa.RecordBatch:
 
 
 def _pairs(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]:
-    """Each row's pair, and the pairs, those with most frames first."""
+    """Each row's pair, and the pairs, most frames first."""
     ends = [batch.column(name) for name in ("ta", "ra")]
     known = [[*column.dictionary.to_pylist(), "?"] for column in ends]
-    at = [_ints(column.indices.cast(pa.int64()), len(names) - 1) for column, names in zip(ends, known, strict=True)]
+    at = [integers(column.indices, len(names) - 1) for column, names in zip(ends, known, strict=True)]
     keys, which, counts = np.unique(at[0] * len(known[1]) + at[1], return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(len(order), np.int64)
@@ -139,21 +140,9 @@ def _pairs(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], tuple[tuple[str, s
     return rank[which], tuple(named)
 
 
-def _given_up(trace: Trace, packets: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _dropped(trace: Trace, packets: NDArray[np.int64]) -> NDArray[np.bool_]:
     if not trace.has("exchanges"):
         return np.zeros(len(packets), np.bool_)
     exchanges = trace.table("exchanges").select(["last_packet", "outcome"])
     dropped = exchanges.filter(pc.equal(exchanges["outcome"].cast(pa.string()), "dropped"))
-    return np.isin(packets, _ints(dropped["last_packet"].combine_chunks(), -1))
-
-
-def _ints(column: Any, null: int) -> NDArray[np.int64]:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    values: NDArray[np.int64] = np.asarray(column.cast(pa.int64()).fill_null(null).to_numpy(zero_copy_only=False))
-    return values
-
-
-def _coded(column: Any, codes: dict[str, int], null: int) -> NDArray[np.int64]:
-    lookup = np.array([*(codes.get(value, null) for value in column.dictionary.to_pylist()), null], np.int64)
-    return lookup[_ints(column.indices.cast(pa.int64()), len(lookup) - 1)]
+    return np.isin(packets, integers(dropped["last_packet"], -1))

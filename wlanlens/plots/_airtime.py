@@ -1,4 +1,4 @@
-"""Time on the air by purpose, ready to draw: over time, and by station."""
+"""Airtime by purpose, ready to draw: over time and by station."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from wlanlens.airtime.purposes import GROUPS
+from wlanlens.tables import PURPOSES
+from wlanlens.tables.columns import coded, filled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,37 +20,37 @@ _GROUP_OF = {purpose: group for group, purposes in GROUPS.items() for purpose in
 
 
 def shares_over_time(trace: Trace, most_columns: int) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-    """(start of each slice in seconds, percent of the slice by group of purposes); slices without frames are there too.
+    """(start of each slice in seconds, percent of the slice by group of purposes); includes slices without frames.
 
-    Neighbouring slices are joined until there are at most `most_columns`. The last one ends with the trace.
+    Adjacent slices are joined until there are at most `most_columns`. The last one ends with the trace.
     """
     table = trace.table("airtime")
-    start, end, ns = (table[name].combine_chunks().to_numpy() for name in ("t_start_ns", "t_end_ns", "airtime_ns"))
+    start, end, ns = (filled(table[name]) for name in ("t_start_ns", "t_end_ns", "airtime_ns"))
     groups = list(GROUPS)
     if not table.num_rows:
         return np.zeros(0), {group: np.zeros(0) for group in groups}
     width = int(end[0] - start[0])
     step = -(-(int(end.max()) // width) // most_columns)
     count = -(-int(end.max()) // (width * step))
-    purposes = table["purpose"].cast(pa.string()).to_pylist()
-    group = np.array([groups.index(_GROUP_OF.get(purpose, "other")) for purpose in purposes])
+    group = np.array([groups.index(_GROUP_OF[purpose]) for purpose in PURPOSES])
+    group = group[coded(table["purpose"], PURPOSES, PURPOSES.index("unknown"))]
     cell = start // (width * step) * len(groups) + group
     sums = np.bincount(cell, ns, count * len(groups)).reshape(count, len(groups))
-    lasted = np.full(count, width * step, np.float64)
-    # The capture may end inside the last slice; a frame that begins there may last longer.
-    lasted[-1] = max(1.0, min(lasted[-1], trace.duration_ns - (count - 1) * lasted[0]), float(sums[-1].sum()))
-    return np.arange(count) * lasted[0] / 1e9, {g: 100 * sums[:, i] / lasted for i, g in enumerate(groups)}
+    length = np.full(count, width * step, np.float64)
+    # The capture may end inside the last slice, and a frame that starts there may last longer.
+    length[-1] = max(1.0, min(length[-1], trace.duration_ns - (count - 1) * length[0]), float(sums[-1].sum()))
+    return np.arange(count) * length[0] / 1e9, {g: 100 * sums[:, i] / length for i, g in enumerate(groups)}
 
 
 def most_on_air(trace: Trace, count: int) -> list[dict[str, Any]]:
-    """The stations with most time on the air, each with a `name`: its network's and its address."""
+    """The stations with most airtime, each with a `name`: its network and address."""
     rows = trace.table("stations").sort_by([("airtime_ns", "descending"), ("frames", "descending")])
     named = names(trace)
     return [{**row, "name": station_name(row, named)} for row in rows.slice(0, count).to_pylist()]
 
 
 def names(trace: Trace) -> dict[str, str]:
-    """Network name of each BSS that announced one; of several the one with most beacons."""
+    """The network name of each BSS; of several names the one with most beacons."""
     if not trace.has("networks"):
         return {}
     rows = trace.table("networks").select(["bssid", "ssid", "beacons", "probe_responses"]).to_pylist()
@@ -58,9 +59,9 @@ def names(trace: Trace) -> dict[str, str]:
 
 
 def station_name(row: Mapping[str, Any], named: Mapping[str, str]) -> str:
-    """Who a row of `stations` is."""
+    """The name of a row of `stations`."""
     if row["role"] == "unnamed":
-        return "no sender named"
+        return "no transmitter address"
     if row["role"] == "rest":
         return "all others"
     network = named.get(row["bssid"] or "")

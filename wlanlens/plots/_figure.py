@@ -1,4 +1,4 @@
-"""What the figures share: layout, upright ticks as one trace, finding spans, and the escape for plotly's texts."""
+"""Shared by figures: layout, vertical ticks as one trace, spans of findings, and escaping of text for plotly."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SPAN_COLOUR = "rgba(11, 92, 173, 0.12)"
 
 
 def escaped(text: str) -> str:
-    """Text for plotly, which reads a few HTML tags in titles, labels and hovers: nothing in it is a tag afterwards."""
+    """Text for plotly, which reads some HTML tags in titles, labels and hovers: no tag is left."""
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def new_figure(title: str, y_title: str) -> Figure:
-    """An empty figure over seconds of the trace."""
+    """An empty figure with seconds of the trace on the x axis."""
     import plotly.graph_objects as go
 
     return go.Figure(
@@ -33,21 +33,21 @@ def new_figure(title: str, y_title: str) -> Figure:
             "title": {"text": escaped(title)},
             "template": "simple_white",
             "hovermode": "closest",
-            "xaxis": {"title": {"text": "seconds since the trace's start"}},
+            "xaxis": {"title": {"text": "seconds since the start of the trace"}},
             "yaxis": {"title": {"text": escaped(y_title)}, "exponentformat": "SI"},
         }
     )
 
 
 def gaps(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-    """first, second, nothing, first, second, nothing ...: many short strokes as one line trace."""
+    """first, second, NaN, first, second, NaN ...: many short strokes as one line."""
     out = np.full(3 * len(first), np.nan)
     out[0::3], out[1::3] = first, second
     return out
 
 
 def shade(figure: Figure, findings: Iterable[Finding], key: FlowKey) -> Figure:
-    """Shade the findings of one direction, and those of no single flow."""
+    """Shade the findings of one direction, and findings without a flow."""
     for finding in findings:
         ours = finding.flow is None or (finding.flow, finding.direction) == (key.flow, key.direction)
         if ours and finding.capture == key.capture:

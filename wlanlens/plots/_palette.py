@@ -1,7 +1,7 @@
-"""Colours and names that every figure and the report share.
+"""Labels and colours shared by figures, the report and the terminal.
 
-Time that moved data is quiet (blues, greys); time that was lost is loud. Neighbours in the list differ in
-lightness too, so that the bars stay apart for colour-blind readers and on paper.
+Time that moved data has quiet colours (blues, greys), lost time has loud ones. Neighbours in the list also differ in
+lightness, so that bars can be told apart by colour-blind readers and on paper.
 """
 
 from __future__ import annotations
@@ -10,37 +10,41 @@ from typing import NamedTuple
 
 
 class Category(NamedTuple):
-    """How a category of ledger time is shown."""
+    """Label and colours of a ledger category; the sentence for it is `ledger.PLAIN`."""
 
     title: str
     colour: str
     ink: str
     """Colour of text on it."""
+    terminal: str
+    """Colour on a terminal."""
+    letter: str
+    """The bar without colours."""
 
 
 CATEGORIES: dict[str, Category] = {
-    "handshake": Category("handshake", "#c9ced6", "#111"),
-    "application": Category("application", "#e4e6ea", "#111"),
-    "receiver_window": Category("receiver window", "#f0e442", "#111"),
-    "delayed_ack": Category("delayed ACK", "#b5a642", "#111"),
-    "rto_wait": Category("RTO idle", "#d55e00", "#fff"),
-    "rto_backoff": Category("backoff idle", "#8a2d00", "#fff"),
-    "spurious_recovery": Category("spurious recovery", "#cc79a7", "#111"),
-    "loss_recovery": Category("loss recovery", "#e69f00", "#111"),
-    "fast_recovery": Category("fast recovery", "#f5c97a", "#111"),
-    "slow_start": Category("slow start", "#9ad0c2", "#111"),
-    "usb": Category("USB", "#7a5195", "#fff"),
-    "air_useful": Category("air: useful", "#009e73", "#fff"),
-    "air_retries": Category("air: retries", "#005f45", "#fff"),
-    "air_others": Category("air: others", "#7fb8a4", "#111"),
-    "queue": Category("queue", "#0072b2", "#fff"),
-    "path": Category("path", "#8fbbdc", "#111"),
-    "unknown": Category("unknown", "#ffffff", "#111"),
+    "handshake": Category("handshake", "#c9ced6", "#111", "blue", "H"),
+    "application": Category("application", "#e4e6ea", "#111", "bright_black", "A"),
+    "receiver_window": Category("receiver window", "#f0e442", "#111", "magenta", "W"),
+    "delayed_ack": Category("delayed ACK", "#b5a642", "#111", "bright_magenta", "D"),
+    "rto_wait": Category("RTO wait", "#d55e00", "#fff", "red", "T"),
+    "rto_backoff": Category("RTO backoff", "#8a2d00", "#fff", "bright_red", "B"),
+    "spurious_recovery": Category("spurious recovery", "#cc79a7", "#111", "yellow", "s"),
+    "loss_recovery": Category("loss recovery", "#e69f00", "#111", "bright_yellow", "L"),
+    "fast_recovery": Category("fast recovery", "#f5c97a", "#111", "cyan", "F"),
+    "slow_start": Category("slow start", "#9ad0c2", "#111", "bright_blue", "S"),
+    "usb": Category("USB", "#7a5195", "#fff", "bright_red", "U"),
+    "air_useful": Category("air: useful", "#009e73", "#fff", "bright_green", "a"),
+    "air_retries": Category("air: retries", "#005f45", "#fff", "red", "r"),
+    "air_others": Category("air: others", "#7fb8a4", "#111", "bright_yellow", "o"),
+    "queue": Category("queueing delay", "#0072b2", "#fff", "bright_cyan", "Q"),
+    "path": Category("path", "#8fbbdc", "#111", "green", "#"),
+    "unknown": Category("unknown", "#ffffff", "#111", "white", "?"),
 }
 
 
 class Trigger(NamedTuple):
-    """How a retransmission's cause is shown, on light and on dark paper."""
+    """Label and colours of a retransmission's trigger, on light and on dark paper."""
 
     title: str
     light: str
@@ -59,7 +63,7 @@ TRIGGERS: dict[str, Trigger] = {
 
 
 class Use(NamedTuple):
-    """How a use of the air is shown; `ink` is the colour of text on it."""
+    """Label and colours of a use of the air; `ink` is the colour of text on it."""
 
     title: str
     colour: str
@@ -73,7 +77,7 @@ USES: dict[str, Use] = {
     "management": Use("management", "#b5a642", "#111"),
     "other": Use("damaged or unknown", "#9aa3ad", "#111"),
 }
-"""Groups of purposes of time on the air, in the order in which they are stacked."""
+"""Groups of purposes of airtime, in the order in which figures stack them."""
 
 STATIONS = (
     ("#0060a8", "#62b5f7"),
@@ -85,24 +89,23 @@ STATIONS = (
     ("#6b5b00", "#d8c75a"),
     ("#5c6470", "#b9c0ca"),
 )
-"""Colours of transmitters as (on light, on dark), the busiest first; the last is all others'."""
+"""Colours of transmitters as (on light, on dark), the busiest first; the last is for all others."""
 
 
 class Stage(NamedTuple):
-    """How a stage of a packet's way is shown, on light and on dark paper."""
+    """Colours of a stage of a packet's path, on light and on dark paper."""
 
-    meaning: str
     light: str
     dark: str
 
 
 STAGES: dict[str, Stage] = {
-    "queue": Stage("host's tap and USB driver", "#0072b2", "#5cb8ec"),
-    "bus": Stage("USB bus, and the adapter on the way in", "#7a5195", "#b98fd6"),
-    "air_wait": Stage("waiting for the air, and in queues before it", "#b87700", "#ffb733"),
-    "air": Stage("on the air, all attempts", "#009e73", "#3ed3a6"),
-    "wire": Stage("behind the air", "#5c6470", "#b9c0ca"),
-    "unseparated": Stage("all of the way: no capture tells what lies between", "#8a94a0", "#8a94a0"),
+    "queue": Stage("#0072b2", "#5cb8ec"),
+    "bus": Stage("#7a5195", "#b98fd6"),
+    "air_wait": Stage("#b87700", "#ffb733"),
+    "air": Stage("#009e73", "#3ed3a6"),
+    "wire": Stage("#5c6470", "#b9c0ca"),
+    "unseparated": Stage("#8a94a0", "#8a94a0"),
 }
 
 RATES = (

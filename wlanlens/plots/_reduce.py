@@ -1,7 +1,7 @@
-"""Draw millions of rows with few marks, and lose nothing that is rare.
+"""Draw millions of rows with few marks without losing rare ones.
 
-Two tools. Lines keep the first, least, greatest and last value of every bucket. Segment marks are merged into strokes
-where ordinary data follows ordinary data; whatever is rare, and both sides of every gap, stays a mark of its own.
+Lines keep the first, minimum, maximum and last value of every bucket. Marks of ordinary consecutive segments are merged
+into strokes; rare segments and both sides of every gap keep their own marks.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GAP_SHARE = 1 / 500
-"""A pause longer than this share of what is drawn can be seen (about two pixels), so no stroke crosses it."""
+"""A pause longer than this share of the drawn time is visible (about two pixels), so no stroke crosses it."""
 
 _USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
 _ORDINARY = np.isin(np.arange(len(KINDS)), [KINDS.index(name) for name in _USUAL])
 
 
 def is_rare(rows: FlowRows) -> NDArray[np.bool_]:
-    """Rows that no reduction may drop: anything but first copies of data and plain ACKs of an open window."""
+    """Rows that no reduction may drop: all but original data segments and ACKs with an open window."""
     closed = rows.is_ack & (rows.size == 0)
     rare: NDArray[np.bool_] = (rows.mark != 0) | ~_ORDINARY[rows.kind] | closed
     return rare
 
 
 def gap_edges(t_ns: NDArray[np.int64], gap_ns: int) -> NDArray[np.bool_]:
-    """Rows on either side of a pause longer than `gap_ns`, and the first and last row."""
+    """Rows before and after each pause longer than `gap_ns`, and the first and last row."""
     edges = np.zeros(len(t_ns), np.bool_)
     if len(t_ns):
         wide = np.diff(t_ns) > gap_ns
@@ -42,7 +42,7 @@ def gap_edges(t_ns: NDArray[np.int64], gap_ns: int) -> NDArray[np.bool_]:
 
 
 def line(x: NDArray[np.int64], y: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
-    """Positions to keep of a line, rising: first, least, greatest and last of each of `buckets` slices of x."""
+    """Positions of a line to keep, ascending: first, minimum, maximum and last in each of `buckets` slices of x."""
     if len(x) <= 4 * buckets:
         return np.arange(len(x))
     bucket = bucket_of(x, buckets)
@@ -53,7 +53,7 @@ def line(x: NDArray[np.int64], y: NDArray[np.int64], buckets: int) -> NDArray[np
 
 
 def bucket_of(x: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
-    """Which of `buckets` equal slices of the x range each (rising) x falls into."""
+    """Which of `buckets` equal slices of the x range each x (ascending) is in."""
     width = max(1, -(-int(x[-1] - x[0] + 1) // buckets))
     bucket: NDArray[np.int64] = (x - x[0]) // width
     return bucket
@@ -61,7 +61,7 @@ def bucket_of(x: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Strokes:
-    """Marks from (t0, lo) to (t1, hi): an upright tick where t0 == t1, else many ordinary segments in one line."""
+    """Marks from (t0, lo) to (t1, hi): a vertical tick where t0 == t1, else several ordinary segments in one line."""
 
     t0: NDArray[np.int64]
     t1: NDArray[np.int64]
@@ -74,7 +74,7 @@ def strokes(
 ) -> Strokes:
     """Merge ordinary segments into at most about `limit` strokes; none crosses a visible gap.
 
-    `holes`: segments between these were left out before, so a jump ahead in sequence is joined to the next one.
+    `holes`: segments between these were removed earlier, so a jump in sequence is joined to the next segment.
     """
     n = len(t_ns)
     until = t_ns
@@ -90,7 +90,7 @@ def strokes(
     breaks = np.ones(n, np.bool_)
     breaks[1:] = (np.diff(bucket) != 0) | paused | (lo[1:] != hi[:-1])
     if np.count_nonzero(breaks) > limit:
-        # Interleaved holes (a resent window) would keep every mark: then a slice of time is a stroke, holes and all.
+        # Interleaved holes (a retransmitted window) keep every mark: then each slice of time is one stroke.
         breaks[1:] = (np.diff(bucket) != 0) | paused
     starts = np.flatnonzero(breaks)
     ends = np.append(starts[1:], n) - 1
@@ -98,8 +98,8 @@ def strokes(
 
 
 def thin(rows: FlowRows, limit: int) -> NDArray[np.int64]:
-    """Positions of at most about `limit` rows (rare ones not counted): all that is rare, the edges of gaps, and of the
-    rest what a line through each slice of time needs."""
+    """Positions of at most about `limit` rows, rare ones not counted: all rare rows, the edges of gaps, and of the rest
+    what a line through each slice of time needs."""
     if len(rows) <= limit:
         return np.arange(len(rows))
     gap_ns = int((rows.t_ns[-1] - rows.t_ns[0]) * GAP_SHARE)

@@ -1,4 +1,4 @@
-"""What the air was used for: over time, and by station."""
+"""Use of the air over time and by station."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def airtime_share(
     most_columns: int = 400,
     most_stations: int = 12,
 ) -> Figure:
-    """Share of the time that frames were on the air, stacked by purpose; below, the stations that used most of it.
+    """Share of time used by frames, stacked by purpose; below, the stations with most airtime.
 
-    Slices of time are joined until there are at most `most_columns` (400: four pixels each); `most_stations` (12: what
-    fits under it) are named.
+    Slices of time are joined until there are at most `most_columns` (400: four pixels each). At most `most_stations` (12:
+    what fits below) are shown.
     """
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=2, cols=1, vertical_spacing=0.16, row_heights=[0.5, 0.5])
-    figure.update_layout(title={"text": "what the air was used for"}, template="simple_white", barmode="stack")
+    figure.update_layout(title={"text": "Use of the air"}, template="simple_white", barmode="stack")
     start_s, shares = shares_over_time(trace, most_columns)
     named = most_on_air(trace, most_stations)
     for group, use in USES.items():
@@ -78,8 +78,8 @@ def airtime_share(
         if any(table in ("frames", "exchanges") for table, _, _ in finding.evidence):
             x0, x1 = finding.t_start_ns / 1e9, finding.t_end_ns / 1e9
             figure.add_vrect(x0=x0, x1=x1, fillcolor=SPAN_COLOUR, line_width=0, layer="below", row=1, col=1)
-    figure.update_yaxes(title_text="% of the time", rangemode="tozero", row=1, col=1)
-    figure.update_xaxes(title_text="seconds since the trace's start", row=1, col=1)
+    figure.update_yaxes(title_text="% of time", rangemode="tozero", row=1, col=1)
+    figure.update_xaxes(title_text="seconds since the start of the trace", row=1, col=1)
     figure.update_yaxes(autorange="reversed", row=2, col=1)
-    figure.update_xaxes(title_text="seconds on the air", row=2, col=1)
+    figure.update_xaxes(title_text="airtime (s)", row=2, col=1)
     return figure

@@ -1,4 +1,4 @@
-"""The ledger as bars: where the life of each flow went."""
+"""The ledger as bars: where the time of each flow went."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def ledger_bar(
     direction: str | None = None,
     most_flows: int = 20,
 ) -> Figure:
-    """One bar a flow, cut by what its seconds went to; longest flows first, at most `most_flows` (20: a screen).
+    """One bar per flow with its seconds by ledger category; longest flows first, at most `most_flows` (20: a screen).
 
-    `flow` and `direction` choose one of them.
+    `flow` and `direction` select one of them.
     """
     import plotly.graph_objects as go
 
@@ -55,7 +55,7 @@ def ledger_bar(
     return figure.update_layout(
         barmode="stack",
         template="simple_white",
-        title={"text": "where the time went"},
+        title={"text": "Where the time went"},
         xaxis={"title": {"text": "seconds"}},
         yaxis={"autorange": "reversed"},
     )

@@ -1,4 +1,4 @@
-"""The data rate of each frame over time, with its signal below."""
+"""The data rate of each frame over time, with its signal."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def rate_over_time(
     station: str | None = None,
     most_columns: int = 2000,
 ) -> Figure:
-    """Rate of each data frame over time by transmitter, retries and given-up frames marked; signal below, linked.
+    """Rate of each data frame over time by transmitter, with retries and dropped frames marked; below, its signal.
 
-    `flow` and `direction` choose the frames of one TCP connection, `station` those of one transmitter. Marks lie on a
-    raster of `most_columns` (2000: a screen) columns of time: what falls on one place is one mark, so no rate that was
-    used disappears. Retries and frames that were given up are never merged. Without data frames management is drawn.
+    `flow` and `direction` select the frames of one TCP connection, `station` those of one transmitter. Time is divided
+    into `most_columns` (2000: a screen) columns: equal values in a column are one mark, so every rate in use is visible.
+    Retries and dropped frames are never merged. A capture without data frames shows management frames.
     """
     from plotly.subplots import make_subplots
 
@@ -46,10 +46,10 @@ def rate_over_time(
     if (rows.kind == DATA).any():
         rows = rows.take(np.flatnonzero(rows.kind == DATA))
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.65, 0.35])
-    figure.update_layout(title={"text": "data rate and signal"}, template="simple_white", hovermode="closest")
+    figure.update_layout(title={"text": "Data rate and signal"}, template="simple_white", hovermode="closest")
 
     marks = [(name, colour, of.take(np.flatnonzero(~of.retry)), True) for name, colour, of in by_transmitter(rows)]
-    for name, which in (("sent again", rows.retry & ~rows.given_up), ("given up", rows.given_up)):
+    for name, which in (("retry", rows.retry & ~rows.dropped), ("dropped", rows.dropped)):
         marks.append(
             (f"{name} ({np.count_nonzero(which)})", LINES["retry"][0], rows.take(np.flatnonzero(which)), False)
         )
@@ -64,7 +64,7 @@ def rate_over_time(
                 figure.add_trace(_ticks(of, at, values, escaped(name), colour, legend=row == 1), row=row, col=1)
     figure.update_yaxes(title_text="Mbit/s", type="log", row=1, col=1)
     figure.update_yaxes(title_text="dBm", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the trace's start", row=2, col=1)
+    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
     for finding in findings:
         if any(table in ("frames", "exchanges") for table, _, _ in finding.evidence):
             x0, x1 = finding.t_start_ns / 1e9, finding.t_end_ns / 1e9
@@ -73,7 +73,7 @@ def rate_over_time(
 
 
 def by_transmitter(rows: AirRows) -> list[tuple[str, str, AirRows]]:
-    """(name, colour, its rows) of the busiest transmitters, the others together last."""
+    """(name, colour, rows) of the busiest transmitters; last, all others together."""
     senders = transmitters(rows)
     shown = senders[: len(STATIONS) - 1]
     number = {name: i for i, name in enumerate(shown)}
@@ -85,7 +85,7 @@ def by_transmitter(rows: AirRows) -> list[tuple[str, str, AirRows]]:
 
 
 def transmitters(rows: AirRows) -> list[str]:
-    """Who sends, the most frames to one station first; broadcasts count for less."""
+    """Transmitters by number of frames to single stations, then by group frames."""
     counts: dict[str, int] = {}
     for (sender, receiver), number in zip(
         rows.pairs, np.bincount(rows.pair, minlength=len(rows.pairs)).tolist(), strict=True
@@ -96,7 +96,7 @@ def transmitters(rows: AirRows) -> list[str]:
 
 
 def _raster(t_ns: NDArray[np.int64], values: NDArray[Any], columns: int) -> NDArray[np.int64]:
-    """One position of each occupied place of the raster."""
+    """One position for each occupied cell of the raster."""
     if not len(t_ns):
         return np.zeros(0, np.int64)
     _, level = np.unique(values, return_inverse=True)
@@ -105,11 +105,11 @@ def _raster(t_ns: NDArray[np.int64], values: NDArray[Any], columns: int) -> NDAr
 
 
 def _ticks(rows: AirRows, at: NDArray[np.int64], values: NDArray[Any], name: str, colour: str, *, legend: bool) -> Any:
-    """Marks as one path: short upright strokes, so that thousands cost one node of the page."""
+    """Short vertical strokes as one path, so that thousands are one element of the page."""
     import plotly.graph_objects as go
 
     x, y = rows.t_ns[at] / 1e9, np.asarray(values[at], np.float64)
-    # A rate's stroke is a tenth of it high on its logarithmic axis, a signal's one decibel.
+    # A stroke is a tenth of the rate high on the logarithmic axis, or one decibel of the signal.
     half = 0.05 * y if (y > 0).all() else np.full(len(y), 0.5)
     return go.Scatter(
         x=gaps(x, x),

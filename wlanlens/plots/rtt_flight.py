@@ -1,4 +1,4 @@
-"""Round-trip times, the retransmission timer and the bytes in flight on one time axis."""
+"""Round-trip times, the retransmission timeout and the bytes in flight on one time axis."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def rtt_flight(
     direction: str = "a2b",
     most_points: int = 20_000,
 ) -> Figure:
-    """Round trip of each ACK with the sender's timer over it; below, bytes in flight with the receiver's window.
+    """Round-trip time of each ACK and the sender's retransmission timeout; below, bytes in flight and the receive window.
 
-    Beyond `most_points` a line keeps the first, least, greatest and last value of each slice of time. `findings` of
+    Beyond `most_points` a line keeps the first, minimum, maximum and last value of each slice of time. `findings` of
     this direction are shaded.
     """
     import plotly.graph_objects as go
@@ -43,7 +43,8 @@ def rtt_flight(
     rows = flow_rows(trace, key)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     figure.update_layout(
-        title={"text": escaped(f"{trace.subject(flow, direction)}: round trip and flight")}, template="simple_white"
+        title={"text": escaped(f"{trace.subject(flow, direction)}: round-trip time and bytes in flight")},
+        template="simple_white",
     )
 
     def add(row: int, name: str, values: NDArray[np.int64], scale: float, colour: str, **look: Any) -> None:
@@ -63,14 +64,14 @@ def rtt_flight(
         )
 
     step = {"mode": "lines", "line": {"shape": "hv", "width": 1.5}}
-    add(1, "round trip", rows.rtt_ns, 1e-9, LINES["rtt"][0], mode="markers")
-    add(1, "timer (RTO)", rows.rto_ns, 1e-9, LINES["rto"][0], **_coloured(step, LINES["rto"][0]))
-    add(2, "in flight", rows.flight, 1, LINES["flight"][0], **_coloured(step, LINES["flight"][0]))
+    add(1, "RTT", rows.rtt_ns, 1e-9, LINES["rtt"][0], mode="markers")
+    add(1, "RTO", rows.rto_ns, 1e-9, LINES["rto"][0], **_coloured(step, LINES["rto"][0]))
+    add(2, "bytes in flight", rows.flight, 1, LINES["flight"][0], **_coloured(step, LINES["flight"][0]))
     window = np.where(rows.is_ack, rows.size, -1)
-    add(2, "window", window, 1, LINES["window"][0], **_coloured(step, LINES["window"][0]))
+    add(2, "receive window", window, 1, LINES["window"][0], **_coloured(step, LINES["window"][0]))
     figure.update_yaxes(title_text="seconds", type="log", row=1, col=1)
     figure.update_yaxes(title_text="bytes", rangemode="tozero", exponentformat="SI", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the trace's start", row=2, col=1)
+    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
     return shade(figure, findings, key)
 
 

@@ -1,4 +1,4 @@
-"""The time-sequence figure, as xplot and tcptrace draw it."""
+"""The time-sequence graph in the style of xplot and tcptrace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
     from wlanlens.trace import Trace
 
-_NEEDED = {"needed": "needed", "spurious": "spurious", "unknown": "need unknown"}
+_NEED_LABELS = {"needed": "needed", "spurious": "spurious", "unknown": "need unknown"}
 
 
 @plot("time_sequence", needs=("segments",))
@@ -32,16 +32,16 @@ def time_sequence(
     direction: str = "a2b",
     most_marks: int = 20_000,
 ) -> Figure:
-    """Sequence number over time of one direction: a tick a segment, lines for ACKs and window, R where sent again.
+    """Sequence numbers over time of one direction: a tick per segment, lines for ACKs and window, R for retransmissions.
 
-    Beyond `most_marks` (20 000: more than that makes a browser slow) runs of ordinary segments become one stroke
-    each; retransmissions, other rare segments and pauses are all drawn. `findings` of this direction are shaded.
+    Beyond `most_marks` (20 000: more make a browser slow) runs of ordinary segments become one stroke each;
+    retransmissions, other rare segments and pauses are all drawn. `findings` of this direction are shaded.
     """
     import plotly.graph_objects as go
 
     key = FlowKey.of(trace, capture, flow, direction)
     rows = flow_rows(trace, key)
-    figure = new_figure(f"{trace.subject(flow, direction)}: time and sequence", "sequence number (bytes)")
+    figure = new_figure(f"{trace.subject(flow, direction)}: time-sequence graph", "sequence number (bytes)")
 
     plain = np.flatnonzero(~rows.is_ack & (rows.mark < RETRANSMISSION))
     merged = strokes(rows.t_ns[plain], rows.seq[plain], rows.seq[plain] + rows.size[plain], most_marks)
@@ -94,22 +94,22 @@ def time_sequence(
         )
 
     for mark in np.unique(rows.mark[rows.is_retransmission]):
-        again = rows.take(np.flatnonzero(rows.mark == mark))
+        resent = rows.take(np.flatnonzero(rows.mark == mark))
         name, need = mark_name(int(mark))
         title, colour, _ = TRIGGERS[name]
         letter = {"needed": "R", "spurious": "<s>R</s>", "unknown": "R?"}[need]
         figure.add_trace(
             go.Scatter(
-                x=again.t_ns / 1e9,
-                y=again.seq + again.size / 2,
-                customdata=again.packet,
+                x=resent.t_ns / 1e9,
+                y=resent.seq + resent.size / 2,
+                customdata=resent.packet,
                 mode="markers+text",
-                text=[letter] * len(again),
+                text=[letter] * len(resent),
                 textposition="top center",
                 textfont={"color": colour, "size": 11},
                 marker={"symbol": "line-ns", "size": 8, "line": {"color": colour, "width": 2.5}},
-                name=f"{title}, {_NEEDED[need]} ({len(again)})",
-                hovertemplate=f"packet %{{customdata}}<br>{escaped(title)}, {_NEEDED[need]}<extra></extra>",
+                name=f"{title}, {_NEED_LABELS[need]} ({len(resent)})",
+                hovertemplate=f"packet %{{customdata}}<br>{escaped(title)}, {_NEED_LABELS[need]}<extra></extra>",
             )
         )
     return shade(figure, findings, key)

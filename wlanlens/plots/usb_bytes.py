@@ -1,4 +1,4 @@
-"""Bytes that each USB endpoint moved in every frame of 1 ms, and how many transfers were outstanding."""
+"""Bytes per USB endpoint and 1 ms frame, and the number of outstanding transfers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.capture.usb import FRAME_NS, Array, Transfers, bulk, outstanding, per_frame
+from wlanlens.capture.usb import FRAME_NS, Transfers, bulk, outstanding, per_frame
 from wlanlens.plots._figure import escaped, shade
 from wlanlens.plots._palette import LINES
 from wlanlens.plots._reduce import line
 from wlanlens.plots._rows import FlowKey
 from wlanlens.registry import plot
+from wlanlens.tables.columns import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,28 +36,29 @@ def usb_bytes(
     most_endpoints: int = 6,
     most_points: int = 20_000,
 ) -> Figure:
-    """Bytes completed in each 1 ms frame by bulk endpoint and direction; below, the transfers outstanding.
+    """Bytes completed per 1 ms frame by bulk endpoint and direction; below, the outstanding transfers.
 
-    The `most_endpoints` endpoints with most bytes are drawn (6: as many colours can be told apart); `direction` "in" or
-    "out" chooses among them. Beyond `most_points` a line keeps the least and the greatest value of each slice of time.
-    Bytes count where their transfer completed, which on a full-speed bus is the end of a frame.
+    The `most_endpoints` endpoints with most bytes are drawn (6: the colours that can be distinguished); `direction` "in"
+    or "out" selects among them. Beyond `most_points` a line keeps the minimum and maximum of each slice of time. Bytes
+    count when their transfer completes, which on a full-speed bus is the end of a frame.
     """
     from plotly.subplots import make_subplots
 
     found = [
         t
         for t in bulk(trace.table("urbs"))
-        if capture in (None, t.who.capture) and (direction not in ("in", "out") or t.who.direction == direction)
+        if capture in (None, t.endpoint.capture)
+        and (direction not in ("in", "out") or t.endpoint.direction == direction)
     ]
     shown = sorted(found, key=lambda t: -int(t.size_bytes.sum()))[:most_endpoints]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.7, 0.3])
-    figure.update_layout(title={"text": "USB bytes a millisecond and queue depth"}, template="simple_white")
+    figure.update_layout(title={"text": "USB bytes per millisecond and outstanding transfers"}, template="simple_white")
     for transfers, colour in zip(shown, _COLOURS * (1 + len(shown) // len(_COLOURS)), strict=False):
         _draw(figure, transfers, colour, max(1, most_points // 4))
-    figure.update_yaxes(title_text="bytes in 1 ms", rangemode="tozero", exponentformat="SI", row=1, col=1)
-    figure.update_yaxes(title_text="outstanding", rangemode="tozero", row=2, col=1)
-    figure.update_xaxes(title_text="seconds since the trace's start", row=2, col=1)
-    for name in sorted({t.who.capture for t in shown}):
+    figure.update_yaxes(title_text="bytes per ms", rangemode="tozero", exponentformat="SI", row=1, col=1)
+    figure.update_yaxes(title_text="outstanding transfers", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title_text="seconds since the start of the trace", row=2, col=1)
+    for name in sorted({t.endpoint.capture for t in shown}):
         shade(figure, findings, FlowKey(name, -1, ""))
     return figure
 
@@ -64,7 +66,7 @@ def usb_bytes(
 def _draw(figure: Figure, transfers: Transfers, colour: str, slices: int) -> None:
     import plotly.graph_objects as go
 
-    name = escaped(str(transfers.who))
+    name = escaped(str(transfers.endpoint))
     frame, size = per_frame(transfers.t_complete_ns, transfers.size_bytes)
     x, y = _filled(frame, size, slices)
     look = {"mode": "lines", "legendgroup": name, "name": name, "line": {"color": colour, "width": 1, "shape": "hv"}}
@@ -81,12 +83,12 @@ def _draw(figure: Figure, transfers: Transfers, colour: str, slices: int) -> Non
 
 
 def _filled(frame: Array, size: Array, slices: int) -> tuple[NDArray[Any], Array]:
-    """Seconds and bytes of the steps of a line over all frames, those without a byte too."""
+    """Seconds and bytes of a step line over all frames, including frames without bytes."""
     if not len(frame):
         return np.zeros(0), np.zeros(0, np.int64)
     width = max(1, -(-int(frame[-1] - frame[0] + 1) // slices))
     if width == 1:
-        # A frame without bytes after one with some ends the step; one before it is at zero already.
+        # A frame without bytes ends the step of the frame before it.
         falls = frame + 1
         falls = falls[~np.isin(falls, frame)]
         x, y = np.concatenate((frame, falls)), np.concatenate((size, np.zeros(len(falls), np.int64)))
@@ -98,7 +100,7 @@ def _filled(frame: Array, size: Array, slices: int) -> tuple[NDArray[Any], Array
     busy = np.diff(np.append(first, len(frame)))
     least = np.where(busy < width, 0, least)
     begin = frame[0] + at[first] * width
-    # A slice that is idle altogether has no row: the line falls to zero behind the one before.
+    # An idle slice has no row: the line falls to zero at its start.
     ends = begin + width
     falls = ends[~np.isin(ends, begin)]
     x = np.concatenate((begin, begin + width / 2, falls))

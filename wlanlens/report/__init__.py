@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file (templates, scripts and style lie beside this file)."""
+"""The report: one self-contained HTML file, from the templates, scripts and styles in this folder."""
 
 from wlanlens.report.page import write
 

@@ -1,14 +1,14 @@
-"""The section on the air: what it was used for in words, as a bar, and station by station."""
+"""The section on the air: its use in sentences, as a bar, and per station."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import formatting
 from wlanlens.airtime import GROUPS, PLAIN, Summary, words
 from wlanlens.plots._airtime import names, station_name
 from wlanlens.plots._palette import USES
-from wlanlens.report import units
 from wlanlens.report.grids import Column
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_STATIONS = 100
 """Stations listed; the table `stations` has all."""
 
 FEW_STATIONS = 12
-"""Of these, how many are shown before the reader asks for all: the rest of the page is not a long way down."""
+"""Stations shown before the reader asks for all, so that the next section stays near."""
 
 MOST_FLOWS = 10
 """TCP flows listed."""
@@ -27,11 +27,11 @@ MOST_NETWORKS = 60
 """Networks listed."""
 
 SHOWN_RATES = 3
-"""Rates of a station that are shown before the reader asks for all columns."""
+"""Rates of a station shown before the reader asks for all columns."""
 
 
 def section(trace: Trace, air: Summary | None) -> dict[str, Any] | None:
-    """What the template shows; None for a capture without 802.11 frames."""
+    """The values of the template; None for a capture without 802.11 frames."""
     if air is None or not air.frames:
         return None
     rows = sorted(trace.table("stations").to_pylist(), key=_rank)
@@ -56,13 +56,13 @@ def section(trace: Trace, air: Summary | None) -> dict[str, Any] | None:
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[bool, int, int, int]:
-    """Stations with data first, by its time on the air; what has no name last."""
+    """Stations with data first, by its airtime; rows without an address last."""
     nameless = row["role"] in ("unnamed", "rest")
     return nameless, -(row["data_ns"] + row["retries_ns"]), -row["data_frames"], -row["airtime_ns"]
 
 
 def _flows(trace: Trace, air: Summary) -> list[list[str]]:
-    """The TCP flows that were longest on the air, a row of cells each."""
+    """The TCP flows with most airtime, one row of cells each."""
     names = ("flow", "direction", "ns", "wasted_ns", "exchanges", "attempts", "dropped")
     rows = [dict(zip(names, values, strict=True)) for values in air.flows[:MOST_FLOWS]]
     return [
@@ -73,25 +73,31 @@ def _flows(trace: Trace, air: Summary) -> list[list[str]]:
 
 
 def _seconds(row: Mapping[str, Any], name: str) -> str:
-    return units.seconds(row[name] / 1e9) if row["ns"] else units.LACKING
+    return formatting.page_seconds(row[name] / 1e9) if row["ns"] else formatting.MISSING
 
 
 _FLOWS = [
-    Column("TCP on the air", "sender > receiver", lambda _: ""),
-    Column("segments", "segments sent over the air", lambda row: units.count(row["exchanges"])),
+    Column("TCP flow", "sender > receiver", lambda _: ""),
+    Column("frames", "MSDUs with a segment of this flow", lambda row: formatting.page_count(row["exchanges"])),
     Column(
-        "attempts each",
-        "attempts of the radio that a segment took",
-        lambda row: units.three(row["attempts"] / row["exchanges"]) if row["exchanges"] else units.LACKING,
+        "transmissions per frame",
+        "mean number of transmissions of a frame",
+        lambda row: (
+            formatting.three_digits(row["attempts"] / row["exchanges"]) if row["exchanges"] else formatting.MISSING
+        ),
     ),
-    Column("given up", "segments that the radio gave up", lambda row: units.count(row["dropped"])),
-    Column("on the air", "time on the air of all attempts", lambda row: _seconds(row, "ns")),
-    Column("in vain", "of this, attempts that failed", lambda row: _seconds(row, "wasted_ns")),
+    Column(
+        "dropped",
+        "frames without an acknowledgment after the last transmission",
+        lambda row: formatting.page_count(row["dropped"]),
+    ),
+    Column("airtime", "airtime of all transmissions", lambda row: _seconds(row, "ns")),
+    Column("failed", "airtime of failed transmissions", lambda row: _seconds(row, "wasted_ns")),
 ]
 
 
 def _bar(air: Summary) -> dict[str, Any] | None:
-    """Time on the air by purpose, and the rest of the time."""
+    """Airtime by purpose, and the remaining time."""
     if not air.airtime_ns:
         return None
     whole = max(air.duration_ns, air.airtime_ns)
@@ -99,7 +105,7 @@ def _bar(air: Summary) -> dict[str, Any] | None:
     for group, use in USES.items():
         ns = air.group_ns(group)
         within = [
-            f"{PLAIN[name]} {units.share(air.purpose_ns[name], whole)}"
+            f"{PLAIN[name]} {formatting.page_share(air.purpose_ns[name], whole)}"
             for name in GROUPS[group]
             if air.purpose_ns.get(name)
         ]
@@ -108,9 +114,9 @@ def _bar(air: Summary) -> dict[str, Any] | None:
     quiet = whole - air.airtime_ns
     if quiet:
         parts.append(
-            _part("quiet", "nothing heard", "pauses between frames, and what the sniffer could not hear", quiet, whole)
+            _part("quiet", "nothing heard", "gaps between frames, and frames that the sniffer missed", quiet, whole)
         )
-    return {"parts": parts, "total": units.summed_seconds(whole, whole)}
+    return {"parts": parts, "total": formatting.page_summand(whole, whole)}
 
 
 def _part(group: str, title: str, meaning: str, ns: int, whole: int) -> dict[str, Any]:
@@ -119,23 +125,25 @@ def _part(group: str, title: str, meaning: str, ns: int, whole: int) -> dict[str
         "title": title,
         "meaning": meaning,
         "ns": ns,
-        "seconds": units.summed_seconds(ns, whole),
-        "share": units.share(ns, whole),
+        "seconds": formatting.page_summand(ns, whole),
+        "share": formatting.page_share(ns, whole),
         "wide": ns >= 0.09 * whole,
         "lost": group == "retries",
     }
 
 
 def _columns(named: dict[str, str], air: Summary) -> list[Column]:
-    """Columns of the stations; those with `more` are shown when asked for."""
+    """Columns of the table of stations; those with `more` are shown on request."""
 
     def seconds(name: str) -> Any:
-        return lambda row: units.seconds(row[name] / 1e9) if row["frames"] > row["no_airtime_frames"] else units.LACKING
+        return lambda row: (
+            formatting.page_seconds(row[name] / 1e9) if row["frames"] > row["no_airtime_frames"] else formatting.MISSING
+        )
 
     def on_air(row: Mapping[str, Any]) -> str:
         if row["frames"] <= row["no_airtime_frames"]:
-            return units.LACKING
-        return f"{units.seconds(row['airtime_ns'] / 1e9)} ({units.share(row['airtime_ns'], air.duration_ns)})"
+            return formatting.MISSING
+        return f"{formatting.page_seconds(row['airtime_ns'] / 1e9)} ({formatting.page_share(row['airtime_ns'], air.duration_ns)})"
 
     def rates(most: int | None) -> Any:
         def cell(row: Mapping[str, Any]) -> str:
@@ -145,41 +153,60 @@ def _columns(named: dict[str, str], air: Summary) -> list[Column]:
         return cell
 
     return [
-        Column("station", "transmitter; ACKs and CTSs name none", lambda row: station_name(row, named)),
-        Column("frames", "frames sent", lambda row: units.count(row["frames"])),
+        Column("station", "transmitter address; ACK and CTS frames have none", lambda row: station_name(row, named)),
+        Column("frames", "frames sent", lambda row: formatting.page_count(row["frames"])),
         Column(
-            "sent again",
-            "share of its frames with the Retry bit",
-            lambda row: units.share(row["retry_frames"], row["frames"]),
+            "retries",
+            "share of its frames with the Retry bit set",
+            lambda row: formatting.page_share(row["retry_frames"], row["frames"]),
         ),
-        Column("given up", "exchanges that came to nothing", lambda row: units.count(row["dropped"])),
-        Column("signal", "median at the sniffer", lambda row: _dbm(row["signal_median_dbm"])),
+        Column(
+            "dropped",
+            "exchanges without an acknowledgment after the last transmission",
+            lambda row: formatting.page_count(row["dropped"]),
+        ),
+        Column("signal", "median signal at the sniffer", lambda row: formatting.page_dbm(row["signal_median_dbm"])),
         Column("rates, Mbit/s", "data rates, the most used first", rates(SHOWN_RATES)),
-        Column("on the air", "time on the air, and its share of the capture", on_air),
-        Column("bytes", "length of its frames, headers included", lambda row: units.size(row["bytes"]), more=True),
-        Column("with data", "frames with data", lambda row: units.count(row["data_frames"]), more=True),
-        Column("exchanges", "MSDUs and management frames", lambda row: units.count(row["exchanges"]), more=True),
-        Column("attempts", "attempts that they took", lambda row: units.count(row["attempts"]), more=True),
-        Column("arrived", "exchanges that were acknowledged", lambda row: units.count(row["delivered"]), more=True),
-        Column("not known", "exchanges of unknown outcome", lambda row: units.count(row["unknown"]), more=True),
-        Column("signal range", "least and greatest signal", _range, more=True),
+        Column("airtime", "airtime, and its share of the capture", on_air),
+        Column("bytes", "length of its frames with headers", lambda row: formatting.page_size(row["bytes"]), more=True),
+        Column("data frames", "frames with data", lambda row: formatting.page_count(row["data_frames"]), more=True),
+        Column(
+            "exchanges", "MSDUs and management frames", lambda row: formatting.page_count(row["exchanges"]), more=True
+        ),
+        Column(
+            "transmissions",
+            "transmissions of these exchanges",
+            lambda row: formatting.page_count(row["attempts"]),
+            more=True,
+        ),
+        Column(
+            "acknowledged",
+            "exchanges that were acknowledged",
+            lambda row: formatting.page_count(row["delivered"]),
+            more=True,
+        ),
+        Column(
+            "unknown", "exchanges with unknown outcome", lambda row: formatting.page_count(row["unknown"]), more=True
+        ),
+        Column("signal range", "minimum and maximum signal", _range, more=True),
         Column("all rates", "data rates, the most used first", rates(None), more=True),
         *(
-            Column(USES[group].title, f"time on the air: {USES[group].title}", seconds(f"{group}_ns"), more=True)
+            Column(USES[group].title, f"airtime: {USES[group].title}", seconds(f"{group}_ns"), more=True)
             for group in USES
         ),
-        Column("network", "BSS in which it last sent data", lambda row: row["bssid"] or units.LACKING, more=True),
+        Column(
+            "network",
+            "BSSID of the network in which it last sent data",
+            lambda row: row["bssid"] or formatting.MISSING,
+            more=True,
+        ),
     ]
-
-
-def _dbm(value: int | None) -> str:
-    return units.LACKING if value is None else f"{value}{units.THIN}dBm".replace("-", units.MINUS)
 
 
 def _range(row: Mapping[str, Any]) -> str:
     if row["signal_least_dbm"] is None:
-        return units.LACKING
-    return f"{_dbm(row['signal_least_dbm'])} to {_dbm(row['signal_most_dbm'])}"
+        return formatting.MISSING
+    return f"{formatting.page_dbm(row['signal_least_dbm'])} to {formatting.page_dbm(row['signal_most_dbm'])}"
 
 
 _SECURITY = {
@@ -193,11 +220,17 @@ _SECURITY = {
 }
 
 _NETWORKS = [
-    Column("network", "name; a stranger's text", lambda row: row["ssid"] if row["ssid"] is not None else "(hidden)"),
-    Column("BSSID", "access point", lambda row: str(row["bssid"])),
-    Column("channel", "channel it says it is on", lambda row: units.count(row["channel"])),
     Column(
-        "protection", "how its data frames are protected", lambda row: _SECURITY.get(row["security"], units.LACKING)
+        "network",
+        "network name (SSID), as sent by the access point",
+        lambda row: row["ssid"] if row["ssid"] is not None else "(hidden)",
     ),
-    Column("beacons", "beacons heard", lambda row: units.count(row["beacons"])),
+    Column("BSSID", "address of the access point", lambda row: str(row["bssid"])),
+    Column("channel", "channel that the access point announces", lambda row: formatting.page_count(row["channel"])),
+    Column(
+        "security",
+        "protection of its data frames",
+        lambda row: _SECURITY.get(row["security"], formatting.MISSING),
+    ),
+    Column("beacons", "beacons heard", lambda row: formatting.page_count(row["beacons"])),
 ]

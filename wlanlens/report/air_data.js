@@ -1,4 +1,4 @@
-// The frames of a capture, ready to draw: columns, x in seconds, and the time on the air of each slice of time.
+// The frames of a capture, ready to draw: columns, x in seconds, and airtime shares of each slice of time.
 const NO_RATE = -1, NO_SIGNAL = 127;
 
 function readAir(raw) {
@@ -6,13 +6,13 @@ function readAir(raw) {
   const n = c.t.length, x = new Float64Array(n);
   for (let i = 0; i < n; i++) x[i] = c.t[i] / 1e9;
   return {
-    x, packet: Uint32Array.from(c.packet), pair: c.pair, kind: c.kind, subtype: c.subtype, fate: c.fate,
+    x, packet: Uint32Array.from(c.packet), pair: c.pair, kind: c.kind, subtype: c.subtype, result: c.result,
     rate: c.rate_kbps, signal: c.signal_dbm, size: c.size,
     slices: { from: c.slice_start, shares: PAGE.air.uses.map((_, k) => c[`share_${k}`]) },
   };
 }
 
-// The frames of one view, and a colour for each: by transmitter, or by receiver where one transmitter was chosen.
+// The frames of one view, coloured by transmitter.
 function chooseFrames(air, view) {
   const n = air.x.length;
   const rows = rowsWhere(n, (i) => view.kinds.includes(air.kind[i]) && (view.pair === null || air.pair[i] === view.pair));
@@ -27,7 +27,7 @@ function chooseFrames(air, view) {
   const ofPair = PAGE.air.pairs.map((pair) => colourOf.get(pair.sender) ?? last);
   const byColour = PAGE.air.colours.map(() => []);
   const retries = [];
-  for (const row of rows) (air.fate[row] ? retries : byColour[ofPair[air.pair[row]]]).push(row);
+  for (const row of rows) (air.result[row] ? retries : byColour[ofPair[air.pair[row]]]).push(row);
   const index = (list) => Uint32Array.from(list);
   const names = PAGE.air.colours.map((_, k) => (k < last ? busiest[k] : busiest.length > last ? `${busiest.length - last} others` : undefined));
   return { ...air, rows, byColour: byColour.map(index), retries: index(retries), names, counts };

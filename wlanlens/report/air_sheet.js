@@ -1,4 +1,4 @@
-// The figure of the air: what it was used for, the rate of every frame, and the signal under it.
+// The figure of the air: use of the air, rate of every frame, and its signal.
 const AIR_LANE_SHARE = 1 / LANES;
 
 const AIR_SHEET = {
@@ -9,11 +9,11 @@ const AIR_SHEET = {
       wanted: (f) => `${f.chosen?.n} ${f.pointed?.n}`, paint: (b, f, look) => drawFindings(b, f, look, AIR_LANE_SHARE),
     },
     {
-      axis: "yaxis", y: "y", share: [0.73, 0.905], title: "share of the time on the air", look: { ticksuffix: "%", nticks: 4, rangemode: "tozero" },
+      axis: "yaxis", y: "y", share: [0.73, 0.905], title: "share of time used", look: { ticksuffix: "%", nticks: 4, rangemode: "tozero" },
       paint: (b, f) => drawUses(b, f.data.slices), describe: describeUses,
     },
     {
-      axis: "yaxis2", y: "y2", share: [0.3, 0.69], title: "rate of each frame (Mbit/s)", log: true, look: { type: "log", range: [0, 2] },
+      axis: "yaxis2", y: "y2", share: [0.3, 0.69], title: "data rate of each frame (Mbit/s)", log: true, look: { type: "log", range: [0, 2] },
       paint: (b, f, look) => drawFrames(b, f.data, look, (row) => f.data.rate[row] / 1e3), describe: describeFrame,
     },
     {
@@ -23,7 +23,7 @@ const AIR_SHEET = {
     },
   ],
   fit: fitAir,
-  // The shares over time have no frames.
+  // Shares over time belong to no frame.
   pick: (figure, at) => (at.row > 1 ? figure.data.packet[nearestFrame(figure, at)] : undefined),
   ticks: (y) => rateTicks(y.yaxis2),
 };
@@ -51,7 +51,7 @@ function fitAir(air, x) {
   };
 }
 
-// Slices that touch the range; their shares are hundredths of a percent.
+// Slices that overlap the range; shares are in hundredths of a percent.
 function eachSlice({ from }, [x0, x1], visit) {
   const start = Math.max(0, lowerBound(from.length, (i) => from[i] / 1e9, x0) - 1);
   for (let i = start; i < from.length - 1 && from[i] / 1e9 <= x1; i++) visit(i);
@@ -70,8 +70,7 @@ function drawUses(b, slices) {
   });
 }
 
-// First copies as dots in the transmitter's colour; over them every retry as an upright tick, and a cross where the
-// exchange was given up.
+// Originals as dots in the transmitter's colour; every retry as a vertical tick, with a cross where the frame was dropped.
 function drawFrames(b, air, look, value) {
   const size = Math.max(2, Math.round((air.rows.length > 20000 ? 2 : 3) * b.unit));
   air.byColour.forEach((index, k) => {
@@ -85,8 +84,8 @@ function drawFrames(b, air, look, value) {
   for (let i = from; i < to; i++) {
     const row = air.retries[i], x = Math.round(b.px(air.x[row])), y = b.py(value(row));
     if (!(y >= -arm && y <= b.h + arm)) continue;
-    if (air.fate[row] & 1) b.pen.fillRect(x - b.unit / 2, y - high, b.unit, 2 * high);
-    if (air.fate[row] & 2) {
+    if (air.result[row] & 1) b.pen.fillRect(x - b.unit / 2, y - high, b.unit, 2 * high);
+    if (air.result[row] & 2) {
       b.pen.beginPath();
       b.pen.moveTo(x - arm, y - arm); b.pen.lineTo(x + arm, y + arm);
       b.pen.moveTo(x - arm, y + arm); b.pen.lineTo(x + arm, y - arm);
@@ -100,8 +99,8 @@ function describeUses(figure, at) {
   const i = lowerBound(from.length, (k) => from[k] / 1e9, at.x) - 1;
   if (i < 0 || i >= from.length - 1) return "";
   const parts = PAGE.air.uses.map((use, k) => [use.title, shares[k][i] / 100]).filter(([, share]) => share > 0);
-  const head = `${moment(from[i] / 1e9, figure.x[1] - figure.x[0])}, ${lasting((from[i + 1] - from[i]) / 1e9)} long`;
-  return [head, ...parts.reverse().map(([title, share]) => `${three(share)} % ${title}`)].join("\n");
+  const head = `${moment(from[i] / 1e9, figure.x[1] - figure.x[0])}, ${duration((from[i + 1] - from[i]) / 1e9)} long`;
+  return [head, ...parts.reverse().map(([title, share]) => `${threeDigits(share)} % ${title}`)].join("\n");
 }
 
 function describeFrame(figure, at) {
@@ -109,7 +108,7 @@ function describeFrame(figure, at) {
   return row < 0 ? "" : frameWords(figure.data, row, figure.x[1] - figure.x[0]);
 }
 
-// The row of the frame nearest to the pointer, -1 where none is near.
+// The row of the frame nearest to the pointer; -1 if none is near.
 function nearestFrame(figure, at) {
   const air = figure.data, log = figure.rows[at.row].log === true;
   const { py } = pixelsOf(figure, at.row, log);
@@ -128,13 +127,13 @@ function frameWords(air, row, range) {
   const pair = PAGE.air.pairs[air.pair[row]];
   const subtype = (PAGE.air.subtypes[air.subtype[row]] ?? "frame").replace(/_/g, " ");
   const how = [subtype, bytes(air.size[row])];
-  if (air.rate[row] !== NO_RATE) how.push(`${three(air.rate[row] / 1e3)} Mbit/s`);
+  if (air.rate[row] !== NO_RATE) how.push(`${threeDigits(air.rate[row] / 1e3)} Mbit/s`);
   if (air.signal[row] !== NO_SIGNAL) how.push(`${air.signal[row]} dBm`);
-  const fate = ["", "sent again (Retry bit)", "given up", "sent again, and given up"][air.fate[row]];
-  return [`packet ${air.packet[row]} at ${moment(air.x[row], range)}`, `${pair.sender} > ${pair.receiver}`, how.join(", "), fate].filter(Boolean).join("\n");
+  const result = ["", "retry", "dropped", "retry, dropped"][air.result[row]];
+  return [`packet ${air.packet[row]} at ${moment(air.x[row], range)}`, `${pair.sender} > ${pair.receiver}`, how.join(", "), result].filter(Boolean).join("\n");
 }
 
-// The rates of 802.11b and g that people know by heart, and round numbers where they end.
+// Well-known rates of 802.11b and g, and round numbers above.
 function rateTicks([low, high]) {
   const known = [1, 2, 5.5, 11, 24, 54, 130, 300, 600, 1200, 2400, 4800, 9600];
   const values = known.filter((rate) => Math.log10(rate) >= low && Math.log10(rate) <= high);

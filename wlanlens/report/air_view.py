@@ -1,4 +1,4 @@
-"""The frames of the air's figure as the page stores them, and the choices that the reader has."""
+"""The frames of the figure of the air as the page stores them, and the choices of the reader."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens import formatting
 from wlanlens.plots._air_rows import DATA, MANAGEMENT, PER_ROW, SIGNALLING, AirRows, air_rows, is_group
 from wlanlens.plots._airtime import names, shares_over_time
 from wlanlens.plots._palette import STATIONS, USES
-from wlanlens.report import encode, units
+from wlanlens.report import encode
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 MOST_PAIRS = 500
-"""Pairs of stations told apart in the figure."""
+"""Pairs of stations distinguished in the figure."""
 
 MOST_CHOICES = 40
-"""Pairs that can be chosen: a list longer than a screen is not read."""
+"""Pairs to choose from: a longer list does not fit a screen."""
 
 MOST_SLICES = 1024
-"""Slices of time: more than a screen has columns to spare."""
+"""Slices of time: a screen has no room for more."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class AirView:
     """The columns, as `encode.columns` packs them."""
 
     def page(self, file: str | None) -> dict[str, Any]:
-        """What the page's script needs besides the columns."""
+        """Data for the page's script besides the columns."""
         return {
             "file": file,
             "views": self.choices,
@@ -49,7 +50,7 @@ class AirView:
 
 
 def air_view(trace: Trace) -> AirView | None:
-    """Read and pack the frames; None where there is nothing to draw."""
+    """Read and pack the frames; None if there is nothing to draw."""
     rows = air_rows(trace)
     start_s, shares = shares_over_time(trace, MOST_SLICES)
     if not len(rows) and not len(start_s):
@@ -57,8 +58,10 @@ def air_view(trace: Trace) -> AirView | None:
     width_ns = round((start_s[1] - start_s[0]) * 1e9) if len(start_s) > 1 else max(1, trace.duration_ns)
     starts = np.rint(start_s * 1e9).astype(np.int64)
     ends = [min(starts[-1] + width_ns, max(trace.duration_ns, starts[-1] + 1))] if len(starts) else []
-    columns = {_STORED.get(name, name): getattr(rows, name).astype(np.int64) for name in PER_ROW if name not in _FATES}
-    columns["fate"] = rows.retry.astype(np.int64) + 2 * rows.given_up.astype(np.int64)
+    columns = {
+        _STORED.get(name, name): getattr(rows, name).astype(np.int64) for name in PER_ROW if name not in _RESULT_BITS
+    }
+    columns["result"] = rows.retry.astype(np.int64) + 2 * rows.dropped.astype(np.int64)
     columns["pair"] = np.minimum(rows.pair, MOST_PAIRS)
     columns["slice_start"] = np.concatenate((starts, np.array(ends, np.int64)))
     for i, group in enumerate(USES):
@@ -71,7 +74,7 @@ def air_view(trace: Trace) -> AirView | None:
 
 
 _STORED = {"t_ns": "t"}
-_FATES = ("retry", "given_up")
+_RESULT_BITS = ("retry", "dropped")
 
 
 def _named(address: str, networks: dict[str, str]) -> str:
@@ -82,20 +85,20 @@ def _named(address: str, networks: dict[str, str]) -> str:
 
 
 def _choices(rows: AirRows, pairs: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """What the reader can choose: kinds of frames of all stations, then pairs."""
+    """The reader's choices: kinds of frames of all stations, then pairs."""
     counts = np.bincount(rows.kind, minlength=3).tolist()
-    kinds = [("data frames of all stations", [DATA]), ("management of all stations", [MANAGEMENT])]
+    kinds = [("data frames of all stations", [DATA]), ("management frames of all stations", [MANAGEMENT])]
     out = [
-        {"name": f"{name} ({units.count(counts[which[0]])})", "kinds": which, "pair": None}
+        {"name": f"{name} ({formatting.page_count(counts[which[0]])})", "kinds": which, "pair": None}
         for name, which in kinds
         if counts[which[0]]
     ]
     everything = [DATA, MANAGEMENT, SIGNALLING]
-    out.append({"name": f"all frames ({units.count(len(rows))})", "kinds": everything, "pair": None})
+    out.append({"name": f"all frames ({formatting.page_count(len(rows))})", "kinds": everything, "pair": None})
     of = [DATA] if counts[DATA] else everything
     per_pair = np.bincount(rows.pair[np.isin(rows.kind, of)], minlength=len(rows.pairs))[:MOST_PAIRS]
     for i in np.argsort(-per_pair, kind="stable")[:MOST_CHOICES].tolist():
         if per_pair[i]:
-            words = f"{pairs[i]['sender']} > {pairs[i]['receiver']} ({units.count(int(per_pair[i]))})"
-            out.append({"name": words, "kinds": of, "pair": i})
+            name = f"{pairs[i]['sender']} > {pairs[i]['receiver']} ({formatting.page_count(int(per_pair[i]))})"
+            out.append({"name": name, "kinds": of, "pair": i})
     return out

@@ -1,4 +1,4 @@
-"""The ledger as the page shows it: one bar a flow, its seconds by category, exact sums."""
+"""The ledger on the page: one bar per flow, its seconds by category, exact sums."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Account:
-    """Where the life of one flow's direction went."""
+    """Where the time of one direction of a flow went."""
 
     key: FlowKey
     total_ns: int
     categories: tuple[tuple[str, int], ...]
-    """(category, ns) in the ledger's order, those with time only; they sum to total_ns."""
+    """(category, ns) in the order of the ledger, without empty ones; they sum to total_ns."""
 
     @property
     def lost_ns(self) -> int:
-        """Time of categories that a healthy transfer does not have."""
+        """Time in categories that a healthy transfer does not have."""
         return sum(ns for category, ns in self.categories if category not in HEALTHY)
 
 
 def accounts(ledger: pa.Table) -> dict[FlowKey, Account]:
-    """One account a flow's direction."""
+    """One account per direction of a flow."""
     found: dict[FlowKey, list[tuple[str, int]]] = {}
     sums = summary(ledger)
     for capture, flow, direction, category, ns in zip(*(column.to_pylist() for column in sums.columns), strict=True):

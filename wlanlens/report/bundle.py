@@ -1,4 +1,4 @@
-"""The scripts of the page: ours, joined in one, and the plotly.js that the installed plotly brings."""
+"""The scripts of the page: our own, joined into one, and plotly.js from the installed plotly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OURS = (
     "keys",
     "main",
 )
-"""In this order: `main` last, it starts what the others define."""
+"""In this order: `main` is last because it starts what the others define."""
 
 
 def text(name: str) -> str:
@@ -46,12 +46,12 @@ def text(name: str) -> str:
 
 
 def own(names: Sequence[str] = OURS) -> str:
-    """Our scripts as one function, so that nothing of it is global."""
+    """Our scripts in one function, so that they define nothing global."""
     return '(() => {\n"use strict";\n' + "".join(text(f"{name}.js") for name in names) + "})();\n"
 
 
 def plotly() -> bytes:
-    """plotly.js, found without importing plotly, which takes longer than all of the report."""
+    """plotly.js, found without importing plotly: the import takes longer than the whole report."""
     spec = importlib.util.find_spec("plotly")
     if spec is None or not spec.submodule_search_locations:
         raise WlanlensError("the report needs plotly.js", next="install the Python package plotly")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens import formatting
 from wlanlens.capture.usb import bulk, outstanding, per_frame
 from wlanlens.plots._palette import STATIONS
-from wlanlens.report import encode, units
+from wlanlens.report import encode
 from wlanlens.report.grids import Column
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 MOST_DRAWN = len(STATIONS) - 1
-"""Endpoints in the figure: as many colours can be told apart."""
+"""Endpoints in the figure: as many colours can be distinguished."""
 
 MOST_ENDPOINTS = 40
 """Endpoints listed."""
 
 MOST_ROWS = 200_000
-"""Transfers that the analysis hands over (`digest.OTHER_ROWS`)."""
+"""Transfers that the analysis passes to the report (`downsampling.OTHER_ROWS`)."""
 
 _WHO = ("bus", "device", "endpoint", "direction", "transfer")
 
@@ -39,12 +40,12 @@ class BusView:
     """The columns, as `encode.columns` packs them."""
 
     def page(self, file: str | None) -> dict[str, Any]:
-        """What the page's script needs besides the columns."""
+        """Data for the page's script besides the columns."""
         return {"file": file, "endpoints": self.names, "colours": [list(pair) for pair in STATIONS]}
 
 
 def section(trace: Trace) -> dict[str, Any] | None:
-    """What the template shows; None for a capture without USB transfers."""
+    """The values of the template; None for a capture without USB transfers."""
     if not trace.has("urbs") or not trace.table("urbs").num_rows:
         return None
     table = trace.table("urbs")
@@ -52,12 +53,12 @@ def section(trace: Trace) -> dict[str, Any] | None:
     total = sum(row["done_bytes_sum"] or 0 for row in rows)
     first = rows[0]
     part = "the first " if table.num_rows >= MOST_ROWS else ""
-    said = (
-        f"{units.size(total)} went over the bus in {part}{units.count(table.num_rows)} transfers of {len(rows)} endpoints; "
-        f"{_name(first)} carried most, {units.size(first['done_bytes_sum'])}."
+    sentence = (
+        f"{formatting.page_size(total)} went over the USB bus in {part}{formatting.page_count(table.num_rows)} transfers of {len(rows)} endpoints; "
+        f"{_name(first)} carried most, {formatting.page_size(first['done_bytes_sum'])}."
     )
     return {
-        "sentence": said.replace(units.THIN, " "),
+        "sentence": sentence.replace(formatting.THIN, " "),
         "columns": _COLUMNS,
         "rows": [[column.cell(row) for column in _COLUMNS] for row in rows[:MOST_ENDPOINTS]],
         "left": max(0, len(rows) - MOST_ENDPOINTS),
@@ -65,7 +66,7 @@ def section(trace: Trace) -> dict[str, Any] | None:
 
 
 def bus_view(trace: Trace) -> BusView | None:
-    """Read and pack the bulk transfers; None where there is nothing to draw."""
+    """Read and pack the bulk transfers; None if there is nothing to draw."""
     if not trace.has("urbs"):
         return None
     found = [t for t in bulk(trace.table("urbs")) if len(t)]
@@ -73,7 +74,7 @@ def bus_view(trace: Trace) -> BusView | None:
     columns: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
     for i, transfers in enumerate(shown):
         columns |= _columns(i, transfers)
-    return BusView([str(t.who).removeprefix("USB ") for t in shown], encode.columns(columns)) if shown else None
+    return BusView([str(t.endpoint).removeprefix("USB ") for t in shown], encode.columns(columns)) if shown else None
 
 
 def _columns(i: int, transfers: Transfers) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:
@@ -84,7 +85,7 @@ def _columns(i: int, transfers: Transfers) -> dict[str, np.ndarray[Any, np.dtype
 
 
 def _endpoints(table: pa.Table) -> list[dict[str, Any]]:
-    """One row an endpoint, most bytes first."""
+    """One row per endpoint, most bytes first."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -107,13 +108,23 @@ def _name(row: dict[str, Any]) -> str:
 
 _COLUMNS = [
     Column("endpoint", "bus, device, endpoint and direction", lambda row: _name(dict(row))),
-    Column("kind", "transfer type", lambda row: row["transfer"] or units.LACKING),
-    Column("transfers", "URBs", lambda row: units.count(row["failed_count"])),
-    Column("bytes", "bytes transferred", lambda row: units.size(row["done_bytes_sum"])),
-    Column("largest", "most bytes in one transfer", lambda row: units.size(row["done_bytes_max"])),
     Column(
-        "latency", "mean time from submission to completion", lambda row: units.milliseconds(row["latency_ns_mean"])
+        "type",
+        "transfer type: control, interrupt, bulk or isochronous",
+        lambda row: row["transfer"] or formatting.MISSING,
     ),
-    Column("queued", "most transfers outstanding", lambda row: units.count(row["queue_depth_max"])),
-    Column("not 0", "transfers whose status is not 0", lambda row: units.count(row["failed_sum"])),
+    Column("transfers", "number of USB request blocks (URBs)", lambda row: formatting.page_count(row["failed_count"])),
+    Column("bytes", "bytes transferred", lambda row: formatting.page_size(row["done_bytes_sum"])),
+    Column("largest", "bytes of the largest transfer", lambda row: formatting.page_size(row["done_bytes_max"])),
+    Column(
+        "latency",
+        "mean time from submission to completion",
+        lambda row: formatting.page_milliseconds(row["latency_ns_mean"]),
+    ),
+    Column(
+        "queue depth",
+        "maximum number of outstanding transfers",
+        lambda row: formatting.page_count(row["queue_depth_max"]),
+    ),
+    Column("errors", "transfers with a status other than 0", lambda row: formatting.page_count(row["failed_sum"])),
 ]

@@ -1,4 +1,4 @@
-// The figure of the USB bus: bytes that completed in each millisecond, and the transfers outstanding.
+// The figure of the USB bus: bytes completed per millisecond, and outstanding transfers.
 const BUS_SHEET = {
   rows: [
     {
@@ -7,11 +7,11 @@ const BUS_SHEET = {
       wanted: (f) => `${f.chosen?.n} ${f.pointed?.n}`, paint: (b, f, look) => drawFindings(b, f, look, AIR_LANE_SHARE),
     },
     {
-      axis: "yaxis", y: "y", share: [0.34, 0.9], title: "bytes in each millisecond", look: { ticksuffix: "B", nticks: 6, rangemode: "tozero" },
+      axis: "yaxis", y: "y", share: [0.34, 0.9], title: "bytes per millisecond", look: { ticksuffix: "B", nticks: 6, rangemode: "tozero" },
       paint: (b, f, look) => drawBytes(b, f.data, look), describe: describeBus,
     },
     {
-      axis: "yaxis2", y: "y2", share: [0, 0.29], title: "transfers outstanding", look: { nticks: 4, rangemode: "tozero" },
+      axis: "yaxis2", y: "y2", share: [0, 0.29], title: "outstanding transfers", look: { nticks: 4, rangemode: "tozero" },
       paint: (b, f, look) => drawDepth(b, f.data, look), describe: describeBus,
     },
   ],
@@ -29,7 +29,7 @@ function busEnds(endpoints) {
   return ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 1];
 }
 
-// [from, to) of the rows whose time, in seconds, lies in the range, and the one before.
+// [from, to) of the rows whose time in seconds is in the range, and one row before.
 function reached(values, scale, [x0, x1]) {
   const at = (i) => values[i] * scale;
   return [Math.max(0, lowerBound(values.length, at, x0) - 1), lowerBound(values.length, at, x1 + 1e-12)];

@@ -16,7 +16,7 @@ function board(width, height, x, y, log = false) {
   };
 }
 
-// Upright bars (x, low, high): bars that share a pixel column and touch become one, so nothing visible is dropped.
+// Vertical bars (x, low, high): touching bars in one pixel column become one, so nothing visible is lost.
 function barPainter(b, colour, width, least) {
   let column = NaN, top = 0, bottom = 0;
   const half = Math.floor(width / 2);
@@ -45,7 +45,7 @@ function barPainter(b, colour, width, least) {
   };
 }
 
-// A step line through rising x: level until the next point; every pixel column keeps its least and greatest value.
+// A step line through ascending x: level until the next point; every pixel column keeps its minimum and maximum.
 function stepLine(b, count, xOf, yOf, colour, thickness) {
   const bars = barPainter(b, colour, thickness, thickness);
   bars.begin();
@@ -62,7 +62,7 @@ function stepLine(b, count, xOf, yOf, colour, thickness) {
   bars.end();
 }
 
-// Dots; one that falls on a pixel that has one already is the same dot.
+// Dots; one dot per pixel.
 function dots(b, from, to, xOf, yOf, colour, size) {
   const taken = new Uint8Array(b.w * b.h);
   b.pen.fillStyle = colour;

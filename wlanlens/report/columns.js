@@ -1,4 +1,4 @@
-// Reads what encode.py wrote: {name: typed array}. Differences are summed in doubles, exact to 2^53.
+// Reads the columns of encode.py: {name: typed array}. Differences are summed in doubles, exact up to 2^53.
 const ARRAYS = { u1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
 
 function readColumns(raw) {

@@ -1,4 +1,4 @@
-"""What the templates show, gathered: no text is made safe here, the environment's `finalize` and autoescape do that."""
+"""Values for the templates. Text is not escaped here: the environment's `finalize` and autoescape do that."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wlanlens import formatting
 from wlanlens.detection.finding import Group, grouped
 from wlanlens.detection.runner import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
-from wlanlens.report import units
 from wlanlens.report.balance import Account
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from wlanlens.report.views import View
 
 MOST_FINDINGS = 50
-"""Findings on the page beside the costliest of each code; the rest is counted there and stands in findings.json."""
+"""Findings on the page besides the costliest of each code; all are in findings.json."""
 
 MOST_BARS = 20
 """Flows with a ledger bar."""
 
 MOST_RINGS = 500
-"""Packets of one finding's evidence that the figure marks."""
+"""Packets of a finding's evidence that the figure marks."""
 
 _ICONS = {
     "found": "!",
@@ -38,9 +38,9 @@ _ICONS = {
     "undecided": "?",
     "failed": "\N{MULTIPLICATION SIGN}",
 }
-_WORDS = {
+_LABELS = {
     "found": "found",
-    "fine": "checked and fine",
+    "fine": "checked, not found",
     "not_run": "not run",
     "undecided": "undecided",
     "failed": "failed",
@@ -53,26 +53,26 @@ _SHOWS = {"air": {"frames", "exchanges"}, "bus": {"urbs"}}
 
 @dataclass(frozen=True)
 class FindingRow:
-    """One finding as the page shows it."""
+    """One finding on the page."""
 
     number: int
-    """Its number for `wlanlens evidence`, from 1 in the order of findings.json."""
+    """Its number in findings.json and for `wlanlens evidence`, counted from 1."""
     finding: Finding
     view: int | None
-    """The figure that shows it; None: it belongs to no single flow."""
+    """The flow whose figure shows it; None if it belongs to no single flow."""
     has_figure: bool
     on: str
-    """Which figure that is, by its evidence: of a flow, of the air, of the bus."""
+    """Which figure shows its evidence: of a flow, of the air or of the bus."""
     command: str
 
     @property
     def title(self) -> str:
-        """The detector's code as words."""
+        """The code of the detector as words."""
         return sentence_case(self.finding.code.replace("_", " "))
 
     @property
     def sentence(self) -> str:
-        """Its sentence without the subject, which stands above it."""
+        """Its sentence without the subject, which the page prints separately."""
         text = self.finding.sentence
         start = f"{self.finding.subject}: "
         return text[len(start) :][:1].upper() + text[len(start) + 1 :] if text.startswith(start) else text
@@ -80,11 +80,11 @@ class FindingRow:
 
 @dataclass(frozen=True)
 class Kind:
-    """The findings of one code: the costliest lies open, the others fold away."""
+    """The findings of one code: the costliest is open, the others are folded."""
 
     group: Group
     rows: tuple[FindingRow, ...]
-    """Those on the page."""
+    """The findings on the page."""
 
     @property
     def title(self) -> str:
@@ -93,20 +93,20 @@ class Kind:
 
     @property
     def others(self) -> str:
-        """What lies folded: how many, and what each cost."""
+        """How many findings are folded, and their costs."""
         costs = [row.finding.cost_s for row in self.rows[1:]]
-        most, least = units.seconds(max(costs)), units.seconds(min(costs))
-        return f"{units.count(len(costs))} more, {most if most == least else f'{least} to {most}'}"
+        most, least = formatting.page_seconds(max(costs)), formatting.page_seconds(min(costs))
+        return f"{formatting.page_count(len(costs))} more, {most if most == least else f'{least} to {most}'}"
 
     @property
     def left(self) -> str:
-        """What the page leaves out; empty when nothing."""
+        """How many findings the page leaves out; empty if none."""
         left = len(self.group.members) - len(self.rows)
-        return f"{units.count(left)} more in findings.json." if left else ""
+        return f"{formatting.page_count(left)} more in findings.json." if left else ""
 
 
 def sentence_case(text: str) -> str:
-    """First letter large, and the abbreviations that codes hold."""
+    """A capital first letter, and capitals for abbreviations."""
     words = [w.upper() if w in ("ack", "rto", "usb", "ap", "tcp") else w for w in text.split(" ")]
     text = " ".join(words)
     return text[:1].upper() + text[1:]
@@ -115,7 +115,7 @@ def sentence_case(text: str) -> str:
 def finding_kinds(
     findings: Sequence[Finding], views: Sequence[View], directory: str, *, on: Sequence[str] = ()
 ) -> list[Kind]:
-    """The findings by code, costliest code first; `on` names the figures that there are beside those of flows."""
+    """The findings by code, costliest code first; `on`: the figures besides those of flows."""
     at = {view.key: i for i, view in enumerate(views)}
     groups = grouped(findings)
     others = sorted((m for group in groups for m in group.members[1:]), key=lambda member: -member[1].cost_s)
@@ -140,20 +140,20 @@ def _row(number: int, f: Finding, at: Mapping[FlowKey, int], directory: str, on:
 
 
 def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[dict[str, Any]]:
-    """The ledger's bars: each with its parts, their seconds and shares, and the sum."""
+    """The bars of the ledger: parts with seconds and shares, and the sum."""
     return [
         {
             "subject": subjects[account.key],
-            "total": units.summed_seconds(account.total_ns, account.total_ns),
-            "lost": units.seconds(account.lost_ns / 1e9),
+            "total": formatting.page_summand(account.total_ns, account.total_ns),
+            "lost": formatting.page_seconds(account.lost_ns / 1e9),
             "parts": [
                 {
                     "category": category,
                     "title": CATEGORIES[category].title,
                     "meaning": PLAIN[category],
                     "ns": ns,
-                    "seconds": units.summed_seconds(ns, account.total_ns),
-                    "share": units.share(ns, account.total_ns),
+                    "seconds": formatting.page_summand(ns, account.total_ns),
+                    "share": formatting.page_share(ns, account.total_ns),
                     "wide": ns >= 0.09 * account.total_ns,
                     "healthy": category in HEALTHY,
                 }
@@ -165,12 +165,12 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
 
 
 def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
-    """The detectors by how they fared, in five groups that are always all there."""
+    """The detectors by state; all five states, also empty ones."""
     return [
         {
             "state": state,
             "icon": _ICONS[state],
-            "words": _WORDS[state],
+            "words": _LABELS[state],
             "items": [s for s in states if s.state == state],
         }
         for state in STATES
@@ -185,7 +185,7 @@ def page_data(
     transfers: BusView | None = None,
     journeys: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What the page's script needs besides the columns."""
+    """Data for the page's script besides the columns."""
     return {
         "kinds": list(KINDS),
         "copies": list(COPIES),
@@ -211,7 +211,7 @@ def page_data(
                 "to": row.finding.t_end_ns / 1e9,
                 "view": row.view,
                 "on": row.on,
-                "words": f"{row.title}, {units.seconds(row.finding.cost_s)}",
+                "words": f"{row.title}, {formatting.page_seconds(row.finding.cost_s)}",
                 "packets": sorted({p for _, c, ps in row.finding.evidence for p in ps if c == row.finding.capture})[
                     :MOST_RINGS
                 ],
@@ -223,7 +223,7 @@ def page_data(
 
 
 def legend(view: View) -> list[dict[str, Any]]:
-    """Retransmissions of one flow by cause and need, with counts."""
+    """Retransmissions of one flow by trigger and need, with counts."""
     out: dict[str, dict[str, Any]] = {}
     for mark, number in view.marks.items():
         name, need = mark_name(mark)

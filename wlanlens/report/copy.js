@@ -1,9 +1,9 @@
-// Copy buttons: the text of the element they name.
+// Copy buttons: each copies the text of the element that it names.
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Refused without permission or focus: the old way, through a selection.
+    // Refused without permission or focus: copy a selection instead.
     const area = document.createElement("textarea");
     area.value = text;
     area.className = "aside";

@@ -1,4 +1,4 @@
-"""What the report is given: the flows that matter, whole where they are small, thinned where they are not."""
+"""The rows that the report draws: the most important flows, with fewer rows where a table is too large."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
 from wlanlens.ledger.ledger import coarse
-from wlanlens.pipeline.result_dir import StoredTables
+from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.alignment.clock import ClockMap
     from wlanlens.capture.capture import Capture
 
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-#: Flows that the report tells of: nobody scrolls further, and 50 figures of 5000 points stay under its 20 MB.
+#: Flows in the report: 50 figures of 5000 points stay below 20 MB.
 FLOWS = 50
-#: Rows of `segments` held for them: all rows of a capture of a million packets, about 100 MiB.
+#: Rows of `segments`: all rows of a capture with a million packets, about 100 MiB.
 SEGMENT_ROWS = 1_200_000
 #: The columns of `segments` that figures draw from.
 DRAWN = (
@@ -44,22 +45,22 @@ DRAWN = (
     "peer_window_bytes",
     "rto_ns",
 )
-#: Frames held for the figures, ordinary ones and retries each: what a browser draws in a moment.
+#: Frames for the figures, retries and others counted separately: a browser draws as many without delay.
 FRAME_ROWS = 400_000
 #: The columns of `frames` that figures draw from.
 DRAWN_FRAMES = ("capture", "packet", "t_ns", "subtype", "ta", "ra", "retry", "rate_mbps", "signal_dbm", "mpdu_bytes")
 #: Rows of any other table.
 OTHER_ROWS = 200_000
-#: Kinds of segments that come by the million.
+#: Kinds of segments that a long capture has by the million.
 USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
-#: What `_rare` looks at.
+#: The columns that `_rare` needs.
 _RARE_BY = ("flow", "kind", "transmission", "t_ns")
-#: A pause of more than this share of the trace is kept with the rows on both sides.
+#: The rows on both sides of a pause are kept if the pause is longer than the trace divided by this.
 _GAPS = 5000
 
 
-def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
-    """The flows that matter: those of the costliest findings first (half at most), then those with most payload."""
+def top_flows(stored: ParquetTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
+    """The most important flows: at most half by the costliest findings, the others by payload."""
     chosen: dict[int, None] = {}
     for finding in sorted(findings, key=lambda f: -f.cost_s):
         if finding.flow is not None and len(chosen) < count // 2:
@@ -78,76 +79,75 @@ def top_flows(stored: StoredTables, findings: Iterable[Finding], count: int = FL
 
 
 def digest(
-    captures: Sequence[Capture], stored: StoredTables, flows: Sequence[int], *, start_ns: int, duration_ns: int
+    captures: Sequence[Capture],
+    stored: ParquetTables,
+    flows: Sequence[int],
+    *,
+    start_ns: int,
+    duration_ns: int,
+    clocks: Sequence[ClockMap] | None = None,
 ) -> Trace:
-    """A trace of bounded size: the tables of `flows`; of `packets` only SACK blocks; `quality` whole.
+    """A trace of bounded size for the report.
 
-    Of `segments` beyond `SEGMENT_ROWS` every k-th row is kept, and all that are rare: resent, reordered, duplicate,
-    connection control, and the rows on both sides of a pause; of more than `SEGMENT_ROWS` rare ones every k-th. The ledger's sums stay exact at any length.
+    It holds the rows of `flows`; of `packets` only those with SACK blocks. If `segments` has more than `SEGMENT_ROWS`
+    rows, every k-th row is kept, and all rare rows: retransmitted, reordered and duplicate segments, SYN, FIN, RST and
+    window probes, and the rows on both sides of a pause. If the rare rows are more than `SEGMENT_ROWS`, every k-th of
+    them is kept. The ledger's sums stay exact.
     """
-    import pyarrow as pa
-
+    reduced = {"packets": _sack_blocks, "frames": _drawn_frames, "exchanges": _dropped, "urbs": _first_transfers}
     held: dict[str, pa.Table] = {}
     for name in stored:
-        if name == "findings":
-            continue
-        if name == "packets":
-            held[name] = _sack_blocks(stored, flows)
-            continue
-        if name == "frames":
-            held[name] = _drawn_frames(stored)
-            continue
-        if name == "exchanges":
-            held[name] = _dropped(stored)
-            continue
-        if name == "urbs":
-            held[name] = _first(stored, name)
-            continue
-        if "flow" not in tables.schema(name).names:
+        if name in reduced:
+            held[name] = reduced[name](stored, flows)
+        elif "flow" not in tables.schema(name).names:
             held[name] = _every(stored, name)
-            continue
-        cap = SEGMENT_ROWS if name == "segments" else OTHER_ROWS
-        rows = stored.rows(name)
-        if rows > cap:
-            rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
-        step = -(-rows // cap)
-        pause_ns = duration_ns // _GAPS
-        rare_step = 1
-        if name == "segments" and step > 1:
-            rare = sum(int(_rare(b, pause_ns).sum()) for b in stored.scan(name, list(_RARE_BY), flows))
-            rare_step = max(1, -(-rare // cap))
-        schema = tables.schema(name)
-        if name == "segments":
-            schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
-        batches = []
-        for batch in stored.scan(name, schema.names, flows):
-            if step <= 1:
-                batches.append(batch)
-            elif name == "ledger":
-                batches.append(coarse(batch, step))
-            else:
-                rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
-                batches.append(_thin(batch, step, rare_rows, rare_step))
-        held[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
-    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns)
+        elif name != "findings":
+            held[name] = _of_flows(stored, name, flows, duration_ns // _GAPS)
+    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
 
 
-def _first(stored: StoredTables, name: str) -> pa.Table:
-    """The first `OTHER_ROWS` of a table: a figure of every millisecond cannot be drawn from every k-th transfer."""
+def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:
+    """The rows of `flows`, thinned where they are too many."""
+    import pyarrow as pa
+
+    schema, cap, rare_step = tables.schema(name), OTHER_ROWS, 1
+    if name == "segments":
+        schema, cap = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata), SEGMENT_ROWS
+    rows = stored.rows(name)
+    if rows > cap:
+        rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
+    step = -(-rows // cap)
+    if name == "segments" and step > 1:
+        rare = sum(int(_rare(b, pause_ns).sum()) for b in stored.scan(name, list(_RARE_BY), flows))
+        rare_step = max(1, -(-rare // cap))
+    batches = []
+    for batch in stored.scan(name, schema.names, flows):
+        if step <= 1:
+            batches.append(batch)
+        elif name == "ledger":
+            batches.append(coarse(batch, step))
+        else:
+            rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
+            batches.append(_thin(batch, step, rare_rows, rare_step))
+    return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _first_transfers(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
+    """The first `OTHER_ROWS` rows of `urbs`: a figure with one bar a millisecond needs every transfer."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
     held = 0
-    for batch in stored.scan(name):
+    for batch in stored.scan("urbs"):
         batches.append(batch.slice(0, OTHER_ROWS - held))
         held += batches[-1].num_rows
         if held >= OTHER_ROWS:
             break
-    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+    return pa.Table.from_batches(batches, tables.schema("urbs")).unify_dictionaries()
 
 
-def _every(stored: StoredTables, name: str) -> pa.Table:
-    """A table that tells of no flow, thinned to `OTHER_ROWS`."""
+def _every(stored: ParquetTables, name: str) -> pa.Table:
+    """A table without flows, thinned to `OTHER_ROWS`."""
     import pyarrow as pa
 
     rows = stored.rows(name)
@@ -158,8 +158,8 @@ def _every(stored: StoredTables, name: str) -> pa.Table:
     return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
 
 
-def _drawn_frames(stored: StoredTables) -> pa.Table:
-    """The undamaged data and management frames with a transmitter: every k-th, and every retry."""
+def _drawn_frames(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
+    """The undamaged data and management frames with a transmitter address: every k-th, and every retry."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -189,20 +189,20 @@ def _retries(batch: pa.RecordBatch) -> Mask:
     return np.asarray(batch.column("retry").fill_null(False).to_numpy(zero_copy_only=False), bool)
 
 
-def _dropped(stored: StoredTables) -> pa.Table:
-    """The exchanges that were given up, thinned to `OTHER_ROWS`."""
+def _dropped(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
+    """The exchanges whose frame was dropped, thinned to `OTHER_ROWS`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    given_up = (
+    dropped = (
         batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
         for batch in stored.scan("exchanges")
     )
-    return pa.Table.from_batches(_at_most(given_up), tables.schema("exchanges")).unify_dictionaries()
+    return pa.Table.from_batches(_at_most(dropped), tables.schema("exchanges")).unify_dictionaries()
 
 
-def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
-    """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`, in the columns that a figure needs."""
+def _sack_blocks(stored: ParquetTables, flows: Sequence[int]) -> pa.Table:
+    """The packets of `flows` with SACK blocks, thinned to `OTHER_ROWS`: the columns that a figure needs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +216,7 @@ def _sack_blocks(stored: StoredTables, flows: Sequence[int]) -> pa.Table:
 
 
 def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """All rows of some batches, or evenly at most twice `OTHER_ROWS` of them."""
+    """All rows of some batches; if there are more than twice `OTHER_ROWS`, every k-th."""
     import pyarrow as pa
 
     kept: list[pa.RecordBatch] = []
@@ -231,7 +231,7 @@ def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.RecordBatch:
-    """Every `step`-th row, and of the rare ones every `rare_step`-th: 1 but in a flood of them."""
+    """Every `step`-th row, and every `rare_step`-th of the rare rows."""
     import pyarrow as pa
 
     keep: Mask = np.zeros(batch.num_rows, bool)
@@ -241,7 +241,7 @@ def _thin(batch: pa.RecordBatch, step: int, rare: Mask, rare_step: int) -> pa.Re
 
 
 def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
-    """Segments that a drawing should not lose: not ordinary, or at the edge of a pause."""
+    """The segments that a figure must show: not plain data or ACKs, or next to a pause."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

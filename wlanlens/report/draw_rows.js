@@ -1,4 +1,4 @@
-// The rows below: round-trip times with the timer over them, and what is in flight with the window over it.
+// The lower rows: round-trip times with the RTO, and bytes in flight with the receive window.
 function drawRtt(b, flow, look) {
   const { row, ns } = flow.rtt;
   const at = (i) => flow.x[row[i]];
@@ -15,7 +15,7 @@ function drawFlight(b, flow, look) {
   stepLine(b, f1 - f0, (i) => flow.x[flow.flights[f0 + i]], (i) => flow.flight[flow.flights[f0 + i]], look.line("flight"), b.unit);
 }
 
-// Above: one bar a finding, and below them the ledger in time.
+// The top row: one bar per finding, and below them the ledger over time.
 const LANES = 3;
 const LANE_SHARE = 0.24;
 
@@ -43,8 +43,8 @@ function drawFindings(b, { findings, chosen, pointed }, look, laneShare) {
   }
 }
 
-// Every pixel column holds the categories of its slice of time, each as tall as its share; what costs lies at the bottom
-// and is never less than a pixel.
+// Every pixel column shows the categories of its slice of time, each as high as its share; lost time is at the bottom
+// and at least one pixel high.
 function drawLedger(b, { from, to, category }, top) {
   const kinds = PAGE.categories.length, shares = new Float64Array(b.w * kinds);
   for (let i = lowerBound(to.length, (k) => to[k] / 1e9, b.x[0]); i < from.length && from[i] / 1e9 <= b.x[1]; i++) {

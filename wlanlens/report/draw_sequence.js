@@ -1,5 +1,5 @@
-// The time-sequence figure as xplot and tcptrace draw it: an upright tick a segment, R where sent again, a line for
-// ACKs, a line for the window, upright bars for SACK blocks.
+// The time-sequence graph in the style of xplot and tcptrace: a vertical tick per segment, R for retransmissions, lines
+// for ACKs and window, vertical bars for SACK blocks.
 function drawSequence(b, flow, look, chosen) {
   const [x0, x1] = b.x;
   const [a0, a1] = span(flow, flow.acks, x0, x1);
@@ -41,7 +41,7 @@ function drawData(b, flow, look) {
   if (roomy) drawCaps(b, flow, d0, d1);
 }
 
-// Arrow heads, xplot's, as short bars at both ends, once ticks are tall enough.
+// The arrow heads of xplot, as short bars at both ends of tall ticks.
 function drawCaps(b, flow, d0, d1) {
   const wide = 5 * b.unit, thick = b.unit;
   for (let i = d0; i < d1; i++) {
@@ -53,7 +53,7 @@ function drawCaps(b, flow, d0, d1) {
   }
 }
 
-// A long capture's ordinary segments, merged by the analysis; none crosses a gap.
+// Merged ordinary segments of a long capture; no stroke crosses a gap.
 function drawStrokes(b, strokes, look) {
   const to = lowerBound(strokes.t0.length, (i) => strokes.t0[i] / 1e9, b.x[1]);
   b.pen.strokeStyle = look.line("data");
@@ -84,7 +84,7 @@ function drawRare(b, flow, look) {
     else if (resent.has(mark)) resent.get(mark).push(row);
     else resent.set(mark, [row]);
   }
-  // Timeouts come first in the list of triggers: their marks lie on top and their letters find room.
+  // Timeouts are first in the list of triggers: their marks are on top, and their letters get room first.
   const causes = [...resent].sort(([a], [z]) => a - z);
   for (const [mark, rows] of [...causes].reverse()) {
     const bars = barPainter(b, look.trigger(mark), 3 * b.unit, 3 * b.unit);
@@ -112,7 +112,7 @@ function drawRare(b, flow, look) {
   }
 }
 
-// Rings around the packets that prove the chosen finding.
+// Rings around the packets of evidence of the chosen finding.
 function drawChosen(b, flow, look, chosen) {
   if (!chosen) return;
   const rows = chosenRows(flow, chosen);

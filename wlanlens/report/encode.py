@@ -1,6 +1,6 @@
-"""Columns of numbers as text that a page can hold: little-endian, differences where they are smaller, gzip, base64.
+"""Columns of numbers as text for a page: little-endian, differences where they are smaller, gzip, base64.
 
-The page's `data.js` reads it back. Layout of the bytes before gzip: a u32 with the length of the header, the header
+columns.js reads them back. Layout of the bytes before gzip: a u32 with the length of the header, the header
 (JSON: a list of [name, type, length, coding]), then each column in turn, every one at a multiple of eight.
 """
 
@@ -27,7 +27,7 @@ _TYPES = (
 )
 
 LEVEL = 6
-"""gzip's effort: 9 costs half as much time again for 1 % on these columns."""
+"""gzip level: 9 takes 50 % more time and saves 1 % on these columns."""
 
 
 def columns(arrays: Mapping[str, NDArray[np.integer]]) -> str:
@@ -43,12 +43,12 @@ def columns(arrays: Mapping[str, NDArray[np.integer]]) -> str:
 
 
 def packed(raw: bytes) -> str:
-    """Base64 of gzip, the same bytes every time."""
+    """Base64 of gzip; equal input gives equal output."""
     return base64.b64encode(gzip.compress(raw, LEVEL, mtime=0)).decode("ascii")
 
 
 def _narrowest(values: NDArray[np.integer]) -> tuple[str, str, bytes]:
-    """(type, coding, bytes) of a column: plain or as differences, whichever type is narrower; differences at a tie."""
+    """(type, coding, bytes) of a column: plain or differences, whichever has the narrower type; differences if equal."""
     whole = values.astype(np.int64)
     plain = _type_of(whole)
     differences = np.diff(whole, prepend=0)
@@ -59,7 +59,7 @@ def _narrowest(values: NDArray[np.integer]) -> tuple[str, str, bytes]:
 
 
 def _type_of(values: NDArray[np.int64]) -> str:
-    """The narrowest type; beyond 32 bits a double, exact to 2^53 (104 days of ns)."""
+    """The narrowest type; beyond 32 bits a double, exact up to 2^53 (104 days in ns)."""
     if not len(values):
         return "u1"
     low, high = int(values.min()), int(values.max())

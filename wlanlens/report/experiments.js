@@ -1,16 +1,16 @@
-// The page of experiments: each figure is drawn when it comes into view, in the reader's colours.
+// The page of experiments: each figure is drawn when it is scrolled into view, in the reader's colours.
 const PAGE = JSON.parse(document.getElementById("page").textContent);
 document.documentElement.className = "js";
 const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Apart for colour-blind readers (Okabe and Ito), a shade lighter on dark paper.
+// Distinguishable for colour-blind readers (Okabe and Ito), lighter on dark paper.
 const COLOURS = [
   ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#5c6470"],
   ["#62b5f7", "#ff8a5c", "#3ed3a6", "#f0a3cf", "#e8c84e", "#9ad7ff", "#b9c0ca"],
 ];
 const BLACK = new Set(["black", "#000", "#000000"]);
 
-// A study's black is the reader's ink.
+// Black in a study's figure becomes the reader's text colour.
 function inked(value, ink) {
   if (Array.isArray(value)) return value;
   if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, k === "color" && BLACK.has(v) ? ink : inked(v, ink)]));
@@ -60,6 +60,6 @@ const watcher = new IntersectionObserver((seen) => {
     drawing(target);
   }
 }, { rootMargin: "200px" });
-// The library lies behind this script in the page.
+// The library follows this script in the page.
 addEventListener("DOMContentLoaded", () => { for (const box of document.querySelectorAll("[data-figure]")) watcher.observe(box); });
 darkQuery.addEventListener("change", () => { for (const box of document.querySelectorAll("[data-drawn]")) drawing(box); });

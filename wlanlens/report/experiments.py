@@ -1,4 +1,4 @@
-"""The page of reproduced experiments: rows beside the studies', figures, and the equations of the models."""
+"""The page of reproduced experiments: measured and published values, figures, and equations of the models."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 SCRIPTS = ("inflate", "library", "experiments")
-"""Of the page, in this order."""
+"""Scripts of the page, in this order."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One number of a study beside ours, as text."""
+    """One published number and our measurement, as text."""
 
     what: str
     published: str
@@ -38,25 +38,25 @@ class Line:
 
 @dataclass(frozen=True)
 class Unit:
-    """What stands on a shelf, as the page tells of it."""
+    """A unit of a shelf on the page."""
 
     name: str
     doc: str
 
     @property
     def summary(self) -> str:
-        """The first line of what it is."""
+        """The first line of its documentation."""
         return self.doc.split("\n", 1)[0]
 
     @property
     def rest(self) -> list[str]:
-        """What it is, past the first line: paragraphs."""
+        """The paragraphs of its documentation after the first line."""
         return _paragraphs(self.doc)
 
 
 @dataclass(frozen=True)
 class Section(Unit):
-    """An experiment: its rows, and (caption, figure) pairs."""
+    """An experiment: its rows and its (caption, figure) pairs."""
 
     source: str
     lines: Sequence[Line]
@@ -70,7 +70,7 @@ class Section(Unit):
 
 @dataclass(frozen=True)
 class Study:
-    """A study's experiments; `missing` are the names of those that were not run."""
+    """The experiments of a study; `missing`: the names of those not run."""
 
     name: str
     title: str
@@ -115,20 +115,20 @@ def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Seq
 
 
 def _failing(studies: Sequence[Study]) -> list[tuple[str, str]]:
-    """(experiment, what) of every row that fails and every experiment that could not be run."""
+    """(experiment, what) of every failing row and of every experiment that could not be run."""
     out = []
     for section in (section for study in studies for section in study.sections):
         if section.trouble:
             out.append((section.name, "could not be run"))
         for line in section.lines:
             if line.verdict == "fails":
-                wanted = f", wanted {line.band}" if line.band else ""
-                out.append((section.name, f"{line.what}: {line.measured}{wanted}"))
+                expected = f", expected {line.band}" if line.band else ""
+                out.append((section.name, f"{line.what}: {line.measured}{expected}"))
     return out
 
 
 def plain(figure: Figure) -> dict[str, Any]:
-    """A figure as JSON: lists for arrays, null for what is no number; the page gives it the reader's colours."""
+    """A figure as JSON: lists for arrays, null for NaN and infinity; the page adds the reader's colours."""
     made: dict[str, Any] = _plain(figure.to_plotly_json())
     made.get("layout", {}).pop("template", None)
     return {"data": made["data"], "layout": made["layout"]}
@@ -147,6 +147,6 @@ def _plain(value: Any) -> Any:
 
 
 def _paragraphs(doc: str) -> list[str]:
-    """Past the first line, each on one line."""
+    """The paragraphs after the first line, each on one line."""
     rest = doc.partition("\n")[2]
     return [" ".join(part.split()) for part in rest.split("\n\n") if part.strip()]

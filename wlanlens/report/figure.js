@@ -1,5 +1,5 @@
-// The figure: Plotly draws axes, grid and zoom; every mark is drawn on a canvas and given to it as an image.
-// What its rows are and show, a sheet says (flow_sheet.js, air_sheet.js): the first row holds the findings.
+// The figure: Plotly draws axes, grid and zoom; marks are drawn on a canvas and passed to Plotly as an image.
+// A sheet (flow_sheet.js, air_sheet.js, bus_sheet.js) defines its rows; the first row shows the findings.
 const MARGIN = { r: 10, t: 4, b: 40 };
 
 class Figure {
@@ -31,12 +31,12 @@ class Figure {
     new ResizeObserver(() => this.resized()).observe(this.box);
   }
 
-  // Rows whose range follows what is visible; the first, of findings, has none.
+  // Rows whose range follows the visible data: all but the row of findings.
   get axes() {
     return this.rows.slice(1).map((row) => row.axis);
   }
 
-  // Room for labels such as 1.218812GB, which deep zooms need; less of it on a narrow screen.
+  // Room for long labels such as 1.218812GB in deep zooms; less on a narrow screen.
   margin() {
     return { ...MARGIN, l: this.box.clientWidth > 600 ? 72 : 56 };
   }
@@ -56,7 +56,7 @@ class Figure {
     return { top: area.top + (1 - top) * area.height, height: (top - bottom) * area.height };
   }
 
-  // A row's share of the height in whole pixels, so that its picture is not scaled.
+  // A row's share of the height in whole pixels, so that its image is not scaled.
   domain(row) {
     const { height } = this.area();
     return row.share.map((end) => Math.round(end * height) / height);
@@ -70,7 +70,7 @@ class Figure {
       ...this.size(), margin: this.margin(), showlegend: false, hovermode: false, dragmode: coarse ? false : "zoom",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, sans-serif", color: look.ink, size: 11 },
-      xaxis: { ...axis, anchor: this.rows.reduce((low, row) => (row.share[0] < low.share[0] ? row : low)).y, range: this.x, title: { text: label("seconds since the capture's first packet"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
+      xaxis: { ...axis, anchor: this.rows.reduce((low, row) => (row.share[0] < low.share[0] ? row : low)).y, range: this.x, title: { text: label("seconds since the start of the capture"), font: { size: 11 }, standoff: 4 }, hoverformat: ".9f" },
       ...Object.fromEntries(this.rows.map((row) => [row.axis, { ...axis, domain: this.domain(row), range: [0, 1], ...row.look }])),
       images: [], shapes: [],
       annotations: this.rows.filter((row) => row.title).map((row) => ({
@@ -80,7 +80,7 @@ class Figure {
     };
   }
 
-  // Show other data, from `first` to `last` and as far as its findings reach.
+  // Show other data, from `first` to `last` and as far as its findings extend.
   setData(data, findings, [first, last]) {
     this.data = data;
     this.pictures = [];
@@ -93,7 +93,7 @@ class Figure {
 
   showAll() { return this.show(...this.whole); }
 
-  // Show a range of x; each row's y follows what is visible unless it is held.
+  // Show a range of x; the y range of each row follows the visible data unless it is held.
   show(x0, x1, held = {}) {
     const least = 2e-7, middle = (x0 + x1) / 2;
     if (!(x1 - x0 >= least)) [x0, x1] = [middle - least / 2, middle + least / 2];
@@ -117,7 +117,7 @@ class Figure {
 
   images() {
     const look = theme(), width = this.area().width;
-    // A row whose view did not change keeps its picture: pointing at a finding repaints only the strip.
+    // A row whose view did not change keeps its image: pointing at a finding repaints only the first row.
     const view = [...this.x, width, this.box.clientHeight, look.side].join();
     return this.rows.map((row, i) => {
       const range = this.y[row.axis] ?? [0, 1];
@@ -134,7 +134,7 @@ class Figure {
     });
   }
 
-  // The chosen and the pointed finding, shaded over all rows.
+  // The chosen finding and the one under the pointer, shaded over all rows.
   bands() {
     const look = theme();
     const shown = [...new Set([this.chosen, this.pointed])].filter((f) => f && this.findings.includes(f));
@@ -144,7 +144,7 @@ class Figure {
     }));
   }
 
-  // Show which packet's journey is open; null: none.
+  // Mark the packet whose journey is open; null: none.
   pick(journey) {
     if (journey === this.picked) return Promise.resolve();
     this.picked = journey;
@@ -158,7 +158,7 @@ class Figure {
     this.draw();
   }
 
-  // Drags name the ends of a range, "xaxis.range[0]"; our own changes name ranges and end here.
+  // A drag reports the ends of a range, "xaxis.range[0]"; our own changes report whole ranges and stop here.
   moved(change) {
     if (!Object.keys(change).some((key) => key.endsWith(".range[0]"))) return;
     const layout = this.plot.layout;
@@ -203,7 +203,7 @@ function spansPart(range, before) {
   return Math.abs(range[1] - range[0]) < 0.98 * Math.abs(before[1] - before[0]) || range[0] > before[0];
 }
 
-// Findings in as few lanes as keep their bars apart, at most LANES.
+// Assign findings to as few lanes as possible without overlap, at most LANES.
 function inLanes(findings) {
   const ends = new Array(LANES).fill(-Infinity);
   for (const f of [...findings].sort((a, b) => a.from - b.from || b.to - a.to)) {

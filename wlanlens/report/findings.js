@@ -1,4 +1,4 @@
-// The list of findings and the figure, tied to each other.
+// The list of findings, connected to the figure.
 class FindingList {
   constructor(show) {
     this.show = show;

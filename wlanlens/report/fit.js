@@ -1,4 +1,4 @@
-// The y range of each row for what is visible in x.
+// The y range of each row for the visible x range.
 function fitRows(flow, x) {
   return { yaxis: fitSequence(flow, x), yaxis2: fitRtt(flow, x), yaxis3: fitFlight(flow, x) };
 }
@@ -16,12 +16,12 @@ function fitSequence(flow, [x0, x1]) {
   inside(flow.data, (row) => take(flow.seq[row], flow.seq[row] + flow.size[row]));
   inside(flow.acks, (row) => take(flow.seq[row], flow.seq[row]));
   if (low > high) {
-    // Nothing happened here: the level that the flow had reached.
+    // No segments here: the level that the flow has reached.
     const n = flow.x.length, row = Math.min(n - 1, Math.max(0, lowerBound(n, (i) => flow.x[i], x0) - 1));
     if (n) take(flow.seq[row], flow.seq[row]);
     else take(0, 1);
   }
-  // The window's line shows where it comes near; far above it would flatten everything else.
+  // Include the window only where it is near; far above, it would flatten everything else.
   const reach = high + 0.25 * Math.max(high - low, 3000);
   let window = -Infinity;
   inside(flow.windows, (row) => {

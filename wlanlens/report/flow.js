@@ -1,4 +1,4 @@
-// One direction of one connection, ready to draw: columns, x in seconds, and which rows are what.
+// One direction of one connection, ready to draw: columns, x in seconds, and lists of rows by kind.
 const RETRANSMISSION = 16;
 const ACK = 128;
 
@@ -11,7 +11,7 @@ function readFlow(raw) {
     x, packet: Uint32Array.from(c.packet), kind: c.kind, mark: c.mark, seq: c.seq, size: c.size, flight: c.flight,
     sack: { row: c.sack_row, left: c.sack_left, right: c.sack_right },
     rtt: { row: c.rtt_row, ns: c.rtt_ns }, rto: { row: c.rto_row, ns: c.rto_ns },
-    ledger: { from: c.ledger_from, to: c.ledger_to, category: c.ledger_owner },
+    ledger: { from: c.ledger_from, to: c.ledger_to, category: c.ledger_category },
     strokes: c.stroke_t0 ? { t0: c.stroke_t0, t1: c.stroke_t1, lo: c.stroke_lo, hi: c.stroke_hi } : null,
   };
   flow.data = rowsWhere(n, (i) => c.mark[i] < ACK);
@@ -30,7 +30,7 @@ function rowsWhere(n, holds) {
   return out.slice(0, count);
 }
 
-// The letters of tcptrace's xplot figures: O out of order, D delivered twice, P probe, Z window closed, 3 third dupack.
+// The letters of tcptrace: O out of order, D delivered twice, P window probe, Z zero window, 3 third duplicate ACK.
 function glyphOf(flow, row) {
   const mark = flow.mark[row], kind = PAGE.kinds[flow.kind[row]];
   if (mark >= ACK) {

@@ -9,18 +9,18 @@ const FLOW_SHEET = {
         drawLedger(b, f.data.ledger, Math.round(LANES * LANE_SHARE * b.h) + b.unit);
         drawFindings(b, f, look, LANE_SHARE);
       },
-      describe: ownerAt, laneShare: LANE_SHARE,
+      describe: describeCategory, laneShare: LANE_SHARE,
     },
     {
-      axis: "yaxis", y: "y", share: [0.395, 0.86], title: "sequence", look: { ticksuffix: "B", nticks: 7 },
+      axis: "yaxis", y: "y", share: [0.395, 0.86], title: "sequence number", look: { ticksuffix: "B", nticks: 7 },
       wanted: (f) => f.chosen?.n, paint: (b, f, look) => drawSequence(b, f.data, look, f.chosen), describe: describeSegment,
     },
     {
-      axis: "yaxis2", y: "y2", share: [0.215, 0.36], title: "round trip, and the timer over it", log: true,
+      axis: "yaxis2", y: "y2", share: [0.215, 0.36], title: "RTT (dots) and RTO (line)", log: true,
       look: { type: "log", range: [-3, 1] }, paint: (b, f, look) => drawRtt(b, f.data, look), describe: describeRtt,
     },
     {
-      axis: "yaxis3", y: "y3", share: [0, 0.18], title: "in flight, and the window over it",
+      axis: "yaxis3", y: "y3", share: [0, 0.18], title: "bytes in flight and receive window",
       look: { ticksuffix: "B", nticks: 4, rangemode: "tozero" }, paint: (b, f, look) => drawFlight(b, f.data, look), describe: describeSegment,
     },
   ],
@@ -33,11 +33,11 @@ function flowEnds(flow) {
   return n ? [flow.x[0], flow.x[n - 1]] : [0, 1];
 }
 
-// Ticks of the logarithmic row: powers of ten, with 2 and 5 between them where there is room.
+// Ticks of the logarithmic row: powers of ten, and 2 and 5 times these where there is room.
 function timeTicks([low, high]) {
   const values = [];
   for (let power = Math.floor(low); power <= high; power++) {
     for (const digit of high - low > 1.7 ? [1] : [1, 2, 5]) values.push(digit * 10 ** power);
   }
-  return { "yaxis2.tickvals": values, "yaxis2.ticktext": values.map((v) => label(lasting(v).replace(/\.0+(?=\D|$)/, ""))) };
+  return { "yaxis2.tickvals": values, "yaxis2.ticktext": values.map((v) => label(duration(v).replace(/\.0+(?=\D|$)/, ""))) };
 }

@@ -1,4 +1,4 @@
-// Letters beside marks. A letter that would cover another is left out; its mark is drawn all the same.
+// Letters next to marks. A letter that would cover another is left out; its mark is still drawn.
 function glyphPainter(b, paper) {
   const sprites = new Map(), taken = new Set();
   const size = Math.round(11 * b.unit);
@@ -28,7 +28,7 @@ function glyphPainter(b, paper) {
     return canvas;
   }
 
-  // Whether the letter's place is free; takes it.
+  // Whether the place of the letter is free; reserves it.
   function free(left, top, picture) {
     const cell = 4 * b.unit, keys = [];
     for (let i = Math.floor(left / cell); i <= (left + picture.width - 1) / cell; i++) {

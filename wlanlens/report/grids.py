@@ -1,4 +1,4 @@
-"""The page's plain tables: flows and capture quality, column by column."""
+"""The plain tables of the page: flows, clocks and capture quality, column by column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wlanlens.report import units
+from wlanlens import formatting
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
@@ -16,140 +16,154 @@ MOST_NOTES = 50
 
 
 class Column(NamedTuple):
-    """One column: its head, what it means, and the cell of a row."""
+    """One column: its title, its meaning, and the cell of a row."""
 
     title: str
     meaning: str
     cell: Callable[[Mapping[str, Any]], str]
     more: bool = False
-    """Shown only when the reader asks for all columns."""
+    """Shown only on request for all columns."""
 
 
 def _count(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda row: units.count(row[name])
+    return lambda row: formatting.page_count(row[name])
 
 
-_NO_TIME = units.seconds(0)
+_NO_TIME = formatting.page_seconds(0)
 
 _QUALITY = (
-    Column("capture", "file and its format", lambda r: f"{r['capture']} ({r['format']})"),
-    Column("tap", "where the tap sat", lambda r: str(r["point"])),
+    Column("capture", "name and format of the file", lambda r: f"{r['capture']} ({r['format']})"),
+    Column("capture point", "where the tap is", lambda r: str(r["point"])),
     Column("records", "records in the file", _count("records")),
     Column("other records", "records without an IP packet (ARP, beacons ...)", _count("other_records")),
-    Column("TCP segments", "segments followed", _count("tcp_segments")),
-    Column("tap dropped", "by the file's own statistics", _count("tap_drops")),
-    Column("lost before tap", "retransmissions whose first copy never passed the tap", _count("lost_before_tap")),
-    Column("captured twice", "copies made by the tap", _count("capture_duplicates")),
-    Column("delivered twice", "copies made by the network", _count("network_duplicates")),
-    Column("radio repeats", "the same 802.11 frame heard again", _count("mac_copies")),
-    Column("reordered", "segments out of order", _count("reordered")),
-    Column("ACKs of unseen data", "the capture lacks what they acknowledge", _count("unseen_data_acks")),
+    Column("TCP segments", "segments assigned to connections", _count("tcp_segments")),
+    Column("dropped by the tap", "from statistics in the file", _count("tap_drops")),
+    Column("lost before the tap", "retransmissions whose original was lost before the tap", _count("lost_before_tap")),
+    Column("captured twice", "copies that the tap made", _count("capture_duplicates")),
+    Column("delivered twice", "copies that the network made", _count("network_duplicates")),
+    Column("repeated frames", "copies of an 802.11 frame that the sniffer heard again", _count("mac_copies")),
+    Column("reordered", "segments that arrived out of order", _count("reordered")),
+    Column("ACKs of missing data", "ACKs of data that is not in the capture", _count("unseen_data_acks")),
     Column(
         "not captured",
-        "time of flows' lives in which packets are missing",
-        lambda r: units.seconds(r["not_captured_ns"] / 1e9),
+        "time in the life of flows during which packets are missing",
+        lambda r: formatting.page_seconds(r["not_captured_ns"] / 1e9),
     ),
-    Column("time steps back", "time stamps that run backwards", _count("time_steps")),
+    Column("clock steps back", "timestamps earlier than the one before", _count("time_steps")),
 )
 
 
 def _ahead(clock: Mapping[str, Any]) -> str:
-    """How a clock stands to the axis."""
+    """The offset of a clock from the axis."""
     if not clock["pieces"]:
-        return "the axis"
+        return "reference"
     if not clock["offset_ns"]:
-        return "the same"
+        return "0"
     word = "ahead" if clock["offset_ns"] < 0 else "behind"
-    return f"{units.lasting(abs(clock['offset_ns']) / 1e9)} {word}"
+    return f"{formatting.page_duration(abs(clock['offset_ns']) / 1e9)} {word}"
 
 
 def _at_worst(clock: Mapping[str, Any]) -> str:
     bounds = [piece["bound_most_ns"] for piece in clock["pieces"]]
-    return "packets' delay" if None in bounds else units.lasting(max(bounds) / 1e9)
+    return "packet delay" if None in bounds else formatting.page_duration(max(bounds) / 1e9)
 
 
 def _gains(clock: Mapping[str, Any]) -> str:
     main = max(clock["pieces"], key=lambda piece: piece["pairs"])
-    sure = main["drift_bound_ppm"]
-    return f"{clock['drift_ppm']:+.2f}" + ("" if sure is None else f" \N{PLUS-MINUS SIGN} {sure:.3g}")
+    bound = main["drift_bound_ppm"]
+    return f"{clock['drift_ppm']:+.2f}" + ("" if bound is None else f" \N{PLUS-MINUS SIGN} {bound:.3g}")
 
 
 def _missed(row: Mapping[str, Any]) -> str:
     if not row["passed"]:
-        return units.LACKING
-    return f"{units.count(row['missed'])} ({units.share(row['missed'], row['passed'])})" if row["missed"] else "0"
+        return formatting.MISSING
+    return (
+        f"{formatting.page_count(row['missed'])} ({formatting.page_share(row['missed'], row['passed'])})"
+        if row["missed"]
+        else "0"
+    )
 
 
-#: Of several captures: how well each clock is known.
+#: Facts about the clock of each of several captures.
 _CLOCKS = (
-    Column("its clock is", "beside the clock that is the axis, where it is known best", _ahead),
+    Column("offset", "from the reference clock, where the bound is smallest", _ahead),
     Column(
-        "known within",
-        "there; packets in both directions bound it from both sides",
-        lambda r: _axis(r) or ("packets' delay" if r["bound_ns"] is None else units.lasting(r["bound_ns"] / 1e9)),
+        "bound",
+        "of this offset; packets in both directions bound it from both sides",
+        lambda r: (
+            _axis(r) or ("packet delay" if r["bound_ns"] is None else formatting.page_duration(r["bound_ns"] / 1e9))
+        ),
     ),
     Column(
-        "at worst within",
-        "anywhere between the first and the last packet that both captures saw",
+        "largest bound",
+        "between the first and the last packet that both captures have",
         lambda r: _axis(r) or _at_worst(r),
     ),
-    Column("gains (ppm)", "its rate beside the axis, and how well that is known", lambda r: _axis(r) or _gains(r)),
-    Column("packets in both", "on which it was fitted", lambda r: _axis(r) or units.count(r["pairs"])),
+    Column("drift (ppm)", "rate relative to the reference clock, with its bound", lambda r: _axis(r) or _gains(r)),
+    Column("packets in both", "packets used to fit the clock", lambda r: _axis(r) or formatting.page_count(r["pairs"])),
     Column(
-        "half of them within",
-        "of the fitted line; their own delay is part of that",
-        lambda r: _axis(r) or units.lasting(r["residual_ns"] / 1e9),
+        "median residual",
+        "distance of these packets from the fitted line; includes their delay",
+        lambda r: _axis(r) or formatting.page_duration(r["residual_ns"] / 1e9),
     ),
-    Column("left out", "pairs that fit no clock", lambda r: _axis(r) or units.count(r["contradictions"])),
-    Column("set", "how often the clock was set", lambda r: _axis(r) or units.count(max(0, len(r["pieces"]) - 1))),
     Column(
-        "ticks",
-        "resolution of its stamps or the axis's, the coarser",
-        lambda r: _axis(r) or units.lasting(r["tick_ns"] / 1e9),
+        "contradictions",
+        "packets left out because they fit no clock",
+        lambda r: _axis(r) or formatting.page_count(r["contradictions"]),
+    ),
+    Column(
+        "steps",
+        "how often the clock was set",
+        lambda r: _axis(r) or formatting.page_count(max(0, len(r["pieces"]) - 1)),
+    ),
+    Column(
+        "resolution",
+        "of its timestamps or of the reference's, whichever is coarser",
+        lambda r: _axis(r) or formatting.page_duration(r["tick_ns"] / 1e9),
     ),
     Column(
         "missed",
-        "packets that a point farther on has and this tap lacks, and their share of those that passed it",
+        "packets that passed this point but are not in its capture, and their share",
         _missed,
     ),
 )
 
 
 def clocks(trace: Trace) -> tuple[list[str], list[tuple[Column, list[str]]]]:
-    """Captures with their points, and a row a fact with its cell of each; none for one capture, which is its own axis."""
+    """Titles of the captures, and one row of cells per fact; both empty for a single capture."""
     if len(trace.clocks) < 2:
         return [], []
-    fates = _point_fates(trace)
+    outcomes = _outcome_counts(trace)
     order = sorted(trace.clocks, key=lambda clock: bool(clock.pieces))
     points = {capture.name: capture.point for capture in trace.captures}
     heads = [f"{clock.capture} ({points[clock.capture]})" for clock in order]
-    rows = [{**asdict(clock), **fates.get(clock.capture, {"missed": 0, "passed": 0})} for clock in order]
+    rows = [{**asdict(clock), **outcomes.get(clock.capture, {"missed": 0, "passed": 0})} for clock in order]
     return heads, [(column, [column.cell(row) for row in rows]) for column in _CLOCKS]
 
 
-def _point_fates(trace: Trace) -> dict[str, dict[str, int]]:
-    """Of each capture how many packets passed it, and how many of them it missed, in the connections shown."""
+def _outcome_counts(trace: Trace) -> dict[str, dict[str, int]]:
+    """For each capture, how many packets of the shown connections passed its point and how many it missed."""
     import pyarrow as pa
 
     out: dict[str, dict[str, int]] = {}
-    if not trace.has("journeys"):
+    if not trace.has("links"):
         return out
-    for chunk in trace.table("journeys").column("points").chunks:
+    for chunk in trace.table("links").column("points").chunks:
         points = chunk.flatten()
-        pairs = pa.table({"capture": points.field("capture"), "fate": points.field("fate")})
-        for row in pairs.group_by(["capture", "fate"]).aggregate([([], "count_all")]).to_pylist():
+        pairs = pa.table({"capture": points.field("capture"), "outcome": points.field("outcome")})
+        for row in pairs.group_by(["capture", "outcome"]).aggregate([([], "count_all")]).to_pylist():
             entry = out.setdefault(row["capture"], {"missed": 0, "passed": 0})
-            entry["missed"] += row["count_all"] * (row["fate"] == "not_captured")
-            entry["passed"] += row["count_all"] * (row["fate"] in ("seen", "lost_after", "not_captured"))
+            entry["missed"] += row["count_all"] * (row["outcome"] == "missed")
+            entry["passed"] += row["count_all"] * (row["outcome"] in ("seen", "lost_after", "missed"))
     return out
 
 
 def _axis(clock: Mapping[str, Any]) -> str:
-    return "" if clock["pieces"] else units.LACKING
+    return "" if clock["pieces"] else formatting.MISSING
 
 
 def _rtos(row: Mapping[str, Any]) -> str:
-    """Timer expiries by kind, those that happened."""
+    """RTO expiries by kind."""
     kinds = (
         ("genuine", "rto_genuine"),
         ("spurious", "rto_spurious"),
@@ -160,23 +174,29 @@ def _rtos(row: Mapping[str, Any]) -> str:
 
 
 _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
-    (("t_first_ns",), Column("start", "its first packet", lambda r: units.seconds(_times(r["t_first_ns"], 1e-9)))),
+    (
+        ("t_first_ns",),
+        Column("start", "time of its first packet", lambda r: formatting.page_seconds(_scaled(r["t_first_ns"], 1e-9))),
+    ),
     (
         ("t_first_ns", "t_last_ns"),
-        Column("lasted", "first to last packet", lambda r: _between(r["t_first_ns"], r["t_last_ns"])),
+        Column("duration", "from the first to the last packet", lambda r: _between(r["t_first_ns"], r["t_last_ns"])),
     ),
     (("packets",), Column("packets", "packets sent", _count("packets"))),
-    (("unique_bytes",), Column("data", "payload, each byte counted once", lambda r: units.size(r["unique_bytes"]))),
+    (
+        ("unique_bytes",),
+        Column("data", "payload, each byte counted once", lambda r: formatting.page_size(r["unique_bytes"])),
+    ),
     (
         ("throughput_bytes_per_s",),
         Column(
             "throughput",
-            "unique bytes over the connection's time",
-            lambda r: units.rate(_times(r["throughput_bytes_per_s"], 8)),
+            "unique bytes divided by the duration of the connection",
+            lambda r: formatting.page_rate(_scaled(r["throughput_bytes_per_s"], 8)),
         ),
     ),
-    (("retransmissions",), Column("sent again", "retransmissions", _count("retransmissions"))),
-    (("spurious_retransmissions",), Column("spurious", "of these, spurious", _count("spurious_retransmissions"))),
+    (("retransmissions",), Column("retransmitted", "retransmissions", _count("retransmissions"))),
+    (("spurious_retransmissions",), Column("spurious", "spurious retransmissions", _count("spurious_retransmissions"))),
     (
         ("rto_genuine", "rto_spurious", "rto_ack_lost", "rto_undecided"),
         Column("timeouts", "RTO expiries by kind", _rtos),
@@ -184,37 +204,49 @@ _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
     (("fast_recoveries",), Column("fast recoveries", "episodes of fast recovery", _count("fast_recoveries"))),
     (
         ("rtt_min_ns",),
-        Column("RTT min", "least round trip (Karn's rule)", lambda r: units.milliseconds(r["rtt_min_ns"])),
+        Column(
+            "RTT min",
+            "minimum round-trip time (Karn's algorithm, RFC 6298 section 3)",
+            lambda r: formatting.page_milliseconds(r["rtt_min_ns"]),
+        ),
     ),
-    (("rtt_mean_ns",), Column("mean", "mean round trip", lambda r: units.milliseconds(r["rtt_mean_ns"]))),
-    (("rtt_max_ns",), Column("max", "greatest round trip", lambda r: units.milliseconds(r["rtt_max_ns"]))),
+    (
+        ("rtt_mean_ns",),
+        Column("mean", "mean round-trip time", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"])),
+    ),
+    (
+        ("rtt_max_ns",),
+        Column("max", "maximum round-trip time", lambda r: formatting.page_milliseconds(r["rtt_max_ns"])),
+    ),
     (
         ("idle_max_ns",),
         Column(
-            "longest silence", "between two of its packets", lambda r: units.seconds(_times(r["idle_max_ns"], 1e-9))
+            "longest gap",
+            "between two of its packets",
+            lambda r: formatting.page_seconds(_scaled(r["idle_max_ns"], 1e-9)),
         ),
     ),
-    (("mss_bytes",), Column("MSS", "the MSS option sent", lambda r: units.size(r["mss_bytes"]))),
+    (("mss_bytes",), Column("MSS", "MSS option that was sent", lambda r: formatting.page_size(r["mss_bytes"]))),
 )
 
 
 def _between(start_ns: int | None, end_ns: int | None) -> str:
-    return units.seconds(None if start_ns is None or end_ns is None else (end_ns - start_ns) / 1e9)
+    return formatting.page_seconds(None if start_ns is None or end_ns is None else (end_ns - start_ns) / 1e9)
 
 
-def _times(value: float | None, factor: float) -> float | None:
+def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
 def quality(trace: Trace) -> list[tuple[Column, list[str], bool]]:
-    """(fact, its cell in each capture, whether any is not nothing), a row a fact."""
+    """(fact, its cell for each capture, whether any is not zero), one row per fact."""
     rows = trace.table("quality").to_pylist() if trace.has("quality") else []
     cells = [(column, [column.cell(row) for row in rows]) for column in _QUALITY]
     return [(column, row, any(cell not in ("0", _NO_TIME) for cell in row)) for column, row in cells if row]
 
 
 def flow_rows(trace: Trace) -> tuple[list[Column], list[list[str]], int]:
-    """The columns whose sources the table has, a row a direction with data by bytes, and how many are left out."""
+    """The columns that the table can fill, one row per direction with data, most bytes first, and how many are left out."""
     import pyarrow.compute as pc
 
     if not trace.has("flows"):

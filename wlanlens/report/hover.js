@@ -1,4 +1,4 @@
-// Pointing at the figure: the nearest mark by binary search on x, and a line through all rows.
+// Pointer in the figure: the nearest mark by binary search on x, and a vertical line through all rows.
 function watchPointer(figure, tip, line, onFinding) {
   const box = figure.box;
   let down = null;
@@ -34,7 +34,7 @@ function watchPointer(figure, tip, line, onFinding) {
   const leave = () => { tip.hidden = line.hidden = true; figure.pointerX = undefined; onFinding(null, false); };
   box.addEventListener("pointerleave", leave);
   box.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; }, true);
-  // Plotly covers the page while a button is down, so the release is heard at the window.
+  // Plotly covers the page while a button is down, so listen for the release on the window.
   window.addEventListener("pointerup", (event) => {
     const still = down && Math.hypot(event.clientX - down[0], event.clientY - down[1]) < 4;
     down = null;
@@ -53,11 +53,11 @@ function findingAt(figure, at) {
   return near.sort((a, b) => (a.to - a.from) - (b.to - b.from))[0] ?? null;
 }
 
-function ownerAt(figure, at) {
+function describeCategory(figure, at) {
   const { from, to, category } = figure.data.ledger;
   const i = lowerBound(to.length, (k) => to[k] / 1e9, at.x);
   if (i >= to.length || from[i] / 1e9 > at.x) return "";
-  return `${PAGE.categories[category[i]].title}: ${lasting((to[i] - from[i]) / 1e9)}\n${PAGE.categories[category[i]].meaning}`;
+  return `${PAGE.categories[category[i]].title}: ${duration((to[i] - from[i]) / 1e9)}\n${PAGE.categories[category[i]].meaning}`;
 }
 
 function describeSegment(figure, at) {
@@ -65,7 +65,7 @@ function describeSegment(figure, at) {
   return row < 0 ? "" : segmentWords(figure.data, row, figure.x[1] - figure.x[0]);
 }
 
-// The row of the segment nearest to the pointer, -1 where none is near.
+// The row of the segment nearest to the pointer; -1 if none is near.
 function nearestSegment(figure, at) {
   const flow = figure.data, reach = 7 * at.perPixel;
   const index = at.row === 3 ? flow.flights : null;
@@ -96,7 +96,7 @@ function describeRtt(figure, at) {
     if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = i; }
   }
   if (best < 0) return "";
-  return `round trip ${lasting(ns[best] / 1e9)}\n${segmentWords(flow, row[best], figure.x[1] - figure.x[0])}`;
+  return `RTT ${duration(ns[best] / 1e9)}\n${segmentWords(flow, row[best], figure.x[1] - figure.x[0])}`;
 }
 
 function pixelsOf(figure, row, log = false) {
@@ -116,9 +116,9 @@ function segmentWords(flow, row, range) {
     if (mark >= RETRANSMISSION) {
       const need = PAGE.needs[(mark - RETRANSMISSION) % 3];
       const why = PAGE.triggers[Math.floor((mark - RETRANSMISSION) / 3)].title;
-      lines.push(`sent again: ${why}, ${need === "unknown" ? "need unknown" : need}`);
+      lines.push(`retransmission: ${why}, ${need === "unknown" ? "need unknown" : need}`);
     } else if (mark > 0) lines.push(PAGE.copies[mark].replace(/_/g, " "));
   }
-  if (flow.flight[row] >= 0) lines.push(`in flight ${bytes(flow.flight[row])}`);
+  if (flow.flight[row] >= 0) lines.push(`bytes in flight: ${bytes(flow.flight[row])}`);
   return lines.join("\n");
 }

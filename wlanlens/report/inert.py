@@ -1,4 +1,4 @@
-"""JSON inside <script>: text from a capture must not end the element nor start another."""
+"""Safe output: text from a capture cannot end a <script> element or start another."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u202
 
 
 def shown(value: Any) -> Any:
-    """What a template puts out: strings with everything but visible characters escaped, all else as it is."""
+    """A value for a template: strings with invisible characters escaped, other values unchanged."""
     return printable(value, TEXT_LIMIT) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that is inert between <script> and </script>; its strings are as safe to show as a template's."""
+    """JSON that is inert between <script> and </script>; its strings are escaped as in a template."""
     text = json.dumps(_shown_all(value), separators=(",", ":"), allow_nan=False, ensure_ascii=True)
-    return Markup(text.translate(_ESCAPES))  # noqa: S704  escaped in the line before
+    return Markup(text.translate(_ESCAPES))  # noqa: S704  escaped by translate
 
 
 def _shown_all(value: Any) -> Any:

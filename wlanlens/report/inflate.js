@@ -1,4 +1,4 @@
-// Base64 of gzip -> bytes. The text lies in the page, or in a file beside it when it was too long for the page.
+// Base64 of gzip to bytes. The text is in the page, or in a file next to it if it is too long for the page.
 async function inflate(text) {
   const stream = new Blob([unpacked(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -14,11 +14,11 @@ function unpacked(text) {
 const spilled = new Map();
 window.wlanlensData = (name, text) => spilled.get(name)?.(text);
 
-// fetch() fails on file: URLs and <script src> works, so that is how the file is read.
-function beside(name, file) {
+// Files are read by <script src>, because fetch() fails on file: URLs.
+function fromFile(name, file) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    const failed = () => reject(new Error(`${file} is not beside this page; keep the folder with it`));
+    const failed = () => reject(new Error(`${file} is missing; keep its folder next to this page`));
     spilled.set(name, resolve);
     script.onerror = failed;
     script.onload = () => { script.remove(); failed(); };
@@ -29,5 +29,5 @@ function beside(name, file) {
 
 async function stored(name, file) {
   const held = document.getElementById(name);
-  return inflate(file ? await beside(name, file) : held.textContent);
+  return inflate(file ? await fromFile(name, file) : held.textContent);
 }

@@ -1,4 +1,4 @@
-// Plotly reads a few HTML tags in its texts: every text that goes into a figure passes here.
+// Plotly interprets some HTML tags in texts: every text of a figure is escaped here.
 function label(text) {
   return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }

@@ -1,4 +1,4 @@
-// The layers under the sequence: transfers on the bus and attempts on the air, on the same axis.
+// The layers below the sequence: transfers on the bus and transmissions on the air, on the same axis.
 function withLayers(sheet) {
   const { journeys } = PAGE;
   if (!journeys) return sheet;
@@ -12,8 +12,8 @@ function withLayers(sheet) {
     look: { fixedrange: true, showgrid: false, showticklabels: false }, paint: drawBus, describe: describeTransfer, bars: (data) => data.bus,
   });
   const air = bar({
-    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "air attempts: data above, what comes back below",
-    paint: drawAttempts, describe: describeAttempt, bars: (data) => data.air,
+    axis: "yaxis6", y: "y6", share: both ? [0.3, 0.445] : [0.3, 0.53], title: "transmissions: data above, other direction below",
+    paint: drawTransmissions, describe: describeTransmission, bars: (data) => data.air,
   });
   const rows = [
     { ...strip, share: [0.92, 1] },
@@ -25,7 +25,7 @@ function withLayers(sheet) {
   return {
     ...sheet, ...pick, rows,
     fit: (flow, x) => ({ ...sheet.fit(flow, x), yaxis5: levels(flow.layers?.bus), yaxis6: levels(flow.layers?.air) }),
-    ticks: (y) => ({ ...sheet.ticks(y), ...(journeys.air ? attemptTicks(y.yaxis6) : {}) }),
+    ticks: (y) => ({ ...sheet.ticks(y), ...(journeys.air ? transmissionTicks(y.yaxis6) : {}) }),
   };
 }
 
@@ -33,15 +33,15 @@ function levels(bars) {
   return bars ? [-bars.down - 0.25, bars.up + 0.25] : [-1.25, 1.25];
 }
 
-// Numbers of attempts, counted from the line both ways.
-function attemptTicks([low, high]) {
+// Numbers of transmissions, counted from the line in both directions.
+function transmissionTicks([low, high]) {
   const step = high - low > 12 ? 4 : high - low > 6 ? 2 : 1, values = [];
   for (let level = 1; level < high; level++) if ((level - 1) % step === 0) values.push(level - 0.5);
   for (let level = 1; level < -low; level++) if ((level - 1) % step === 0 && (level > 1 || step === 1)) values.push(0.5 - level);
   return { "yaxis6.tickvals": values, "yaxis6.ticktext": values.map((v) => String(Math.abs(v) + 0.5)) };
 }
 
-// Bars [from, to] at their level, never thinner than a pixel. Those of the journey that was picked are outlined.
+// Bars [from, to] at their level, at least a pixel wide. Those of the chosen journey are outlined.
 function drawBars(b, made, picked, colourOf, look) {
   const marked = [];
   b.pen.fillStyle = look.faint;
@@ -66,7 +66,7 @@ function drawBus(b, f, look) {
   drawBars(b, layers.bus, f.picked, (bar) => (bar.out ? out : back).colours[look.side], look);
 }
 
-function drawAttempts(b, f, look) {
+function drawTransmissions(b, f, look) {
   const { layers } = f.data;
   if (!layers) return;
   drawBars(b, layers.air, f.picked, (bar) => PAGE.journeys.rates[bar.colour]?.[look.side] ?? look.soft, look);
@@ -83,7 +83,7 @@ function drawAttempts(b, f, look) {
   }
 }
 
-// A ring around the packet whose journey is shown.
+// A ring around the packet of the journey shown.
 function ringPicked(b, f, look) {
   const flow = f.data, packet = f.picked === null || !flow.layers ? 0 : flow.layers.packet[f.picked];
   if (!packet) return;
@@ -123,25 +123,25 @@ function pickJourney(figure, at) {
 function describeTransfer(figure, at) {
   const bar = barAt(figure, at);
   if (!bar) return "";
-  const { layers } = figure.data, took = lasting(bar.to - bar.from), range = figure.x[1] - figure.x[0];
+  const { layers } = figure.data, took = duration(bar.to - bar.from), range = figure.x[1] - figure.x[0];
   const what = bar.out ? `URB to the adapter, ${took}` : bar.to > bar.from ? `from the air to the host, ${took}` : "URB from the adapter, completed";
   return [`${what}, from ${moment(bar.from, range)}`, `${packetWords(layers, bar.j)}`].join("\n");
 }
 
-function describeAttempt(figure, at) {
+function describeTransmission(figure, at) {
   const bar = barAt(figure, at);
   if (!bar) return "";
-  const { layers } = figure.data, { attempts } = layers, { i, j } = bar;
-  const count = attempts.first[j + 1] - attempts.first[j];
-  const how = [`attempt ${i - attempts.first[j] + 1} of ${count} heard`];
-  if (attempts.kbps[i] > 0) how.push(megabits(attempts.kbps[i]));
-  how.push(lasting(attempts.ns[i] / 1e9));
-  if (attempts.damaged[i]) how.push("heard damaged");
+  const { layers } = figure.data, { transmissions } = layers, { i, j } = bar;
+  const count = transmissions.first[j + 1] - transmissions.first[j];
+  const how = [`transmission ${i - transmissions.first[j] + 1} of ${count} heard`];
+  if (transmissions.kbps[i] > 0) how.push(megabits(transmissions.kbps[i]));
+  how.push(duration(transmissions.ns[i] / 1e9));
+  if (transmissions.damaged[i]) how.push("damaged");
   if (bar.lost) how.push("the last: it did not arrive");
-  return [how.join(", "), `frame ${attempts.packet[i]} at ${moment(bar.from, figure.x[1] - figure.x[0])}`, packetWords(layers, j)].join("\n");
+  return [how.join(", "), `frame ${transmissions.packet[i]} at ${moment(bar.from, figure.x[1] - figure.x[0])}`, packetWords(layers, j)].join("\n");
 }
 
 function packetWords(layers, j) {
   const what = layers.size[j] ? `${bytes(layers.size[j])} of data` : "no data, an ACK";
-  return layers.packet[j] ? `packet ${layers.packet[j]}: ${what}` : `a packet that this capture lacks: ${what}`;
+  return layers.packet[j] ? `packet ${layers.packet[j]}: ${what}` : `a packet that is not in this capture: ${what}`;
 }

@@ -84,7 +84,7 @@ function closeJourney() {
   flowStage.figure?.pick(null);
 }
 
-// The packet of a finding's evidence that was lost or took longest; not against a reader who closed it.
+// Open the journey of a finding's packet, unless the reader has closed the panel.
 async function openEvidence(finding) {
   const found = PAGE.journeys?.findings[finding.n];
   if (found && !waterfall.closed) await openJourney(...found);
@@ -95,10 +95,10 @@ async function actJourney(what, to) {
   const { view } = waterfall.shown;
   if (what === "close") { waterfall.closed = true; closeJourney(); return; }
   if (what === "zoom") { await zoomToJourney(); return; }
-  const other = what === "to" ? to : waterfall.beside(what === "next" ? 1 : -1);
+  const other = what === "to" ? to : waterfall.neighbour(what === "next" ? 1 : -1);
   if (other === null) return;
   await openJourney(view, other);
-  // Keep the packet in view when the reader steps along.
+  // Keep the packet in view while the reader steps through packets.
   const { figure } = flowStage, [from] = waterfall.span;
   if (shownFlow !== view || !figure?.data || (from >= figure.x[0] && from <= figure.x[1])) return;
   const wide = figure.x[1] - figure.x[0];
@@ -115,13 +115,13 @@ async function zoomToJourney() {
   if (!flowStage.inView()) flowStage.box.scrollIntoView({ block: "start", behavior: "auto" });
 }
 
-// A click on a mark: in the figure of a flow it names a journey, in that of the air a frame.
+// A click on a mark: a journey in the figure of a flow, a frame in the figure of the air.
 async function pickAt(stage, found) {
   if (!waterfall || found === undefined) return;
   let journey = stage === flowStage ? [shownFlow, found] : null;
   if (stage === airStage) {
     journey = await journeyOfFrame(found);
-    if (!journey) stage.say(`frame ${found} is of no journey of the flows drawn`);
+    if (!journey) stage.say(`frame ${found} belongs to no journey of the drawn flows`);
   }
   if (!journey) return;
   waterfall.closed = false;
@@ -134,8 +134,8 @@ async function journeyOfFrame(packet) {
   for (const [view, stored] of PAGE.journeys.flows.entries()) {
     if (!stored) continue;
     PAGE.flows[view].data ??= await readWhole(view);
-    const { attempts } = PAGE.flows[view].data.layers, i = attempts.packet.indexOf(packet);
-    if (i >= 0) return [view, attempts.of[i]];
+    const { transmissions } = PAGE.flows[view].data.layers, i = transmissions.packet.indexOf(packet);
+    if (i >= 0) return [view, transmissions.of[i]];
   }
   return null;
 }

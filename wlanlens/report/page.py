@@ -1,8 +1,7 @@
-"""Write the report: one HTML file that opens with no network, its data inside it or, past 20 MB, beside it."""
+"""Write the report: one HTML file that needs no network; beyond 20 MB its data is in files next to it."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup
 
+from wlanlens import formatting
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
-from wlanlens.report import bundle, context, encode, grids, layers, units
+from wlanlens.report import bundle, context, encode, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 DATA_FOLDER = "report_data"
 
 FRAME_FLOOD = 400_000
-"""Frames from which on the analysis hands over a part of them (`digest.FRAME_ROWS`)."""
+"""From this many frames on the analysis passes only a part of them to the report (`downsampling.FRAME_ROWS`)."""
 
 MOST_INSIDE = 17_000_000
-"""Characters of flow data inside the page: with plotly.js (2 MB) and the text it stays below 20 MB."""
+"""Characters of data inside the page: with plotly.js (2 MB) and text it stays below 20 MB."""
 
 
 def write(
@@ -58,17 +58,17 @@ def write(
     Parameters
     ----------
     analysis_dir : Path
-        The directory as the user named it, for the commands that the page shows.
+        The directory as the user named it, for the commands on the page.
     trace, findings, ledger, states
-        What was analysed, the findings in the order of findings.json, where the time went, how each detector fared.
+        The trace, its findings in the order of findings.json, its ledger, and the state of each detector.
     out_path : Path
         The HTML file.
     verdict : str
         The page's first sentence.
     connections : int
-        TCP connections of the whole capture, of which `trace` may hold only those that matter.
+        TCP connections of the whole capture; `trace` may hold only some of them.
     air : Summary or None
-        What the air was used for, over the whole capture.
+        Use of the air over the whole capture.
     beside : callable or None
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
@@ -137,7 +137,7 @@ def write(
         clock_heads=clock_heads,
         clocks=clocks,
         views_left=_others(connections, len({v.key.flow for v in views}), "the table segments"),
-        no_figure="No TCP connection with data, so there is nothing to draw.",
+        no_figure="No TCP connection carried data, so there is nothing to draw.",
         flow_columns=flow_columns,
         flows=flow_rows,
         flows_left=_others(connections, connections - flows_left, "the table flows") if flows_left else "",
@@ -150,7 +150,7 @@ def write(
 
 
 def environment() -> jinja2.Environment:
-    """Templates that escape everything: control characters by `finalize`, HTML by autoescape."""
+    """Templates that escape all text: control characters by `finalize`, HTML by autoescape."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("wlanlens.report", "."),
         autoescape=True,
@@ -160,9 +160,9 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        count=units.count,
-        seconds=units.seconds,
-        confidence=units.confidence,
+        count=formatting.page_count,
+        seconds=formatting.page_seconds,
+        confidence=formatting.page_confidence,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )
@@ -170,7 +170,7 @@ def environment() -> jinja2.Environment:
 
 
 def _thinned(frames: AirView | None, air: Summary | None) -> str:
-    """Whether the figure holds all frames that it could draw."""
+    """Which frames the figure does not draw."""
     if frames is None or air is None:
         return ""
     drawable = (
@@ -178,13 +178,14 @@ def _thinned(frames: AirView | None, air: Summary | None) -> str:
     )
     if frames.rows >= 0.9 * drawable or drawable < FRAME_FLOOD:
         return "Control frames and damaged frames are not drawn."
-    return f"{units.count(frames.rows)} of {units.count(drawable)} frames are drawn, every retry among them; control frames and damaged frames are not."
+    drawn = f"{formatting.page_count(frames.rows)} of {formatting.page_count(drawable)}"
+    return f"{drawn} frames are drawn, with all retries. Control frames and damaged frames are not drawn."
 
 
 def _stow(
     columns: Sequence[tuple[str, str]], place: Callable[[str, str], Path]
 ) -> tuple[dict[str, str], dict[str, str | None]]:
-    """(text inside the page, file beside it) of each named pack of columns; the page holds what fits, in order."""
+    """(text in the page, file next to it) of each named pack of columns; the page takes packs in order until it is full."""
     inside: dict[str, str] = {}
     files: dict[str, str | None] = {}
     room = MOST_INSIDE
@@ -208,41 +209,39 @@ def _next_to(out_path: Path) -> Callable[[str, str], Path]:
 
 
 def _facts(trace: Trace, connections: int) -> list[str]:
-    """Size and time of what was captured."""
+    """Size, length and start of the capture."""
     records = sum(int(c.info.get("records", 0)) for c in trace.captures)
     return [
-        *([f"{units.count(records)} packets"] if records else []),
-        f"{units.count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
-        f"{units.seconds(trace.duration_ns / 1e9)} long",
-        f"from {_started(trace)}",
+        *([f"{formatting.page_count(records)} packets"] if records else []),
+        f"{formatting.page_count(connections)} TCP {'connection' if connections == 1 else 'connections'}",
+        f"{formatting.page_seconds(trace.duration_ns / 1e9)} long",
+        f"starts {_started(trace)}",
     ]
 
 
 def _started(trace: Trace) -> str:
     """Date and time of t = 0."""
-    seconds, rest = divmod(trace.start_ns, 1_000_000_000)
     try:
-        at = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        return formatting.utc(trace.start_ns, digits=3)
     except (OverflowError, ValueError, OSError):
         return f"{trace.start_ns} ns after 1970"
-    return f"{at:%Y-%m-%d %H:%M:%S}.{rest // 1_000_000:03} UTC"
 
 
 def _by_rank(
     flows: Sequence[tuple[FlowKey, int]], books: Mapping[FlowKey, Account]
 ) -> Callable[[FlowKey], tuple[int, int]]:
-    """Order of the ledger's bars: as the figures, then longest first."""
+    """Order of the bars of the ledger: as the figures, then longest first."""
     rank = {key: i for i, (key, _) in enumerate(flows)}
     return lambda key: (rank.get(key, len(rank)), -books[key].total_ns)
 
 
 def _others(connections: int, shown: int, where: str) -> str:
-    """Which connections are not shown; empty when all are."""
+    """How many connections are shown; empty if all are."""
     if connections <= shown:
         return ""
-    return f"{units.count(shown)} of {units.count(connections)} connections; all are in {where}."
+    return f"{formatting.page_count(shown)} of {formatting.page_count(connections)} connections are shown; all are in {where}."
 
 
 def _left(number: int, what: str, where: str) -> str:
-    """What the page leaves out; empty when nothing."""
-    return f"{units.count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""
+    """How much the page leaves out; empty if nothing."""
+    return f"{formatting.page_count(number)} more {what}{'' if number == 1 else 's'} {where}." if number > 0 else ""

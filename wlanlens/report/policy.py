@@ -1,4 +1,4 @@
-"""The page's Content-Security-Policy: the proof that nothing leaves it and nothing foreign runs in it."""
+"""The page's Content-Security-Policy: it loads nothing from a network and runs no foreign script."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def digest(script: str) -> str:
 def policy(scripts: Iterable[str], *, spilled: bool) -> str:
     """The policy for a page with these scripts.
 
-    `spilled`: data lies in files beside the page. An integrity hash cannot be checked on a file: URL (its origin is
-    opaque), so the page's own folder is allowed by 'self' and file:, and nothing on any network is.
+    `spilled`: some data is in files next to the page. Browsers cannot check integrity hashes on file: URLs (their origin
+    is opaque), so 'self' and file: allow the folder of the page; no network source is allowed.
     """
     sources = [digest(script) for script in scripts]
     if spilled:

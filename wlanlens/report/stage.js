@@ -1,4 +1,4 @@
-// A figure and what stands around it: its place on the page, its status line, what points into it.
+// A figure with its place on the page and its status line.
 class Stage {
   constructor(name, sheet, load) {
     this.box = document.getElementById(name);
@@ -11,7 +11,7 @@ class Stage {
 
   say(text) { this.status.textContent = text; }
 
-  // The figure opens when it comes into view or is first asked for; the page above never waits for it.
+  // The figure opens when it is scrolled into view or first used; the rest of the page does not wait for it.
   opened() {
     this.opening ??= (async () => {
       const made = new Figure(this.box, this.sheet);
@@ -56,5 +56,5 @@ class Stage {
   }
 }
 
-// The stage that keys move: the one that was pointed at last.
+// The stage that keys act on: the last one under the pointer.
 let active = null;

@@ -1,4 +1,4 @@
-// Colours for the figure, by the reader's light or dark setting.
+// Colours of the figure, by the reader's light or dark setting.
 const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
 
 function theme() {

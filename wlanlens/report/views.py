@@ -13,6 +13,7 @@ from wlanlens.plots._reduce import strokes, thin
 from wlanlens.plots._rows import NONE, FlowKey, FlowRows, flow_rows, of_flow
 from wlanlens.report import encode
 from wlanlens.tables import CATEGORIES
+from wlanlens.tables.columns import coded, filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 MOST_VIEWS = 20
-"""Connections with a figure: more than anyone clicks through, few enough for one page."""
+"""Connections with a figure: few enough for one page."""
 
 MOST_ROWS = 1_500_000
-"""Rows drawn one by one: 40 MB in the browser, a tenth of a second to paint. Of a longer flow REDUCED_ROWS are."""
+"""Rows drawn individually: 40 MB in the browser, 0.1 s to paint. A longer flow is reduced to REDUCED_ROWS."""
 
 REDUCED_ROWS = 400_000
-"""Ordinary rows kept of a longer flow; what is rare comes on top, all of it."""
+"""Ordinary rows kept of a longer flow; all rare rows are added."""
 
 ACK = 128
-"""Added to the mark of an ACK's row, so that one byte tells both."""
+"""Added to the mark of an ACK, so that one byte holds both."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class View:
     marks: dict[int, int]
     """Retransmissions by mark."""
     unheld_retransmissions: int
-    """Retransmissions that the trace does not hold: a flood of them was thinned."""
+    """Retransmissions that the trace leaves out, if there are too many."""
     packed: str
     """The columns, as `encode.columns` packs them."""
 
 
 def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey, int]]:
-    """(flow, bytes of payload) of every direction that carried data: those that cost most first, then by bytes."""
+    """(flow, bytes of payload) of every direction with data: highest cost of findings first, then most bytes."""
     if not trace.has("segments"):
         return []
     by = ["capture", "flow", "direction"]
@@ -80,8 +81,7 @@ def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
         )
         columns = {"stroke_t0": merged.t0, "stroke_t1": merged.t1, "stroke_lo": merged.lo, "stroke_hi": merged.hi}
         rows = rows.take(thin(rows, REDUCED_ROWS))
-    again = rows.mark[rows.is_retransmission]
-    values, counts = np.unique(again, return_counts=True)
+    values, counts = np.unique(rows.mark[rows.is_retransmission], return_counts=True)
     return View(
         key=key,
         subject=trace.subject(key.flow, key.direction),
@@ -95,19 +95,19 @@ def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:
 
 
 def missing(trace: Trace, key: FlowKey) -> tuple[int, int]:
-    """(segments of the connection, retransmissions of the direction) that `flows` counts and the trace does not hold."""
+    """(segments of the connection, retransmissions of the direction) counted in `flows` but missing from the trace."""
     import pyarrow.compute as pc
 
     if not trace.has("flows"):
         return 0, 0
     flows = of_flow(trace.table("flows"), key)
     held = of_flow(trace.table("segments").select(["capture", "flow", "direction", "transmission"]), key)
-    again = pc.and_(pc.equal(held["direction"], key.direction), pc.equal(held["transmission"], "retransmission"))
+    held_resent = pc.and_(pc.equal(held["direction"], key.direction), pc.equal(held["transmission"], "retransmission"))
     resent = flows.filter(pc.equal(flows["direction"], key.direction))["retransmissions"]
-    return _less(flows["packets"], held.num_rows), _less(resent, pc.sum(again).as_py())
+    return _missing(flows["packets"], held.num_rows), _missing(resent, pc.sum(held_resent).as_py())
 
 
-def _less(counted: Any, held: int | None) -> int:
+def _missing(counted: Any, held: int | None) -> int:
     import pyarrow.compute as pc
 
     return max(0, int(pc.sum(counted).as_py() or 0) - (held or 0))
@@ -116,7 +116,7 @@ def _less(counted: Any, held: int | None) -> int:
 def _row_columns(rows: FlowRows) -> dict[str, NDArray[Any]]:
     sampled = np.flatnonzero(rows.rtt_ns != NONE)
     timed = np.flatnonzero(rows.rto_ns != NONE)
-    # The timer is a step line: only where it changes, and its last value.
+    # The RTO is a step line: keep only changes, and its last value.
     changes = np.diff(rows.rto_ns[timed], prepend=NONE - 1) != 0
     if len(timed):
         changes[-1] = True
@@ -146,9 +146,8 @@ def _ledger_columns(ledger: pa.Table, key: FlowKey) -> dict[str, NDArray[Any]]:
     if "capture" in ledger.column_names:
         mask = pc.and_(mask, pc.equal(ledger["capture"], key.capture))
     ours = ledger.filter(mask).sort_by("t_start_ns")
-    category = [CATEGORIES.index(o) for o in ours["category"].to_pylist()]
     return {
-        "ledger_from": ours["t_start_ns"].to_numpy(),
-        "ledger_to": ours["t_end_ns"].to_numpy(),
-        "ledger_owner": np.array(category, np.int64),
+        "ledger_from": filled(ours["t_start_ns"]),
+        "ledger_to": filled(ours["t_end_ns"]),
+        "ledger_category": coded(ours["category"], CATEGORIES),
     }

@@ -1,4 +1,4 @@
-// The journey of one packet: its stages as bars on one axis with their times and bounds, and what each point saw.
+// The journey of one packet: its stages as bars on one axis with times and bounds, and its outcome at each point.
 class Waterfall {
   constructor(box, act) {
     this.box = box;
@@ -10,15 +10,15 @@ class Waterfall {
     new ResizeObserver(() => document.documentElement.style.setProperty("--drawer", `${box.hidden ? 0 : box.offsetHeight}px`)).observe(box);
   }
 
-  // Next journey the same way, in the order of time.
-  beside(by) {
+  // Next journey in the same direction, in order of time.
+  neighbour(by) {
     const { layers, j } = this.shown;
     let other = j + by;
     while (other >= 0 && other < layers.n && layers.forth[other] !== layers.forth[j]) other += by;
     return other >= 0 && other < layers.n ? other : null;
   }
 
-  // When it began and ended, in seconds.
+  // Start and end in seconds.
   get span() {
     const { layers, j } = this.shown, end = Math.max(...partsOf(layers, j).map((part) => part.from + Math.max(0, part.ns)), 1);
     return [layers.t[j] / 1e9, (layers.t[j] + end) / 1e9];
@@ -61,7 +61,7 @@ class Waterfall {
       button.addEventListener("click", () => this.act("to", journeyOf(flow, other)));
       return button;
     });
-    place.replaceChildren(`sent ${same.length} times: `, ...buttons);
+    place.replaceChildren(`${same.length} copies of this segment: `, ...buttons);
   }
 
   close() {
@@ -73,38 +73,38 @@ class Waterfall {
 
 const NEUTRAL = ["#5b6670", "#9aa5b0"];
 
-// The parts of a journey, ns from its first instant: stages, and under the time on the air its attempts.
+// The parts of a journey, ns from its first time: stages, and after the stage on the air its transmissions.
 function partsOf(layers, j) {
-  const { stages, attempts } = layers, out = [];
+  const { stages, transmissions } = layers, out = [];
   for (let i = stages.first[j]; i < stages.first[j + 1]; i++) {
     const stage = PAGE.journeys.stages[stages.kind[i]], ns = stages.ns[i], bound = stages.bound[i];
     out.push({
       name: stage.name, meaning: stage.meaning, colours: stage.colours, from: stages.t[i], ns, bound, open: bound < 0 || Math.abs(ns) <= bound,
-      within: bound < 0 ? "not known" : `± ${lasting(bound / 1e9)}`,
+      within: bound < 0 ? "unknown" : `± ${duration(bound / 1e9)}`,
     });
     if (stage.name !== "air") continue;
     const until = stages.t[i] + ns;
-    for (let k = attempts.first[j]; k < attempts.first[j + 1]; k++) {
-      const rate = attempts.kbps[k] > 0 ? `, ${megabits(attempts.kbps[k])}` : "";
-      const late = attempts.t[k] + attempts.ns[k] > until;
+    for (let k = transmissions.first[j]; k < transmissions.first[j + 1]; k++) {
+      const rate = transmissions.kbps[k] > 0 ? `, ${megabits(transmissions.kbps[k])}` : "";
+      const late = transmissions.t[k] + transmissions.ns[k] > until;
       out.push({
-        name: `attempt ${k - attempts.first[j] + 1}${rate}`, minor: true, from: attempts.t[k], ns: attempts.ns[k],
-        meaning: attempts.damaged[k] ? "heard damaged" : late ? "after the packet had arrived: its acknowledgment was lost" : "an attempt on the air",
-        colours: PAGE.journeys.rates[rateColour(layers, attempts.kbps[k])] ?? NEUTRAL,
-        within: `frame ${attempts.packet[k]}${attempts.damaged[k] ? ", damaged" : late ? ", spurious" : ""}`,
+        name: `transmission ${k - transmissions.first[j] + 1}${rate}`, minor: true, from: transmissions.t[k], ns: transmissions.ns[k],
+        meaning: transmissions.damaged[k] ? "damaged at the sniffer" : late ? "after the packet had arrived: its MAC acknowledgment was lost" : "a transmission on the air",
+        colours: PAGE.journeys.rates[rateColour(layers, transmissions.kbps[k])] ?? NEUTRAL,
+        within: `frame ${transmissions.packet[k]}${transmissions.damaged[k] ? ", damaged" : late ? ", spurious" : ""}`,
       });
     }
     const acked = layers.ack[j] > 0;
     out.push({
-      name: "MAC ACK", meaning: "the acknowledgment that settled it", minor: true, bare: true, colours: NEUTRAL, from: acked ? layers.ackT[j] : -1, ns: 0,
+      name: "MAC ACK", meaning: "the MAC acknowledgment", minor: true, bare: true, colours: NEUTRAL, from: acked ? layers.ackT[j] : -1, ns: 0,
       within: acked ? `frame ${layers.ack[j]}` : "none heard",
     });
   }
   return out;
 }
 
-// Name, bar, time and bound of a part. Its bar may begin before the one above ended: the adapter sends what the host has
-// not yet been told that it has.
+// Name, bar, time and bound of a part. Its bar may begin before the previous one ends: the adapter may send a packet before
+// the host sees its URB complete.
 function fall(part, whole) {
   const cell = (kind, text = "") => {
     const made = document.createElement("span");
@@ -121,20 +121,20 @@ function fall(part, whole) {
   bar.style.setProperty("--dark", part.colours[1]);
   bar.classList.toggle("less", part.ns < 0);
   if (part.from >= 0) track.append(bar);
-  const took = part.bare ? "" : (part.ns < 0 ? "\u2212" : "") + lasting(Math.abs(part.ns) / 1e9) + (part.open ? " *" : "");
+  const took = part.bare ? "" : (part.ns < 0 ? "\u2212" : "") + duration(Math.abs(part.ns) / 1e9) + (part.open ? " *" : "");
   return [cell("stage-name", part.name), track, cell("num took", took), cell("num within", part.within)];
 }
 
 function pointRows(layers, j) {
   const { points } = layers, width = PAGE.journeys.captures.length, rows = [];
   for (let i = j * width; i < (j + 1) * width; i++) {
-    const capture = PAGE.journeys.captures[points.capture[i]], fate = PAGE.journeys.fates[points.fate[i]];
+    const capture = PAGE.journeys.captures[points.capture[i]], outcome = PAGE.journeys.outcomes[points.outcome[i]];
     const row = document.createElement("tr");
-    row.className = `fate-${fate.code}`;
+    row.className = `outcome-${outcome.code}`;
     const urb = capture.point === "usb" ? [layers.submit[j], layers.complete[j]].filter(Boolean) : [];
     const frames = urb.length ? urb.join(", ") : points.packet[i] || "\u2014";
     const at = points.t[i] < 0 ? "\u2014" : moment((layers.t[j] + points.t[i]) / 1e9, 1e-4);
-    for (const [k, text] of [capture.point, capture.name, frames, at, fate.words].entries()) {
+    for (const [k, text] of [capture.point, capture.name, frames, at, outcome.words].entries()) {
       const cell = document.createElement(k ? "td" : "th");
       if (k === 0) cell.scope = "row";
       if (k === 2 || k === 3) cell.className = "num";

@@ -1,1 +1,1 @@
-"""Published experiments, run again."""
+"""Published experiments: run them and compare with the published numbers."""

@@ -1,4 +1,4 @@
-"""Published experiments and their numbers beside ours: `Row`, `Lab`, `@experiment` for the shelf `papers`."""
+"""Published experiments: `Row` (a published number and the measured one), `Lab`, and `@experiment` for the shelf `papers`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.registry import Unit
-from wlanlens.simulation.scenario import Run, simulate
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ STUDIES = {
     "usb_adapter": "TCP over a USB 802.11b adapter: spurious timeouts, ACK holding, rate adaptation, the bus",
     "bursty_errors": "TCP idle times under bursty errors on an 802.11b ad hoc link",
     "seawind": "TCP over a slow wireless wide-area link in an emulator",
-    "dcf_tcp": "TCP over the 802.11 DCF: a model beside simulations",
+    "dcf_tcp": "TCP over the 802.11 DCF: a model and simulations",
     "window_size": "TCP window sizes and periodic losses on an 802.11b LAN",
 }
 
-#: Tolerance classes: exact arithmetic, quantitative band, shape only, not to be asserted.
+#: Tolerance classes: exact arithmetic, quantitative band, inequality, not asserted.
 CLASSES = ("E", "Q", "S", "N")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a study beside ours.
+    """One published number and the measured one.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Row:
     published : str
         As printed.
     kind : str
-        E exact, Q inside a band, S an inequality that `holds` tells, N not asserted.
+        E exact, Q inside a band, S an inequality (see `holds`), N not asserted.
     measured : float or str
-        Ours.
+        Measured by the simulation, or computed.
     band : (float, float) or None
-        Of an E or Q row: lowest and highest that is right, both ends included.
+        For E and Q: lowest and highest value that is right, both included.
     holds : bool or None
-        Of an S row: whether the inequality holds.
+        For S: whether the inequality holds.
     because : str
         The mechanism, in one line.
     """
@@ -63,12 +63,12 @@ class Row:
     def __post_init__(self) -> None:
         for name in ("measured", "holds"):
             value = getattr(self, name)
-            if isinstance(value, np.generic):  # json knows no scalar of NumPy's
+            if isinstance(value, np.generic):  # json cannot write NumPy scalars
                 object.__setattr__(self, name, value.item())
         if self.kind not in CLASSES:
             raise ValueError(f"{self.what}: class {self.kind!r} is none of {', '.join(CLASSES)}")
         if (self.kind in "EQ") != (self.band is not None) or (self.kind == "S") != (self.holds is not None):
-            raise ValueError(f"{self.what}: E and Q rows have a band, S rows say whether they hold, N rows neither")
+            raise ValueError(f"{self.what}: E and Q rows need a band, S rows need `holds`, N rows need neither")
 
     @property
     def verdict(self) -> str:
@@ -84,7 +84,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment gives: its rows, and figures drawn as the study drew them."""
+    """The result of an experiment: its rows, and figures like those of the study."""
 
     rows: tuple[Row, ...]
     figures: tuple[tuple[str, Figure], ...] = ()
@@ -108,9 +108,9 @@ def _work(job: _Job) -> Any:
 
 
 class Lab:
-    """Where experiments run: on all cores, each simulation once.
+    """Runs the simulations of experiments on all cores, each simulation once.
 
-    `least_seeds` raises the number of seeds of every measurement; `progress` is told of each run that is done.
+    `least_seeds` raises the number of seeds of every measurement; `progress` is called after each run.
     """
 
     def __init__(
@@ -127,10 +127,10 @@ class Lab:
         taps: Sequence[str] = (),
         **parameters: Any,
     ) -> list[Any]:
-        """`measure(run)` of each of `seeds` runs, in order of the seeds 1, 2 ...
+        """`measure(run)` for each of `seeds` runs, in order of the seeds 1, 2 ...
 
-        `measure` is a function at a module's top level: it travels to another process. Captures are written only at
-        `taps`, into a folder that is gone afterwards.
+        `measure` must be a function at module level, because it runs in another process. Captures are written only at
+        `taps`, into a temporary folder.
         """
         return self.measure_all(measure, [(scenario, parameters)], seeds=seeds, taps=taps)[0]
 
@@ -142,7 +142,7 @@ class Lab:
         seeds: int = 5,
         taps: Sequence[str] = (),
     ) -> list[list[Any]]:
-        """The same of several (scenario, parameters) at once: one list of results a case."""
+        """The same for several (scenario, parameters): one list of results for each."""
         wanted = list(cases)
         count = max(seeds, self.least_seeds)
         jobs = [

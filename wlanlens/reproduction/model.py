@@ -1,4 +1,4 @@
-"""Closed-form models: frozen parameters with units, and methods that are the equations."""
+"""Closed-form models: frozen dataclasses of parameters with units, whose methods are the equations."""
 
 from __future__ import annotations
 

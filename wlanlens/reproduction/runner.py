@@ -1,9 +1,8 @@
-"""Published experiments run again: which there are, what came of them, and a page that shows them beside the studies'."""
+"""Run published experiments, count the rows that hold, and write a page that compares them with the studies."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import math
 import os
@@ -13,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wlanlens.errors import NoSuchUnit
+from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.registry import units
+from wlanlens.report import experiments as page
 from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
 from wlanlens.reproduction.model import ModelKind
 
@@ -26,15 +26,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one experiment.
+    """The outcome of one experiment.
 
     Attributes
     ----------
     experiment : Experiment
     result : Result
-        Empty when it could not be run.
+        Empty if it could not be run.
     trouble : str
-        Why it could not be run; empty when it was.
+        Why it could not be run; else empty.
     """
 
     experiment: Experiment
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def fails(self) -> int:
-        """Asserted rows that do not hold, or 1 when it could not be run."""
+        """Number of asserted rows that do not hold; 1 if it could not be run."""
         return sum(row.verdict == "fails" for row in self.result.rows) + bool(self.trouble)
 
 
@@ -78,18 +78,16 @@ def select(wanted: str | None = None) -> list[Experiment]:
         return [e for e in shelf if e.study == wanted]
     found = [e for e in shelf if e.name == wanted]
     if not found:
-        near = difflib.get_close_matches(wanted, [*STUDIES, *(e.name for e in shelf)], 1, 0.3)
-        raise NoSuchUnit(
-            f"there is no study or experiment {wanted!r}",
-            next=(f"did you mean {near[0]!r}? " if near else "") + "`wlanlens reproduce --list` names them",
-        )
+        names = [*STUDIES, *(e.name for e in shelf)]
+        hint = did_you_mean(wanted, names, "`wlanlens reproduce --list` lists them")
+        raise NoSuchUnit(f"there is no study or experiment {wanted!r}", next=hint)
     return found
 
 
 def run(experiments: Iterable[Experiment], lab: Lab) -> Iterator[Outcome]:
-    """Run them one after the other; each is given out when it is done, so that an interrupt keeps those before it.
+    """Run experiments one after the other and yield each outcome, so that an interrupt keeps the finished ones.
 
-    One that breaks is an outcome too, and fails: it must not cost the others their results.
+    An experiment that raises an error is an outcome that fails; the others still run.
     """
     for one in experiments:
         try:
@@ -101,7 +99,7 @@ def run(experiments: Iterable[Experiment], lab: Lab) -> Iterator[Outcome]:
 
 
 def counts(outcomes: Iterable[Outcome]) -> Counter[str]:
-    """How many rows hold, fail and are not asserted, and how many experiments are broken."""
+    """Number of rows that hold, fail and are not asserted, and of experiments that could not be run."""
     out: Counter[str] = Counter()
     for outcome in outcomes:
         out.update(row.verdict for row in outcome.result.rows)
@@ -110,7 +108,7 @@ def counts(outcomes: Iterable[Outcome]) -> Counter[str]:
 
 
 def sentence(outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> str:
-    """What came of it all, in one sentence."""
+    """All outcomes in one sentence."""
     c = counts(outcomes)
     told = f"{c['holds']} of {c['holds'] + c['fails']} asserted rows hold"
     if c["fails"]:
@@ -132,7 +130,7 @@ def measured(row: Row) -> str:
 
 
 def band(row: Row) -> str:
-    """A row's band as text: "5 to 5.3"; empty when it has none."""
+    """A row's band as text: "5 to 5.3"; empty if it has none."""
     if row.band is None:
         return ""
     low, high = row.band
@@ -143,7 +141,7 @@ def band(row: Row) -> str:
 
 
 def as_dict(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON has it: what is no number is null."""
+    """An outcome for JSON: NaN and infinity become null."""
     e = outcome.experiment
     rows = []
     for row in outcome.result.rows:
@@ -153,7 +151,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
 
 
 def equations(kind: ModelKind) -> list[Value]:
-    """The equations of a model that can be computed as it stands: its methods whose arguments have defaults."""
+    """The equations of a model that can be computed with its defaults."""
     made = kind()
     out = []
     for name, method in vars(type(made)).items():
@@ -179,7 +177,7 @@ def _number(value: Any) -> str:
 
 
 def check_page(path: Path) -> None:
-    """OSError unless a page can be written there."""
+    """Raise OSError if a page cannot be written there."""
     partial = _partial(path)
     partial.touch()
     partial.unlink()
@@ -190,9 +188,7 @@ def _partial(path: Path) -> Path:
 
 
 def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> None:
-    """Write the page: one self-contained HTML file, whole or not at all."""
-    from wlanlens.report import experiments as page
-
+    """Write the page: one self-contained HTML file, complete or not at all."""
     studies = []
     for name, title in STUDIES.items():
         here = [o for o in outcomes if o.experiment.study == name]
@@ -214,8 +210,6 @@ def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experi
 
 
 def _section(outcome: Outcome) -> Any:
-    from wlanlens.report import experiments as page
-
     e = outcome.experiment
     rows = [
         page.Line(row.what, row.published, band(row), row.kind, measured(row), row.verdict, row.because)

@@ -1,1 +1,1 @@
-"""Synthetic worlds: one file each."""
+"""Scenarios: one simulated world in each file."""

@@ -1,4 +1,4 @@
-"""Spells at an interval, in which a link is bad or only looks so."""
+"""Periodic spells in which a link is bad or only looks bad."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wlanlens.simulation.scenario import Scenario, quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Dips(Scenario):
-    """When the spells come."""
+    """Times of the spells."""
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     first_s: float = quantity(3.137, "When the first begins, s.", least=0.0, most=1e6)
@@ -17,8 +17,10 @@ class Dips(Scenario):
     every_s: float = quantity(3.9, "From one to the next, s.", least=1e-3, most=1e6)
 
     depth_db: float = quantity(15.0, "How much is lost, dB.", least=0.0, most=100.0)
-    snr_db: float = quantity(22.5, "Signal to noise in 22 MHz else; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
+    snr_db: float = quantity(
+        22.5, "Signal-to-noise ratio outside the spells, in 22 MHz, dB; 11 Mb/s needs 8.5.", least=-20.0, most=90.0
+    )
 
     def spells_s(self) -> tuple[tuple[float, float, float, float], ...]:
-        """The spells as a world has them."""
+        """The spells in the simulator's format."""
         return ((self.first_s, self.lasts_s, self.depth_db, self.every_s),)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, Wire, World
 from wlanlens.simulation.scenario import Scenario, quantity
 
 MSS = 1460
@@ -13,17 +14,19 @@ MSS = 1460
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadWorld(Scenario):
-    """The server sends to the client for as long as the run lasts."""
+    """The server sends to the client during the whole run."""
 
     duration_s: float = quantity(30.0, "Simulated time, s.", least=1e-3, most=1e6)
     window_segments: int = quantity(15, "The client's window, segments.", least=1, most=10_000)
-    queue_packets: int = quantity(100, "Packets that wait at the access point.", least=1, most=100_000)
-    queue_frames: int = quantity(2, "Of them already in its radio.", least=1, most=1000)
-    loss_rate: float = quantity(0.0, "Chance that data is lost before the access point.", least=0.0, most=1.0)
+    queue_packets: int = quantity(100, "Queue length at the access point, packets.", least=1, most=100_000)
+    queue_frames: int = quantity(2, "Packets of it that are already in the radio.", least=1, most=1000)
+    loss_rate: float = quantity(
+        0.0, "Probability that a data packet is lost before the access point.", least=0.0, most=1.0
+    )
     sack: bool = quantity(True, "Selective acknowledgments.")
 
     def tcp(self) -> Tcp:
-        """Linux of the time: an ACK for two segments, the timer not below 200 ms, no timestamps."""
+        """Linux of that time: an ACK for two segments, RTO floor 200 ms, no timestamps."""
         return Tcp(
             mss_bytes=MSS,
             receive_window_bytes=self.window_segments * MSS,
@@ -37,7 +40,7 @@ class DownloadWorld(Scenario):
         )
 
     def cell(self, access_point: dict[str, Any] | None = None, **both: Any) -> Cell:
-        """Access point and client; `access_point`: more of its station, `both`: what disturbs the ways between them."""
+        """Access point and client; `access_point`: further fields of its station, `both`: errors of both radio paths."""
         stations = (
             Station(node=2, access_point=True, queue_frames=self.queue_frames, **(access_point or {})),
             Station(node=1),
@@ -46,7 +49,7 @@ class DownloadWorld(Scenario):
         return Cell(stations, paths=paths)
 
     def through(self, cell: Cell, **access_point: Any) -> World:
-        """Server, client and access point; `access_point`: more of the node."""
+        """Server, client and access point; `access_point`: further fields of the node."""
         nodes = (
             Node("server"),
             Node("client"),

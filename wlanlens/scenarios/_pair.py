@@ -1,4 +1,4 @@
-"""Two stations in ad hoc mode and what flows between them: the setup of the USB and the idle-time study."""
+"""Two stations in ad hoc mode: the setup of the USB study and the idle-time study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wor
 
 
 def pair(stations: tuple[Station, Station], *flows: Flow, both: dict[str, Any] | None = None, **cell: Any) -> World:
-    """A sender and a receiver alone on a channel. `both`: what disturbs the ways between them, alike; `cell`: more of it."""
+    """A sender and a receiver alone on a channel. `both`: errors of both radio paths; `cell`: further fields of the cell."""
     paths = (RadioPath(0, 1, **both), RadioPath(1, 0, **both)) if both else ()
     return World(
         nodes=(Node("sender"), Node("receiver")),
@@ -18,5 +18,5 @@ def pair(stations: tuple[Station, Station], *flows: Flow, both: dict[str, Any] |
 
 
 def alike(**settings: Any) -> tuple[Station, Station]:
-    """Two stations, of the nodes 0 and 1, set alike."""
+    """Two stations with the same settings, of nodes 0 and 1."""
     return Station(node=0, **settings), Station(node=1, **settings)

@@ -1,4 +1,4 @@
-"""The setup of the feedback-traffic study (INRIA RR-4908): RTS and CTS before everything, segments of 1000 bytes."""
+"""The setup of the feedback-traffic study (INRIA RR-4908): RTS and CTS before every frame, segments of 1000 bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tcp(*, every: int, window: int, timer_s: float, steps: tuple[tuple[int, int]
 def cell(
     stations: int, *, rts_threshold_bytes: int = 0, queue_packets: int = 400, post_backoff: bool = True
 ) -> tuple[tuple[Node, ...], Cell]:
-    """An access point, which is the first node and keeps the files, and so many stations; no beacons, as in ns-2."""
+    """An access point (the first node, which is also the server) and the stations; no beacons, as in ns-2."""
     nodes = (Node("access point", queue_packets), *(Node(f"station {n}") for n in range(1, stations + 1)))
     places = tuple(
         Station(node=n, access_point=n == 0, rts_threshold_bytes=rts_threshold_bytes, post_backoff=post_backoff)
@@ -41,5 +41,5 @@ def cell(
 
 
 def world(nodes: tuple[Node, ...], cell: Cell, flows: tuple[Flow, ...]) -> World:
-    """The whole; the taps of hosts are at the first flow's ends."""
+    """The world; the host taps are at the ends of the first flow."""
     return World(nodes=nodes, cell=cell, flows=flows, sender=flows[0].client, receiver=flows[0].server)

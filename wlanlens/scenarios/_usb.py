@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World, bulk, fixed
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import Scenario, quantity
 
 
@@ -14,11 +16,13 @@ from wlanlens.simulation.scenario import Scenario, quantity
 class UsbScenario(Scenario):
     """A bulk transfer from the laptop to the host; subclasses change the bus, the air or the application."""
 
-    depth_first: bool = quantity(False, "The host controller empties one list before the next, or takes turns.")
-    reclamation: bool = quantity(True, "Full-speed bandwidth reclamation (FSBR): a frame is used to its end.")
-    queued: bool = quantity(False, "The driver submits packets before earlier ones are done: four at a time.")
+    depth_first: bool = quantity(
+        False, "Depth first: the host controller completes one list before the next; else breadth first."
+    )
+    reclamation: bool = quantity(True, "Full-speed bandwidth reclamation (FSBR): each frame is used to its end.")
+    queued: bool = quantity(False, "The driver submits packets before earlier ones are complete: four at a time.")
     rate_mbps: float = quantity(11.0, "Data rate of both stations.", least=1.0, most=54.0)
-    buffer_frames: int = quantity(8, "Packets that the adapter can keep for the air.", least=1, most=50)
+    buffer_frames: int = quantity(8, "Frames in the adapter's buffer towards the air.", least=1, most=50)
     receive_window_bytes: int = quantity(24_576, "The receiver's buffer.", least=1448, most=1 << 30)
 
     def adapter(self) -> Usb:

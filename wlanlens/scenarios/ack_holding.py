@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, repeated, scenario
 
 
 @scenario("ack_holding")
 @dataclass(frozen=True, kw_only=True)
 class AckHolding(Scenario):
-    """The sender's adapter keeps received ACKs for longer than the retransmission timeout, then hands them on at once.
+    """The sender's adapter holds received ACKs for longer than the retransmission timeout, then passes them on together.
 
-    Nothing is lost on the air or at the receiver; the timer expires all the same (the USB study's section on spurious
+    Nothing is lost on the air or at the receiver, but the timer expires (the USB study's section on spurious
     timeouts).
     """
 
@@ -19,9 +20,9 @@ class AckHolding(Scenario):
     resembles = ("ack_loss",)
 
     hold_s: float = quantity(0.4, "How long ACKs are kept, s.", least=0.0, most=100.0)
-    first_s: float = quantity(2.0, "When they are kept first, s.", least=0.0, most=1e6)
-    every_s: float = quantity(3.0, "From one hold to the next, s.", least=1e-3, most=1e6)
-    timestamps: bool = quantity(True, "TCP timestamps, which show that the timeout was spurious.")
+    first_s: float = quantity(2.0, "Start of the first hold, s.", least=0.0, most=1e6)
+    every_s: float = quantity(3.0, "Period of the holds, s.", least=1e-3, most=1e6)
+    timestamps: bool = quantity(True, "TCP timestamps, which prove that the timeout was spurious.")
     frto: bool = quantity(False, "F-RTO (RFC 5682).")
 
     def world(self) -> World:

@@ -11,24 +11,24 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("ack_holding_over_usb")
 @dataclass(frozen=True, kw_only=True)
 class AckHoldingOverUsb(UsbScenario):
-    """A USB adapter keeps received ACKs now and then, at random: on the air in time, no IN transfer completes, then many.
+    """A USB adapter holds received ACKs at random times: on time on the air, then no IN transfer, then many together.
 
-    The USB study's section 4.2.1 seen at all four points. With `mean_gap_s` 0 the adapter keeps nothing.
+    The USB study's section 4.2.1 at all four capture points. With `mean_gap_s` 0 the adapter holds nothing.
     """
 
     shows: ClassVar[tuple[str, ...]] = ("ack_holding",)
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
-    mean_gap_s: float = quantity(2.0, "Mean time between two holds, s; 0: none.", least=0.0, most=1e6)
+    mean_gap_s: float = quantity(2.0, "Mean gap between holds, s; 0: no holds.", least=0.0, most=1e6)
     shortest_s: float = quantity(0.3, "The shortest hold, s.", least=0.0, most=100.0)
     longest_s: float = quantity(0.6, "The longest hold, s.", least=0.0, most=100.0)
     run_probability: float = quantity(
         1.0,
-        "Chance that the adapter does so in a run at all; the study saw it in a quarter of its runs.",
+        "Probability that a run has holds; in the study a quarter of the runs had them.",
         least=0.0,
         most=1.0,
     )
-    timestamps: bool = quantity(True, "TCP timestamps, which show that the timeout was spurious.")
+    timestamps: bool = quantity(True, "TCP timestamps, which prove that the timeout was spurious.")
     frto: bool = quantity(False, "F-RTO (RFC 5682).")
 
     def laptop(self) -> Node:

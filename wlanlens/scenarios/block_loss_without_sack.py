@@ -10,20 +10,22 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("block_loss_without_sack")
 @dataclass(frozen=True, kw_only=True)
 class BlockLossWithoutSack(SlowLineWorld):
-    """Several segments of one window are lost; Reno leaves recovery at the first partial ACK and cuts for each of them.
+    """Several segments of one window are lost; Reno leaves recovery at the first partial ACK and reduces cwnd for each of them.
 
-    What New Reno was made for: `recovery` newreno cuts once. The Seawind study's second cause of multiple fast retransmits.
+    NewReno (RFC 6582) avoids this: with `recovery` newreno cwnd is reduced once. The Seawind study's second cause of multiple fast retransmits.
     """
 
     shows = ("repeated_fast_retransmit",)
 
-    buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
+    buffer_packets: int = quantity(UNLIMITED, "Queue length before the link, packets.", least=0, most=UNLIMITED)
     receive_window_bytes: int = quantity(15_360, "The receiver's buffer.", least=88, most=1 << 30)
     recovery: str = quantity(
-        "reno", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+        "reno",
+        "Recovery without SACK; newreno does not reduce cwnd twice in one loss episode.",
+        among=("newreno", "newreno_careless", "reno"),
     )
     first_lost: int = quantity(200, "The first segment lost, from 0.", least=0, most=1 << 40)
-    apart: int = quantity(6, "From one lost segment to the next.", least=1, most=1000)
+    apart: int = quantity(6, "Distance between lost segments.", least=1, most=1000)
     losses: int = quantity(3, "Segments lost.", least=0, most=1000)
 
     def world(self) -> World:

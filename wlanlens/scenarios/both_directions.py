@@ -2,23 +2,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("both_directions")
 @dataclass(frozen=True, kw_only=True)
 class BothDirections(Scenario):
-    """Some stations send to an access point while others receive from it; they share the air.
+    """Some stations send to an access point while others receive from it; they share the channel.
 
-    Each upload's data contends by itself, while all downloads and all ACKs of uploads share one queue at the access
-    point: as long as that holds every window, all go at one pace. 802.11b at 11 Mb/s, no RTS.
+    Each upload contends on its own, while all downloads and all ACKs of uploads share one queue at the access
+    point. While that queue holds every window, all flows have the same rate. 802.11b at 11 Mb/s, no RTS.
     """
 
     uploads: int = quantity(2, "Stations that send.", least=0, most=100)
     downloads: int = quantity(2, "Stations that receive.", least=0, most=100)
     receive_window_bytes: int = quantity(32_768, "The receivers' buffers.", least=1448, most=1 << 30)
-    queue_packets: int = quantity(100, "Packets that wait at the access point.", least=1, most=100_000)
+    queue_packets: int = quantity(100, "Queue length at the access point, packets.", least=1, most=100_000)
 
     def world(self) -> World:
         count = max(1, self.uploads + self.downloads)

@@ -3,16 +3,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World, pareto, request
+from wlanlens.simulation.applications import pareto, request
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("browsing")
 @dataclass(frozen=True, kw_only=True)
 class Browsing(Scenario):
-    """A reader fetches pages through an access point and thinks in between: all idle time is the application's.
+    """A user loads pages through an access point, with thinking time between: all idle time is application-limited.
 
-    Each page is a connection: a request of the station, an answer with a heavy-tailed size, a close. 802.11b, no errors.
+    Each page is a connection: a request by the station, an answer of heavy-tailed size, a close. 802.11b, no errors.
     """
 
     clean: ClassVar[bool] = True
@@ -20,7 +21,7 @@ class Browsing(Scenario):
 
     duration_s: float = quantity(30.0, "Simulated time at most, s.", least=1e-3, most=1e6)
     pages: int = quantity(20, "Pages fetched.", least=1, most=10_000)
-    think_s: float = quantity(1.0, "Mean time between a page and the next, s.", least=0.0, most=1e4)
+    think_s: float = quantity(1.0, "Mean time between pages, s.", least=0.0, most=1e4)
     request_bytes: int = quantity(400, "Size of a request.", least=1, most=1 << 20)
     mean_bytes: float = quantity(60_000.0, "Mean size of a page.", least=1.0, most=1e9)
     shape: float = quantity(1.5, "Shape of the Pareto distribution of sizes.", least=1.01, most=100.0)

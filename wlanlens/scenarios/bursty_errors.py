@@ -3,14 +3,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Bursts, Flow, Tcp, World, file
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Bursts, Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
-#: Of the study's five tests: share of bad frames, mean length of ordinary bursts and of long ones (frames), share of the
-#: long. Fitted to the study's error rate and burst lengths alone, as the receiver counts them on data frames: a bad one is
-#: followed by its retry, a good one by an ACK, so that it meets more bad frames than there are. What idle time follows
-#: depends on them steeply: within a tenth of test 2's numbers its median throughput is 0.3 to 2.6 Mb/s. Of those tried
-#: for test 4 these deviate least from error rate, mean and longest burst and loss, each by its band.
+#: The study's five tests: share of bad frames, mean length of ordinary and of long bursts (frames), share of long
+#: bursts. Fitted only to the study's error rate and burst lengths, as its receiver counts them on data frames: a bad frame is
+#: followed by its retry, a good one by an ACK, so data frames meet more errors than average. Idle time
+#: depends steeply on them: within a tenth of test 2's numbers its median throughput is 0.3 to 2.6 Mb/s. Of the values tried
+#: for test 4 these deviate least from error rate, mean and longest burst and loss, relative to their bands.
 TESTS = {
     1: (0.105, 1.5, 9.0, 0.05),
     2: (0.112, 1.7, 14.0, 0.065),
@@ -19,8 +20,8 @@ TESTS = {
     5: (0.0031, 1.65, 1.65, 0.0),
 }
 
-#: Linux 2.2's sender: what a timeout took for lost is repaired before anything new is sent, the window grows by the ACK, and
-#: SACK means FACK. Limited transmit without SACK, undo, F-RTO and D-SACK came later.
+#: Linux 2.2's sender: data marked lost at a timeout is retransmitted before any new data, the window grows with each ACK, and
+#: SACK implies FACK. Limited transmit without SACK, undo, F-RTO and D-SACK came later.
 LINUX22 = Tcp(
     rto="linux22",
     fack=True,
@@ -38,21 +39,23 @@ LINUX22 = Tcp(
 @scenario("bursty_errors")
 @dataclass(frozen=True, kw_only=True)
 class BurstyErrors(Scenario):
-    """A file over a channel whose errors come in bursts, now and then long ones: idle times from a backed-off timer.
+    """A file over a channel with bursts of errors, some of them long: idle time from RTO backoff.
 
-    The idle-time study's setup: four attempts a frame, both directions share the bursts, a 32 KB window, Linux 2.2's timer
-    that keeps its backoff. `test` is the study's row, whose numbers can be set one by one. `two_states` makes Gilbert's
-    channel of the same errors and mean burst, whose bursts are too short to do harm.
+    The idle-time study's setup: four transmissions per frame, both directions share the bursts, a 32 KB window, Linux 2.2's timer
+    that keeps its backoff. `test` is a row of the study; its numbers can also be set one by one. `two_states` makes Gilbert's
+    channel with the same error rate and mean burst, whose bursts are too short to do harm.
     """
 
     duration_s: float = quantity(3000.0, "Simulated time at most, s.", least=1e-3, most=1e6)
     file_bytes: int = quantity(10 << 20, "Size of the file.", least=1, most=1 << 40)
     test: int = quantity(2, "Row of the study's table 1.", least=1, most=5)
-    two_states: bool = quantity(False, "Bursts of one kind, of the same mean length.")
-    frame_error_rate: float = quantity(0.0, "Share of bad frames; 0: the row's.", least=0.0, most=0.99)
-    mean_short: float = quantity(0.0, "Mean length of an ordinary burst, frames; 0: the row's.", least=0.0, most=1e6)
-    mean_long: float = quantity(0.0, "Mean length of a long one, frames; 0: the row's.", least=0.0, most=1e6)
-    long_share: float = quantity(-1.0, "Share of bursts that are long; -1: the row's.", least=-1.0, most=1.0)
+    two_states: bool = quantity(False, "Bursts of one kind with the same mean length.")
+    frame_error_rate: float = quantity(0.0, "Share of bad frames; 0: that of the row.", least=0.0, most=0.99)
+    mean_short: float = quantity(
+        0.0, "Mean length of an ordinary burst, frames; 0: that of the row.", least=0.0, most=1e6
+    )
+    mean_long: float = quantity(0.0, "Mean length of a long burst, frames; 0: that of the row.", least=0.0, most=1e6)
+    long_share: float = quantity(-1.0, "Share of long bursts; -1: that of the row.", least=-1.0, most=1.0)
     rto: str = quantity("linux22", "The retransmission timer.", among=("linux22", "linux22_reset", "linux", "rfc6298"))
 
     def bursts(self) -> Bursts:
@@ -70,7 +73,7 @@ class BurstyErrors(Scenario):
 
 
 def idle_time_world(file_bytes: int, bursts: Bursts, rto: str) -> World:
-    """The study's two hosts, with some channel."""
+    """The study's two hosts, with a given channel."""
     stations = alike(short_retry_limit=4)
     return pair(
         stations, Flow(0, 1, file(file_bytes), tcp=replace(LINUX22, rto=rto)), both={"bursts": 0}, bursts=(bursts,)

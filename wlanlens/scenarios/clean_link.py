@@ -3,7 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, Tcp, World, bulk, fixed
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Tcp, World
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -12,14 +14,14 @@ from wlanlens.simulation.scenario import Scenario, quantity, scenario
 class CleanLink(Scenario):
     """One bulk flow between two stations over a perfect 802.11b link: nothing to find.
 
-    What limits it is the air: 5.1 Mb/s at 11 Mb/s with long preambles, as the USB study and ns-2 measured.
+    The channel limits it: 5.1 Mb/s at 11 Mb/s with long preambles, as the USB study and ns-2 measured.
     """
 
     clean = True
 
     rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
     receive_window_bytes: int = quantity(32_768, "The receiver's buffer.", least=1448, most=1 << 30)
-    delayed_ack_segments: int = quantity(2, "ACK every so many segments.", least=1, most=64)
+    delayed_ack_segments: int = quantity(2, "Segments per ACK.", least=1, most=64)
     short_preamble: bool = quantity(False, "Preambles of 96 us instead of 192.")
 
     def world(self) -> World:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -13,17 +14,17 @@ from wlanlens.simulation.scenario import Scenario, quantity, scenario
 class CleanRtsLink(Scenario):
     """One bulk flow from an access point to a station with RTS and CTS before every packet: nothing to find.
 
-    The feedback-traffic study's setup (figures 3 to 5): what limits it is the air, of which TCP ACKs take a third when
-    every segment has one.
+    The feedback-traffic study's setup (figures 3 to 5): the channel limits it; TCP ACKs take a third of it if
+    every segment is acknowledged.
     """
 
     clean: ClassVar[bool] = True
 
-    delayed_ack_segments: int = quantity(2, "ACK every so many segments.", least=1, most=64)
+    delayed_ack_segments: int = quantity(2, "Segments per ACK.", least=1, most=64)
     window_segments: int = quantity(20, "The receiver's window, segments of 1000 bytes.", least=1, most=10_000)
     delayed_ack_timer_s: float = quantity(0.1, "The receiver's delayed-ACK timer, s.", least=0.0, most=10.0)
-    rts_threshold_bytes: int = quantity(0, "Frames longer than this have RTS and CTS before them.", least=0, most=3000)
-    post_backoff: bool = quantity(True, "A station counts down after a frame, too, with nothing to send.")
+    rts_threshold_bytes: int = quantity(0, "RTS threshold, bytes.", least=0, most=3000)
+    post_backoff: bool = quantity(True, "Backoff after every frame, even with nothing to send (post-backoff).")
 
     def world(self) -> World:
         nodes, cell = _reserved.cell(1, rts_threshold_bytes=self.rts_threshold_bytes, post_backoff=self.post_backoff)

@@ -3,25 +3,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, World, fixed, udp
+from wlanlens.simulation.applications import udp
+from wlanlens.simulation.config import Flow, World
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("clean_udp")
 @dataclass(frozen=True, kw_only=True)
 class CleanUdp(Scenario):
-    """Datagrams faster than the air carries them, one way, over an 802.11b link with rare errors: nobody collides.
+    """Datagrams in one direction, faster than an 802.11b link with rare errors carries them: no collisions.
 
-    The USB study's UDP reference, whose MAC retries (0.5 to 1 %) are the channel's own.
+    The USB study's UDP reference, whose MAC retries (0.5 to 1 %) come from channel errors.
     """
 
     resembles = ("data_ack_collision",)
     clean = True
 
     rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
-    offered_bps: float = quantity(8e6, "Payload handed down, bit/s.", least=1e3, most=1e9)
+    offered_bps: float = quantity(8e6, "Offered payload, bit/s.", least=1e3, most=1e9)
     payload_bytes: int = quantity(1472, "Payload of a datagram.", least=1, most=1472)
-    frame_error_rate: float = quantity(0.0035, "Share of bad frames, the MAC's ACKs included.", least=0.0, most=0.5)
+    frame_error_rate: float = quantity(0.0035, "Share of bad frames, MAC ACKs included.", least=0.0, most=0.5)
     retry_limit: int = quantity(7, "Attempts of a frame.", least=1, most=255)
 
     def world(self) -> World:

@@ -10,9 +10,9 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("deaf_sniffer")
 @dataclass(frozen=True, kw_only=True)
 class DeafSniffer(DownloadWorld):
-    """A download whose packets are lost on the air, two attempts each, while the sniffer misses a frame in five.
+    """A download whose packets are lost on the air, with two transmissions per frame, while the sniffer misses one frame in five.
 
-    What it did not hear was on the air all the same: the look-alike of an access point that has no room.
+    The missed frames were on the air: the look-alike of drops in the access point's queue.
     """
 
     resembles = ("ap_buffer_loss",)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -13,13 +14,13 @@ from wlanlens.simulation.scenario import Scenario, quantity, scenario
 class DelayedAckStall(Scenario):
     """The window holds fewer segments than the receiver waits for: each flight waits for the delayed-ACK timer.
 
-    The feedback-traffic study's W = 1 with d = 2: one segment an interval of the timer, the air idle between. It is the
-    receiver's own window that forbids the second segment, not the sender's: a look-alike of the deadlock.
+    The feedback-traffic study's W = 1 with d = 2: one segment for each timer interval, the channel idle between. The
+    receiver's window prevents the second segment, not the congestion window: a look-alike of the deadlock.
     """
 
     resembles: ClassVar[tuple[str, ...]] = ("delayed_ack_deadlock",)
 
-    delayed_ack_segments: int = quantity(2, "ACK every so many segments.", least=1, most=64)
+    delayed_ack_segments: int = quantity(2, "Segments per ACK.", least=1, most=64)
     window_segments: int = quantity(1, "The receiver's window, segments of 1000 bytes.", least=1, most=10_000)
     delayed_ack_timer_s: float = quantity(0.1, "The receiver's delayed-ACK timer, s.", least=0.0, most=10.0)
 

@@ -9,12 +9,12 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("early_drop_at_buffer")
 @dataclass(frozen=True, kw_only=True)
 class EarlyDropAtBuffer(SlowLineWorld):
-    """A buffer drops one packet when slow start has filled a part of it, and so is never overshot.
+    """A buffer drops one packet when slow start has filled part of it, so slow start never overshoots it.
 
-    The dual threshold that the Seawind study proposes against start-up overflow; `discipline` tail_drop takes it away.
+    The dual threshold that the Seawind study proposes against start-up overflow; `discipline` tail_drop removes it.
     """
 
     resembles = ("startup_overflow",)
 
-    buffer_packets: int = quantity(30, "Packets that wait before the line.", least=0, most=UNLIMITED)
+    buffer_packets: int = quantity(30, "Queue length before the link, packets.", least=0, most=UNLIMITED)
     discipline: str = quantity("dual_threshold", "Of that buffer.", among=("tail_drop", "red", "dual_threshold"))

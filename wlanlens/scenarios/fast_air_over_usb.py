@@ -10,10 +10,10 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("fast_air_over_usb")
 @dataclass(frozen=True, kw_only=True)
 class FastAirOverUsb(UsbScenario):
-    """An air faster than a full-speed USB bus: frames at 54 Mb/s, a packet in two frames of the bus, or a bus that is full.
+    """A channel faster than a full-speed USB bus: frames at 54 Mb/s, one packet in two bus frames, or a full bus.
 
-    What the USB study foresees for 802.11a in section 4.1.2: with reclamation 5.8 Mb/s one packet at a time; `queued`
-    brings 8.
+    The USB study's prediction for 802.11a in section 4.1.2: with reclamation 5.8 Mb/s one packet at a time, 8 Mb/s with
+    `queued`.
     """
 
     shows: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import pair
-from wlanlens.simulation.config import Flow, Station, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Station, Tcp, World
 from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("harmless_dips")
 @dataclass(frozen=True, kw_only=True)
 class HarmlessDips(Dips):
-    """The signal falls by 15 dB now and then and is still strong enough: no frame fails for it.
+    """The signal falls by 15 dB at intervals and is still strong enough: no frame fails.
 
     The look-alike of a fade that hurts.
     """
@@ -19,7 +20,9 @@ class HarmlessDips(Dips):
     resembles = ("signal_fade", "burst_loss")
     clean = True
 
-    snr_db: float = quantity(45.0, "Signal to noise in 22 MHz else; 11 Mb/s needs 8.5.", least=-20.0, most=90.0)
+    snr_db: float = quantity(
+        45.0, "Signal-to-noise ratio outside the spells, in 22 MHz, dB; 11 Mb/s needs 8.5.", least=-20.0, most=90.0
+    )
 
     def world(self) -> World:
         signal = -95.0 + self.snr_db

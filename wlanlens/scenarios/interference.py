@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Tcp, World
 from wlanlens.simulation.scenario import scenario
 
 
 @scenario("interference")
 @dataclass(frozen=True, kw_only=True)
 class Interference(Dips):
-    """Something that the sniffer cannot name drowns most frames for half a second every four; the signals stay.
+    """Interference that the sniffer cannot decode damages most frames for half a second every four seconds; signals are unchanged.
 
-    The look-alike of a fade: the same failures, the signal as it was. The noise at both ends rises, not the sniffer's.
+    The look-alike of a fade: the same failures with a constant signal. Noise rises at both ends, not at the sniffer.
     """
 
     shows = ("burst_loss",)

@@ -3,16 +3,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._line import line
-from wlanlens.simulation.config import Flow, Tcp, World, file
+from wlanlens.simulation.applications import file
+from wlanlens.simulation.config import Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("lost_tail")
 @dataclass(frozen=True, kw_only=True)
 class LostTail(Scenario):
-    """The last segments of short transfers are lost: too little follows to tell of it but a timer.
+    """The last segments of short transfers are lost: too little data follows, so only a timer detects the loss.
 
-    Ten files one after another; `tail_loss_probe` finds the loss after two round trips instead (RFC 8985).
+    Ten files one after another; `tail_loss_probe` detects the loss after two round trips instead (RFC 8985).
     """
 
     shows = ("tail_loss",)
@@ -20,13 +21,13 @@ class LostTail(Scenario):
     duration_s: float = quantity(30.0, "Simulated time at most, s.", least=1e-3, most=1e6)
     file_bytes: int = quantity(60_000, "Size of a file.", least=1, most=1 << 30)
     files: int = quantity(10, "How many.", least=1, most=1000)
-    lost_segments: int = quantity(2, "How many of a file's last segments are lost, once.", least=1, most=3)
+    lost_segments: int = quantity(2, "Number of a file's last segments that are lost once.", least=1, most=3)
     tail_loss_probe: bool = quantity(False, "Tail loss probes.")
-    think_s: float = quantity(0.3, "Mean time from one file to the next, s.", least=0.0, most=1e4)
+    think_s: float = quantity(0.3, "Mean time between files, s.", least=0.0, most=1e4)
 
     def world(self) -> World:
         segments = -(-self.file_bytes // 1448)
-        # A file's resends count as well: as many as were lost, but a probe shows the rest as one loss after another.
+        # Retransmissions count too: as many as were lost, but a probe reveals the others one by one.
         again = self.lost_segments
         lost: list[int] = []
         for n in range(self.files):

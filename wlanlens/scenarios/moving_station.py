@@ -3,16 +3,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._pair import pair
-from wlanlens.simulation.config import Flow, PathLoss, Station, Tcp, World, automatic, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, PathLoss, Station, Tcp, World
+from wlanlens.simulation.rate_control import automatic
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("moving_station")
 @dataclass(frozen=True, kw_only=True)
 class MovingStation(Scenario):
-    """A station walks away while it sends: its rate falls step by step, as it must.
+    """A station moves away while it sends: its rate falls step by step, correctly.
 
-    Path loss of a building; the sniffer is beside the other end.
+    Path loss of a building; the sniffer is near the other end.
     """
 
     resembles = ("rate_thrashing", "signal_fade", "stuck_rate", "burst_loss")
@@ -22,8 +24,12 @@ class MovingStation(Scenario):
     from_m: float = quantity(20.0, "Distance at the start, m.", least=0.0, most=1e4)
     walks_m_per_s: float = quantity(1.2, "Speed, m/s.", least=0.0, most=100.0)
     exponent: float = quantity(3.5, "Path loss exponent: 2 in the open, 3 to 4 in buildings.", least=0.0, most=10.0)
-    doppler_hz: float = quantity(10.0, "Fading by many waves: speed over wavelength; 0: none.", least=0.0, most=1e4)
-    direct_factor: float = quantity(20.0, "Power of the direct wave over that of the others.", least=0.0, most=1e4)
+    doppler_hz: float = quantity(
+        10.0, "Doppler frequency of multipath fading: speed over wavelength; 0: no fading.", least=0.0, most=1e4
+    )
+    direct_factor: float = quantity(
+        20.0, "Rice K factor: power of the direct wave over that of the others.", least=0.0, most=1e4
+    )
 
     def world(self) -> World:
         control = automatic(self.algorithm)

@@ -3,30 +3,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._weak import LINUX24
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World, bulk, udp
+from wlanlens.simulation.applications import bulk, udp
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
-#: The plain sender: no SACK, and nothing sent on the first two duplicate ACKs (no limited transmit).
+#: A sender without SACK and without limited transmit (nothing sent on the first two duplicate ACKs).
 NEWRENO = replace(LINUX24, sack=False, fack=False, rate_halving=False, limited_transmit=False)
 
 
 @scenario("no_mac_retransmission")
 @dataclass(frozen=True, kw_only=True)
 class NoMacRetransmission(Scenario):
-    """A station, or both ends of its link, never sends a frame again: each collision of data with an ACK is TCP's loss.
+    """A station, or both ends of its link, never retries a frame: each collision of data with an ACK is a TCP loss.
 
-    The USB study's section 4.3.1, in which the client's driver was patched: TCP falls by a quarter, UDP does not. An
-    access point with a host on its wire is the other end.
+    The USB study's section 4.3.1, with a patched driver: TCP loses a quarter of its throughput, UDP does not. The other end is
+    an access point with a wired host.
     """
 
     ends: str = quantity("station", "Who does not.", among=("none", "station", "both"))
     datagrams: bool = quantity(False, "UDP instead of TCP.")
     snr_db: float = quantity(
-        9.5, "Signal to noise in 22 MHz: 0.7 % of full frames at 11 Mb/s fail at 9.5 dB.", least=-20.0, most=90.0
+        9.5, "Signal-to-noise ratio in 22 MHz: 0.7 % of full frames at 11 Mb/s fail at 9.5 dB.", least=-20.0, most=90.0
     )
     receive_window_bytes: int = quantity(24_576, "The receiver's buffer: that of SunOS 5.8.", least=1448, most=1 << 30)
     sack: bool = quantity(True, "Selective acknowledgments.")
-    sender: str = quantity("linux24", "Its TCP: the study's, or RFC 6582's without SACK.", among=("linux24", "newreno"))
+    sender: str = quantity(
+        "linux24", "TCP sender: the study's, or RFC 6582 without SACK.", among=("linux24", "newreno")
+    )
 
     def world(self) -> World:
         station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7)

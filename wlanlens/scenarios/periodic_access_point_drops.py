@@ -10,9 +10,9 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("periodic_access_point_drops")
 @dataclass(frozen=True, kw_only=True)
 class PeriodicAccessPointDrops(DownloadWorld):
-    """An access point drops a packet every two seconds, when it polls; duplicate ACKs find each of them.
+    """An access point drops a packet every two seconds, when it polls; duplicate ACKs detect each loss.
 
-    The window-size study's Apple Airport, whose losses came two seconds apart. `period_s` 0 takes all but the first away.
+    The window-size study's Apple Airport, whose losses were two seconds apart. `period_s` 0 leaves only the first one.
     """
 
     shows = ("periodic_loss",)

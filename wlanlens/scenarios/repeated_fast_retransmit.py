@@ -10,20 +10,24 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("repeated_fast_retransmit")
 @dataclass(frozen=True, kw_only=True)
 class RepeatedFastRetransmit(SlowLineWorld):
-    """A line delays everything for longer than the timer waits; the resends' duplicate ACKs make the sender cut again.
+    """A link delays everything for longer than the RTO; duplicate ACKs of the retransmissions make the sender reduce cwnd again.
 
-    The Seawind study's first cause of multiple fast retransmits: New Reno without the careful variant of RFC 6582;
-    `recovery` newreno is careful, and cuts once.
+    The Seawind study's first cause of multiple fast retransmits: NewReno without the careful variant of RFC 6582;
+    with `recovery` newreno (careful) cwnd is reduced once.
     """
 
     shows = ("repeated_fast_retransmit",)
 
-    buffer_packets: int = quantity(UNLIMITED, "Packets that wait before the line.", least=0, most=UNLIMITED)
+    buffer_packets: int = quantity(UNLIMITED, "Queue length before the link, packets.", least=0, most=UNLIMITED)
     receive_window_bytes: int = quantity(3840, "The receiver's buffer.", least=88, most=1 << 30)
     recovery: str = quantity(
-        "newreno_careless", "Without SACK; newreno is the careful one.", among=("newreno", "newreno_careless", "reno")
+        "newreno_careless",
+        "Recovery without SACK; newreno does not reduce cwnd twice in one loss episode.",
+        among=("newreno", "newreno_careless", "reno"),
     )
-    delay_from_s: float = quantity(30.0, "When the line begins to keep what comes back, s.", least=0.0, most=1e6)
+    delay_from_s: float = quantity(
+        30.0, "Time at which the link begins to hold the return direction, s.", least=0.0, most=1e6
+    )
     delay_lasts_s: float = quantity(12.0, "For how long, s.", least=0.0, most=1e6)
 
     def world(self) -> World:

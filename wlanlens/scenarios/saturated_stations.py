@@ -3,22 +3,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios import _reserved
-from wlanlens.simulation.config import Flow, World, udp
+from wlanlens.simulation.applications import udp
+from wlanlens.simulation.config import Flow, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("saturated_stations")
 @dataclass(frozen=True, kw_only=True)
 class SaturatedStations(Scenario):
-    """Stations that always have a datagram to send contend for one access point: collisions as Bianchi's model has them.
+    """Saturated stations send datagrams to one access point: collisions as in Bianchi's model.
 
-    Each is offered half as much again as its share of the air, so that its queue never empties.
+    Each station is offered 1.5 times its share of the channel, so its queue never empties.
     """
 
     stations: int = quantity(5, "Stations that send.", least=1, most=200)
     payload_bytes: int = quantity(1000, "Payload of a datagram.", least=50, most=2000)
     reserved: bool = quantity(True, "RTS and CTS before every datagram.")
-    offered_mbps: float = quantity(9.0, "Payload that all together are given to send, Mb/s.", least=1e-3, most=100.0)
+    offered_mbps: float = quantity(9.0, "Offered payload of all stations together, Mb/s.", least=1e-3, most=100.0)
 
     def world(self) -> World:
         nodes, cell = _reserved.cell(self.stations, rts_threshold_bytes=0 if self.reserved else 3000)

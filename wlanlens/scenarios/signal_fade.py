@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 from wlanlens.scenarios._dips import Dips
 from wlanlens.scenarios._pair import pair
-from wlanlens.simulation.config import Flow, Station, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Station, Tcp, World
 from wlanlens.simulation.scenario import scenario
 
 
 @scenario("signal_fade")
 @dataclass(frozen=True, kw_only=True)
 class SignalFade(Dips):
-    """The sender's signal falls by 15 dB for half a second every four, and most of its frames fail while it is low.
+    """The sender's signal falls by 15 dB for half a second every four seconds, and most of its frames fail during that time.
 
-    The sniffer hears the fall, too.
+    The sniffer measures the fade too.
     """
 
     shows = ("signal_fade", "burst_loss")

@@ -3,23 +3,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._pair import alike, pair
-from wlanlens.simulation.config import Flow, Holds, Node, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Holds, Node, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("silent_receiver")
 @dataclass(frozen=True, kw_only=True)
 class SilentReceiver(Scenario):
-    """The receiver's adapter keeps the data: its host is silent, and answers all of it at one moment.
+    """The receiver's adapter holds the data: its host is silent, then acknowledges all of it at once.
 
-    The look-alike of held ACKs: the sender sees the same silence and the same burst, but the ACKs were made at its end.
+    The look-alike of ACK holding: the same silence and burst at the sender, but the ACKs were sent at the end of it.
     """
 
     shows = ("spurious_timeout",)
     resembles = ("ack_holding", "ack_loss")
 
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
-    mean_gap_s: float = quantity(3.0, "Mean time between two silences, s.", least=1e-3, most=1e4)
+    mean_gap_s: float = quantity(3.0, "Mean gap between silences, s.", least=1e-3, most=1e4)
     shortest_s: float = quantity(0.3, "Shortest silence, s.", least=0.0, most=100.0)
     longest_s: float = quantity(0.6, "Longest, s.", least=0.0, most=100.0)
 

@@ -10,9 +10,9 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("slow_air_over_usb")
 @dataclass(frozen=True, kw_only=True)
 class SlowAirOverUsb(UsbScenario):
-    """Frames go out at 2 Mb/s, and the full adapter refuses the bus: transfers are outstanding all the time.
+    """Frames are sent at 2 Mb/s, and the full adapter NAKs the bus: transfers are outstanding all the time.
 
-    The driver bug of the USB study's table 1. It looks like a slow bus to whoever counts bytes a millisecond.
+    The driver bug of the USB study's table 1. By bytes per millisecond alone it looks like a slow bus.
     """
 
     resembles: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)

@@ -9,11 +9,11 @@ from wlanlens.simulation.scenario import quantity, scenario
 @scenario("startup_overflow")
 @dataclass(frozen=True, kw_only=True)
 class StartupOverflow(SlowLineWorld):
-    """Slow start overshoots the buffer of seven packets before a slow line, and loses every second segment of a window.
+    """Slow start overshoots the buffer of seven packets before a slow link, and loses every second segment of a window.
 
-    The Seawind study's start-up buffer overflow; without SACK New Reno fills one hole each round trip.
+    The Seawind study's start-up buffer overflow; without SACK, NewReno repairs one hole per round trip.
     """
 
     shows = ("startup_overflow",)
 
-    loss_rate: float = quantity(0.005, "Chance that the line loses a packet, each way.", least=0.0, most=1.0)
+    loss_rate: float = quantity(0.005, "Packet loss rate of the link, each way.", least=0.0, most=1.0)

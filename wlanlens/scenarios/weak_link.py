@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenarios._weak import Weak
-from wlanlens.simulation.config import fixed
+from wlanlens.simulation.rate_control import fixed
 from wlanlens.simulation.scenario import quantity, scenario
 
 
 @scenario("weak_link")
 @dataclass(frozen=True, kw_only=True)
 class WeakLink(Weak):
-    """A link on which only 1 and 2 Mb/s work, at one of these rates all the time: slow, and as fast as it can be.
+    """A link on which only 1 and 2 Mb/s work, at one constant rate: slow, but as fast as possible.
 
     The USB study's static rates (section 4.3.2): 0.77 Mb/s at 1 Mb/s, 1.46 at 2.
     """

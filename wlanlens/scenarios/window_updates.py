@@ -3,24 +3,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wlanlens.scenarios._line import line
-from wlanlens.simulation.config import Flow, Reader, Tcp, World, bulk
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Flow, Reader, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
 @scenario("window_updates")
 @dataclass(frozen=True, kw_only=True)
 class WindowUpdates(Scenario):
-    """A receiver that reads in gulps repeats its ACK to tell of room: window updates, no duplicate ACKs.
+    """A receiver that reads large blocks sends window updates, which repeat an ACK number but are no duplicate ACKs.
 
-    The look-alike of a missing fast retransmission; the window limits, now and then it is closed.
+    The look-alike of a missing fast retransmit; the window limits, and is closed at times.
     """
 
     shows = ("window_limited",)
     resembles = ("missing_fast_retransmit", "spurious_timeout", "idle_backoff", "tail_loss")
 
-    read_bytes: int = quantity(6_000, "What the application reads at a time.", least=1, most=1 << 30)
-    every_s: float = quantity(0.02, "From one read to the next, s.", least=1e-6, most=1e4)
-    loss_rate: float = quantity(0.0, "Chance that a packet is lost, each way.", least=0.0, most=1.0)
+    read_bytes: int = quantity(6_000, "Size of one read.", least=1, most=1 << 30)
+    every_s: float = quantity(0.02, "Interval between reads, s.", least=1e-6, most=1e4)
+    loss_rate: float = quantity(0.0, "Packet loss rate, each way.", least=0.0, most=1.0)
 
     def world(self) -> World:
         reader = Reader(self.read_bytes, self.every_s)

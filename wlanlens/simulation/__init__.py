@@ -1,1 +1,1 @@
-"""Synthetic worlds: their description, their captures, and what really happened in them."""
+"""Simulated worlds: their description, their captures and their ground truth."""

@@ -1,4 +1,4 @@
-"""What a simulated world is made of: nodes, a wireless cell, lines, flows, taps. Plain frozen data with units in names.
+"""The description of a simulated world: nodes, a wireless cell, wires, flows, taps. Frozen data with units in names.
 
 Defaults are those of the studies' setup: 802.11b at 11 Mb/s with long preambles, Linux TCP with SACK and timestamps.
 The fields are the simulator's (rust/sim/src/config.rs), which checks them.
@@ -12,68 +12,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: 802.11b rates, Mb/s, from the lowest.
-DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
-
-
-def fixed(rate_mbps: float) -> dict[str, Any]:
-    """Rate control: always this rate."""
-    return {"kind": "fixed", "rate_mbps": rate_mbps}
-
-
-def automatic(kind: str, rates_mbps: tuple[float, ...] = DSSS_MBPS) -> dict[str, Any]:
-    """Rate control: "arf", "aarf" or "minstrel"."""
-    return {"kind": kind, "rates_mbps": list(rates_mbps)}
-
-
-def multiplicative(ladder: tuple[tuple[float, int], ...], low_mbps: float, up_after: int) -> dict[str, Any]:
-    """The defective rate control of early Prism firmware: `ladder` are rates and attempts at each after a raise."""
-    return {
-        "kind": "multiplicative",
-        "ladder": [list(step) for step in ladder],
-        "low_mbps": low_mbps,
-        "up_after": up_after,
-    }
-
-
-def tail_drop() -> dict[str, Any]:
-    """Queue discipline: drop what finds no room."""
-    return {"kind": "tail_drop"}
-
-
-def red(
-    min_packets: float = 0.0,
-    max_packets: float = 0.0,
-    *,
-    weight: float = 0.0,
-    most_share: float = 0.1,
-    gentle: bool = True,
-    wait: bool = True,
-    mean_packet_bytes: int = 500,
-) -> dict[str, Any]:
-    """Queue discipline: random early detection (Floyd and Jacobson 1993); 0 for ns-2's automatic values."""
-    return {
-        "kind": "red",
-        "min_packets": min_packets,
-        "max_packets": max_packets,
-        "weight": weight,
-        "most_share": most_share,
-        "gentle": gentle,
-        "wait": wait,
-        "mean_packet_bytes": mean_packet_bytes,
-    }
-
-
-def dual_threshold(soft_packets: int, again_packets: int = 0) -> dict[str, Any]:
-    """Queue discipline: one packet is dropped when the queue reaches the soft limit, all at its hard one."""
-    return {"kind": "dual_threshold", "soft_packets": soft_packets, "again_packets": again_packets}
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.queue_discipline import tail_drop
+from wlanlens.simulation.rate_control import fixed
 
 
 @dataclass(frozen=True)
 class Holds:
-    """Now and then an adapter keeps what it receives: exponential gaps between, lengths all alike between two.
+    """An adapter holds received packets at random: exponential gaps, hold times uniform between shortest and longest.
 
-    `run_probability`: the chance that it happens in a run at all.
+    `run_probability`: the probability that any hold happens in a run.
     """
 
     mean_gap_s: float = 3.0
@@ -86,8 +34,8 @@ class Holds:
 class Node:
     """A host, an access point or a router.
 
-    `holds_s`: (from, for) its adapter keeps what it receives, `holds` at random. `drops_s`: (from, again after or 0, packets) it loses the
-    next packets with data that it should forward.
+    `holds_s`: (start, length) of times in which its adapter holds received packets; `holds`: random ones. `drops_s`: (start, period
+    or 0, packets): it drops the next data packets that it should forward.
     """
 
     name: str
@@ -100,11 +48,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Usb:
-    """A USB adapter and the UHCI bus before it; the defaults are Linux 2.4's (rust/sim/src/usb_host.rs).
+    """A USB adapter and its UHCI bus; the defaults are Linux 2.4's (rust/sim/src/usb_host.rs).
 
     `reclamation`: full-speed bandwidth reclamation (FSBR). `urbs_out` 1: queueless. `buffer_frames` and
-    `receive_buffer_frames`: what the adapter can keep for the air and for the host. `descriptor_s`: how long it refuses
-    a transfer's second transaction. `driver_s`: from tcpdump to the submission of a packet, from a completion to tcpdump.
+    `receive_buffer_frames`: the adapter's buffers towards the air and towards the host. `descriptor_s`: time for which it refuses
+    a transfer's second transaction. `driver_s`: time from tcpdump to the submission of a packet, and from a completion to tcpdump.
     """
 
     depth_first: bool = False
@@ -120,10 +68,10 @@ class Usb:
 
 @dataclass(frozen=True)
 class Station:
-    """A node's place in the cell. `stalls_s`: (from, for, again after or 0) it sends nothing.
+    """A node's station in the cell. `stalls_s`: (start, length, period or 0) of times in which it sends nothing.
 
-    `signal_dbm` is what the sniffer hears where the cell has no `path_loss`; with it the places say. `fades_s`: (from, for,
-    depth in dB, again after or 0) all that it sends and receives fades, at the sniffer too. `usb`: how it is attached.
+    `signal_dbm` is the signal at the sniffer if the cell has no `path_loss`; else the positions determine it. `fades_s`: (start, length,
+    depth in dB, period or 0): everything it sends and receives fades, at the sniffer too. `usb`: its USB adapter.
     """
 
     node: int
@@ -148,7 +96,7 @@ class Station:
 
 @dataclass(frozen=True)
 class Bursts:
-    """Errors in bursts: mean lengths in frames (clock "frames") or seconds (clock "time"), long ones now and then."""
+    """Errors in bursts: mean lengths in frames (clock "frames") or seconds (clock "time"); a share of them is long."""
 
     mean_gap: float
     mean_short: float
@@ -159,13 +107,13 @@ class Bursts:
 
     @classmethod
     def gilbert(cls, frame_error_rate: float, mean_burst: float) -> Bursts:
-        """Gilbert's channel of two states with this frame error rate and mean burst, in frames."""
+        """Gilbert's two-state channel with this frame error rate and mean burst length in frames."""
         return cls(mean_gap=mean_burst * (1 - frame_error_rate) / frame_error_rate, mean_short=mean_burst)
 
 
 @dataclass(frozen=True)
 class RadioPath:
-    """What disturbs the way from one station to another, by their places in the cell."""
+    """Errors on the path from one station to another, by their positions in `Cell.stations`."""
 
     start: int
     end: int
@@ -179,7 +127,7 @@ class RadioPath:
 
 @dataclass(frozen=True)
 class PathLoss:
-    """What distance takes from a signal: so much over the first metre, then 10 `exponent` dB for ten times the way."""
+    """Path loss: `first_metre_db` over the first metre, then 10 `exponent` dB for each factor of ten in distance."""
 
     sent_dbm: float = 15.0
     first_metre_db: float = 40.0
@@ -190,8 +138,8 @@ class PathLoss:
 class Cell:
     """Stations that share a channel.
 
-    `multipath`: fading by many waves, as (Doppler frequency in Hz, power of the direct wave over that of the others);
-    0 of the latter makes Rayleigh's.
+    `multipath`: Rice fading, as (Doppler frequency in Hz, K factor: power of the direct wave over that of the others);
+    K = 0 is Rayleigh fading.
     """
 
     stations: tuple[Station, ...]
@@ -208,11 +156,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A line between two nodes.
+    """A wired link between two nodes.
 
-    `back_loss_rate`: that from b to a, where it is another. `lose_data`: numbers of data packets that it loses from a to
-    b, `lose_acks` of packets without data from b to a. `bursts_s`: (from, for, chance, again after or 0) it
-    loses packets, each way.
+    `back_loss_rate`: the loss rate from b to a, if different. `lose_data`: numbers of the data packets lost from a to b;
+    `lose_acks`: numbers of the packets without data lost from b to a. `bursts_s`: (start, length, probability, period or 0)
+    of losses in both directions.
     """
 
     a: int
@@ -234,7 +182,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Reader:
-    """The server's application reads so much at most, so often, except in pauses (from, for)."""
+    """The server's application reads at most `bytes` every `every_s` seconds, except in pauses (start, length)."""
 
     bytes: int
     every_s: float
@@ -243,10 +191,10 @@ class Reader:
 
 @dataclass(frozen=True)
 class SendBuffer:
-    """What holds the client's data until it is acknowledged, as Linux's: full, it blocks the application's writes.
+    """The client's send buffer, as Linux's: it holds data until it is acknowledged, and blocks writes when full.
 
-    `grows_by_bytes`: the size follows the congestion window, twice that, so much a segment (0: it stays);
-    `overhead_bytes`: what a segment takes up beyond its data; `write_bytes`: what the application writes at a time.
+    `grows_by_bytes`: bytes for each segment of twice the congestion window by which the size follows it (0: constant);
+    `overhead_bytes`: memory that a segment takes beyond its data; `write_bytes`: size of one write.
     """
 
     size_bytes: int
@@ -259,9 +207,9 @@ class SendBuffer:
 
 @dataclass(frozen=True)
 class Tcp:
-    """Both ends of a connection. What each field does says `TcpConfig` of rust/sim/src/tcp/mod.rs.
+    """Both ends of a connection. `TcpConfig` in rust/sim/src/tcp/mod.rs documents each field.
 
-    `delayed_ack_steps`: up to segment number n an ACK every so many, (n, so many).
+    `delayed_ack_steps`: (n, d): up to segment number n an ACK for every d segments.
     """
 
     mss_bytes: int = 1448
@@ -302,49 +250,11 @@ class Tcp:
     send_buffer: SendBuffer | None = None
 
 
-def bulk() -> dict[str, Any]:
-    """Application: the client sends until the end."""
-    return {"kind": "bulk"}
-
-
-#: Bytes of a transfer: a number, or a draw by `pareto`.
-Size = int | Mapping[str, Any]
-
-
-def file(size_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
-    """Application: the client sends so much and, unless told otherwise, closes."""
-    return {"kind": "file", "bytes": size_bytes, "closes": closes}
-
-
-def request(request_bytes: int, answer_bytes: Size, *, closes: bool = True) -> dict[str, Any]:
-    """Application: the client asks in so many bytes, the server answers with so many: a download."""
-    return {"kind": "request", "request_bytes": request_bytes, "answer_bytes": answer_bytes, "closes": closes}
-
-
-def pareto(mean_bytes: float, shape: float, *, number: int = 0, of: int = 0, unit_bytes: int = 1) -> Size:
-    """A size with a heavy tail, in whole multiples of `unit_bytes`.
-
-    `number` of `of`: one of a set that has exactly the distribution's mean and that the seed only orders; without
-    `of` an independent draw.
-    """
-    return {"mean_bytes": mean_bytes, "shape": shape, "number": number, "of": of, "unit_bytes": unit_bytes}
-
-
-def paced(size_bytes: int, every_s: float) -> dict[str, Any]:
-    """Application: the client writes so much, so often."""
-    return {"kind": "paced", "bytes": size_bytes, "every_s": every_s}
-
-
-def udp(rate_bps: float, payload_bytes: int = 1472) -> dict[str, Any]:
-    """Application: datagrams of the client at a constant rate of payload."""
-    return {"kind": "udp", "payload_bytes": payload_bytes, "rate_bps": rate_bps}
-
-
 @dataclass(frozen=True)
 class Flow:
     """Traffic from a client to a server; `tcp` None for UDP.
 
-    `after`: it begins when that earlier flow's transfer is over, and a thinking time of mean `think_s` later.
+    `after`: it begins when the transfer of that earlier flow ends, after a thinking time with mean `think_s`.
     """
 
     client: int
@@ -359,7 +269,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class TapClock:
-    """How a tap's clock is off, and what it loses. `step_ns`: it is set by so much, once, at the true time `step_at_s`."""
+    """A tap's clock error and its losses. `step_ns`: the clock is set by this amount once, at the true time `step_at_s`."""
 
     offset_ns: int = 0
     drift_ppm: float = 0.0
@@ -372,7 +282,7 @@ class TapClock:
 
 @dataclass(frozen=True)
 class World:
-    """All of it. `sender` and `receiver` are the nodes whose hosts run tcpdump."""
+    """The whole world. `sender` and `receiver` are the nodes whose hosts run tcpdump."""
 
     nodes: tuple[Node, ...]
     flows: tuple[Flow, ...]
@@ -383,7 +293,7 @@ class World:
     clocks: Mapping[str, TapClock] = field(default_factory=dict)
 
     def description(self, *, seed: int, duration_s: float, epoch_ns: int, captures: Mapping[str, Path | Any]) -> str:
-        """The world as the simulator reads it. `captures`: which taps write where."""
+        """The world as JSON for the simulator. `captures`: the file of each tap."""
         cell = asdict(self.cell) if self.cell is not None else None
         if cell is not None:
             cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
@@ -410,14 +320,14 @@ class World:
 
     @property
     def taps(self) -> tuple[str, ...]:
-        """The capture points that this world has."""
+        """The capture points of this world."""
         usb = ("usb",) if self.usb_node is not None else ()
         air = ("air",) if self.cell is not None else ()
         return ("sender", *usb, *air, "receiver")
 
     @property
     def usb_node(self) -> int | None:
-        """The node whose bus is captured: the sender's if it has a USB adapter, or the first that has one."""
+        """The node whose bus is captured: the sender if it has a USB adapter, else the first node with one."""
         stations = self.cell.stations if self.cell is not None else ()
         nodes = [s.node for s in stations if s.usb is not None]
         return self.sender if self.sender in nodes else min(nodes, default=None)

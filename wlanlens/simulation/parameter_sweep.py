@@ -1,4 +1,4 @@
-"""Sweeps over parameters and seeds: a folder a run or only a table of runs, kept whole at every moment."""
+"""Sweeps over parameters and seeds: a folder for each run, or only a table of runs. An interrupted sweep can continue."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens.simulation.scenario import Run, ScenarioError, find, simulate
+from wlanlens.simulation.parameters import ScenarioError
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Runs of one sweep: a slip of the step must not ask for a year of work.
+#: Most runs of one sweep: a wrong step must not start a year of work.
 RUNS_MOST = 1_000_000
 
-#: Done runs while the sweep is under way, a line each; the table takes its place at the end.
+#: Finished runs of a running sweep, one on each line; the table replaces it at the end.
 JOURNAL = "runs.partial.jsonl"
 TABLE, TEXT = "runs.parquet", "runs.csv"
 
@@ -75,9 +77,9 @@ class Job:
     scenario : str
     seed : int
     parameters : tuple of (name, value)
-        All of the scenario's parameters.
+        All parameters of the scenario.
     varied : tuple of str
-        Those that the sweep varies: they name the run.
+        The varied parameters: they name the run.
     folder : str
         Where the sweep writes.
     taps : tuple of str or None
@@ -93,7 +95,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What it is, in one line: equal keys give equal runs."""
+        """Key of the run in one line: equal keys give equal runs."""
         return json.dumps([self.scenario, self.seed, dict(sorted(self.parameters))], sort_keys=True)
 
     @property
@@ -130,9 +132,9 @@ def plan(
 
 
 def run_all(jobs: Sequence[Job], *, workers: int | None = None, progress: Callable[[int], None] | None = None) -> int:
-    """Run what is not there yet and write runs.parquet and runs.csv; how many runs were new.
+    """Run what is missing and write runs.parquet and runs.csv. Returns the number of new runs.
 
-    Ctrl-C or an error in the midst keeps the runs done until then, in the tables too; the same call goes on from there.
+    Ctrl-C or an error keeps the finished runs, in the tables too; the same call continues from there.
     """
     if not jobs:
         return 0
@@ -169,7 +171,7 @@ def _run(job: Job) -> dict[str, Any]:
 
 
 def measure(run: Run) -> dict[str, Any]:
-    """One row of the table: what was simulated and what came of it, from the truth."""
+    """One row of the table: parameters, and results from the ground truth."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -219,7 +221,7 @@ def _new_bytes(run: Run, arrived: Any) -> int:
 
 
 def _done(folder: Path, scenario: str) -> dict[str, dict[str, Any]]:
-    """Rows by key of the runs that a folder holds already."""
+    """Rows, by key, of the runs already in a folder."""
     done: dict[str, dict[str, Any]] = {}
     if (folder / TABLE).exists():
         import pyarrow.parquet as pq
@@ -232,7 +234,7 @@ def _done(folder: Path, scenario: str) -> dict[str, dict[str, Any]]:
                 entry = json.loads(line)
                 done[entry["key"]] = entry["row"]
             except (ValueError, KeyError, TypeError):
-                continue  # the line that a crash cut
+                continue  # a line cut off by a crash
     other = {row["scenario"] for row in done.values()} - {scenario}
     if other:
         raise ScenarioError(
@@ -263,7 +265,7 @@ def _table(done: Mapping[str, dict[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     rows = sorted(({**row, "key": key} for key, row in done.items()), key=_order)
-    # A parameter that came into the scenario since the first runs is null in them.
+    # A parameter added to the scenario after the first runs is null in those runs.
     names: dict[str, None] = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 

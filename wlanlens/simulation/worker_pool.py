@@ -1,4 +1,4 @@
-"""Many runs on all cores: results come as they are done; Ctrl-C keeps what was done and leaves no process behind."""
+"""Many jobs on all cores. Results come in order of completion; Ctrl-C keeps finished results and ends all processes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from wlanlens.errors import WlanlensError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-#: How long a worker may take to end when told to, s.
+#: Time that a worker may take to end on request, s.
 _PATIENCE_S = 5.0
 
 
 class WorkerDied(WlanlensError):
-    """A worker process ended in the midst of a job."""
+    """A worker process ended during a job."""
 
 
 def cores() -> int:
@@ -39,11 +39,11 @@ def sweep(
     workers: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[Job, Result]]:
-    """(job, work(job)) for every job, in the order in which they end.
+    """Yield (job, work(job)) for every job, in order of completion.
 
-    `work` and the jobs must pickle; with one worker all happens in this process. `progress` is told how many are done.
-    An exception of `work` ends the sweep and is raised here, and a worker that is killed raises WorkerDied. Then, at
-    Ctrl-C and when the caller stops early, the workers are ended in the midst of what they do.
+    `work` and the jobs must be picklable; with one worker everything runs in this process. `progress` is called with the number
+    of finished jobs. An exception in `work` ends the sweep and is raised here; a killed worker raises WorkerDied. In these cases, on
+    Ctrl-C, and when the caller stops early, running workers are terminated.
     """
     count = cores() if workers is None else max(1, workers)
     for done, pair in enumerate(_here(work, jobs) if count == 1 else _there(work, jobs, count), 1):
@@ -88,7 +88,7 @@ def _there(work: Callable[[Job], Result], jobs: Iterable[Job], count: int) -> It
 
 
 def _begin(work: Callable[[Job], Any], job: Job) -> _Worker:
-    # Not fork: threads of Arrow and Rust do not survive one.
+    # Not fork: threads of Arrow and Rust do not survive it.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(work, theirs), name="wlanlens-worker", daemon=True)
@@ -125,7 +125,7 @@ def _died(worker: _Worker) -> WorkerDied:
 
 
 def _end(workers: Iterable[_Worker]) -> None:
-    """An idle worker ends when its pipe closes; one in the midst of a job is ended."""
+    """An idle worker ends when its pipe closes; a busy one is terminated."""
     listed = list(workers)
     for worker in listed:
         worker.pipe.close()
@@ -139,7 +139,7 @@ def _end(workers: Iterable[_Worker]) -> None:
 
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """In a worker: job after job until the pipe closes."""
-    # Ctrl-C reaches every process of the terminal; the first decides what becomes of the others.
+    # Ctrl-C reaches every process of the terminal; the main process decides about the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_follow_parent, daemon=True).start()
@@ -150,7 +150,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
             return
         try:
             answer = (False, work(job))
-        except BaseException as error:  # noqa: BLE001 - raised again in the process that asked
+        except BaseException as error:  # noqa: BLE001 - raised again in the main process
             answer = (True, _portable(error))
         try:
             pipe.send(answer)
@@ -159,12 +159,12 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
 
 
 def _leave(number: int, _frame: object) -> None:
-    """Leave as an exception does, so that temporary folders are removed on the way."""
+    """Exit by an exception, so that temporary folders are removed."""
     raise SystemExit(128 + number)
 
 
 def _follow_parent() -> None:
-    """End with the process that began this one, though it be killed and this one be in the midst of a job."""
+    """End when the parent process ends, even if it is killed and a job is running."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -172,10 +172,10 @@ def _follow_parent() -> None:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """An exception that another process can read, with the place where it was raised."""
+    """A picklable exception, with the place where it was raised."""
     error.add_note("in a worker process:\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip())
     try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - whatever a foreign exception does when it is copied
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - bytes from this program
+    except Exception:  # noqa: BLE001 - a foreign exception may fail in any way when copied
         return RuntimeError("".join(traceback.format_exception(error)))
     return error

@@ -1,4 +1,4 @@
-"""Tables by name: schemas, enumerations, and columns as NumPy arrays."""
+"""Tables: their schemas, the values of enums, and columns as NumPy arrays."""
 
 from wlanlens.tables.fields import capture_field
 from wlanlens.tables.schemas import (
@@ -18,11 +18,11 @@ from wlanlens.tables.vocabulary import (
     ARRIVALS,
     CATEGORIES,
     LINK,
-    LOST,
-    PLACES,
+    LOSS_LOCATIONS,
+    OUTCOMES,
+    POINT_LABELS,
     POINTS,
     PURPOSES,
-    STAGE_MEANINGS,
     STAGES,
 )
 
@@ -30,12 +30,12 @@ __all__ = [
     "ARRIVALS",
     "CATEGORIES",
     "LINK",
-    "LOST",
-    "PLACES",
+    "LOSS_LOCATIONS",
+    "OUTCOMES",
     "POINTS",
+    "POINT_LABELS",
     "PURPOSES",
     "STAGES",
-    "STAGE_MEANINGS",
     "SchemaError",
     "axis_columns",
     "brief_columns",

@@ -1,4 +1,4 @@
-"""Schemas of the sums over the air: airtime and stations."""
+"""Schemas of the tables about use of the air: airtime and stations."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def airtime() -> pa.Schema:
     return pa.schema(
         [
             capture_field(),
-            field("t_start_ns", i64, "Start of the slice, since the trace's start.", unit="ns"),
-            field("t_end_ns", i64, "Its end.", unit="ns"),
-            field("purpose", enum(), "What the frames were for.", values=" ".join(PURPOSES)),
-            field("frames", u64, "Frames that began in the slice and whose time on the air is known."),
-            field("airtime_ns", i64, "Their time on the air.", unit="ns"),
+            field("t_start_ns", i64, "Start of the slice, counted from the start of the trace.", unit="ns"),
+            field("t_end_ns", i64, "End of the slice.", unit="ns"),
+            field("purpose", enum(), "Purpose of the frames.", values=" ".join(PURPOSES)),
+            field("frames", u64, "Frames that start in the slice and have a known airtime."),
+            field("airtime_ns", i64, "Airtime within the slice.", unit="ns"),
         ],
         metadata={
             "table": "airtime",
-            "doc": "One row a slice of time and purpose: how long frames were on the air. Slices are equal and at most "
-            "1024; a frame counts whole where it begins.",
+            "doc": "One row per slice of time and purpose: the airtime of frames. There are at most 1024 slices, all of equal "
+            "length. A frame counts in the slice in which it starts; its airtime is divided among the slices it spans.",
         },
     )
 
@@ -38,42 +38,50 @@ def stations() -> pa.Schema:
     import pyarrow as pa
 
     i64, u64, text = pa.int64(), pa.uint64(), pa.dictionary(pa.int32(), pa.string())
-    dbm, counts = pa.int16(), "Of these: "
+    dbm, counts = pa.int16(), "Of these frames: "
     groups = {
-        "data": "Of this: data that arrived, or may have.",
-        "retries": "Of this: attempts that failed.",
-        "control": "Of this: control frames and power save.",
-        "management": "Of this: beacons and other management.",
-        "other": "Of this: damaged frames and unknown types.",
+        "data": "Of this airtime: data that arrived or may have arrived.",
+        "retries": "Of this airtime: transmissions that failed.",
+        "control": "Of this airtime: control frames and power save.",
+        "management": "Of this airtime: beacons and other management frames.",
+        "other": "Of this airtime: damaged frames and frames of unknown type.",
     }
     return pa.schema(
         [
             capture_field(),
-            field("station", text, "Transmitter address; null for frames that name none.", null=True),
+            field(
+                "station",
+                text,
+                "Transmitter address (IEEE 802.11-2020 clause 9.2.4.3); null for frames without one.",
+                null=True,
+            ),
             field(
                 "role",
                 enum(),
-                "What it is; unnamed: ACK, CTS and others without a transmitter, and damaged frames; rest: the quietest of too many stations.",
+                "Role of the transmitter; unnamed: ACK, CTS and other frames without a transmitter address, and damaged frames; "
+                "rest: stations with few frames, merged beyond 2048 stations.",
                 values="access_point station unnamed rest",
             ),
-            field("bssid", text, "The network in which it last sent data; an access point's own.", null=True),
-            field("frames", u64, "Frames sent."),
-            field("bytes", u64, "Length of these frames, headers and FCS included.", unit="bytes"),
+            field(
+                "bssid", text, "BSSID of the network in which it last sent data; of an access point its own.", null=True
+            ),
+            field("frames", u64, "Frames that it sent."),
+            field("bytes", u64, "Length of these frames with headers and FCS.", unit="bytes"),
             field("data_frames", u64, counts + "with data."),
             field("retry_frames", u64, counts + "with the Retry bit."),
-            field("no_airtime_frames", u64, counts + "without a known time on the air."),
-            field("exchanges", u64, "MSDUs and management frames that it sent."),
-            field("attempts", u64, "Attempts that they took, seen and inferred."),
+            field("no_airtime_frames", u64, counts + "without a known airtime."),
+            field("exchanges", u64, "Exchanges of MSDUs and management frames that it sent."),
+            field("attempts", u64, "Transmissions of these exchanges, captured and inferred."),
             field("delivered", u64, "Exchanges that were acknowledged."),
-            field("dropped", u64, "Exchanges that were given up."),
-            field("unknown", u64, "Exchanges whose outcome the capture does not tell."),
-            field("signal_median_dbm", dbm, "Median signal at the sniffer.", unit="dBm", null=True),
-            field("signal_least_dbm", dbm, "Least signal.", unit="dBm", null=True),
-            field("signal_most_dbm", dbm, "Greatest signal.", unit="dBm", null=True),
-            field("rates_mbps", pa.list_(pa.float64()), "Data rates used, most frames first.", unit="Mbit/s"),
+            field("dropped", u64, "Exchanges that ended without an acknowledgment."),
+            field("unknown", u64, "Exchanges whose outcome the capture does not show."),
+            field("signal_median_dbm", dbm, "Median signal of its frames at the sniffer.", unit="dBm", null=True),
+            field("signal_least_dbm", dbm, "Minimum signal.", unit="dBm", null=True),
+            field("signal_most_dbm", dbm, "Maximum signal.", unit="dBm", null=True),
+            field("rates_mbps", pa.list_(pa.float64()), "Data rates used, the most frequent first.", unit="Mbit/s"),
             field("rate_frames", pa.list_(u64), "Frames at each of these rates."),
-            field("airtime_ns", i64, "Time on the air of its frames.", unit="ns"),
+            field("airtime_ns", i64, "Airtime of its frames.", unit="ns"),
             *(field(f"{name}_ns", i64, doc, unit="ns") for name, doc in groups.items()),
         ],
-        metadata={"table": "stations", "doc": "One row a transmitter of 802.11 frames."},
+        metadata={"table": "stations", "doc": "One row per transmitter of 802.11 frames."},
     )

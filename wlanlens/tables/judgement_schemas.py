@@ -23,15 +23,15 @@ def judgements() -> dict[str, pa.Schema]:
     directions, severities = "a2b b2a", "info warning serious"
     ledger = table(
         "ledger",
-        "The life of each data direction, from its SYN to its last ACK, cut into intervals that each have exactly one "
-        "category; they follow each other without gap or overlap and sum to the life to the nanosecond.",
+        "The life of each data flow from its SYN to its last ACK, cut into intervals with exactly one category each. They "
+        "have no gap and no overlap and sum to the life of the flow to the nanosecond.",
         [
             capture_field(),
-            field("flow", pa.uint32(), "Number of the TCP connection in its capture, from 0."),
-            field("direction", enum(), "The direction of the data.", values=directions),
-            field("category", enum(), "What the time went to.", values=" ".join(CATEGORIES)),
-            field("t_start_ns", i64, "Start, since the trace's start.", unit="ns"),
-            field("t_end_ns", i64, "End, the next interval's start.", unit="ns"),
+            field("flow", pa.uint32(), "Number of the TCP connection in its capture, counted from 0."),
+            field("direction", enum(), "Direction of the data: a2b or b2a.", values=directions),
+            field("category", enum(), "What the sender waited for or did in this time.", values=" ".join(CATEGORIES)),
+            field("t_start_ns", i64, "Start of the interval, counted from the start of the trace.", unit="ns"),
+            field("t_end_ns", i64, "End of the interval and start of the next one.", unit="ns"),
         ],
     )
     value = pa.struct(
@@ -40,62 +40,69 @@ def judgements() -> dict[str, pa.Schema]:
     evidence = pa.struct([pa.field("table", text), pa.field("capture", text), pa.field("rows", pa.list_(u64))])
     findings = table(
         "findings",
-        "One row a judgement: what was found, when, how sure, what it cost, and the rows that prove it.",
+        "One row per finding: what was found, when, with what confidence and cost, and the rows that prove it.",
         [
-            field("code", text, "The detector's code."),
-            field("t_start_ns", i64, "Start, since the trace's start.", unit="ns"),
-            field("t_end_ns", i64, "End.", unit="ns"),
-            field("capture", text, "Name of the capture whose rows prove it."),
-            field("subject", text, "Who: a flow's direction, a station pair, a USB endpoint."),
-            field("severity", enum(), "How much it matters.", values=severities),
-            field("confidence", f64, "0..1: how sure it is that the cause is this one."),
-            field("cost_s", f64, "Seconds lost; costs of findings may overlap, only the ledger sums.", unit="s"),
+            field("code", text, "Code of the detector."),
+            field("t_start_ns", i64, "Start of the finding, counted from the start of the trace.", unit="ns"),
+            field("t_end_ns", i64, "End of the finding.", unit="ns"),
+            field("capture", text, "Name of the capture with the rows that prove it."),
+            field(
+                "subject",
+                text,
+                "What the finding is about: a flow and direction, a pair of stations, or a USB endpoint.",
+            ),
+            field("severity", enum(), "How much the finding matters.", values=severities),
+            field("confidence", f64, "Confidence that this is the cause, from 0 to 1."),
+            field("cost_s", f64, "Seconds lost. Costs of findings may overlap; only the ledger sums.", unit="s"),
             field(
                 "values",
                 pa.list_(value),
-                "Measured values, each a whole number, a number or a text; the unit is in the name.",
+                "Measured values: whole numbers, numbers or texts; the name of each holds its unit.",
             ),
             field("evidence", pa.list_(evidence), "Tables, captures and packet numbers of the rows that prove it."),
-            field("sentence", text, "One plain sentence."),
+            field("sentence", text, "The finding in one sentence."),
             field("display_filter", text, "A Wireshark display filter that shows the evidence."),
-            field("flow", pa.uint32(), "The connection, where there is one.", null=True),
-            field("direction", enum(), "The direction of the data.", null=True, values=directions),
+            field("flow", pa.uint32(), "Number of the TCP connection, where there is one.", null=True),
+            field("direction", enum(), "Direction of the data: a2b or b2a.", null=True, values=directions),
         ],
     )
     quality = table(
         "quality",
-        "One row a capture: how far it can be trusted. What the capture cannot tell is null.",
+        "One row per capture: how complete and consistent it is. What the capture cannot show is null.",
         [
             capture_field(),
             field("format", text, "Container format."),
-            field("point", text, "Where the tap sits."),
+            field("point", text, "Capture point: where the tap is."),
             field("records", u64, "Records in the file."),
             field("other_records", u64, "Records without an IP packet (ARP, beacons ...)."),
-            field("tcp_segments", u64, "TCP segments followed."),
+            field("tcp_segments", u64, "TCP segments assigned to connections."),
             field(
                 "tap_drops",
                 u64,
-                "Packets that the tap dropped, by the file's own statistics; null when it has none.",
+                "Packets that the tap dropped, from statistics in the file; null when it has none.",
                 null=True,
             ),
-            field("lost_before_tap", u64, "Retransmissions whose first copy never passed this tap."),
+            field("lost_before_tap", u64, "Retransmissions whose original was lost before this tap."),
             field("capture_duplicates", u64, "Packets that the tap recorded twice."),
             field("network_duplicates", u64, "Packets that the network delivered twice."),
-            field("mac_copies", u64, "The same 802.11 frame heard again by the sniffer."),
+            field("mac_copies", u64, "Copies of an 802.11 frame that the sniffer heard again."),
             field("reordered", u64, "Segments that arrived out of order."),
-            field("unseen_data_acks", u64, "ACKs of data that the capture does not hold."),
+            field("unseen_data_acks", u64, "ACKs of data that is missing from the capture."),
             field(
                 "unseen_mpdus",
                 u64,
-                "802.11 sequence numbers that were used and never captured, by their counters and Block Acks.",
+                "802.11 sequence numbers that were used but not captured, from gaps in the counters and from Block Acks.",
             ),
-            field("not_captured_ns", i64, "Time of flows' lives for which the capture misses packets.", unit="ns"),
-            field("time_steps", u64, "Time stamps that run backwards."),
-            field("info_notes", u64, "Oddities without loss, counted in the capture's notes."),
             field(
-                "loss_notes", u64, "Records or parts of them that could not be read, counted in the capture's notes."
+                "not_captured_ns",
+                i64,
+                "Time in the life of flows during which packets are missing from the capture.",
+                unit="ns",
             ),
-            field("error_notes", u64, "Contradictions, counted in the capture's notes."),
+            field("time_steps", u64, "Timestamps earlier than the one before."),
+            field("info_notes", u64, "Notes of severity info: odd records, nothing lost."),
+            field("loss_notes", u64, "Notes of severity loss: records or parts that could not be read."),
+            field("error_notes", u64, "Notes of severity error: contradictions."),
         ],
     )
     return {"quality": quality, "ledger": ledger, "findings": findings}

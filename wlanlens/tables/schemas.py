@@ -1,20 +1,20 @@
-"""Tables by name: their schemas (Rust's, and those that Python makes), and checks."""
+"""Schemas of all tables by name, from Rust and from Python, and checks."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.errors import MissingTable, WlanlensError, did_you_mean
 from wlanlens.tables.air_schemas import airtime, stations
 from wlanlens.tables.fields import capture_field
 from wlanlens.tables.judgement_schemas import judgements
-from wlanlens.tables.link_schemas import journeys, links
+from wlanlens.tables.link_schemas import links
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Columns of wide tables that are shown unless all are asked for: less than a screenful.
+#: Columns of wide tables shown by default: they fit a screen.
 _BRIEF = {
     "frames": (
         "packet",
@@ -59,7 +59,7 @@ _BRIEF = {
 
 
 class SchemaError(WlanlensError):
-    """A table that is not what its name promises."""
+    """A table whose columns differ from the schema of its name."""
 
 
 @cache
@@ -71,7 +71,6 @@ def schemas() -> dict[str, pa.Schema]:
     return {
         **out,
         "links": links(),
-        "journeys": journeys(),
         "airtime": airtime(),
         "stations": stations(),
         **judgements(),
@@ -79,45 +78,53 @@ def schemas() -> dict[str, pa.Schema]:
 
 
 def axis_columns(name: str) -> tuple[str, ...]:
-    """The columns of a table that are times on the axis, ns since the trace's start."""
+    """The columns of a table that are times in ns since the start of the trace."""
     also = ("silent_from_ns", "progress_ns")
     return tuple(c for c in schema(name).names if (c.startswith("t_") and c.endswith("_ns")) or c in also)
 
 
 @cache
 def core_schemas() -> dict[str, pa.Schema]:
-    """The schemas of the batches that Rust hands out: without the column `capture`."""
+    """The schemas of the batches from Rust, without the column `capture`."""
     from wlanlens import _core
 
     return dict(_core.schemas())
 
 
 def with_capture(core: pa.Schema) -> pa.Schema:
-    """A table's schema with the column `capture` in front."""
+    """A schema with the column `capture` in front."""
     return core.insert(0, capture_field())
 
 
 def names() -> tuple[str, ...]:
-    """Every table's name, in the order in which they are documented."""
+    """The names of all tables, in the order of their documentation."""
     return tuple(schemas())
 
 
 def schema(name: str) -> pa.Schema:
-    """The schema of a table."""
+    """The schema of a table.
+
+    Raises
+    ------
+    MissingTable
+        When no table has this name.
+    """
     found = schemas().get(name)
     if found is None:
-        raise MissingTable(f"there is no table {name!r}", next="tables are " + ", ".join(names()))
+        raise MissingTable(
+            f"there is no table {name!r}", next=did_you_mean(name, names(), f"the tables are {', '.join(names())}")
+        )
     return found
 
 
 def enum_values(name: str, column: str) -> tuple[str, ...]:
-    """The values of an enum column, in order; empty when it is none."""
+    """The values of an enum column, in order; empty for other columns."""
     metadata = schema(name).field(column).metadata or {}
     return tuple(metadata.get(b"values", b"").decode().split())
 
 
 def brief_columns(name: str) -> tuple[str, ...]:
-    """The columns of a wide table that are shown unless all are asked for; empty for tables that fit a screen."""
+    """The columns of a wide table shown by default; empty for tables that fit a screen."""
     return _BRIEF.get(name, ())
 
 
@@ -127,7 +134,7 @@ def empty(name: str) -> pa.Table:
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:
-    """A type without what Parquet does not keep: the width of dictionary keys, names of list items."""
+    """A type without the details that Parquet loses: the width of dictionary keys, the names of list items."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -142,14 +149,20 @@ def _kind(kind: pa.DataType) -> pa.DataType:
 
 
 def validate(table: pa.Table | pa.Schema, name: str) -> None:
-    """Check that a table (or its schema) has the columns and types that its name promises; raise `SchemaError`."""
+    """Check that a table (or a schema) has the columns and types of the schema `name`.
+
+    Raises
+    ------
+    SchemaError
+        When a column is missing, has another type, or has nulls that the schema forbids.
+    """
     import pyarrow as pa
 
     got = table if isinstance(table, pa.Schema) else table.schema
     want = schema(name)
     lacking = [n for n in want.names if n not in got.names]
     if lacking:
-        raise SchemaError(f"table {name}: columns are missing: {', '.join(lacking)}")
+        raise SchemaError(f"table {name}: missing columns: {', '.join(lacking)}")
     for field in want:
         have = got.field(field.name)
         if _kind(have.type) != _kind(field.type):

@@ -1,6 +1,6 @@
 """Enumerations: the values of enum columns that Python writes, and what they mean."""
 
-#: Who a second of a flow's life belongs to, in the order in which the ledger shows them.
+#: Categories of the ledger, in the order in which it shows them.
 CATEGORIES = (
     "handshake",
     "application",
@@ -37,9 +37,9 @@ PURPOSES = (
     "unknown",
 )
 
-#: The points of a trace, in the order in which the sender's data passes them, and where they are.
+#: Capture points, in the order in which data of the sending host passes them, and their labels.
 POINTS = ("sender", "usb", "air", "ap", "receiver")
-PLACES = {
+POINT_LABELS = {
     "sender": "sending host",
     "usb": "USB bus",
     "air": "802.11 sniffer",
@@ -47,25 +47,31 @@ PLACES = {
     "receiver": "receiving host",
 }
 
-#: Stages of a packet's way, and what each lies between.
-STAGES = ("queue", "bus", "air_wait", "air", "wire", "unseparated")
-STAGE_MEANINGS = {
-    "queue": "Between the host's tap and the bus: driver and its queue.",
-    "bus": "Towards the adapter from the URB's submission to its completion; from the adapter from the end of the last "
-    "attempt on the air to the completion, adapter and bus together.",
-    "air_wait": "From the point before the air, the nearest that was captured, to the begin of the first attempt heard: "
-    "waiting for the air, and in all queues since that point. Less than 0: the adapter sent it before it told the host "
-    "that it had it.",
-    "air": "From the begin of the first attempt heard to the end of the last, the time between them with it.",
-    "wire": "From the end of the last attempt to the points behind the air, and between an access point and a host.",
-    "unseparated": "Between two points of which no capture tells what lies between them.",
+#: What became of a packet at a capture point, in the order of the codes, with labels.
+OUTCOMES = {
+    "seen": "seen",
+    "lost_after": "seen, and at no later point: lost after this point",
+    "lost_before": "not seen: lost before this point",
+    "missed": "not recorded, although it passed this point",
+    "not_capturing": "no capture at that time",
+    "unknown": "not seen: lost, or not recorded",
 }
 
-#: Whether the last capture on a packet's way has it.
-ARRIVALS = ("arrived", "not_seen", "outside", "unknown")
+#: Stages of a packet's path, in its order from a station, with labels.
+STAGES = {
+    "queue": "driver queue of the host",
+    "bus": "USB bus",
+    "air_wait": "waiting for the air, and queues before it",
+    "air": "on the air",
+    "wire": "after the air",
+    "unseparated": "between two captures, stages not separable",
+}
+
+#: Whether the last capture on a packet's path has it.
+ARRIVALS = ("arrived", "not_seen", "not_capturing", "unknown")
 
 #: Where a packet was lost.
-LOST = ("before_usb", "before_air", "on_air", "after_air", "on_way", "unknown")
+LOSS_LOCATIONS = ("before_usb", "before_air", "on_air", "after_air", "on_path", "unknown")
 
-#: Tables of a link: every capture has them, without a row where it is of another kind.
+#: Tables of the link layer: every capture has them, empty where it is of another kind.
 LINK = ("frames", "exchanges", "urbs")

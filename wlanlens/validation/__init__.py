@@ -1,1 +1,1 @@
-"""Scoring: findings, clocks and links beside what really happened."""
+"""Scoring of findings, clocks and links against the ground truth of simulations."""

@@ -1,4 +1,4 @@
-"""The table of clock trials as text, as docs/clocks.md and for machines."""
+"""The table of clock trials as text, as docs/clocks.md and as JSON."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from wlanlens.validation.clock_validation import DRIFT_PPM, DURATION_S, JUDGED_S, MISSED_SHARE, ClockScore, TrialScore
+from wlanlens.validation.page import aligned, day, markdown_table
 
-#: What must be reached: share of clocks inside their bound, of links that are right, and the drift's error.
+#: Floors: share of clocks inside their bound, share of right links, error of the drift.
 INSIDE, LINKED, DRIFT_WITHIN_PPM = 0.99, 0.999, 1.0
 
-#: A drift is told to that where so many standard errors are less: of a bell curve 95 % lie within them, which must be reached.
-TOLD_ERRORS, TOLD = 2.0, 0.95
+#: A drift is resolved if this many standard errors are below the floor: 95 % of a normal distribution lie within them.
+RESOLVED_ERRORS, RESOLVED = 2.0, 0.95
 
 _HEAD = (
     "clocks", "fitted", "one direction", "inside", "inside throughout", "bound / two-way p50", "p99", "bound within it",
-    "drift judged", "p50 ppm", "p90", "max", "within 1 ppm", "told", "within 1 ppm of those told",
+    "drift judged", "p50 ppm", "p90", "max", "within 1 ppm", "resolved", "within 1 ppm of resolved ones",
     "within 2 errors", "in its bound",
 )  # fmt: skip
 
@@ -32,19 +33,19 @@ class Summary:
     ----------
     name : str
     clocks, one_way : int
-        Fitted, and those of which packets were seen in one direction only, which have no bound.
+        Fitted clocks, and those with packets in one direction only, which have no bound.
     inside, throughout : int
-        Of those with a bound: the true offset lies inside, where it is known best, and anywhere.
+        Of those with a bound: the true offset lies inside `bound_ns` at `at_ns`, and inside `bound_most_ns` everywhere.
     ratios : tuple of float
-        The greatest bound over the least two-way delay, both ticks allowed.
+        The largest bound divided by the least two-way delay plus both ticks.
     drift_errors_ppm : tuple of float
-        Of clocks whose pairs span a minute and that were not set, or seen to be.
+        Of clocks whose pairs span a minute, without an undetected step.
     drift_inside : int
-        How many of these lie inside the drift's own bound.
+        Number of these inside the drift's bound.
     drift_stated : int
-        How many lie within two of the standard errors that their maps state.
-    drift_told_ppm : tuple of float
-        Errors of those whose stated error tells the drift to 1 ppm.
+        Number of these within two stated standard errors.
+    drift_resolved_ppm : tuple of float
+        Errors of those whose stated standard error resolves 1 ppm.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Summary:
     drift_errors_ppm: tuple[float, ...]
     drift_inside: int
     drift_stated: int
-    drift_told_ppm: tuple[float, ...]
+    drift_resolved_ppm: tuple[float, ...]
 
     @property
     def bounded(self) -> int:
@@ -65,7 +66,7 @@ class Summary:
 
 
 def summaries(scores: Sequence[TrialScore]) -> list[Summary]:
-    """By the resolution of both clocks, and by what became of a step."""
+    """By the resolution of both clocks, and by the outcome of a step."""
     clocks = [c for score in scores for c in score.clocks]
     kinds = {
         "1 us, 1 us": [c for c in clocks if max(c.ticks_ns) == 1_000],
@@ -92,13 +93,13 @@ def _summary(name: str, clocks: Sequence[ClockScore]) -> Summary:
         drift_errors_ppm=tuple(c.drift_error_ppm for c in judged),
         drift_inside=sum(c.drift_bound_ppm is not None and c.drift_error_ppm <= c.drift_bound_ppm for c in judged),
         drift_stated=sum(c.drift_stated_ppm is not None and c.drift_error_ppm <= _stated_ppm(c) for c in judged),
-        drift_told_ppm=tuple(c.drift_error_ppm for c in judged if _stated_ppm(c) <= DRIFT_WITHIN_PPM),
+        drift_resolved_ppm=tuple(c.drift_error_ppm for c in judged if _stated_ppm(c) <= DRIFT_WITHIN_PPM),
     )
 
 
 def _stated_ppm(c: ClockScore) -> float:
-    """What a clock's drift should lie within, by its own standard error."""
-    return math.inf if c.drift_stated_ppm is None else TOLD_ERRORS * c.drift_stated_ppm
+    """The interval of a clock's drift by its own standard error."""
+    return math.inf if c.drift_stated_ppm is None else RESOLVED_ERRORS * c.drift_stated_ppm
 
 
 def rows(scores: Sequence[TrialScore]) -> list[tuple[str, ...]]:
@@ -122,8 +123,8 @@ def _row(s: Summary) -> tuple[str, ...]:
         _quantile(drift, 0.9),
         _quantile(drift, 1.0),
         _share(_right(drift), len(drift)),
-        str(len(s.drift_told_ppm)),
-        _share(_right(s.drift_told_ppm), len(s.drift_told_ppm)),
+        str(len(s.drift_resolved_ppm)),
+        _share(_right(s.drift_resolved_ppm), len(s.drift_resolved_ppm)),
         _share(s.drift_stated, len(drift)),
         _share(s.drift_inside, len(drift)),
     )
@@ -142,15 +143,15 @@ def _quantile(values: Sequence[float], q: float) -> str:
 
 
 def faults(scores: Sequence[TrialScore]) -> list[str]:
-    """Every floor that is not reached, in words."""
+    """Every missed floor, in words."""
     out = [f"{s.trial.scenario}, seed {s.trial.seed}: {s.refused}" for s in scores if s.refused]
     total = summaries(scores)[-1]
     if total.inside < INSIDE * total.bounded:
         out.append(f"clocks: {_share(total.inside, total.bounded)} inside their bound, less than {INSIDE:g}")
-    told = total.drift_told_ppm
-    if _right(told) < TOLD * len(told):
+    resolved = total.drift_resolved_ppm
+    if _right(resolved) < RESOLVED * len(resolved):
         out.append(
-            f"drift: {_share(_right(told), len(told))} of those told to {DRIFT_WITHIN_PPM:g} ppm are within, less than {TOLD:g}"
+            f"drift: {_share(_right(resolved), len(resolved))} of those resolved to {DRIFT_WITHIN_PPM:g} ppm are within, less than {RESOLVED:g}"
         )
     shared, linked, wrong = links(scores)
     if linked < LINKED * shared:
@@ -161,7 +162,7 @@ def faults(scores: Sequence[TrialScore]) -> list[str]:
 
 
 def links(scores: Sequence[TrialScore]) -> tuple[int, int, int]:
-    """Packets at two taps, those linked, links of different packets."""
+    """Packets at two taps, linked ones, and links of different packets."""
     return sum(s.shared for s in scores), sum(s.linked for s in scores), sum(s.wrong for s in scores)
 
 
@@ -186,15 +187,11 @@ def _closing(scores: Sequence[TrialScore]) -> str:
 
 def plain(scores: Sequence[TrialScore]) -> str:
     """The table for a terminal."""
-    from wlanlens.validation.page import aligned
-
     return "\n".join([*aligned(_HEAD, rows(scores)), "", *outside(scores), _closing(scores) + "."]) + "\n"
 
 
 def markdown(scores: Sequence[TrialScore]) -> str:
     """docs/clocks.md."""
-    from wlanlens.validation.page import day, markdown_table
-
     return "\n".join(
         [
             "# Clocks and links",
@@ -202,21 +199,21 @@ def markdown(scores: Sequence[TrialScore]) -> str:
             f"Made by `wlanlens validate --clocks -o docs/clocks.md` on {day()}: {_closing(scores)}.",
             "",
             f"Every scenario runs for {DURATION_S:g} s with wrong clocks at all its taps: an offset of up to one hour, a drift of up",
-            f"to {DRIFT_PPM:g} ppm, stamps of whole us or whole ms, {100 * MISSED_SHARE:g} % of packets missed, and in every second run one clock",
-            "is set by 1 ms to 10 s, either way, at any time. The captures are aligned, and the clocks compared with the true ones, which",
-            "the same seed with perfect clocks tells.",
+            f"to {DRIFT_PPM:g} ppm, timestamps in whole us or whole ms, {100 * MISSED_SHARE:g} % of packets missed. In every second run one",
+            "clock is set by 1 ms to 10 s, in either direction, at any time. The captures are aligned, and the clocks are compared with",
+            "the true ones, which come from the same seed with perfect clocks.",
             "",
-            "`fitted`: clocks beside that of the axis. `one direction`: packets go one way only, the map says so and states no bound.",
-            "`inside`: the true offset lies within the stated bound where the offset is known best, in every piece; `throughout`: within",
-            "`bound_most_ns` at every packet, which no step that nothing shows is allowed for. `bound / two-way`: the greatest bound over",
-            "the least true sum of delays of two neighbouring packets in opposite directions in its piece, a tick of each clock allowed.",
-            f"Drift is judged where the pairs span {JUDGED_S:g} s, but for clocks whose step nothing shows: no line is true of those.",
-            f"`told`: {TOLD_ERRORS:g} of the standard errors that the map states (`drift_error_ppm`) are less than {DRIFT_WITHIN_PPM:g} ppm;",
-            f"`within {TOLD_ERRORS:g} errors`: of all judged, those that lie within {TOLD_ERRORS:g} of their own.",
-            "The others cannot be told to that: a few hundred packets by coarse clocks; queues that are never empty the same way twice;",
-            "packets in step with a tick of 1 ms (frames of a USB bus), which always meet the same phase of it, so that the stamps leave the",
-            "drift open by a tick over the span. A third tap that lies between two such clocks, or has a fine one, tells their drift.",
-            f"Floors: {100 * INSIDE:g} % inside, {100 * LINKED:g} % of links, no link of different packets, {100 * TOLD:g} % of the drifts told.",
+            "`fitted`: clocks mapped to the axis. `one direction`: all packets have one direction; the map states no bound.",
+            "`inside`: the true offset is within `bound_ns` at `at_ns`, in every piece; `throughout`: it is within `bound_most_ns` at every",
+            "packet, which does not allow for undetected steps. `bound / two-way`: the largest bound divided by the least true sum of delays",
+            "of two neighbouring packets in opposite directions in its piece, plus a tick of each clock.",
+            f"Drift is judged where the pairs span {JUDGED_S:g} s, except for clocks with an undetected step: no line fits those.",
+            f"`resolved`: {RESOLVED_ERRORS:g} stated standard errors (`drift_error_ppm`) are less than {DRIFT_WITHIN_PPM:g} ppm;",
+            f"`within {RESOLVED_ERRORS:g} errors`: judged drifts within {RESOLVED_ERRORS:g} of their stated standard errors.",
+            "The other drifts cannot be resolved to that: a few hundred packets by coarse clocks; queues that are never empty in the same",
+            "way; packets in phase with a tick of 1 ms (frames of a USB bus), whose timestamps leave the drift open by a tick over the",
+            "span. A third tap between two such clocks, or with a fine clock, resolves their drift.",
+            f"Floors: {100 * INSIDE:g} % inside, {100 * LINKED:g} % of links, no link of different packets, {100 * RESOLVED:g} % of the drifts resolved.",
             "",
             *markdown_table(_HEAD, rows(scores)),
             "",
@@ -227,7 +224,7 @@ def markdown(scores: Sequence[TrialScore]) -> str:
 
 
 def to_dict(scores: Sequence[TrialScore]) -> dict[str, Any]:
-    """For machines."""
+    """As JSON."""
     return {
         "faults": faults(scores),
         "runs": [

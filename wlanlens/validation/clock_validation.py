@@ -1,7 +1,7 @@
-"""Clock trials: each scenario with wrong clocks at its taps, aligned, and the clocks and links judged against the truth.
+"""Clock trials: align each scenario with wrong clocks at its taps, and judge clocks and links against the truth.
 
-The same seed is simulated twice, with wrong clocks and with perfect ones: both captures of a tap hold the same packets,
-so that the second tells when each row of the first truly was.
+The same seed is simulated twice, with wrong clocks and with perfect ones. Both captures of a tap hold the same packets,
+so the second gives the true time of each row of the first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wlanlens.alignment import align
 from wlanlens.alignment.clock import ClockMap, Piece
 from wlanlens.capture.capture import Capture
 from wlanlens.capture.capture import open as open_capture
+from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.errors import AlignmentError
+from wlanlens.pipeline.align import open_captures
 from wlanlens.simulation.config import TapClock
-from wlanlens.simulation.scenario import EPOCH_NS, find, simulate
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import EPOCH_NS, simulate
 from wlanlens.simulation.worker_pool import sweep
-from wlanlens.trace import Trace, align
 from wlanlens.validation.validate import chosen
 
 if TYPE_CHECKING:
@@ -35,13 +39,13 @@ HOUR_NS = 3_600_000_000_000
 DRIFT_PPM, MISSED_SHARE = 200.0, 0.05
 TICKS_NS = (1_000, 1_000_000)
 
-#: Steps from what NTP slews instead to what only a wrong battery clock needs.
+#: Steps from the smallest that NTP makes to those of a wrong battery clock.
 STEP_NS_LEAST, STEP_NS_MOST = 1_000_000, 10_000_000_000
 
-#: Long enough that the packets of every scenario that never stops span the minute from which on drift is judged.
+#: Long enough for every continuous scenario to span the minute that drift needs.
 DURATION_S, JUDGED_S = 70.0, 60.0
 
-#: No simulated packet is under way for longer, and no IP id comes again sooner: farther apart it is another packet.
+#: No simulated packet is in flight for longer, and no IP id repeats sooner: beyond it, two rows are different packets.
 _UNDER_WAY_NS = 50_000_000_000
 
 
@@ -57,7 +61,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class ClockScore:
-    """One fitted clock beside the true one.
+    """One fitted clock compared with the true one.
 
     Attributes
     ----------
@@ -66,22 +70,22 @@ class ClockScore:
     ticks_ns : tuple of int
         Resolution of the reference and of the capture.
     step_ns : int
-        By how much one of the two clocks was set; 0: not at all.
+        Step of one of the two clocks; 0: none.
     steps : int
-        How many were found.
+        Number of steps found.
     pairs : int
     span_s : float
-        From the first packet in both to the last.
+        From the first common packet to the last.
     errors_ns, bounds_ns : tuple of int
-        Of each piece with a bound: how far its offset is off where it is known best, and its bound.
+        For each piece with a bound: error of its offset at `at_ns`, and its bound.
     most_error_ns, most_bound_ns : int
-        The same over all rows in both, of the worst.
+        The same for the worst of all common rows.
     two_way_ns : int or None
-        Least true sum of delays of two neighbouring packets in opposite directions; None: there is one direction.
+        Least true sum of delays of two neighbouring packets in opposite directions; None: one direction only.
     bound_ratio : float
-        The greatest of the bounds over that delay of its own piece, a tick of each clock allowed.
+        The largest bound divided by that delay in its piece plus a tick of each clock.
     drift_error_ppm, drift_bound_ppm, drift_stated_ppm : float or None
-        How far the drift is off, its bound, and the standard error that the map states.
+        Error of the drift, its bound, and its stated standard error.
     """
 
     capture: str
@@ -114,16 +118,16 @@ class ClockScore:
 
 @dataclass(frozen=True)
 class TrialScore:
-    """What was found in one run.
+    """The result of one run.
 
     Attributes
     ----------
     trial : Trial
     clocks : tuple of ClockScore
     shared, linked, wrong : int
-        Packets that two taps both hold, those of them that are linked, and links of two different packets.
+        Packets captured at two taps, linked ones, and links of two different packets.
     refused : str
-        Why the captures could not be aligned; "" where they could.
+        Why the captures could not be aligned; else "".
     """
 
     trial: Trial
@@ -141,7 +145,7 @@ def trials(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[TrialScore]:
-    """Each scenario with each seed, as the runs end. `progress` is told how many are done, of how many."""
+    """Each scenario with each seed, in order of completion. `progress` is called with (finished, all)."""
     names = chosen("scenarios", scenarios)
     with tempfile.TemporaryDirectory(prefix="wlanlens-clocks-") as folder:
         wanted = [Trial(name, seed, folder=folder) for seed in seeds for name in names]
@@ -151,7 +155,7 @@ def trials(
 
 
 def clocks_of(trial: Trial) -> dict[str, TapClock]:
-    """The wrong clocks of a trial: any offset within an hour, any drift within 200 ppm, stamps of 1 us or 1 ms, and in
+    """The wrong clocks of a trial: any offset within an hour, any drift within 200 ppm, timestamps of 1 us or 1 ms, and in
     every second run one step at one tap."""
     rng = np.random.default_rng((trial.seed, *trial.scenario.encode()))
     taps = find(trial.scenario).make({"duration_s": trial.duration_s}).world().taps
@@ -173,7 +177,7 @@ def clocks_of(trial: Trial) -> dict[str, TapClock]:
 
 
 def tried(trial: Trial) -> TrialScore:
-    """Simulate, align and judge one run; nothing of it is left on disk."""
+    """Simulate, align and judge one run; its files are removed."""
     folder = Path(tempfile.mkdtemp(dir=trial.folder or None, prefix="clocks-"))
     try:
         wrong = clocks_of(trial)
@@ -192,10 +196,12 @@ def tried(trial: Trial) -> TrialScore:
         taps = tuple(made.captures)
         true_rows = [_Rows(open_capture(truly.captures[tap])) for tap in taps]
         try:
-            trace = align([], roles=made.captures)
+            captures = open_captures([], roles=made.captures)
+            aligned = align.align_captures(captures)
         except AlignmentError as error:
             return TrialScore(trial, refused=str(error))
-        return TrialScore(trial, _clocks(trace, taps, wrong, true_rows), *_links(trace, true_rows))
+        index = CombinedTables(captures, aligned).index
+        return TrialScore(trial, _clocks(aligned.clocks, taps, wrong, true_rows), *_links(index, true_rows))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -219,7 +225,7 @@ class _Rows:
 
 
 def shown_ns(clock: TapClock, t_ns: Array) -> Array:
-    """What a clock shows at true times since the start, ns since 1970, had it no ticks (rust/sim/src/taps/clock.rs)."""
+    """What a clock without ticks shows at true times since the start, ns since 1970 (rust/sim/src/taps/clock.rs)."""
     gained = np.rint(t_ns.astype(float) * clock.drift_ppm * 1e-6).astype(np.int64)
     stepped = np.where(t_ns >= clock.step_at_s * 1e9, clock.step_ns, 0)
     shown: Array = EPOCH_NS + clock.offset_ns + t_ns + gained + stepped
@@ -227,12 +233,12 @@ def shown_ns(clock: TapClock, t_ns: Array) -> Array:
 
 
 def _clocks(
-    trace: Trace, taps: Sequence[str], clocks: Mapping[str, TapClock], rows: Sequence[_Rows]
+    maps: Sequence[ClockMap], taps: Sequence[str], clocks: Mapping[str, TapClock], rows: Sequence[_Rows]
 ) -> tuple[ClockScore, ...]:
-    axis = next(number for number, made in enumerate(trace.clocks) if not made.pieces)
+    axis = next(number for number, made in enumerate(maps) if not made.pieces)
     return tuple(
         _clock(made, clocks[taps[axis]], clocks[tap], rows[axis], mine, taps[axis], tap)
-        for made, tap, mine in zip(trace.clocks, taps, rows, strict=True)
+        for made, tap, mine in zip(maps, taps, rows, strict=True)
         if made.pieces
     )
 
@@ -275,7 +281,7 @@ def _clock(
 
 
 def _error(piece: Piece, reference: TapClock, own: TapClock, t_ns: Array) -> int:
-    """How far a piece's offset is from the true one where it is known best; before the step or after it as the nearest of its rows."""
+    """Error of a piece's offset at `at_ns`; before or after the step, like the nearest of its rows."""
     nearest = int(t_ns[np.argmin(np.abs(shown_ns(own, t_ns) - piece.at_ns))])
     step_ns = own.step_ns if nearest >= own.step_at_s * 1e9 else 0
     true_ns = (piece.at_ns - EPOCH_NS - own.offset_ns - step_ns) / (1 + own.drift_ppm * 1e-6)
@@ -294,7 +300,7 @@ def _ratio(piece: Piece, t_ns: Array, t_ref_ns: Array, ticks: tuple[int, int]) -
 
 
 def _shared(a: _Rows, b: _Rows) -> tuple[Array, Array]:
-    """Rows of two taps that are the same packet; of several of one, the first."""
+    """Rows of two taps that are the same packet; the first of several."""
     found: dict[str, list[int]] = {}
     for row in np.flatnonzero(b.known).tolist():
         found.setdefault(b.key[row], []).append(row)
@@ -309,15 +315,14 @@ def _shared(a: _Rows, b: _Rows) -> tuple[Array, Array]:
     return np.array(rows_a, np.intp), np.array(rows_b, np.intp)
 
 
-def _links(trace: Trace, rows: Sequence[_Rows]) -> tuple[int, int, int]:
-    """Packets that two taps both hold, those linked, and links of two different packets."""
-    journeys = trace.together.journeys
+def _links(index: PacketIndex, rows: Sequence[_Rows]) -> tuple[int, int, int]:
+    """Packets captured at two taps, linked ones, and links of two different packets."""
     shared = linked = wrong = 0
     for (i, a), (j, b) in combinations(enumerate(rows), 2):
         rows_a, rows_b = _shared(a, b)
         shared += len(rows_a)
-        linked += int((journeys.of[i][rows_a] == journeys.of[j][rows_b]).sum())
-        both = journeys.rows[(journeys.rows[:, i] >= 0) & (journeys.rows[:, j] >= 0)]
+        linked += int((index.packet_of[i][rows_a] == index.packet_of[j][rows_b]).sum())
+        both = index.rows[(index.rows[:, i] >= 0) & (index.rows[:, j] >= 0)]
         one, other = both[:, i], both[:, j]
         told = a.known[one] & b.known[other]
         same = (a.key[one] == b.key[other]) & (np.abs(a.t_ns[one] - b.t_ns[other]) < _UNDER_WAY_NS)

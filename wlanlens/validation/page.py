@@ -1,4 +1,4 @@
-"""The tables of a validation as text, as docs/validation.md and for machines."""
+"""The tables of a validation as text, as docs/validation.md and as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from statistics import median
 from typing import Any
 
-from wlanlens.validation.validate import Line, Promise, Validation
+from wlanlens.validation.summary import Line, Promise, Validation
 
 _HEAD = (
     "detector", "judged at", "runs", "true", "found", "precision", "recall", "time p50 ms", "time max ms", "cost off",
@@ -49,7 +49,7 @@ def _ratio(value: float | None) -> str:
 
 
 def promise_rows(promises: Iterable[Promise]) -> list[tuple[str, ...]]:
-    """The table of what scenarios promise."""
+    """The table of the scenarios' promises."""
     return [
         (p.scenario, p.code or "all", _SAYS[p.kind], f"{p.runs - p.broken} of {p.runs}", "" if p.kept else "FAILS")
         for p in sorted(promises, key=lambda p: (p.kind, p.code, p.scenario))
@@ -95,13 +95,12 @@ def markdown(result: Validation) -> str:
         "",
         f"Made by `make validate-docs` on {day()}: {result.runs} runs of all scenarios, {result.seeds} seeds each.",
         "",
-        "Every scenario is simulated, each of its captures analysed on its own, and the findings are compared with what",
-        "really happened. The detectors see the captures only. A finding is right when at least half of its time is that",
-        "of true events; an event is found when at least half of its time is that of right findings. `time` is the greater",
-        "distance of the starts and the ends of a match, `cost off` the distance of reported and true cost as a share of",
-        "the true, `elsewhere` the findings at other taps that are true, `open` the cases that a detector left undecided,",
-        "`left out` the true events that lie wholly in such a case: the detector said of that time that this capture",
-        "cannot decide it, and they count as neither found nor missed.",
+        "Every scenario is simulated, each of its captures is analysed on its own, and the findings are compared with the",
+        "ground truth. The detectors see only the captures. A finding is right if at least half of its time is that of true",
+        "events; an event is found if at least half of its time is that of right findings. `time` is the larger difference of",
+        "start and end of a match, `cost off` the difference of reported and true cost as a share of the true cost,",
+        "`elsewhere` the true findings at other taps, `open` the undecided cases, `left out` the true events that lie wholly in",
+        "a time that the detector reported as undecided: they count as neither found nor missed.",
         "Floors: precision and recall 0.95, 95 % of times within 10 ms, silence at look-alikes, nothing above info on a",
         "clean link.",
         "",
@@ -126,7 +125,7 @@ def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[s
 
 
 def to_dict(result: Validation) -> dict[str, Any]:
-    """For machines."""
+    """As JSON."""
     return {
         "runs": result.runs,
         "seeds": result.seeds,

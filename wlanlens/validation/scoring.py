@@ -1,4 +1,4 @@
-"""Score: how well findings match the truth of a simulation, in number, in time and in cost; scores of runs add up."""
+"""Score: how well findings match the truth of a simulation in number, time and cost. Scores of runs can be added."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Undecided, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Undecided, Value
 
-#: A finding is true, and an event found, when at least so much of its time is the other's: more than a chance touch, and
-#: little enough that a rest beside the event (a recovery, a first sign) does not make it another.
+#: A finding is true, and an event found, if at least this share of its time overlaps with the other: more than chance, and
+#: small enough that a recovery or a first sign beside the event does not matter.
 SHARED = 0.5
 
 _Span = tuple[int, int]
@@ -24,15 +24,15 @@ class Score:
     code : str
         The detector's code.
     truth, found : int
-        Events planted, and findings reported.
+        Number of true events and of findings.
     recalled, right : int
-        Events that findings cover, and findings that are true.
+        Number of events found, and of true findings.
     time_errors_s : tuple of float
-        A number each match: the greater distance of its starts and its ends.
+        For each match: the larger difference of start and end.
     cost_found_s, cost_true_s, cost_off_s : float
-        Of all matches: cost reported, true cost, and the sum of the distances of the two.
+        Over all matches: cost of the findings, true cost, and the sum of absolute differences.
     open : int
-        Events that the detector said it could not decide: not among `truth`, neither found nor missed.
+        Events that the detector reported as undecided: not in `truth`, neither found nor missed.
     """
 
     code: str
@@ -54,12 +54,12 @@ class Score:
 
     @property
     def precision(self) -> float | None:
-        """Share of the reported that is true; None when nothing was reported."""
+        """Share of findings that are true; None without findings."""
         return self.right / self.found if self.found else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the true that was reported; None when nothing was planted."""
+        """Share of true events that were found; None without events."""
         return self.recalled / self.truth if self.truth else None
 
     @property
@@ -69,7 +69,7 @@ class Score:
 
     @property
     def cost_error(self) -> float | None:
-        """Distance of reported and true cost as a share of the true; None without a match that costs anything."""
+        """Difference of found and true cost as a share of the true cost; None without cost."""
         return self.cost_off_s / self.cost_true_s if self.cost_true_s > 0 else None
 
     def within(self, error_s: float) -> float | None:
@@ -81,11 +81,11 @@ class Score:
 def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms: float = 5.0) -> dict[str, Score]:
     """Compare findings with truth of the same code, by time and subject.
 
-    A finding is right when at least half of its time is that of true events; an event is found when at least half of
-    its time is that of right findings. So one finding may stand for several events in a row and several findings for
-    one event, but a finding that covers much more than what happened is wrong and finds nothing. `tolerance_ms`: spans
-    are widened by it on both sides where they are compared, so that instants can match. A subject is compared only
-    where both name one. An event whose confidence is no more than `NEED_NOT` counts only where it is found.
+    A finding is right if at least half of its time is that of true events; an event is found if at least half of
+    its time is that of right findings. So one finding may cover several events in a row, and several findings one event.
+    A finding that covers much more than the events is wrong and finds nothing. `tolerance_ms`: spans are widened on both
+    sides before the comparison, so that instants can match. Subjects are compared only if both have one. An event whose
+    confidence is at most `MAY_BE_MISSED` counts only if it is found.
     """
     groups: dict[str, tuple[list[Finding], list[Finding]]] = {}
     for place, items in enumerate((findings, truth)):
@@ -96,7 +96,7 @@ def score(findings: Iterable[Finding], truth: Iterable[Finding], *, tolerance_ms
 
 
 def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tolerance_ms: float = 5.0) -> list[bool]:
-    """Of each finding of one code, whether it is right."""
+    """Whether each finding of one code is right."""
     slack_ns = int(tolerance_ms * 1e6)
     return [_covered(f, truth, slack_ns) for f in findings]
 
@@ -104,8 +104,8 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
 def told(
     findings: Sequence[Finding], truth: Sequence[Finding], name: str, *, tolerance_ms: float = 5.0
 ) -> list[tuple[Value | None, Value]]:
-    """What findings of one code say beside what is true, of a value by name: one pair a group of findings and events that
-    belong together, of which each has one such value; None where the findings do not say."""
+    """Pairs (value of the findings, true value) of one named value, for each group of findings and events that match;
+    None if the findings have no such value."""
     slack_ns = int(tolerance_ms * 1e6)
     right = [f for f in findings if _covered(f, truth, slack_ns)]
     recalled = [t for t in truth if _covered(t, right, slack_ns)]
@@ -125,10 +125,10 @@ def decidable(
     until_ns: int,
     tolerance_ms: float = 5.0,
 ) -> tuple[list[Finding], int]:
-    """The truth of one code without what its detector left open with its times, and how many events are left out so.
+    """True events of one code without the times that its detector reported as undecided, and the number of events left out.
 
-    An event that begins or ends in such a case is cut there; one that lies in such cases and is not found is left out.
-    What goes on when the capture ends, at `until_ns`, ends there.
+    An event that begins or ends in such a time is cut there; an event inside such times that is not found is left out.
+    Events still running at the end of the capture, `until_ns`, end there.
     """
     slack_ns = int(tolerance_ms * 1e6)
     spans = [span for case in cases for span in case.spans]
@@ -156,7 +156,7 @@ def decidable(
 def _of_code(code: str, found: list[Finding], truth: list[Finding], slack_ns: int) -> Score:
     right = [f for f in found if _covered(f, truth, slack_ns)]
     recalled = [t for t in truth if _covered(t, right, slack_ns)]
-    truth = [t for t in truth if t.confidence > NEED_NOT or t in recalled]
+    truth = [t for t in truth if t.confidence > MAY_BE_MISSED or t in recalled]
     errors, cost_off = [], 0.0
     cost_found = cost_true = 0.0
     for ours, theirs in _matches(right, recalled, slack_ns):
@@ -174,7 +174,7 @@ def _same(a: Finding, b: Finding) -> bool:
 
 
 def _covered(one: Finding, others: Iterable[Finding], slack_ns: int) -> bool:
-    """Whether at least half of a span is that of others, which are widened."""
+    """Whether at least half of a span overlaps with others, which are widened."""
     begin, end = one.t_start_ns, one.t_end_ns
     spans = sorted(
         (max(begin, o.t_start_ns - slack_ns), min(end, o.t_end_ns + slack_ns))
@@ -185,7 +185,7 @@ def _covered(one: Finding, others: Iterable[Finding], slack_ns: int) -> bool:
 
 
 def _length(spans: Iterable[_Span]) -> int:
-    """Of the union of spans in order of their starts."""
+    """The union of sorted spans."""
     total, reach = 0, -(1 << 62)
     for begin, end in spans:
         total += max(0, end - max(begin, reach))
@@ -194,7 +194,7 @@ def _length(spans: Iterable[_Span]) -> int:
 
 
 def _matches(found: list[Finding], truth: list[Finding], slack_ns: int) -> list[tuple[list[Finding], list[Finding]]]:
-    """Findings and events that belong together: joined where half of the shorter of two is in the other."""
+    """Groups of findings and events: joined if half of the shorter lies in the other."""
     category = list(range(len(found) + len(truth)))
 
     def root(i: int) -> int:

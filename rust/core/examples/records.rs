@@ -1,5 +1,5 @@
 //! Print every record of captures (number, seconds, wire and captured length, link type), or with
-//! `--count` one line a file; notes go to standard error. For comparison with tshark and for timing.
+//! `--count` one line per file; notes go to standard error. For comparison with tshark and for timing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,29 +1,29 @@
-//! The one error of the crate: the request cannot be met.
+//! The error type of the crate.
 //!
-//! Odd records are not errors: they are rows with a `stop`, counted in [`crate::notes::Notes`].
+//! Damaged records are not errors: they are rows with a `stop`, counted in [`crate::notes::Notes`].
 
 use std::fmt;
 
 /// Which exception the Python side raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The bytes are no capture of a known format.
+    /// The first bytes match no known format.
     UnknownFormat,
-    /// A format, version or compression that is recognised but cannot be read.
+    /// A recognised format, version or compression that cannot be read.
     UnsupportedFormat,
     /// A known container with a link type that has no decoder.
     UnsupportedLinkType,
     /// A capture of a known format that is damaged before its first record.
     CorruptCapture,
-    /// The operating system refused.
+    /// An error of the operating system.
     Io,
 }
 
-/// What went wrong, where, and what to do next.
+/// The problem, its place, and what to do next.
 #[derive(Debug)]
 pub struct Error {
     pub kind: ErrorKind,
-    /// One sentence without the path, which the caller knows.
+    /// One sentence without the path, which the caller adds.
     pub what: String,
     /// Byte offset in the (decompressed) stream.
     pub offset: Option<u64>,

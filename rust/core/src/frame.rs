@@ -1,4 +1,4 @@
-//! One decoded 802.11 frame: what the wire decoders fill and the tables and the exchange tracker read.
+//! One decoded 802.11 frame: the decoders fill it; the tables and the exchange tracker read it.
 
 use crate::packet::Stop;
 use crate::phy::Radio;
@@ -75,7 +75,7 @@ pub enum Carries {
     Control = 6,
     /// Data without a body: Null and QoS Null.
     Null = 7,
-    /// Encrypted, and no key fits.
+    /// Encrypted, without a matching key.
     Protected = 8,
 }
 
@@ -85,7 +85,7 @@ pub struct Frame {
     /// 1-based number of the record in its file.
     pub number: u64,
     pub time_ns: Option<i64>,
-    /// Length of the MPDU on the air, its FCS counted whether captured or not.
+    /// Length of the MPDU on the air with its FCS, whether the FCS was captured or not.
     pub mpdu_bytes: u32,
     /// The frame control field; None when not captured.
     pub control: Option<u16>,
@@ -98,11 +98,11 @@ pub struct Frame {
     /// Sequence number << 4 | fragment number.
     pub seq_ctl: Option<u16>,
     pub qos: Option<u16>,
-    /// None: not captured, and the receiver does not say.
+    /// None: not captured, and not reported by the receiver.
     pub fcs_ok: Option<bool>,
     pub radio: Radio,
     pub carries: Carries,
-    /// Hash of the body's first bytes as they were on the air: the same wherever the frame is heard.
+    /// Hash of the body's first bytes as transmitted: the same in every capture of the frame.
     pub body_digest: Option<u32>,
     /// The record holds at least one row of `packets`.
     pub ip_packet: bool,
@@ -149,7 +149,7 @@ impl Frame {
         self.flag(control::RETRY) == Some(true)
     }
 
-    /// A flag of the frame control field; None in the frames that use its upper byte for something else: control frame
+    /// A flag of the frame control field; None in frames that use its upper byte otherwise: control frame
     /// extensions and S1G beacons (Figures 9-4 and 9-6).
     pub fn flag(&self, bit: u16) -> Option<bool> {
         let other = match self.kind()? {
@@ -174,7 +174,7 @@ impl Frame {
         }
     }
 
-    /// Whether the body is an A-MSDU; None without a QoS field, and in frames without a body, where the bit is reserved.
+    /// Whether the body is an A-MSDU; None without a QoS field or body, where the bit is reserved.
     pub fn amsdu(&self) -> Option<bool> {
         self.qos.filter(|_| !self.has(control::NO_DATA)).map(|q| q & qos::AMSDU != 0)
     }
@@ -200,7 +200,7 @@ impl Frame {
         }
     }
 
-    /// Basic service set (Table 9-30); none between access points, but in an A-MSDU.
+    /// Basic service set (Table 9-30); none between access points, except in an A-MSDU.
     pub fn bssid(&self) -> Option<Mac> {
         match self.kind()? {
             control::MANAGEMENT => self.address_3,
@@ -221,7 +221,7 @@ impl Frame {
     }
 }
 
-/// The elements of a management frame's body behind its fixed fields, as (element ID, value), up to the first that runs past
+/// The elements of a management frame's body after its fixed fields, as (element ID, value), up to the first that runs past
 /// the end (clause 9.4.2).
 pub fn elements(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = body;

@@ -1,6 +1,6 @@
-//! wlanlens core: captures in, facts out, as Arrow record batches.
+//! wlanlens core: from captures to facts, as Arrow record batches.
 //!
-//! Rust establishes facts; every threshold and verdict is Python's. No I/O but reading the capture.
+//! Rust establishes facts; thresholds and judgements are in Python. The only I/O is reading the capture.
 
 pub mod airtime;
 pub mod container;

@@ -1,4 +1,4 @@
-//! Which networks announce themselves in a capture: a row a BSS and name.
+//! The networks announced in a capture: one row per BSS and name.
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
@@ -10,10 +10,10 @@ use crate::table::frames::text;
 use crate::table::networks::NetworkRows;
 use crate::wire::beacon::{announcement, Announcement, Source, Ssid};
 
-/// What was heard of one network.
+/// The state of one network.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
-    /// The latest announcement that says most: beacons and probe responses say more than association requests.
+    /// The latest announcement with the most information: beacons and probe responses have more than association requests.
     latest: Announcement,
     /// Beacons, probe responses, association requests.
     counts: [u64; 3],
@@ -30,7 +30,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// The next frame; `body` is what was captured behind its MAC header.
+    /// The next frame; `body` is what was captured after its MAC header.
     pub fn observe(&mut self, frame: &Frame, body: &[u8], start_ns: i64) {
         if frame.fcs_ok == Some(false) {
             return;
@@ -68,7 +68,7 @@ impl Networks {
         self.heard.is_empty()
     }
 
-    /// All networks, in the order in which they were first heard.
+    /// All networks, in the order of their first announcement.
     pub fn finish(&mut self) -> RecordBatch {
         const TIME_UNIT_US: u32 = 1024;
         let mut rows = NetworkRows::default();

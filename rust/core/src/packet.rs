@@ -1,4 +1,4 @@
-//! One decoded IP packet: what the wire decoders fill and the tables and the flow tracker read.
+//! One decoded IP packet: the decoders fill it; the tables and the flow tracker read it.
 
 /// An IPv4 or IPv6 address; IPv4 sits in the low 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ impl std::fmt::Display for Addr {
     }
 }
 
-/// Why decoding ended before the transport header was complete, or why a length cannot be believed.
+/// Why decoding ended before the transport header was complete, or why a length is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(i8)]
 pub enum Stop {
@@ -35,11 +35,11 @@ pub enum Stop {
     None = -1,
     /// The capture kept too few bytes.
     SnaplenCut = 0,
-    /// A length field contradicts the bytes around it: the sender's fault, or an attack.
+    /// A length field contradicts the bytes around it: an error of the sender, or an attack.
     LengthLies = 1,
     /// A header length below its minimum or an impossible field.
     BadHeader = 2,
-    /// Headers nested deeper than any real network nests them.
+    /// Headers nested more deeply than `limits::NESTED_HEADERS`.
     TooDeep = 3,
     /// A protocol for which there is no decoder.
     UnknownType = 4,
@@ -47,8 +47,8 @@ pub enum Stop {
     Fragment = 5,
     /// The payload is encrypted at the link layer.
     Encrypted = 6,
-    /// The 802.11 frame arrived damaged. The IPv4 header's own checksum is right, so the addresses, the identification and
-    /// the length hold; ports, TCP fields and the MPDU's may be wrong.
+    /// The 802.11 frame is damaged. The IPv4 header checksum is right, so the addresses, the identification and
+    /// the length are right; ports, TCP fields and those of the MPDU may be wrong.
     BadFcs = 7,
 }
 
@@ -65,7 +65,7 @@ pub enum Layer {
     TcpOptions = 4,
 }
 
-/// What the 802.11 header says of the MPDU that carried the packet.
+/// The 802.11 header of the MPDU with the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mpdu {
     /// Transmitter and receiver address (address 2 and 1).
@@ -108,7 +108,7 @@ pub struct Tcp {
     pub sack_blocks: u8,
     /// TSval and TSecr (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
-    /// The options went on past the captured bytes or were malformed: options above may be incomplete.
+    /// The options extend beyond the captured bytes or are malformed: the options above may be incomplete.
     pub options_cut: bool,
 }
 
@@ -136,9 +136,9 @@ pub struct Packet {
     pub protocol: Option<u8>,
     pub src_port: Option<u16>,
     pub dst_port: Option<u16>,
-    /// Transport payload by the IP length, captured or not; by the record's where the IP length exceeds it.
+    /// Transport payload by the IP length, captured or not; by the record's length if the IP length exceeds it.
     pub payload_bytes: Option<u32>,
-    /// How many of these were captured; of no meaning without `tcp`.
+    /// How many of these bytes were captured; only valid with `tcp`.
     pub payload_captured_bytes: u32,
     /// Hash of the payload's first bytes; None without payload or where not all of these were captured.
     pub payload_digest: Option<u32>,
@@ -148,8 +148,8 @@ pub struct Packet {
     pub vlan: Option<u16>,
     pub stop: Stop,
     pub stop_layer: Layer,
-    /// The 802.11 MPDU that carried the packet.
+    /// The 802.11 MPDU with the packet.
     pub mpdu: Option<Mpdu>,
-    /// The capture itself says that this host sent (true) or received (false) it: SLL packet type, pcapng EPB flags.
+    /// The capture marks it as sent (true) or received (false) by the capturing host: SLL packet type, pcapng EPB flags.
     pub outgoing: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! How a PPDU was sent, as far as the capture tells: what a receiver's radio reports beside the frame.
+//! The parameters of a PPDU in the capture: what a receiver's radio reports with the frame.
 
 pub mod rates;
 
@@ -33,7 +33,7 @@ pub enum Format {
     Tb,
 }
 
-/// Which instant of the frame a time stamp names.
+/// The instant of the frame that a timestamp marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampAt {
     /// The first bit of the PPDU.
@@ -41,19 +41,19 @@ pub enum StampAt {
     /// The end of the header that the receiver must read before it reports the frame to its MAC (PHY-RXSTART):
     /// PLCP header, SIGNAL, HT-SIG, VHT-SIG-A, HE-SIG-A, U-SIG.
     HeaderEnd,
-    /// The first bit of the MPDU, behind the whole preamble.
+    /// The first bit of the MPDU, after the whole preamble.
     MpduStart,
     /// The last bit of the PPDU.
     PpduEnd,
 }
 
-/// One PPDU's parameters; None is what the capture does not say.
+/// One PPDU's parameters; None if not in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ppdu {
     pub phy: Option<Phy>,
-    /// Data rate; of one user where there are several.
+    /// Data rate; of one user if there are several.
     pub rate_mbps: Option<f64>,
-    /// MCS index; HT's 0..=76 counts streams too.
+    /// MCS index; HT's 0..=76 includes the number of streams.
     pub mcs: Option<u8>,
     /// Spatial streams.
     pub streams: Option<u8>,
@@ -81,7 +81,7 @@ pub struct Ppdu {
     pub ru_tones: Option<u16>,
     /// HE-SIG-B or EHT-SIG: OFDM symbols.
     pub sig_symbols: Option<u8>,
-    /// VHT, HE and EHT: users that the PPDU carries data for.
+    /// VHT, HE and EHT: number of users of the PPDU.
     pub users: Option<u8>,
     /// HE: dual carrier modulation.
     pub dcm: Option<bool>,
@@ -95,24 +95,24 @@ pub struct Ppdu {
     pub l_sig_bytes: Option<u16>,
 }
 
-/// What the receiver's radio says of a frame (radiotap, Prism, AVS, PPI, Sniffer).
+/// What the receiver's radio reports about a frame (radiotap, Prism, AVS, PPI, Sniffer).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Radio {
     pub ppdu: Ppdu,
-    /// The MAC's clock when the frame came (Prism and AVS clocks are converted to microseconds).
+    /// The MAC's clock when the frame arrived (Prism and AVS clocks are converted to microseconds).
     pub tsf_us: Option<u64>,
-    /// The radio's own clock where it comes with the instant that it names (radiotap's timestamp field); often another
-    /// clock than the TSF, and of 32 bits. Differences alone mean something.
+    /// The radio's own clock if the marked instant is known (radiotap's timestamp field); often another
+    /// clock than the TSF, and of 32 bits. Only differences are meaningful.
     pub stamp_ns: Option<u64>,
-    /// The instant that `stamp_ns` names; None: the capture does not say.
+    /// The instant that `stamp_ns` marks; None: not in the capture.
     pub stamp_at: Option<StampAt>,
     pub signal_dbm: Option<i8>,
     pub noise_dbm: Option<i8>,
     pub antenna: Option<u8>,
     /// The reference number that all MPDUs of one A-MPDU share.
     pub ampdu: Option<u32>,
-    /// The last MPDU of its A-MPDU, where the capture says.
+    /// The last MPDU of its A-MPDU, if the capture contains this.
     pub ampdu_last: Option<bool>,
-    /// Sent by the capturing host itself (radiotap TX flags): no reception, and its rate may be a wish.
+    /// Sent by the capturing host itself (radiotap TX flags): not received, and its rate may only be requested.
     pub transmitted: bool,
 }

@@ -1,4 +1,4 @@
-//! The whole path of one capture: bytes, records, packets, facts; batches of rows come out.
+//! The path of one capture: from bytes to records, packets and facts, in batches of rows.
 
 use arrow_array::RecordBatch;
 
@@ -19,7 +19,7 @@ use crate::urb::UrbEvent;
 use crate::usb;
 use crate::wire::{self, Sink};
 
-/// What was read so far, for progress and the capture's description.
+/// The progress so far, also for the capture's description.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     pub records: u64,
@@ -34,13 +34,13 @@ pub struct Progress {
     pub link_types: Vec<(u16, u64)>,
 }
 
-/// What was found in the records, on its way into tables.
+/// The facts found in the records, before they become tables.
 struct Rows {
     packets: PacketTable,
     tracker: Option<Tracker>,
     air: Option<Air>,
     urbs: Option<usb::Tracker>,
-    /// Whether packets, frames and URBs are followed beyond their own row.
+    /// Whether packets, frames and URBs are tracked beyond their own row.
     track: bool,
     start_ns: i64,
     /// Connection of the last packet of this record, and whether it goes from b to a.
@@ -57,7 +57,7 @@ struct Air {
 }
 
 impl Air {
-    /// Fill in what became known of rows that were pushed before.
+    /// Set values that became known after their rows were pushed.
     fn settle(&mut self) {
         for (row, ifs_ns) in self.timing.settled() {
             self.frames.set_ifs(row, ifs_ns);
@@ -88,7 +88,7 @@ impl Sink for Rows {
 }
 
 impl Rows {
-    /// Hand out what is ready; everything when the capture has `ended`.
+    /// Emit what is ready; everything when the capture has `ended`.
     fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) {
         if !self.packets.is_empty() {
             out.push(("packets", self.packets.finish()));
@@ -139,7 +139,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// `track`: follow TCP connections too, not only decode.
+    /// `track`: track TCP connections too, instead of only decoding.
     pub fn new(source: Box<dyn RecordSource>, batch_rows: usize, track: bool) -> Self {
         Reader {
             source,
@@ -166,7 +166,7 @@ impl Reader {
         self
     }
 
-    /// Everything odd so far, of container, decoder and tracker together.
+    /// All anomalies so far, of container, decoder and tracker.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();
         notes.merge(&self.wire.notes());
@@ -188,7 +188,7 @@ impl Reader {
         self.source.as_ref()
     }
 
-    /// Which instant of a PPDU the time stamps of an 802.11 capture name.
+    /// The instant of a PPDU that the timestamps of an 802.11 capture mark.
     pub fn stamps(&self) -> Option<Stamps> {
         self.rows.air.as_ref().and_then(|air| air.timing.stamps())
     }
@@ -212,7 +212,7 @@ impl Reader {
         let Reader { source, rows, wire, notes, progress, .. } = self;
         let mut seen = 0;
         while rows.packets.len() < self.batch_rows && seen < limits::BATCH_ROWS {
-            // Used where it was returned: copying a fresh record would stall on every packet.
+            // Used where it was returned: copying a new record for every packet is slow.
             let next = source.next_record(notes);
             let record = match &next {
                 Ok(Some(record)) => record,
@@ -232,10 +232,10 @@ impl Reader {
                 None if progress.records == 1 => {
                     return Err(Error::new(
                         ErrorKind::UnsupportedLinkType,
-                        format!("link type {} has no decoder", record.link_type),
+                        format!("link type {} is not supported", record.link_type),
                     )
                     .at(record.offset)
-                    .next("`wlanlens list formats` names those that have"));
+                    .next("see `wlanlens list formats` for the supported ones"));
                 }
                 None => {
                     notes.add(NoteKind::UnsupportedLinkType, progress.records, record.offset);

@@ -1,8 +1,8 @@
-//! One record of a USB capture: what the wire decoders fill and the URB tracker reads.
+//! One record of a USB capture: the decoders fill it; the URB tracker reads it.
 
 use crate::packet::Stop;
 
-/// What a usbmon or USBPcap record tells of an URB.
+/// The event of a usbmon or USBPcap record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Event {
@@ -22,11 +22,11 @@ pub enum Transfer {
     Bulk = 3,
 }
 
-/// How IP packets lie in a bulk transfer.
+/// How IP packets are framed in a bulk transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Framing {
-    /// One Ethernet frame a transfer: CDC-ECM, and adapters that put a trailer behind it.
+    /// One Ethernet frame per transfer: CDC-ECM, and adapters that put a trailer after it.
     Ethernet = 0,
     /// CDC-NCM transfer blocks of Ethernet frames.
     Ncm = 1,
@@ -46,7 +46,7 @@ pub enum Framing {
     Ip = 8,
     /// Qualcomm's multiplexing header of 4 bytes before each IP packet (QMAP).
     Qmap = 9,
-    /// An IP header found by search; what surrounds it is not known.
+    /// An IP header found by search; the framing is unknown.
     Found = 10,
 }
 
@@ -83,13 +83,13 @@ impl Setup {
 pub struct UrbEvent {
     /// 1-based number of the record in its file.
     pub number: u64,
-    /// The container's stamp.
+    /// The container's timestamp.
     pub time_ns: Option<i64>,
     /// Interface of the capture file, over the whole file.
     pub interface: u32,
     /// URB id: a kernel address (usbmon) or IRP id (USBPcap).
     pub id: u64,
-    /// None: a value that the format does not know.
+    /// None: a value that the format does not define.
     pub event: Option<Event>,
     /// A stage of a control transfer that another stage follows (USBPcap).
     pub goes_on: bool,
@@ -102,13 +102,13 @@ pub struct UrbEvent {
     pub is_in: bool,
     /// 0, or a negative errno (usbmon), or a USBD_STATUS (USBPcap).
     pub status: Option<i64>,
-    /// Bytes asked for (submit) or transferred (complete); None where the format does not say, or lies.
+    /// Bytes requested (submit) or transferred (complete); None if not in the record or impossible.
     pub length: Option<u32>,
     /// How many bytes of data the record holds.
     pub captured_bytes: u32,
     /// How many rows of `packets` the record holds.
     pub packets: u16,
-    /// How they lay in it.
+    /// Their framing.
     pub framing: Option<Framing>,
     pub setup: Option<Setup>,
     /// USBPcap's URB function.

@@ -15,18 +15,16 @@ pub mod mutate;
 pub mod rng;
 pub mod seeds;
 
+use mutate::INPUT_BYTES;
 use rng::Rng;
 
 /// The input being tried and since when, for the panic hook and the watchdog.
 static CURRENT: Mutex<Option<(Vec<u8>, Instant)>> = Mutex::new(None);
 
-/// One input may take this long; the slowest sane one takes milliseconds.
+/// Time limit for one input; the slowest valid one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Seeds and inputs stay below this many bytes: speed finds more than size.
-pub const INPUT_BYTES: usize = 256 << 10;
-
-/// What the command line asked for.
+/// The options of the command line.
 pub struct Options {
     pub seed: u64,
     pub seconds: u64,
@@ -91,12 +89,12 @@ fn usage() -> ! {
     exit(2);
 }
 
-/// Try every seed as it is, then mutations of them until the time or the runs are over.
+/// Try every seed unchanged, then mutations of them until the time or the runs are over.
 pub fn run(name: &'static str, options: &Options, seeds: Vec<Vec<u8>>, target: impl Fn(&[u8], &mut Rng)) {
     run_made(name, options, seeds, mutate::next, target);
 }
 
-/// The same with inputs that `make` makes of the seeds.
+/// The same with inputs that `make` derives from the seeds.
 pub fn run_made(
     name: &'static str,
     options: &Options,
@@ -184,7 +182,7 @@ fn peak_memory() -> String {
 
 /// Read all records of `input` and check what must hold for any input.
 pub fn read_container(input: &[u8]) {
-    let _sniffed = container::sniff(input);
+    let _format = container::format_of(input);
     let mut notes = Notes::default();
     let Ok(mut source) = container::open(Box::new(Cursor::new(input.to_vec()))) else {
         return;
@@ -212,7 +210,7 @@ fn describe(source: &dyn RecordSource) {
     assert!(source.texts().len() <= wlanlens_core::limits::TEXTS);
 }
 
-/// The whole path, tracking included.
+/// The whole path, including tracking.
 pub fn read_whole(input: &[u8], batch_rows: usize) {
     read_with_keys(input, batch_rows, &[]);
 }

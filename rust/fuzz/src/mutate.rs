@@ -1,10 +1,12 @@
-//! Mutations that formats made of lengths dislike most.
+//! Mutations that find errors in formats with length fields.
 
 use crate::rng::Rng;
 use crate::seeds;
-use crate::INPUT_BYTES;
 
-/// Numbers at which lengths and counts go wrong.
+/// Seeds and inputs stay below this many bytes: speed finds more than size.
+pub const INPUT_BYTES: usize = 256 << 10;
+
+/// Numbers at which lengths and counts overflow.
 const EDGES: [u32; 16] =
     [0, 1, 2, 3, 4, 7, 8, 12, 0xff, 0x7fff, 0xffff, 262_144, 262_145, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
@@ -30,9 +32,9 @@ pub fn one_in(n: usize, rng: &mut Rng) -> bool {
     rng.below(n) == 0
 }
 
-/// A capture of records in about their order, some of them mutated, doubled, lost or cut, at times of any kind.
+/// A capture of records in nearly their order, some of them mutated, duplicated, lost or cut, with any times.
 ///
-/// Mutating a whole file mostly breaks its framing; this keeps it, so that what follows connections, exchanges and
+/// Mutating a whole file mostly breaks its framing; this keeps it, so that the code after connections, exchanges and
 /// URBs is reached.
 pub fn capture(records: &[(u16, Vec<Vec<u8>>)], rng: &mut Rng) -> Vec<u8> {
     let Some((link_type, records)) = records.get(rng.below(records.len())) else {
@@ -87,7 +89,7 @@ fn once(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], rng: &mut Rng) {
             let word = if rng.below(2) == 0 { edge.to_le_bytes() } else { edge.to_be_bytes() };
             let width = [1, 2, 4][rng.below(3)];
             let from = if word[0] == 0 { 4 - width } else { 0 };
-            // Most fields are aligned to four bytes; half of the time so is the damage.
+            // Most fields are aligned to four bytes; so are half of the mutations.
             let at = if rng.below(2) == 0 { at & !3 } else { at };
             for (b, w) in bytes.iter_mut().skip(at).zip(&word[from..from + width]) {
                 *b = *w;

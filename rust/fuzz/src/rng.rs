@@ -26,7 +26,7 @@ impl Rng {
         (self.next() >> 32) as u8
     }
 
-    /// Bytes of noise.
+    /// Random bytes.
     pub fn noise(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.byte()).collect()
     }

@@ -1,9 +1,10 @@
-//! Tiny captures and frames made in code.
+//! Small captures and frames built in code.
 
 use std::io::Write;
 
 pub mod air;
 pub mod crypto;
+mod mac_header;
 pub mod sniffer;
 pub mod usb;
 
@@ -49,7 +50,7 @@ fn pcap_of(magic: u32, big_endian: bool, version: u16, link_type: u32, frames: &
     out
 }
 
-/// pcap in its variants, one file of each link type that has a frame.
+/// pcap in its variants, one file per link type that has a frame.
 pub fn pcap() -> Vec<Vec<u8>> {
     let ethernet = frames().into_iter().find(|f| f.0 == 1).map(|f| f.1).unwrap_or_default();
     let mut out: Vec<Vec<u8>> =
@@ -179,7 +180,7 @@ pub fn connections() -> Vec<Vec<u8>> {
     vec![pcap_of(0xa1b2_c3d4, false, 4, 1, &frames), pcap_of(0xa1b2_c3d4, false, 4, 1, &rto)]
 }
 
-/// Link type and frames of it: one entry a wire format.
+/// Link type and frames: one entry per wire format.
 pub fn frames() -> Vec<(u16, Vec<Vec<u8>>)> {
     let ip = connection();
     let before = |head: &[u8]| -> Vec<Vec<u8>> { ip.iter().map(|p| [head, p].concat()).collect() };

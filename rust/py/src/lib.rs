@@ -1,34 +1,26 @@
-//! The seam: arguments in, Arrow out by PyCapsule, errors mapped. No facts are established here.
+//! The interface to Python: arguments in, Arrow out by PyCapsule, errors mapped. No facts are established here.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
 use std::sync::Mutex;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use pyo3_arrow::{PyRecordBatch, PySchema};
 use wlanlens_core::airtime::Stamps;
 use wlanlens_core::crypto::keys::{BadKey, Keys};
-use wlanlens_core::error::Error;
-use wlanlens_core::notes::Notes;
 use wlanlens_core::reader::Reader as CoreReader;
-use wlanlens_core::{container, limits, table, wire};
+use wlanlens_core::{limits, table, wire};
 
 mod errors;
+mod file;
 mod pairing;
+mod python_reader;
+mod records;
 mod simulation;
 
-/// Bytes of records that one call hands out: ten times what the largest evidence holds in full Ethernet frames.
-const RECORDS_BYTES: usize = 64 << 20;
-
-/// Recognise a capture by its first bytes: (format, compression, readable), or None.
-#[pyfunction]
-fn sniff(head: &[u8]) -> Option<(&'static str, &'static str, bool)> {
-    container::sniff(head).map(|s| (s.format, s.compression, s.readable))
-}
+use file::File;
+use records::Records;
 
 /// Whether frames of a LINKTYPE_ value can be decoded.
 #[pyfunction]
@@ -48,47 +40,6 @@ fn schemas(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 
 /// One note as Python gets it: (name, severity, count, first_packet, first_offset, sentence).
 type NoteRow = (&'static str, &'static str, u64, u64, u64, &'static str);
-
-/// One record as Python gets it: (packet, time_ns, wire_bytes, data, link_type, offset).
-type RecordRow<'py> = (u64, Option<i64>, u32, Bound<'py, PyBytes>, u16, u64);
-
-/// Some records as they stand in the file, by packet number from 1; `wanted` must rise. Ends early
-/// after `RECORDS_BYTES`.
-#[pyfunction]
-fn records<'py>(py: Python<'py>, path: Option<PathBuf>, wanted: Vec<u64>) -> PyResult<Vec<RecordRow<'py>>> {
-    let found = py.detach(|| -> Result<Vec<_>, Error> {
-        let mut notes = Notes::default();
-        let mut source = container::open(input(path)?)?;
-        let mut out = Vec::new();
-        let mut wanted = wanted.into_iter().peekable();
-        let mut number = 0;
-        let mut held = 0;
-        while let Some(&next) = wanted.peek().filter(|_| held < RECORDS_BYTES) {
-            let Some(r) = source.next_record(&mut notes)? else {
-                break;
-            };
-            number += 1;
-            if number == next {
-                held += r.data.len();
-                out.push((number, r.time_ns, r.wire_bytes, r.data.to_vec(), r.link_type, r.offset));
-            }
-            if number >= next {
-                wanted.next();
-            }
-        }
-        Ok(out)
-    });
-    let rows = found.map_err(|e| errors::to_py(py, e))?;
-    Ok(rows.into_iter().map(|(n, t, w, d, l, o)| (n, t, w, PyBytes::new(py, &d), l, o)).collect())
-}
-
-/// A file, or standard input.
-fn input(path: Option<PathBuf>) -> Result<Box<dyn Read + Send>, Error> {
-    Ok(match path {
-        Some(p) => Box::new(File::open(p)?),
-        None => Box::new(std::io::stdin()),
-    })
-}
 
 /// Keys of lines, which stay where Python holds them: no copy is made that outlives its use.
 fn keys_of(lines: &[PyBackedBytes]) -> Result<Keys, BadKey> {
@@ -114,37 +65,32 @@ struct Reader {
 }
 
 impl Reader {
-    fn with<T>(&self, f: impl FnOnce(&mut CoreReader) -> T) -> PyResult<T> {
-        let mut guard = self.inner.lock().map_err(|_| PyRuntimeError::new_err("the reader failed before"))?;
-        Ok(f(&mut guard))
+    /// Without the GIL: a reader written in Python may need it while the lock is held.
+    fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut CoreReader) -> T + Send) -> PyResult<T> {
+        py.detach(|| self.inner.lock().map(|mut reader| f(&mut reader)).map_err(|_| ()))
+            .map_err(|()| PyRuntimeError::new_err("the reader failed before"))
     }
 }
 
 #[pymethods]
 impl Reader {
-    /// `path` None reads standard input.
     #[new]
-    #[pyo3(signature = (path, *, batch_rows = limits::BATCH_ROWS, track = true, keys = Vec::new()))]
+    #[pyo3(signature = (records, *, batch_rows = limits::BATCH_ROWS, track = true, keys = Vec::new()))]
     fn new(
         py: Python<'_>,
-        path: Option<PathBuf>,
+        records: &Records,
         batch_rows: usize,
         track: bool,
         keys: Vec<PyBackedBytes>,
     ) -> PyResult<Self> {
         let keys = keys_of(&keys).map_err(|e| errors::bad_key(py, &e))?;
-        let opened = py.detach(|| -> Result<CoreReader, Error> {
-            Ok(CoreReader::new(container::open(input(path)?)?, batch_rows, track).with_keys(keys))
-        });
-        match opened {
-            Ok(reader) => Ok(Reader { inner: Mutex::new(reader) }),
-            Err(e) => Err(errors::to_py(py, e)),
-        }
+        let reader = CoreReader::new(records.take()?, batch_rows, track).with_keys(keys);
+        Ok(Reader { inner: Mutex::new(reader) })
     }
 
     /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
     fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let batches = py.detach(|| self.with(CoreReader::next_batches))?.map_err(|e| errors::to_py(py, e))?;
+        let batches = self.with(py, CoreReader::next_batches)?.map_err(|e| errors::to_py(py, e))?;
         let out = PyList::empty(py);
         for (name, batch) in batches {
             out.append((name, PyRecordBatch::new(batch).into_pyarrow(py)?))?;
@@ -153,8 +99,8 @@ impl Reader {
     }
 
     /// What was odd so far: [(name, severity, count, first_packet, first_offset, sentence), ...].
-    fn notes(&self) -> PyResult<Vec<NoteRow>> {
-        self.with(|r| {
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<NoteRow>> {
+        self.with(py, |r| {
             r.notes()
                 .iter()
                 .map(|(k, c)| (k.name(), k.severity().name(), c.count, c.first_packet, c.first_offset, k.sentence()))
@@ -162,12 +108,12 @@ impl Reader {
         })
     }
 
-    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 stamps so far.
+    /// Format, compression, counts, times, link types, interfaces, texts and the meaning of 802.11 timestamps so far.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (sniffed, interfaces, texts, progress) =
-            self.with(|r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
+        let (sniffed, interfaces, texts, progress) = self
+            .with(py, |r| (r.source().sniffed(), r.source().interfaces(), r.source().texts(), r.progress().clone()))?;
         let out = PyDict::new(py);
-        out.set_item("format", sniffed.format)?;
+        out.set_item("format", &*sniffed.format)?;
         out.set_item("compression", sniffed.compression)?;
         out.set_item("records", progress.records)?;
         out.set_item("other_records", progress.other_records)?;
@@ -180,13 +126,13 @@ impl Reader {
             interfaces.into_iter().map(|i| (i.link_type, i.name, i.description, i.snaplen, i.dropped)).collect();
         out.set_item("interfaces", rows)?;
         out.set_item("texts", texts)?;
-        let stamps = self.with(|r| r.stamps())?;
+        let stamps = self.with(py, |r| r.stamps())?;
         out.set_item("stamps", stamps.map(|s| stamps_dict(py, s)).transpose()?)?;
         Ok(out)
     }
 }
 
-/// How the stamps of an 802.11 capture are read.
+/// How the timestamps of an 802.11 capture are read.
 fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("clock", s.clock)?;
@@ -200,12 +146,15 @@ fn stamps_dict(py: Python<'_>, s: Stamps) -> PyResult<Bound<'_, PyDict>> {
 
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(sniff, m)?)?;
     m.add_function(wrap_pyfunction!(check_keys, m)?)?;
     m.add_function(wrap_pyfunction!(decodes, m)?)?;
-    m.add_function(wrap_pyfunction!(records, m)?)?;
+    m.add_function(wrap_pyfunction!(records::select, m)?)?;
     m.add_function(wrap_pyfunction!(schemas, m)?)?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
+    m.add_function(wrap_pyfunction!(records::is_format, m)?)?;
+    m.add_function(wrap_pyfunction!(records::read_format, m)?)?;
+    m.add_class::<File>()?;
+    m.add_class::<Records>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<pairing::Pairing>()?;
     m.add_function(wrap_pyfunction!(pairing::match_order, m)?)?;

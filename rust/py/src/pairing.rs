@@ -35,7 +35,7 @@ impl Pairing {
 
 #[pymethods]
 impl Pairing {
-    /// `nat`: addresses and ports may have been changed on the way; `frames`: rows are those of `frames`, not `packets`.
+    /// `nat`: addresses and ports may change on the path; `frames`: rows are those of `frames`, not `packets`.
     #[new]
     #[pyo3(signature = (*, nat = false, frames = false))]
     fn new(nat: bool, frames: bool) -> Self {
@@ -50,7 +50,7 @@ impl Pairing {
     }
 
     /// End of the first reading: common (packets that both samples hold once), sampled (share of packets that the
-    /// sample stands for), ids_kept, lean_tcp, lean_other, shifted (connections whose numbers are rewritten, both ways).
+    /// sample represents), ids_kept, lean_tcp, lean_other, shifted (connections whose numbers are rewritten, in both directions).
     fn compare<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let outlook = py.detach(|| self.with(|p| p.compare().clone()))?;
         let out = PyDict::new(py);
@@ -68,12 +68,12 @@ impl Pairing {
         Ok(self.with(|p| p.wants())?.map(|s| s as u8))
     }
 
-    /// Of both sides the first row that a later window may pair.
+    /// For both sides the first row that a later window may pair.
     fn held_from(&self) -> PyResult<[u64; 2]> {
         self.with(|p| p.held_from())
     }
 
-    /// Second reading: a batch of `packets`; None when the side is over. Releases the GIL.
+    /// Second reading: a batch of `packets`; None when the side has ended. Releases the GIL.
     #[pyo3(signature = (side_number, batch))]
     fn push(&self, py: Python<'_>, side_number: u8, batch: Option<PyRecordBatch>) -> PyResult<()> {
         let (side, batch) = (side(side_number)?, batch.map(PyRecordBatch::into_inner));

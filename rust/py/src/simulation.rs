@@ -10,7 +10,7 @@ use wlanlens_sim::config::World as Description;
 use wlanlens_sim::limits::EVENTS_A_CALL;
 use wlanlens_sim::world::World;
 
-/// A simulation under way. One thread at a time may call it.
+/// A running simulation. One thread at a time may call it.
 #[pyclass(frozen)]
 pub struct Simulation {
     inner: Mutex<Option<World>>,
@@ -18,7 +18,7 @@ pub struct Simulation {
 
 #[pymethods]
 impl Simulation {
-    /// `world`: the description as JSON. ValueError says what is impossible in it, OSError what could not be written.
+    /// `world`: the description as JSON. Raises ValueError for an impossible description, OSError if a file cannot be written.
     #[new]
     fn new(world: &str) -> PyResult<Self> {
         let description: Description = serde_json::from_str(world).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -26,8 +26,8 @@ impl Simulation {
         Ok(Simulation { inner: Mutex::new(Some(world)) })
     }
 
-    /// Go on until this simulated time, or a little less far where much happens; the time reached, None when the run is
-    /// over. OverflowError(what, time reached) when there is more of it than can be held. Releases the GIL.
+    /// Run until this simulated time, or less far if there are many events; returns the time reached, None when the run has
+    /// ended. OverflowError(what, time reached) when a limit is exceeded. Releases the GIL.
     fn run(&self, py: Python<'_>, until_ns: u64) -> PyResult<Option<u64>> {
         py.detach(|| {
             let mut guard = self.inner.lock().map_err(|_| gone())?;
@@ -40,7 +40,7 @@ impl Simulation {
         })
     }
 
-    /// Close the captures; the truth as [(table, RecordBatch), ...].
+    /// Close the captures; returns the ground truth as [(table, RecordBatch), ...].
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let world = self.inner.lock().map_err(|_| gone())?.take().ok_or_else(gone)?;
         let tables = py.detach(|| Ok::<_, std::io::Error>(world.finish()?.tables()))?;
@@ -53,5 +53,5 @@ impl Simulation {
 }
 
 fn gone() -> PyErr {
-    PyRuntimeError::new_err("the simulation is over or failed before")
+    PyRuntimeError::new_err("the simulation has ended or failed")
 }

@@ -1,4 +1,4 @@
-//! What runs on hosts: how much it sends, and how the sizes of files are drawn.
+//! The applications of hosts: how much they send, and how file sizes are drawn.
 
 use serde::Deserialize;
 
@@ -9,20 +9,20 @@ use crate::rng::Rng;
 pub enum Application {
     /// The client sends until the end.
     Bulk,
-    /// The client sends so much, and closes if it is told to.
+    /// The client sends this many bytes and closes if `closes`.
     File {
         bytes: Size,
         #[serde(default = "yes")]
         closes: bool,
     },
-    /// The client asks in so many bytes; the server answers with so many when it has them all, and closes if told to.
+    /// The client sends a request of this size; the server answers when it has all of it, and closes if `closes`.
     Request {
         request_bytes: u64,
         answer_bytes: Size,
         #[serde(default = "yes")]
         closes: bool,
     },
-    /// The client writes so much at a time, so often.
+    /// The client writes this many bytes at a time, at this interval.
     Paced { bytes: u64, every_s: f64 },
     /// Datagrams of the client.
     Udp { payload_bytes: u32, rate_bps: f64 },
@@ -32,7 +32,7 @@ fn yes() -> bool {
     true
 }
 
-/// How much a transfer carries.
+/// The size of a transfer.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(untagged)]
 pub enum Size {
@@ -40,14 +40,14 @@ pub enum Size {
     Pareto(Pareto),
 }
 
-/// A heavy tail: P(more than x) = (least / x)^shape, with least = mean * (shape - 1) / shape.
+/// A heavy tail: P(more than x) = (minimum / x)^shape, with minimum = mean * (shape - 1) / shape.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pareto {
     pub mean_bytes: f64,
     pub shape: f64,
-    /// Which of `of` files this is, from 0. Together they have the distribution's mean, whatever the seed, which only
-    /// orders them: for a shape below 2 the mean of independent draws is uncertain however many they are. `of` 0: drawn
+    /// Number of this file among `of` files, from 0. Together they have the distribution's mean for every seed, which only
+    /// sets their order: for a shape below 2 the mean of independent draws is uncertain for any number. `of` 0: drawn
     /// independently.
     pub number: u32,
     pub of: u32,
@@ -56,7 +56,7 @@ pub struct Pareto {
 }
 
 impl Application {
-    /// Bytes that the sending end sends; 0 where it is not told beforehand.
+    /// Bytes that the sending end sends; 0 if unknown in advance.
     pub fn size(&self) -> Option<Size> {
         match self {
             Application::File { bytes, .. } => Some(*bytes),
@@ -65,7 +65,7 @@ impl Application {
         }
     }
 
-    /// Which end sends the data that matters.
+    /// The end that sends the data.
     pub fn sends(&self) -> usize {
         usize::from(matches!(self, Application::Request { .. }))
     }
@@ -79,7 +79,7 @@ impl Size {
         }
     }
 
-    /// What it cannot be.
+    /// What makes it invalid.
     pub fn fault(&self) -> Option<String> {
         let Size::Pareto(p) = self else { return None };
         let right = p.mean_bytes >= 1.0 && p.mean_bytes <= 1e12 && p.shape > 1.0 && p.shape <= 100.0;
@@ -100,7 +100,7 @@ impl Pareto {
         } else {
             self.mean_of(strata.place(seed, self.number, self.of), self.of)
         };
-        // Where the tail ends: no run sends more.
+        // The end of the tail: no run sends more.
         let units = (bytes / f64::from(self.unit_bytes)).ceil().clamp(1.0, 1e12);
         units as u64 * u64::from(self.unit_bytes)
     }
@@ -148,7 +148,7 @@ mod tests {
             let mean = sizes.iter().sum::<u64>() as f64 / f64::from(of);
             assert!((mean - 30_000.0).abs() < 2.0, "{mean}");
             sizes.sort_unstable();
-            // The least of all is a third of the mean; the median 2^(1/1.5) of that.
+            // The minimum is a third of the mean; the median 2^(1/1.5) of that.
             assert!((10_000..10_100).contains(&sizes[0]), "{}", sizes[0]);
             let median = sizes[of as usize / 2] as f64;
             assert!((median / 15_874.0 - 1.0).abs() < 0.01, "{median}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_orders_them() {
+    fn the_seed_sets_their_order() {
         let order = |seed| {
             let mut strata = Strata::default();
             (0..50).map(|k| file(k, 50).bytes(seed, 0, &mut strata)).collect::<Vec<_>>()

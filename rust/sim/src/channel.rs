@@ -1,4 +1,4 @@
-//! Which frames the channel damages: signal to noise, bursts of errors, and what a script says.
+//! The frames that the channel damages: by signal to noise ratio, bursts of errors, and scripts.
 
 mod bursts;
 mod fading;
@@ -17,54 +17,54 @@ use crate::rng::Rng;
 use bursts::Bursts;
 use fading::{depth_db, Multipath};
 
-/// Frames damaged on purpose: the n-th data frames (from 0) that a station sends, control frames not counted.
+/// Frames damaged by a script: the n-th data frames (from 0) of a station, control frames not counted.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub frames: Vec<u64>,
-    /// And everything in these spans of time.
+    /// And all frames in these periods.
     pub spans: Vec<(Ns, Ns)>,
 }
 
-/// What disturbs one way between two stations.
+/// The disturbance of one direction between two stations.
 #[derive(Debug, Clone, Default)]
 pub struct PathConfig {
-    /// Signal to noise; None: what the distance leaves, or no thermal errors.
+    /// Signal to noise ratio; None: from the path loss, or no thermal errors.
     pub snr_db: Option<f64>,
-    /// Errors of every frame alike, whatever its length.
+    /// Probability of an error in a frame of any length.
     pub frame_error_rate: f64,
     pub fades: Vec<Fade>,
     pub script: Script,
 }
 
-/// One way between two stations.
+/// One direction between two stations.
 #[derive(Debug, Default)]
 struct Path {
     config: PathConfig,
     bursts: Option<usize>,
-    /// Which of the fading processes; both ways of a link share one.
+    /// Which fading process; both directions of a link share one.
     multipath: Option<usize>,
     sent: u64,
 }
 
-/// Where things stand, and what their signals lose on the way.
+/// Positions, and the loss of signals between them.
 #[derive(Debug, Clone, Default)]
 pub struct Floor {
-    /// None: distance costs nothing.
+    /// None: no path loss.
     pub path_loss: Option<PathLoss>,
-    /// Fading by many waves: Doppler frequency, and power of the direct wave over that of the others.
+    /// Multipath fading: Doppler frequency, and power of the direct path over that of the others.
     pub multipath: Option<(f64, f64)>,
     pub noise_dbm: f64,
-    /// The stations' places, then the sniffer's.
+    /// The stations' positions, then the sniffer's.
     pub places: Vec<Place>,
-    /// Fades of all that a station sends and receives, by station.
+    /// Fades of all frames that a station sends and receives, by station.
     pub fades: Vec<Vec<Fade>>,
 }
 
-/// The air between stations.
+/// The channel between stations.
 #[derive(Debug)]
 pub struct Air {
     paths: Vec<Vec<Path>>,
-    /// Burst processes; both ways of a link may share one.
+    /// Burst processes; both directions of a link may share one.
     bursts: Vec<Bursts>,
     /// Fading processes of links, the sniffer's too.
     multipath: Vec<Multipath>,
@@ -73,7 +73,7 @@ pub struct Air {
 }
 
 impl Air {
-    /// `fading`: the randomness of each link's fading process, by its number.
+    /// `fading`: the random stream of each link's fading process, by its number.
     pub fn new(stations: usize, floor: Floor, rng: Rng, fading: impl Fn(u64) -> Rng) -> Self {
         let mut paths: Vec<Vec<Path>> =
             (0..stations).map(|_| (0..=stations).map(|_| Path::default()).collect()).collect();
@@ -98,13 +98,13 @@ impl Air {
         self.bursts.len() - 1
     }
 
-    /// Disturb the way from one station to another.
+    /// Disturb the direction from one station to another.
     pub fn disturb(&mut self, from: StationId, to: StationId, config: PathConfig, bursts: Option<usize>) {
         let path = &mut self.paths[from][to];
         (path.config, path.bursts) = (config, bursts);
     }
 
-    /// The sniffer hears a station so loud; `usual_dbm` where places do not say.
+    /// Signal of a station at the sniffer; `usual_dbm` without path loss.
     pub fn heard_dbm(&self, from: StationId, usual_dbm: f64, now: Ns) -> f64 {
         let sniffer = self.paths.len();
         let mean = self.mean_dbm(from, sniffer, now).unwrap_or(usual_dbm);
@@ -115,7 +115,7 @@ impl Air {
         self.floor.noise_dbm
     }
 
-    /// Signal to noise of a way at a time, without and with what fades take.
+    /// Signal to noise ratio of a direction at a time, without and with fading.
     fn snr_db(&self, from: StationId, to: StationId, now: Ns) -> Option<(f64, f64)> {
         let path = &self.paths[from][to];
         let distant = || self.mean_dbm(from, to, now).map(|dbm| dbm - self.floor.noise_dbm);
@@ -140,7 +140,7 @@ impl Air {
     }
 }
 
-/// Frames longer than a control frame count for scripts.
+/// Scripts count frames longer than a control frame.
 const DATA_BYTES: u32 = 28;
 
 impl Channel for Air {
@@ -153,7 +153,7 @@ impl Channel for Air {
             }
             path.sent += 1;
         }
-        // Every process goes on with every frame, whatever the others said.
+        // Every process advances with every frame, whatever the others decide.
         let independent = path.config.frame_error_rate;
         let burst = match path.bursts {
             Some(process) => self.bursts[process].damages(start),
@@ -167,7 +167,7 @@ impl Channel for Air {
         if now <= 0.0 {
             return by;
         }
-        // One draw: what the mean signal would have carried fell to the fade.
+        // One draw: if the frame would have arrived at the mean signal, the fade damaged it.
         let draw = self.rng.unit();
         let noise = if draw >= now {
             None
@@ -213,7 +213,7 @@ mod tests {
     fn gilberts_channel_has_its_error_rate_and_burst() {
         let (fer, mean, longest) = bursts(BurstConfig::gilbert(0.135, 1.8), 1_000_000);
         assert!((fer - 0.135).abs() < 0.003 && (mean - 1.8).abs() < 0.02, "{fer} {mean}");
-        // Far from the 29 that the idle-time study saw in 8000 frames.
+        // Far from the 29 that the idle-time study observed in 8000 frames.
         assert!(longest < 25, "{longest}");
     }
 
@@ -231,9 +231,9 @@ mod tests {
         assert!((fer - 0.135).abs() < 0.02 && (mean - 1.8).abs() < 0.2 && longest > 14, "{fer} {mean} {longest}");
     }
 
-    /// Bursts of a second every ten, on a clock of time: how many of the frames sent within a burst's first second fail.
+    /// Bursts of a second every ten, on a clock of time: how many of the frames in a burst's first second fail.
     #[test]
-    fn on_a_clock_of_time_the_channel_recovers_while_nobody_sends() {
+    fn on_a_clock_of_time_the_channel_recovers_without_frames() {
         let second = 1e9;
         let config = |clock, unit| BurstConfig {
             clock,
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(air.damage(1, 0, Rate::R11, 1500, 55), None);
     }
 
-    /// A floor on which a station walks away from another; the sniffer is beside the first.
+    /// A station walks away from another; the sniffer is next to the first.
     fn walk() -> Floor {
         Floor {
             path_loss: Some(PathLoss { sent_dbm: 15.0, first_metre_db: 40.0, exponent: 3.5 }),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn distance_takes_the_fast_rates_first() {
+    fn distance_stops_the_fast_rates_first() {
         let mut air = air(walk());
         assert_eq!([Rate::R11, Rate::R1].map(|r| failures(&mut air, r, 10)), [0, 0]);
         // 75 m.
@@ -305,26 +305,26 @@ mod tests {
     }
 
     #[test]
-    fn without_path_loss_distance_costs_nothing() {
+    fn without_path_loss_distance_has_no_effect() {
         let mut air = air(Floor { path_loss: None, ..walk() });
         assert_eq!(failures(&mut air, Rate::R11, 200), 0);
         assert_eq!(air.heard_dbm(1, -45.0, 200 * S), -45.0);
     }
 
     #[test]
-    fn a_stations_fade_is_in_its_frames_and_in_what_the_sniffer_hears() {
+    fn a_stations_fade_affects_its_frames_and_the_sniffers_signal() {
         let fade = Fade { start: 20 * S, end: 21 * S, depth_db: 40.0, every: 0 };
         let mut air = air(Floor { fades: vec![Vec::new(), vec![fade]], ..walk() });
         assert_eq!([19, 20, 21].map(|s| failures(&mut air, Rate::R11, s)), [0, 400, 0]);
         assert_eq!(air.damage(1, 0, Rate::R11, 1500, 20 * S + MS), Some(Damage::Fade));
         let heard = [19, 20].map(|s| air.heard_dbm(1, -45.0, s * S));
         assert!((heard[0] - heard[1] - 40.0).abs() < 1.0, "{heard:?}");
-        // The other station is as loud as ever.
+        // The other station's signal does not change.
         assert_eq!(air.heard_dbm(0, -45.0, 20 * S).round(), -36.0);
     }
 
     #[test]
-    fn waves_make_a_link_fail_now_and_then_and_both_ways_alike() {
+    fn multipath_makes_a_link_fail_in_both_directions() {
         // 25 m: 12 dB over what 11 Mb/s needs.
         let still = Floor { multipath: None, ..walk() };
         let rayleigh = Floor { multipath: Some((3.0, 0.0)), ..walk() };

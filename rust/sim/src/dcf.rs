@@ -1,189 +1,20 @@
 //! The distributed coordination function: stations that share one channel (IEEE 802.11-2020 clause 10.3).
 //!
 //! All stations hear each other. From the instant at which a station starts to send until the medium is idle again nothing
-//! else can happen, so a whole exchange (RTS, CTS, data, ACK) is laid out at its start; what follows from it comes back as
+//! else can happen, so a whole exchange (RTS, CTS, data, ACK) is computed at its start; its results are returned as
 //! `Out`, each with its time.
 
-use std::collections::VecDeque;
+mod frame;
+mod station;
 
 use crate::engine::{Ns, US};
-use crate::phy::{airtime, Preamble, Rate, Spaces, ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::phy::{airtime, Spaces, ACK_BYTES, CTS_BYTES, RTS_BYTES};
 use crate::rate::RateControl;
 use crate::rng::Rng;
 
-/// A station of the cell, by its place in the list.
-pub type StationId = usize;
-
-/// How one station's MAC is set.
-#[derive(Debug, Clone)]
-pub struct MacConfig {
-    pub cw_min: u16,
-    pub cw_max: u16,
-    /// Attempts of a frame that needs no RTS, and of one that does (clause 10.3.4.4).
-    pub short_retry_limit: u32,
-    pub long_retry_limit: u32,
-    /// Frames longer than this are announced by RTS.
-    pub rts_threshold_bytes: u32,
-    pub preamble: Preamble,
-    /// Rate of RTS, CTS and ACK.
-    pub control_rate: Rate,
-    /// Frames waiting, the one being sent included.
-    pub queue_frames: usize,
-    /// Back off after every transmission, not only before a busy medium's next.
-    pub post_backoff: bool,
-}
-
-impl Default for MacConfig {
-    fn default() -> Self {
-        MacConfig {
-            cw_min: 31,
-            cw_max: 1023,
-            short_retry_limit: 7,
-            long_retry_limit: 4,
-            rts_threshold_bytes: u32::MAX,
-            preamble: Preamble::Long,
-            control_rate: Rate::R2,
-            queue_frames: 100,
-            post_backoff: true,
-        }
-    }
-}
-
-/// What a station is given to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Msdu {
-    /// None: to all.
-    pub to: Option<StationId>,
-    /// Length of its MPDU: header, body and FCS.
-    pub mpdu_bytes: u32,
-    /// What it is to whoever handed it over.
-    pub handle: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FrameKind {
-    Rts,
-    Cts,
-    Ack,
-    Data,
-}
-
-/// What became of a frame at its receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    Received,
-    /// Overlapped with a frame of that station.
-    Collision(StationId),
-    /// The channel damaged it.
-    Damaged(Damage),
-}
-
-/// What damages a frame that collides with none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Damage {
-    /// The noise that is always there.
-    Noise,
-    /// Noise that the signal, had it not faded, would have overcome.
-    Fade,
-    /// One error by itself.
-    Independent,
-    /// A burst of errors.
-    Burst,
-    /// The description says so.
-    Script,
-}
-
-/// A frame on the air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AirFrame {
-    pub start: Ns,
-    pub end: Ns,
-    pub kind: FrameKind,
-    pub from: StationId,
-    pub to: Option<StationId>,
-    pub rate: Rate,
-    pub preamble: Preamble,
-    pub mpdu_bytes: u32,
-    /// The Duration field.
-    pub duration_us: u16,
-    /// Sequence number of data.
-    pub seq: u16,
-    /// Which attempt of its MSDU, from 0.
-    pub attempt: u32,
-    /// The Retry bit: this MPDU was on the air before, not only its RTS (clause 9.2.4.1.6).
-    pub retry: bool,
-    pub msdu: Option<Msdu>,
-    pub fate: Fate,
-}
-
-/// What follows from an exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Out {
-    Aired(AirFrame),
-    /// A station received an MSDU for the first time.
-    Delivered {
-        at: Ns,
-        station: StationId,
-        from: StationId,
-        msdu: Msdu,
-    },
-    /// A station is done with an MSDU.
-    Done {
-        at: Ns,
-        station: StationId,
-        msdu: Msdu,
-        acked: bool,
-        attempts: u32,
-    },
-}
-
-/// Decides which frames the channel damages.
-pub trait Channel {
-    /// What damages a frame of so many bytes on its way; None: it arrives.
-    fn damage(&mut self, from: StationId, to: StationId, rate: Rate, bytes: u32, start: Ns) -> Option<Damage>;
-}
-
-/// A channel that damages nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Perfect;
-
-impl Channel for Perfect {
-    fn damage(&mut self, _: StationId, _: StationId, _: Rate, _: u32, _: Ns) -> Option<Damage> {
-        None
-    }
-}
-
-#[derive(Debug)]
-struct Current {
-    msdu: Msdu,
-    seq: u16,
-    attempts: u32,
-    /// The MPDU itself was on the air.
-    aired: bool,
-    short_retries: u32,
-    long_retries: u32,
-}
-
-#[derive(Debug)]
-struct Station {
-    config: MacConfig,
-    rates: Box<dyn RateControl>,
-    rng: Rng,
-    queue: VecDeque<Msdu>,
-    current: Option<Current>,
-    /// An MSDU is under way until then and still takes its place in the queue.
-    finishing_until: Ns,
-    next_seq: u16,
-    cw: u16,
-    /// Slots left to count down; None: the last backoff is over.
-    backoff: Option<u32>,
-    /// From when on it counts slots: the medium's becoming idle plus its interframe space.
-    count_from: Ns,
-    /// It starts nothing before: a stalled access point.
-    stalled_until: Ns,
-    /// The latest sequence number received from each station: a second copy is not handed up.
-    last_seq: Vec<Option<u16>>,
-}
+pub use frame::{AirFrame, Channel, Damage, Fate, FrameKind, Msdu, Out, Perfect, StationId};
+pub use station::MacConfig;
+use station::Station;
 
 /// One channel and its stations.
 #[derive(Debug)]
@@ -192,13 +23,13 @@ pub struct Dcf {
     spaces: Spaces,
     /// When the last frame ends.
     idle_at: Ns,
-    /// Something has changed since `replanned` was last asked.
+    /// Something has changed since the last call of `replanned`.
     changed: bool,
-    /// Who started to send last, and when: kept for its memory.
+    /// The latest stations to start, and when: a buffer that is reused.
     senders: Vec<(StationId, Ns)>,
 }
 
-/// Two starts closer than this overlap: neither station could hear the other yet (propagation over 300 m).
+/// Two starts closer than this overlap: neither station can detect the other yet (propagation over 300 m).
 const PROPAGATION: Ns = US;
 
 impl Dcf {
@@ -208,21 +39,7 @@ impl Dcf {
 
     /// Add a station.
     pub fn join(&mut self, config: MacConfig, rates: Box<dyn RateControl>, rng: Rng) -> StationId {
-        let cw = config.cw_min;
-        self.stations.push(Station {
-            config,
-            rates,
-            rng,
-            queue: VecDeque::new(),
-            current: None,
-            finishing_until: 0,
-            next_seq: 0,
-            cw,
-            backoff: None,
-            count_from: self.spaces.difs(),
-            stalled_until: 0,
-            last_seq: Vec::new(),
-        });
+        self.stations.push(Station::new(config, rates, rng, self.spaces.difs()));
         self.stations.len() - 1
     }
 
@@ -233,7 +50,7 @@ impl Dcf {
         held < s.config.queue_frames
     }
 
-    /// Give a station an MSDU to send; false: its queue is full and the MSDU is lost.
+    /// Enqueue an MSDU at a station; false: its queue is full and the MSDU is lost.
     pub fn enqueue(&mut self, now: Ns, station: StationId, msdu: Msdu) -> bool {
         if !self.has_room(now, station) {
             return false;
@@ -247,11 +64,11 @@ impl Dcf {
             return true;
         }
         s.load();
-        // What is left of the backoff after the last frame still holds.
+        // The rest of the backoff after the last frame remains.
         if idle && now >= s.count_from {
             let counted = (now - s.count_from) / slot;
             if s.backoff.is_none_or(|b| u64::from(b) <= counted) {
-                // Idle for long enough: at once (clause 10.3.4.2).
+                // Idle for long enough: immediately (clause 10.3.4.2).
                 (s.backoff, s.count_from) = (Some(0), now);
             }
         } else if s.backoff.is_none() {
@@ -260,23 +77,23 @@ impl Dcf {
         true
     }
 
-    /// Keep a station from starting anything before a time.
+    /// Keep a station from starting a transmission before a time.
     pub fn stall(&mut self, station: StationId, until: Ns) {
         self.changed = true;
         self.stations[station].stalled_until = until;
     }
 
-    /// When the next station will start to send, if any has something to; `advance` must be called then.
+    /// When the next station starts to send, if any has a frame; `advance` must be called then.
     pub fn next(&self) -> Option<Ns> {
         self.stations.iter().filter_map(|s| s.starts(self.spaces.slot)).min()
     }
 
-    /// The same when it may have changed since it was asked before; None: it has not.
+    /// The same if it may have changed since the last call; None: it has not.
     pub fn replanned(&mut self) -> Option<Option<Ns>> {
         std::mem::take(&mut self.changed).then(|| self.next())
     }
 
-    /// Let those stations send whose time has come.
+    /// Run the stations whose time has come.
     pub fn advance(&mut self, now: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
         self.changed = true;
         let slot = self.spaces.slot;
@@ -296,7 +113,7 @@ impl Dcf {
         self.senders = senders;
     }
 
-    /// One station alone.
+    /// The exchange of a single station.
     fn exchange(&mut self, from: StationId, start: Ns, channel: &mut dyn Channel, out: &mut Vec<Out>) {
         let Spaces { sifs, slot } = self.spaces;
         let s = &mut self.stations[from];
@@ -369,7 +186,7 @@ impl Dcf {
                 idle = cts_end;
             }
             if !answered {
-                // Who heard the RTS but no data may forget its reservation (clause 10.3.2.4).
+                // A station that received the RTS but no data may reset its NAV (clause 10.3.2.4).
                 self.idle_at = idle;
                 self.all_wait((end + 2 * sifs + cts_time + 2 * slot).max(idle), false);
                 self.stations[from].wait_from(idle.max(end + timeout), self.spaces.difs());
@@ -389,7 +206,7 @@ impl Dcf {
         if !heard {
             self.idle_at = end;
             self.all_wait(end + nav, false);
-            // The receiver knows only that something came.
+            // The receiver detects only a damaged frame.
             let eifs = self.spaces.eifs(preamble);
             self.stations[to].wait_from(end, eifs);
             self.stations[from].wait_from(end + timeout, self.spaces.difs());
@@ -408,14 +225,14 @@ impl Dcf {
         if acked {
             self.finish(from, ack_end, true, out);
         } else {
-            // It hears that a frame came and that it was damaged.
+            // It detects a damaged frame.
             let eifs = self.spaces.eifs(preamble);
             self.stations[from].wait_from(ack_end, eifs);
             self.failed(from, ack_end, with_rts, out);
         }
     }
 
-    /// Several stations in one slot: nothing arrives.
+    /// Several stations in one slot: no frame arrives.
     fn collide(&mut self, senders: &[(StationId, Ns)], now: Ns, out: &mut Vec<Out>) {
         let Spaces { sifs, .. } = self.spaces;
         let mut ends = Vec::with_capacity(senders.len());
@@ -473,7 +290,7 @@ impl Dcf {
         }
     }
 
-    /// Every station waits for its interframe space from `at` on; EIFS after a frame that nobody could read.
+    /// Every station waits for its interframe space from `at` on; EIFS after a frame that no station could decode.
     fn all_wait(&mut self, at: Ns, unreadable: bool) {
         let (difs, spaces) = (self.spaces.difs(), self.spaces);
         for s in &mut self.stations {
@@ -482,7 +299,7 @@ impl Dcf {
         }
     }
 
-    /// An attempt came to nothing: try again with a wider window, or give up (clause 10.3.4.4).
+    /// A transmission failed: retry with a larger window, or give up (clause 10.3.4.4).
     fn failed(&mut self, station: StationId, at: Ns, long: bool, out: &mut Vec<Out>) {
         let s = &mut self.stations[station];
         let Some(current) = &mut s.current else { return };
@@ -525,49 +342,6 @@ impl Dcf {
 
 fn fate_of(damage: Option<Damage>) -> Fate {
     damage.map_or(Fate::Received, Fate::Damaged)
-}
-
-impl Station {
-    /// Take the next MSDU from the queue.
-    fn load(&mut self) {
-        let Some(msdu) = self.queue.pop_front() else { return };
-        let seq = self.next_seq;
-        self.next_seq = (seq + 1) % 4096;
-        self.current = Some(Current { msdu, seq, attempts: 0, aired: false, short_retries: 0, long_retries: 0 });
-    }
-
-    fn draw_backoff(&mut self) {
-        self.backoff = Some(self.rng.below(u32::from(self.cw) + 1));
-    }
-
-    /// When it will start to send, if nothing comes between.
-    fn starts(&self, slot: Ns) -> Option<Ns> {
-        self.current.as_ref()?;
-        let at = self.count_from + u64::from(self.backoff.unwrap_or(0)) * slot;
-        Some(at.max(self.stalled_until))
-    }
-
-    /// The medium is taken: keep what is left of the backoff.
-    fn freeze(&mut self, now: Ns, slot: Ns) {
-        let counted = now.saturating_sub(self.count_from) / slot;
-        if let Some(b) = self.backoff {
-            let left = u64::from(b).saturating_sub(counted);
-            // A backoff that ran out without a frame to send is over; one with a frame was kept by a stall.
-            self.backoff = if left == 0 && self.current.is_none() { None } else { Some(left as u32) };
-        }
-    }
-
-    fn wait_from(&mut self, at: Ns, space: Ns) {
-        self.count_from = at + space;
-    }
-
-    /// Whether this sequence number is not a second copy.
-    fn is_new(&mut self, from: StationId, seq: u16) -> bool {
-        if self.last_seq.len() <= from {
-            self.last_seq.resize(from + 1, None);
-        }
-        self.last_seq[from].replace(seq) != Some(seq)
-    }
 }
 
 #[cfg(test)]

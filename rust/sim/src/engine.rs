@@ -10,7 +10,7 @@ pub const US: Ns = 1_000;
 pub const MS: Ns = 1_000_000;
 pub const S: Ns = 1_000_000_000;
 
-/// Events in order of time; those of one instant in the order in which they were scheduled.
+/// Events in order of time; those with equal times in the order in which they were scheduled.
 #[derive(Debug)]
 pub struct Queue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
@@ -18,7 +18,7 @@ pub struct Queue<E> {
     next: u64,
 }
 
-/// A place in the order of events: time above, order below, so that one comparison will do.
+/// Position in the order of events: time in the upper bits, sequence in the lower, so that one comparison suffices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Place(u128);
 
@@ -73,13 +73,13 @@ impl<E> Queue<E> {
         self.now.at()
     }
 
-    /// Schedule an event; a time that has passed means now.
+    /// Schedule an event; a time in the past means now.
     pub fn at(&mut self, at: Ns, event: E) {
         let place = self.place(at);
         self.put(place, event);
     }
 
-    /// The next place at a time.
+    /// The next position at a time.
     fn place(&mut self, at: Ns) -> Place {
         let place = Place(u128::from(at.max(self.now())) << 64 | u128::from(self.next));
         self.next += 1;
@@ -103,8 +103,8 @@ impl<E> Queue<E> {
     }
 }
 
-/// A time that is set anew again and again. Of all that it was set to the queue holds the soonest: when that comes too
-/// early, the event goes back to the place that it took when it was set last.
+/// A timer that is set often. The queue holds the earliest of its times: when that event comes too
+/// early, it is scheduled again at the position that it got when it was last set.
 #[derive(Debug, Default)]
 pub struct Alarm {
     due: Option<(Ns, Place)>,
@@ -112,7 +112,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Set it to a time or to none. Set to the time at which it is, it keeps its place.
+    /// Set it to a time or to none. If the time does not change, it keeps its position.
     pub fn set<E>(&mut self, at: Option<Ns>, queue: &mut Queue<E>, event: E) {
         if at == self.due.map(|d| d.0) {
             return;
@@ -126,7 +126,7 @@ impl Alarm {
         }
     }
 
-    /// Its event has come: whether its time has, too. It is then set to none.
+    /// Its event has come: returns whether its time has come too. It is then set to none.
     pub fn rings<E>(&mut self, queue: &mut Queue<E>, event: E) -> bool {
         if self.queued != Some(queue.now) {
             return false;
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alarms_come_once_and_in_the_order_in_which_they_were_set() {
+    fn alarms_come_once_and_in_the_order_of_setting() {
         let (mut q, mut alarm) = (Queue::default(), Alarm::default());
         for at in [Some(5), Some(9), None, Some(7)] {
             alarm.set(at, &mut q, "alarm");
@@ -160,7 +160,7 @@ mod tests {
             rung.push((now, event));
             if event == "after" {
                 alarm.set(Some(20), &mut q, "alarm");
-                // Sooner than what the queue holds, and then off.
+                // Earlier than the event in the queue, and then off.
                 alarm.set(Some(10), &mut q, "alarm");
             }
             if now == 10 {

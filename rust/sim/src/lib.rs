@@ -1,7 +1,7 @@
 //! wlanlens-sim: TCP over a wireless LAN, simulated event by event in whole nanoseconds.
 //!
-//! Deterministic: one random stream a component, ties by order of scheduling, no wall clock. It writes real capture
-//! bytes and the truth beside them, and knows nothing of the decoder.
+//! Deterministic: one random stream per component, ties by order of scheduling, no wall clock. It writes real capture
+//! bytes and the ground truth, and shares no code with the decoder.
 
 pub mod application;
 pub mod channel;

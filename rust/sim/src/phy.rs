@@ -1,4 +1,4 @@
-//! How long frames last: DSSS, HR/DSSS and ERP-OFDM (IEEE 802.11-2020 clauses 15, 16 and 18).
+//! Duration of frames: DSSS, HR/DSSS and ERP-OFDM (IEEE 802.11-2020 clauses 15, 16 and 18).
 
 use crate::engine::{Ns, US};
 
@@ -36,7 +36,7 @@ pub const ACK_BYTES: u32 = 14;
 pub const CTS_BYTES: u32 = 14;
 pub const RTS_BYTES: u32 = 20;
 
-/// Time on the air of a frame of so many bytes, FCS included.
+/// Time on the air of a frame of this many bytes, FCS included.
 pub fn airtime(rate: Rate, preamble: Preamble, bytes: u32) -> Ns {
     let bits = 8 * u64::from(bytes);
     let kbps = u64::from(rate.kbps.max(1));
@@ -73,13 +73,13 @@ impl Spaces {
         self.sifs + 2 * self.slot
     }
 
-    /// After a frame that could not be understood: room for the ACK that it may have asked for, at the lowest rate
+    /// After a frame that could not be decoded: time for the ACK that it may require, at the lowest rate
     /// (clause 10.3.2.3.7).
     pub fn eifs(self, preamble: Preamble) -> Ns {
         self.sifs + airtime(Rate::R1, preamble, ACK_BYTES) + self.difs()
     }
 
-    /// How long a sender waits for the start of an answer (clause 10.3.2.11): SIFS, a slot and the PHY's start delay.
+    /// Time that a sender waits for the start of a response (clause 10.3.2.11): SIFS, a slot and the PHY's start delay.
     pub fn answer_timeout(self, preamble: Preamble) -> Ns {
         let start_delay = if preamble == Preamble::Short { 96 } else { 192 };
         self.sifs + self.slot + start_delay * US

@@ -1,22 +1,22 @@
-//! Rate control: which rate a station tries next.
+//! Rate control: the rate of a station's next transmission.
 
 use crate::engine::{Ns, MS};
 use crate::phy::{airtime, Preamble, Rate};
 use crate::rng::Rng;
 
-/// What a station learns of its own frames. One per destination.
+/// Feedback about a station's own frames. One per destination.
 pub trait RateControl: std::fmt::Debug + Send {
-    /// The rate of attempt number `attempt` (0 first) of a frame.
+    /// The rate of transmission number `attempt` (0 first) of a frame.
     fn rate(&mut self, now: Ns, attempt: u32) -> Rate;
-    /// An attempt was acknowledged.
+    /// A transmission was acknowledged.
     fn succeeded(&mut self, now: Ns);
-    /// An attempt was not.
+    /// A transmission was not acknowledged.
     fn failed(&mut self, now: Ns);
-    /// The frame was given up.
+    /// The frame was dropped.
     fn dropped(&mut self, _now: Ns) {}
 }
 
-/// Always the same.
+/// A fixed rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Fixed(pub Rate);
 
@@ -35,20 +35,20 @@ pub struct Arf {
     at: usize,
     successes: u32,
     failures: u32,
-    /// The rate was just raised: one failure takes it back.
+    /// The rate was just raised: one failure lowers it again.
     probing: bool,
     up_after: u32,
-    /// AARF: failed probes double `up_after` up to this; None: ARF.
+    /// AARF: failed probes double `up_after` to at most this; None: ARF.
     up_most: Option<u32>,
 }
 
-/// Successes in a row after which ARF tries the next rate.
+/// Consecutive successes after which ARF tries the next rate.
 const ARF_UP: u32 = 10;
-/// Failures in a row after which it steps down.
+/// Consecutive failures after which it lowers the rate.
 const ARF_DOWN: u32 = 2;
 
 impl Arf {
-    /// `rates` from the lowest to the highest; it begins at the highest.
+    /// `rates` from the lowest to the highest; it starts at the highest.
     pub fn new(rates: Vec<Rate>, adaptive: bool) -> Self {
         let at = rates.len().saturating_sub(1);
         Arf { rates, at, successes: 0, failures: 0, probing: false, up_after: ARF_UP, up_most: adaptive.then_some(50) }
@@ -82,22 +82,22 @@ impl RateControl for Arf {
     }
 }
 
-/// The defect that the USB study found in early firmware: after a few successes the next frame goes out at the top rate,
-/// and however often that failed before, it steps down so slowly that the frame is given up.
+/// The defect that the USB study found in early firmware: after a few successes the next frame is sent at the top rate,
+/// even if that failed often before, and the rate falls so slowly that the frame is dropped.
 #[derive(Debug, Clone)]
 pub struct Multiplicative {
-    /// Rate of each attempt after a raise; the last holds for the rest.
+    /// Rate of each transmission after a raise; the last is used for the rest.
     ladder: Vec<Rate>,
     low: Rate,
     up_after: u32,
     successes: u32,
     raised: bool,
-    /// The rate of the latest attempt.
+    /// The rate of the latest transmission.
     latest: Rate,
 }
 
 impl Multiplicative {
-    /// `ladder`: rates and how many attempts at each.
+    /// `ladder`: rates and the number of transmissions at each.
     pub fn new(ladder: &[(Rate, u32)], low: Rate, up_after: u32) -> Self {
         let ladder = ladder.iter().flat_map(|(rate, times)| vec![*rate; *times as usize]).collect();
         Multiplicative { ladder, low, up_after, successes: 0, raised: true, latest: low }
@@ -112,7 +112,7 @@ impl RateControl for Multiplicative {
     }
 
     fn succeeded(&mut self, _: Ns) {
-        // What got through below the top is where it stays until it has had its successes again.
+        // It stays at the rate that succeeded below the top until it has enough successes again.
         self.raised = self.raised && self.ladder.first() == Some(&self.latest);
         self.successes = if self.raised { 0 } else { self.successes + 1 };
         if self.successes >= self.up_after {
@@ -127,8 +127,8 @@ impl RateControl for Multiplicative {
     }
 }
 
-/// A sampling rate control in the manner of Linux's minstrel: success rates by exponential average, one frame in ten tries
-/// another rate, retries fall back to the best and then to the surest.
+/// A sampling rate control like Linux's minstrel: success rates by exponential average; one frame in ten tries
+/// another rate; retries use the best rate and then the most reliable one.
 #[derive(Debug)]
 pub struct Minstrel {
     rates: Vec<Rate>,
@@ -141,10 +141,10 @@ pub struct Minstrel {
     bytes: u32,
 }
 
-/// Statistics are renewed this often, the new period weighing a quarter.
+/// Interval of the statistics; the new interval has a weight of a quarter.
 const MINSTREL_PERIOD: Ns = 100 * MS;
 const MINSTREL_NEW: f64 = 0.25;
-/// One frame in so many samples another rate.
+/// One frame in this many samples another rate.
 const MINSTREL_SAMPLE: u32 = 10;
 
 impl Minstrel {
@@ -183,7 +183,7 @@ impl Minstrel {
     }
 
     fn surest(&self) -> usize {
-        // Of equal chances the faster one.
+        // The faster one of equal probabilities.
         (0..self.rates.len()).max_by(|a, b| self.chance[*a].total_cmp(&self.chance[*b])).unwrap_or(0)
     }
 }
@@ -195,7 +195,7 @@ impl RateControl for Minstrel {
             let other = self.rng.below(MINSTREL_SAMPLE) == 0;
             self.sample = other.then(|| self.rng.below(self.rates.len() as u32) as usize);
         }
-        // Two attempts at each stage of the retry chain, one at the sampled rate.
+        // Two transmissions at each stage of the retry chain, one at the sampled rate.
         self.latest = match (attempt, self.sample) {
             (0, Some(sample)) => sample,
             (0..=2, _) => self.best(),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn arf_steps_down_after_two_and_takes_a_failed_probe_back_at_once() {
+    fn arf_lowers_the_rate_after_two_failures_and_after_a_failed_probe() {
         let mut a = arf(false);
         assert_eq!(a.rate(0, 0), Rate::R11);
         a.failed(0);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defect_tries_the_top_again_and_again() {
+    fn the_defect_tries_the_top_rate_repeatedly() {
         let mut m = Multiplicative::new(&[(Rate::R11, 3), (Rate::R5_5, 1)], Rate::R1, 10);
         let rates: Vec<_> = (0..8).map(|k| m.rate(0, k).kbps).collect();
         assert_eq!(rates, [11_000, 11_000, 11_000, 5_500, 5_500, 5_500, 5_500, 5_500]);
@@ -265,13 +265,13 @@ mod tests {
             m.succeeded(0);
         }
         assert_eq!(m.rate(0, 0), Rate::R11);
-        // A link that can do it stays there.
+        // A link good enough for the top rate stays there.
         m.succeeded(0);
         assert_eq!(m.rate(0, 0), Rate::R11);
     }
 
     #[test]
-    fn minstrel_settles_on_the_fastest_rate_that_works() {
+    fn minstrel_finds_the_fastest_rate_that_works() {
         let mut m = Minstrel::new(Rate::DSSS.to_vec(), 1536, Rng::stream(1, "rate", 0));
         let (mut at_2, mut frames) = (0, 0);
         for k in 0..4000u64 {

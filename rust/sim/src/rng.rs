@@ -1,4 +1,4 @@
-//! Random numbers: a small generator, one stream a component.
+//! Random numbers: a small generator, one stream per component.
 
 /// xoshiro256** (Blackman and Vigna 2018), seeded through splitmix64.
 #[derive(Debug, Clone)]
@@ -14,9 +14,9 @@ fn splitmix(x: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The stream of one component: what others draw does not change it.
+    /// The stream of one component: draws of others do not change it.
     pub fn stream(seed: u64, component: &str, index: u64) -> Self {
-        // FNV-1a: the name's bytes are few.
+        // FNV-1a: names are short.
         let name = component
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -37,7 +37,7 @@ impl Rng {
         out
     }
 
-    /// A whole number in 0..n, every one alike (Lemire 2019); 0 for n = 0.
+    /// A uniform whole number in 0..n (Lemire 2019); 0 for n = 0.
     pub fn below(&mut self, n: u32) -> u32 {
         let mut product = u64::from(self.next_u64() as u32) * u64::from(n);
         if (product as u32) < n {
@@ -54,7 +54,7 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with this probability. Certain answers draw nothing, so that an impossible error costs no randomness.
+    /// True with this probability. Probabilities 0 and 1 draw nothing, so that they do not change the stream.
     pub fn chance(&mut self, p: f64) -> bool {
         p > 0.0 && (p >= 1.0 || self.unit() < p)
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_are_reproducible_and_apart() {
+    fn streams_are_reproducible_and_independent() {
         let draw = |name, i| Rng::stream(7, name, i).next_u64();
         assert_eq!(draw("dcf", 1), draw("dcf", 1));
         assert_ne!(draw("dcf", 1), draw("dcf", 2));

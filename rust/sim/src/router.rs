@@ -1,22 +1,21 @@
-//! Queues of routers, access points and hosts: what they hold, what they drop, and how long they were.
+//! Queues of routers, access points and hosts: contents, drops, and history of lengths.
 
 use std::collections::VecDeque;
 
 use serde::Deserialize;
 
 use crate::engine::Ns;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketFate};
 use crate::rng::Rng;
-use crate::truth::PacketFate;
 
-/// When a queue drops, beside the drops for want of room.
+/// When a queue drops packets although it is not full.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Default)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
 pub enum Discipline {
     #[default]
     TailDrop,
     Red(Red),
-    /// One packet is dropped when the queue reaches `soft_packets`, as an early sign for the sender that fills it; another
+    /// One packet is dropped when the queue reaches `soft_packets`, as an early signal for the sender that fills it; another
     /// after `again_packets` more arrivals (0: never) if the queue has not fallen to half of that since (the Seawind
     /// study's proposal against start-up overflow).
     DualThreshold {
@@ -25,32 +24,32 @@ pub enum Discipline {
     },
 }
 
-/// Random early detection (Floyd and Jacobson 1993) as ns-2 has it. 0 for a threshold or the weight means automatic.
+/// Random early detection (Floyd and Jacobson 1993) as in ns-2. 0 for a threshold or the weight means automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
-    /// Average length from which packets are dropped at random; automatic: 5, or half of what passes in 5 ms.
+    /// Average length from which packets are dropped at random; automatic: 5, or half of the packets sent in 5 ms.
     pub min_packets: f64,
-    /// Where that chance has grown to `most_share`; automatic: three times the least.
+    /// Average length at which the probability reaches `most_share`; automatic: three times the minimum.
     pub max_packets: f64,
-    /// Of the newest length in the average; automatic: from the line's rate and delay.
+    /// Weight of the newest length in the average; automatic: from the line's rate and delay.
     pub weight: f64,
     pub most_share: f64,
-    /// Above the greatest threshold the chance grows to 1 at twice that; else it is 1 at once.
+    /// Above the maximum threshold the probability grows to 1 at twice that; else it is 1 immediately.
     pub gentle: bool,
-    /// At least 1/chance packets pass between two drops.
+    /// At least 1/probability packets pass between two drops.
     pub wait: bool,
     pub mean_packet_bytes: u32,
 }
 
-/// What the queue stands before: from it RED takes its automatic values.
+/// The line after the queue: RED derives its automatic values from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Outlet {
     pub rate_bps: f64,
     pub delay_s: f64,
 }
 
-/// A queue's length at a moment, or a packet that it dropped.
+/// A queue's length at a time, or a packet that it dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Note {
     pub t: Ns,
@@ -60,7 +59,7 @@ pub struct Note {
     pub dropped: Option<u64>,
 }
 
-/// Lengths that a queue notes at most; drops are noted always, they are no more than the packets.
+/// Most lengths that a queue records; drops are always recorded.
 const NOTES_MOST: usize = 1 << 16;
 
 /// A queue of packets.
@@ -69,7 +68,7 @@ pub struct Buffer {
     packets: VecDeque<Packet>,
     most: usize,
     policy: Policy,
-    /// Changes below this are not noted.
+    /// Smaller changes are not recorded.
     step: u32,
     noted: u32,
     lengths: usize,
@@ -84,7 +83,7 @@ enum Policy {
 }
 
 impl Buffer {
-    /// A queue of `most` packets before `outlet`. `rng` draws only for RED.
+    /// A queue of `most` packets before `outlet`. Only RED uses `rng`.
     pub fn new(most: usize, discipline: Discipline, outlet: Outlet, rng: Rng) -> Self {
         let policy = match discipline {
             Discipline::TailDrop => Policy::TailDrop,
@@ -105,7 +104,7 @@ impl Buffer {
         self.packets.is_empty()
     }
 
-    /// Take a packet in, or say how it ended. `direct`: what comes next takes it at once, so there is no want of room.
+    /// Enqueue a packet, or return its fate. `direct`: the next stage takes it immediately, so the queue cannot be full.
     pub fn offer(&mut self, now: Ns, packet: Packet, direct: bool) -> Result<(), PacketFate> {
         let waiting = self.packets.len();
         let early = self.policy.drops(now, waiting);
@@ -141,7 +140,7 @@ impl Buffer {
 }
 
 impl Policy {
-    /// Whether an arrival at a queue of so many is dropped though there is room.
+    /// Whether an arrival at a queue of this length is dropped although the queue is not full.
     fn drops(&mut self, now: Ns, waiting: usize) -> bool {
         match self {
             Policy::TailDrop => false,
@@ -170,10 +169,10 @@ impl Policy {
 struct RedState {
     red: Red,
     rng: Rng,
-    /// Mean packets that the outlet sends in a second.
+    /// Mean packets that the outlet sends per second.
     packets_per_s: f64,
     average: f64,
-    /// Packets since the last drop, or since the average passed the least threshold; None below that.
+    /// Packets since the last drop, or since the average passed the minimum threshold; None below that.
     count: Option<u32>,
     idle_since: Option<Ns>,
 }
@@ -189,7 +188,7 @@ impl RedState {
             red.max_packets = 3.0 * red.min_packets;
         }
         if red.weight <= 0.0 {
-            // The average follows over ten round trips, each taken for three times the line's delay.
+            // The average follows over ten round trips, each taken as three times the line's delay.
             let round_s = (3.0 * (outlet.delay_s + 1.0 / packets_per_s)).max(0.1);
             red.weight = 1.0 - (-1.0 / (10.0 * round_s * packets_per_s)).exp();
         }
@@ -199,7 +198,7 @@ impl RedState {
     fn drops(&mut self, now: Ns, waiting: usize) -> bool {
         let idle_s = self.idle_since.take().map_or(0.0, |t| (now - t) as f64 / 1e9);
         let keep = 1.0 - self.red.weight;
-        // While nothing was queued, as many packets could have passed.
+        // Packets that could have been sent while the queue was empty.
         self.average *= keep.powf(1.0 + (idle_s * self.packets_per_s).floor());
         self.average += self.red.weight * waiting as f64;
         let (average, red) = (self.average, &self.red);
@@ -288,7 +287,7 @@ mod tests {
         assert_eq!(b.offer(5, packet(5), false), Err(PacketFate::WireQueue));
         assert_eq!(b.take(6).map(|p| p.id), Some(0));
         assert!(b.offer(7, packet(7), false).is_ok());
-        // No room is no want of it where the packet need not wait.
+        // A full queue does not matter if the packet need not wait.
         assert!(buffer(0, Discipline::TailDrop).offer(0, packet(0), true).is_ok());
     }
 
@@ -299,7 +298,7 @@ mod tests {
         let dropped = load(&mut buffer(30, two), 20, 2, 1);
         assert_eq!(dropped.iter().map(|d| d.1).collect::<Vec<_>>(), [PacketFate::EarlyDrop]);
         assert!(load(&mut buffer(30, Discipline::TailDrop), 20, 2, 1).is_empty());
-        // The load does not fall: the counter gives another sign; the hard limit holds.
+        // The load does not fall: the counter gives another signal; the hard limit applies.
         let again = Discipline::DualThreshold { soft_packets: 10, again_packets: 8 };
         assert!(load(&mut buffer(30, again), 20, 2, 1).len() >= 2);
         assert!(load(&mut buffer(12, two), 40, 2, 1).iter().any(|d| d.1 == PacketFate::WireQueue));
@@ -316,11 +315,11 @@ mod tests {
     }
 
     #[test]
-    fn red_lags_behind_a_burst_and_holds_a_standing_queue() {
-        // A burst of 12 that leaves again: the average never sees it.
+    fn red_lags_behind_a_burst_and_limits_a_standing_queue() {
+        // A burst of 12 that leaves again: the average hardly changes.
         let mut b = buffer(20, Discipline::Red(RED));
         assert!((0..12).all(|i| b.offer(i, packet(i), false).is_ok()));
-        // A standing queue of 12 with arrivals as many as departures is thinned out, evenly.
+        // A standing queue of 12 with as many arrivals as departures is reduced evenly.
         let mut early = Vec::new();
         for i in 0..3000u64 {
             if let Err(fate) = b.offer(i * 250_000_000, packet(100 + i), false) {
@@ -331,15 +330,15 @@ mod tests {
             b.take(i * 250_000_000 + 1);
         }
         let share = early.len() as f64 / 3000.0;
-        // At an average of 12 the chance is 0.07; `wait` halves its effect.
+        // At an average of 12 the probability is 0.07; `wait` halves its effect.
         assert!((0.02..0.07).contains(&share), "{share}");
-        // Off switch: with no chance at all nothing is dropped early.
+        // With probability 0 nothing is dropped early.
         let never = Red { min_packets: 1e6, max_packets: 2e6, ..RED };
         assert!(load(&mut buffer(1000, Discipline::Red(never)), 300, 2, 1).is_empty());
     }
 
     #[test]
-    fn red_without_gentleness_drops_all_above_its_threshold() {
+    fn red_without_gentle_drops_all_above_its_threshold() {
         let hard = Red { min_packets: 2.0, max_packets: 4.0, weight: 1.0, gentle: false, ..RED };
         let mut b = buffer(100, Discipline::Red(hard));
         assert_eq!(load(&mut b, 1, 12, 0).len(), 8);
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_queue_forgets() {
+    fn an_idle_queue_lowers_the_average() {
         let mut state = RedState::new(RED, LINE, Rng::stream(1, "queue", 0));
         state.average = 10.0;
         state.idle_since = Some(0);
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_is_whole_where_queues_are_short_and_bounded_where_they_are_long() {
+    fn the_history_is_complete_for_short_queues_and_bounded_for_long_ones() {
         let mut b = buffer(7, Discipline::TailDrop);
         let dropped = load(&mut b, 20, 2, 1).len();
         assert_eq!(b.notes.iter().filter(|n| n.dropped.is_some()).count(), dropped);

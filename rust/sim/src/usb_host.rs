@@ -2,14 +2,14 @@
 //!
 //! Source: UHCI Design Guide 1.1 sections 1.3 and 3.4; USB 2.0 sections 5.3.3 and 5.8.4; the study of 802.11b adapters on
 //! USB, section 4.1.2 and appendix A. In a frame of 1 ms fit 19 transactions of 64 bytes. The controller walks the vertical
-//! lists, one an endpoint: breadth first it takes one transaction of each, depth first it stays with a list until its
+//! lists, one per endpoint: breadth first it takes one transaction of each, depth first it stays with a list until its
 //! transfer is done or refused. Without reclamation (FSBR) the walk ends at the last list, and a submission made during a
-//! frame waits for the next; with it the last list leads back to the first. Completions are told at a frame's end.
+//! frame waits for the next; with it the last list leads back to the first. The driver gets completions at a frame's end.
 //!
-//! Inferred from the study's table 2, for nothing prints it: depth first without reclamation each transfer begins on a
-//! fresh frame, and the adapter takes a transfer's first transaction, which holds the descriptor, and refuses (NAK) the
-//! second for a fraction of a frame. Where a refused list waits for the next frame that costs a frame a transfer; one
-//! transaction a frame, or a second pass, hide it.
+//! Inferred from the study's table 2, since no source describes it: depth first without reclamation each transfer begins in a
+//! new frame, and the adapter takes a transfer's first transaction, which holds the descriptor, and refuses (NAK) the
+//! second for a fraction of a frame. If a refused list waits for the next frame, this costs one frame per transfer; one
+//! transaction per frame, or a second pass, hides it.
 
 use std::collections::VecDeque;
 
@@ -18,14 +18,14 @@ use crate::engine::{Ns, MS};
 #[cfg(test)]
 mod tests;
 
-/// Transactions of a frame (USB 2.0 table 5-9).
+/// Transactions per frame (USB 2.0 table 5-9).
 pub const FRAME_TRANSACTIONS: u64 = 19;
 /// Bytes of a full-speed bulk transaction (USB 2.0 section 5.8.3).
 pub const TRANSACTION_BYTES: u32 = 64;
 const FRAME: Ns = MS;
 const TRANSACTION: Ns = FRAME / FRAME_TRANSACTIONS;
 
-/// How the controller works, and what the adapter can take.
+/// The modes of the controller, and the capacity of the adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsbConfig {
     pub depth_first: bool,
@@ -35,9 +35,9 @@ pub struct UsbConfig {
     pub phase: Ns,
     /// From a frame's end to the driver.
     pub interrupt: Ns,
-    /// How long the adapter refuses a transfer's second transaction.
+    /// Time for which the adapter refuses a transfer's second transaction.
     pub descriptor: Ns,
-    /// Packets that the adapter can keep for the air, the one on the bus included.
+    /// Packets that the adapter can buffer for the air, including the one on the bus.
     pub buffer_frames: u32,
 }
 
@@ -50,16 +50,16 @@ pub enum List {
 
 const LISTS: [List; 2] = [List::Out, List::In];
 
-/// What the bus did.
+/// The results of the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// The adapter has the oldest packet out, whole.
+    /// The adapter has the oldest OUT packet completely.
     Taken { at: Ns },
-    /// The driver is told that a list's oldest transfer is done.
+    /// The driver gets the completion of a list's oldest transfer.
     Completed { at: Ns, list: List, times: Times },
 }
 
-/// When a transfer's first transaction began and its last ended, and how long it was refused for want of room.
+/// When a transfer's first transaction began and its last ended, and how long it was refused for lack of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     pub first: Ns,
@@ -74,21 +74,21 @@ struct Waiting {
     from: Ns,
 }
 
-/// Where a list stands.
+/// The state of a list.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cursor {
-    /// Transfers done that the driver was not told of yet.
+    /// Transfers done whose completion the driver does not have yet.
     done: usize,
     /// Transactions done of the next.
     moved: u32,
     first: Ns,
-    /// The end of the transfer before.
+    /// The end of the previous transfer.
     last: Ns,
-    /// The adapter refuses before it.
+    /// The adapter refuses transactions before this.
     ready: Ns,
 }
 
-/// Where the controller stands: small, so that a copy can walk ahead.
+/// The controller's state: small, so that a copy can simulate ahead.
 #[derive(Debug, Clone, Copy)]
 struct Walk {
     /// The next transaction's begin.
@@ -109,18 +109,18 @@ pub struct UsbHost {
     posted: VecDeque<Ns>,
     /// Frames that the adapter has for the host.
     received: VecDeque<Waiting>,
-    /// The adapter keeps what it received.
+    /// The adapter holds received frames.
     holding: bool,
-    /// When there was room again after there was none.
+    /// When space became free after none was left.
     room_since: Ns,
     taken: VecDeque<Ns>,
     completed: VecDeque<(Ns, List, Times)>,
-    /// How far `due` walked ahead, while nothing has changed since, and the transfers that end there.
+    /// How far `due` simulated ahead, valid until something changes, and the transfers that end there.
     ahead: Option<(Ns, Walk)>,
     ends: Vec<(List, Times)>,
 }
 
-/// Transactions of a transfer; one of no bytes has one.
+/// Transactions of a transfer; an empty one has one.
 pub fn transactions(bytes: u32) -> u32 {
     bytes.div_ceil(TRANSACTION_BYTES).max(1)
 }
@@ -143,7 +143,7 @@ impl UsbHost {
         }
     }
 
-    /// The driver submits a packet. `advance` to now before this and the other changes.
+    /// The driver submits a packet. Call `advance` to now before this and the other changes.
     pub fn submit(&mut self, now: Ns, bytes: u32) {
         self.ahead = None;
         let from = self.seen(now);
@@ -163,13 +163,13 @@ impl UsbHost {
         self.received.push_back(Waiting { transactions: bytes / TRANSACTION_BYTES + 1, from: now });
     }
 
-    /// Received frames that are not on the bus yet.
+    /// Received frames that are not yet on the bus.
     pub fn kept(&self) -> usize {
         let c = &self.walk.cursors[List::In as usize];
         self.received.len() - c.done - usize::from(c.moved > 0)
     }
 
-    /// The adapter is done with a packet: room for another. Whether there was none before.
+    /// The adapter is done with a packet. Returns whether its buffer was full before.
     pub fn free(&mut self, now: Ns) -> bool {
         self.ahead = None;
         let full = self.walk.room == 0;
@@ -180,18 +180,18 @@ impl UsbHost {
         full
     }
 
-    /// From now on the adapter keeps what it received (true), or hands it on. A frame under way goes on.
+    /// From now on the adapter holds received frames (true), or passes them on. A frame in transfer continues.
     pub fn hold(&mut self, holding: bool) {
         self.ahead = None;
         self.holding = holding;
     }
 
-    /// Packets that the adapter has, the one on the bus included.
+    /// Packets in the adapter, including the one on the bus.
     pub fn inside(&self) -> u32 {
         self.config.buffer_frames - self.walk.room.min(self.config.buffer_frames)
     }
 
-    /// When something will be done, as far as is known; `advance` must be called then.
+    /// The time of the next result, as far as it is known; `advance` must be called then.
     pub fn due(&mut self) -> Option<Ns> {
         let told = self.completed.front().map(|c| c.0);
         let mut best = self.taken.front().copied().into_iter().chain(told).min().unwrap_or(Ns::MAX);
@@ -207,7 +207,7 @@ impl UsbHost {
         (best < Ns::MAX).then_some(best)
     }
 
-    /// Go on to now, and say what was done, in order of time.
+    /// Advance to now, and return the results in order of time.
     pub fn advance(&mut self, now: Ns, out: &mut Vec<Done>) {
         if let Some((_, ahead)) = self.ahead.take().filter(|a| a.0 <= now) {
             self.walk = ahead;
@@ -273,7 +273,7 @@ impl UsbHost {
         t + (up - into)
     }
 
-    /// When a submission is seen: at the next frame's start, or in a later pass through this one.
+    /// When a submission becomes visible: at the next frame's start, or in a later pass through this one.
     fn seen(&self, now: Ns) -> Ns {
         if self.config.reclamation {
             now
@@ -282,14 +282,14 @@ impl UsbHost {
         }
     }
 
-    /// When the driver is told of a transfer that ended then.
+    /// When the driver gets the completion of a transfer that ended then.
     fn told(&self, end: Ns) -> Ns {
         self.frame_end(end - 1) + self.config.interrupt
     }
 
     // ---- the walk
 
-    /// From when on the list's next transaction is possible; the end of time: nothing to move, or no place for it.
+    /// The earliest time of the list's next transaction; the end of time: nothing to move, or no space for it.
     #[inline]
     fn movable(&self, w: &Walk, list: List) -> Ns {
         let c = &w.cursors[list as usize];
@@ -304,8 +304,8 @@ impl UsbHost {
         from.map_or(Ns::MAX, |t| t.max(c.ready))
     }
 
-    /// Walk on to the next transaction that begins before `until`; false: there is none, and the walk stands at the first
-    /// place from there on.
+    /// Walk to the next transaction that begins before `until`; false: there is none, and the walk is at the first
+    /// position from there on.
     fn settle(&self, w: &mut Walk, until: Ns) -> bool {
         while w.at < until {
             let from = [self.movable(w, List::Out), self.movable(w, List::In)];
@@ -314,7 +314,7 @@ impl UsbHost {
             }
             let soonest = from[0].min(from[1]).min(until);
             if soonest == Ns::MAX {
-                // Without an end there is nothing to walk to.
+                // Without an end there is no position to walk to.
                 return false;
             }
             if self.config.reclamation {
@@ -328,14 +328,14 @@ impl UsbHost {
                 w.list += 1;
             } else {
                 w.list = 0;
-                // Frames before the one in which something can move pass without.
+                // Frames before the first possible transaction are skipped.
                 w.at = self.frame_end(w.at).max(soonest.saturating_sub(self.since_frame(soonest)));
             }
         }
         false
     }
 
-    /// How many transactions the walk does from here before something else may come: the frame's end, `until`, the
+    /// Number of transactions from here until something else may happen: the frame's end, `until`, the
     /// other list's turn.
     fn row(&self, w: &Walk, until: Ns) -> u32 {
         let other = if self.config.depth_first {
@@ -349,7 +349,7 @@ impl UsbHost {
         before.min(FRAME_TRANSACTIONS - self.since_frame(w.at) / TRANSACTION) as u32
     }
 
-    /// Do the transactions at which the walk stands; whether they ended a transfer.
+    /// Do the transactions at the current position; returns whether they ended a transfer.
     fn transact(&self, w: &mut Walk, until: Ns) -> Option<(List, Times)> {
         let list = LISTS[w.list];
         let row = self.row(w, until);

@@ -1,4 +1,4 @@
-//! TCP between two hosts on a line: each mechanism shows, and goes with its switch.
+//! TCP between two hosts on a line: each mechanism has its effect, and has none when switched off.
 
 use serde_json::{json, Value};
 use wlanlens_sim::config;
@@ -41,7 +41,7 @@ fn events<'a>(t: &'a Truth, what: &'a str) -> impl Iterator<Item = u64> + 'a {
 }
 
 #[test]
-fn a_reader_that_stops_closes_the_window_and_is_asked_less_and_less_often() {
+fn a_paused_reader_closes_the_window_and_is_probed_with_backoff() {
     let mut w = line();
     w["flows"][0]["reader"] = json!({"bytes": 1 << 20, "every_s": 0.001, "pauses_s": [[1.0, 6.0]]});
     let t = run(w.clone());
@@ -49,23 +49,23 @@ fn a_reader_that_stops_closes_the_window_and_is_asked_less_and_less_often() {
     assert!(probes.len() >= 4, "{probes:?}");
     let gaps: Vec<u64> = probes.windows(2).map(|p| p[1] - p[0]).collect();
     assert!(gaps.windows(2).all(|g| (1.95..2.05).contains(&(g[1] as f64 / g[0] as f64))), "{gaps:?}");
-    // It is no timeout, no byte is sent twice, and all arrives in the end.
+    // It is no timeout, no byte is sent twice, and all data arrives in the end.
     assert_eq!((events(&t, "timeout").count(), received(&t)), (0, 1_000_002));
     assert!(sent(&t).iter().all(|p| p.copy == 0));
-    // Read at once, the window never closes.
+    // With an immediate reader the window never closes.
     w["flows"][0]["reader"] = Value::Null;
     assert_eq!(events(&run(w), "window_probe").count(), 0);
 }
 
 #[test]
-fn a_slow_reader_sets_the_pace_in_whole_segments() {
+fn a_slow_reader_limits_the_rate_in_whole_segments() {
     let mut w = line();
     w["flows"][0]["application"]["bytes"] = json!(200_000);
     w["flows"][0]["reader"] = json!({"bytes": 200, "every_s": 0.004});
     let smallest = |avoidance: bool| {
         let mut w = w.clone();
         w["flows"][0]["tcp"]["silly_window_avoidance"] = json!(avoidance);
-        // The application's last segment is as small as it is.
+        // The application's last segment may be small.
         let t = run(w);
         let small = sent(&t).iter().filter(|p| p.len > 0 && p.len < 1448 && p.seq + 1448 < 200_001).count();
         (small, received(&t))
@@ -88,13 +88,13 @@ fn small_writes_wait_for_the_acks_of_earlier_ones() {
         n
     };
     let (with, without) = (segments(true, false), segments(false, false));
-    // One a round trip of 20 ms against one a write.
+    // One per round trip of 20 ms, against one per write.
     assert!(with < 110 && without > 900, "{with} {without}");
     assert!(segments(true, true) < 110);
 }
 
 #[test]
-fn an_idle_connection_is_asked_after() {
+fn an_idle_connection_sends_keep_alives() {
     let asked = |keep_alive_s: f64| {
         let mut w = line();
         w["flows"][0]["application"] = json!({"kind": "paced", "bytes": 1000, "every_s": 8.0});
@@ -120,16 +120,16 @@ fn held(defect: bool) -> Truth {
 }
 
 #[test]
-fn the_first_spurious_timeout_is_not_undone_by_a_stamp_of_the_syn() {
+fn the_first_spurious_timeout_is_not_undone_with_the_timestamp_of_the_syn() {
     let after =
         |t: &Truth, from: u64, to: u64| sent(t).iter().filter(|p| p.copy > 0 && (from..to).contains(&p.made)).count();
     let t = held(true);
     let undone: Vec<u64> = events(&t, "timeout_undone").collect();
     assert_eq!(events(&t, "timeout").count(), 2);
-    // The first is not: all that was outstanding goes out again; the second is, and only the timer's own does.
+    // The first is not undone: all outstanding data is retransmitted; the second is, and only the timer's own segment is.
     assert!(undone.len() == 1 && undone[0] > 6_000 * MS, "{undone:?}");
     assert!(after(&t, 2_000 * MS, 6_000 * MS) > 10 && after(&t, 6_000 * MS, 9_000 * MS) == 1);
-    // Without the defect both are.
+    // Without the defect both are undone.
     let t = held(false);
     assert_eq!(events(&t, "timeout_undone").count(), 2);
     assert_eq!(after(&t, 0, 9_000 * MS), 2);
@@ -147,7 +147,7 @@ fn spurious_retransmissions_begin_no_fast_retransmission_without_sack_blocks() {
     let t = run(w.clone());
     assert!(events(&t, "third_duplicate").count() >= 1);
     assert_eq!(events(&t, "recovery_began").count(), 0);
-    // A lost segment's duplicate ACKs carry blocks, and one begins.
+    // A lost segment's duplicate ACKs have SACK blocks, and begin one.
     w["wires"][0]["holds_s"] = json!([]);
     w["wires"][0]["lose_data"] = json!([300]);
     let t = run(w);
@@ -155,8 +155,8 @@ fn spurious_retransmissions_begin_no_fast_retransmission_without_sack_blocks() {
 }
 
 #[test]
-fn duplicates_are_reported_where_that_is_agreed() {
-    // Every resend was spurious; with DSACK the sender learns it and takes the timeout back without timestamps.
+fn duplicates_are_reported_if_agreed() {
+    // Every retransmission was spurious; with DSACK the sender detects it and undoes the timeout without timestamps.
     let undone = |dsack: bool| {
         let mut w = line();
         w["wires"][0]["holds_s"] = json!([[2.0, 0.5]]);
@@ -172,15 +172,15 @@ fn duplicates_are_reported_where_that_is_agreed() {
 }
 
 #[test]
-fn resends_that_wait_in_the_device_pass_the_tap_after_the_ack_that_covers_them() {
-    // The sender goes back to the hole at 2.5 s faster than the line takes packets.
+fn retransmissions_queued_in_the_device_pass_the_tap_after_the_ack_that_covers_them() {
+    // The sender returns to the hole at 2.5 s faster than the line takes packets.
     let late = |queue: usize| {
         let mut w = line();
         w["wires"][0]["holds_s"] = json!([[2.0, 0.5]]);
         w["flows"][0]["application"] = json!({"kind": "bulk"});
         w["flows"][0]["tcp"]["eifel"] = json!(false);
         w["duration_s"] = json!(4.0);
-        // What the sender's tap sees last is behind the queue: a line without one drops instead.
+        // The sender's tap is after the queue: a line without one drops instead.
         w["wires"][0]["queue_packets"] = json!(queue);
         let t = run(w);
         let acked = |at: u64| {
@@ -203,7 +203,7 @@ fn resends_that_wait_in_the_device_pass_the_tap_after_the_ack_that_covers_them()
 }
 
 #[test]
-fn lost_acks_alone_make_spurious_timeouts() {
+fn lost_acks_alone_cause_spurious_timeouts() {
     let mut w = line();
     w["wires"][0]["ack_blackouts_s"] = json!([[1.0, 1.5]]);
     let t = run(w);

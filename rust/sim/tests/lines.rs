@@ -1,4 +1,4 @@
-//! Lines and routers in whole worlds: each mechanism's effect, which is gone when it is switched off.
+//! Lines and routers in whole worlds: each mechanism has its effect, and has none when switched off.
 
 use serde_json::{json, Value};
 use wlanlens_sim::config;
@@ -31,7 +31,7 @@ fn lost(t: &Truth, fate: PacketFate) -> Vec<f64> {
 }
 
 #[test]
-fn a_router_loses_packets_at_its_ticks_and_a_host_does_not() {
+fn a_router_loses_packets_at_the_scripted_times_and_a_host_does_not() {
     let at = lost(&world(|w| w["nodes"][2]["drops_s"] = json!([[1.0, 2.0, 2]])), PacketFate::Router);
     assert_eq!(at.len(), 20);
     for (k, pair) in at.chunks(2).enumerate() {
@@ -59,7 +59,7 @@ fn a_burst_loses_its_share_in_its_time() {
 }
 
 #[test]
-fn a_line_may_lose_one_way_only() {
+fn a_line_can_lose_in_one_direction_only() {
     let lost = |change: &dyn Fn(&mut Value)| {
         let t = world(|w| {
             w["flows"][0]["client"] = json!(1);
@@ -68,13 +68,13 @@ fn a_line_may_lose_one_way_only() {
         });
         lost(&t, PacketFate::Wire).len()
     };
-    // From b to a of both lines.
+    // From b to a on both lines.
     assert!(lost(&|w| w["wires"][1]["loss_rate"] = json!(0.5)) > 500);
     assert_eq!(lost(&|w| (w["wires"][1]["loss_rate"], w["wires"][1]["back_loss_rate"]) = (json!(0.5), json!(0.0))), 0);
 }
 
 #[test]
-fn the_truth_holds_every_drop_of_a_queue() {
+fn the_ground_truth_has_every_drop_of_a_queue() {
     // The second line is half as fast.
     let slow = |w: &mut Value| w["wires"][1]["rate_bps"] = json!(4e5);
     let t = world(slow);
@@ -97,7 +97,7 @@ fn the_truth_holds_every_drop_of_a_queue() {
 }
 
 #[test]
-fn impossible_queues_are_refused_in_words() {
+fn impossible_queues_are_refused_with_a_reason() {
     let refuse = |d: Value| {
         let line = json!({"a": 0, "b": 1, "rate_bps": 1e6, "delay_s": 0.0, "header_bytes": 0, "queue_packets": 5, "discipline": d});
         let w = json!({

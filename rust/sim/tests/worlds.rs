@@ -1,4 +1,4 @@
-//! Whole worlds against what the studies and ns-2 measured.
+//! Whole worlds against the measurements of the studies and of ns-2.
 
 use serde_json::{json, Value};
 use wlanlens_sim::config;
@@ -54,7 +54,7 @@ fn mean(f: impl Fn(u64) -> f64) -> f64 {
 }
 
 #[test]
-fn one_flow_over_a_clean_link_is_as_fast_as_the_study_saw() {
+fn one_flow_over_a_clean_link_is_as_fast_as_in_the_study() {
     let got = mean(|seed| goodput(&run(link(seed, 20.0)), 20.0));
     println!("11 Mb/s, d=2: {got:.3} Mb/s");
     assert!((5.0..5.3).contains(&got), "{got}");
@@ -97,7 +97,7 @@ fn data_and_acks_collide_as_often_as_in_ns_2() {
         };
         let again = |from: u32| data(from).filter(|i| f.attempt[*i] > 0).count() as f64;
         let (first, acks) = (again(0), again(1));
-        // Both parties to a tie send again.
+        // Both stations of a tie retransmit.
         assert!((first / acks - 1.0).abs() < 0.02, "{first} {acks}");
         first / data(0).count() as f64
     });
@@ -105,7 +105,7 @@ fn data_and_acks_collide_as_often_as_in_ns_2() {
     assert!((0.023..0.055).contains(&share), "{share}");
 }
 
-/// RTS and CTS before 1000-byte packets of TCP and before its ACKs, as the delayed-ACK study has them.
+/// RTS and CTS before 1000-byte packets of TCP and before its ACKs, as in the delayed-ACK study.
 #[test]
 fn throughput_with_rts_is_equation_13s() {
     for (d, model) in [(1, 2.384), (2, 2.918), (3, 3.154), (4, 3.287), (5, 3.372)] {
@@ -121,7 +121,7 @@ fn throughput_with_rts_is_equation_13s() {
             tcp["sack"] = json!(false);
             tcp["delayed_ack_segments"] = json!(d);
             tcp["receive_window_bytes"] = json!(20_000);
-            // The model has no slow start, whose first rounds would wait for the delayed ACK's timer.
+            // The model has no slow start, whose first rounds would wait for the delayed-ACK timer.
             tcp["initial_window_segments"] = json!(20);
             goodput(&run(w), 20.0)
         });
@@ -142,7 +142,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn impossible_worlds_are_refused_in_words() {
+fn impossible_worlds_are_refused_with_a_reason() {
     let refuse = |change: &dyn Fn(&mut Value)| {
         let mut w = link(1, 1.0);
         change(&mut w);

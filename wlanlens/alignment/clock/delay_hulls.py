@@ -1,4 +1,4 @@
-"""Pairs as limits of the offset, and the few of them that matter: the convex hull of each direction's."""
+"""Pairs as limits of the clock offset, and the convex hull of each direction, which alone bounds it."""
 
 from __future__ import annotations
 
@@ -8,40 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, Polygon
+from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST, FeasibleRegion
 
 Array = np.ndarray[Any, Any]
 
-#: Limits of one direction that are looked at one by one; of more the tightest of a few neighbours each. What is left out
-#: can only widen the bound.
+#: Limits of one direction that are used; of more, only the tightest of a few neighbours. Omissions only widen the bound.
 MOST = 8000
 
-#: Parts of a piece whose hulls are kept, so that the hull of any stretch is that of few points.
+#: Parts of a piece with a stored hull, so that the hull of any interval is made from few points.
 _PARTS = 64
 
-#: Points of which a hull is made one by one at once.
+#: At most this many points go through the sequential hull algorithm without prior filtering.
 _FEW = 32
 
-#: Parts of a capture that must agree on which tap comes first.
+#: Parts of a capture that must agree on which capture point comes first.
 _AGREE = 16
 
-#: Ticks from which on stamps, not delays, are what is not known.
+#: From this tick on, the error of timestamps exceeds that of delays.
 COARSE_NS = 100_000
 
 
-class Points:
-    """Pairs in the order of the capture: ns over seconds of the reference.
+class OffsetLimits:
+    """Pairs in the order of the capture, as limits of the clock offset: ns over seconds of the reference.
 
     Attributes
     ----------
     x, y : float arrays
-        The reference's time, and how far the capture's clock was ahead of it by the stamps.
+        The reference's time, and how far the capture's clock is ahead of it by the timestamps.
     side : int8 array
         1: the packet passed the reference first, -1: the capture first, 0: not known.
     limit : float array
-        The offset is at most this (side 1), or at least this (side -1). A stamp is the last tick before its time.
+        The offset is at most this (side 1), or at least this (side -1). A timestamp is the last tick before its time.
     size : int array
-        Bytes of the packet, or of all 0: delays of like packets compare.
+        Bytes of the packet, or 0 for all: delays of packets of the same size are comparable.
     fine, coarse : float
         The finer and the coarser tick of the two clocks.
     """
@@ -50,15 +49,15 @@ class Points:
         reference, capture = ticks
         self.x, self.y, self.side = x, y, side
         self.size = np.zeros(len(x), np.int64) if size is None else size
-        # A packet's place on the axis is known to a tick, in which the clocks drift.
+        # A packet's time is known to a tick, during which the clocks drift.
         slack = reference * DRIFT_PPM_MOST * 1e-6
         self.limit = y + np.where(side > 0, capture + slack, np.where(side < 0, -reference - slack, 0.0))
         self.fine, self.coarse = float(min(ticks)), float(max(ticks))
 
-    def doubt_order(self) -> None:
-        """Widen all limits by a tick where stamps leave open which tap comes first.
+    def widen_uncertain(self) -> None:
+        """Widen all limits by a tick where the timestamps do not decide which capture point comes first.
 
-        That is told by comparing the two directions, which takes delays longer than a tick, or many that agree.
+        The comparison of the two directions decides it; this needs delays longer than a tick, or many that agree.
         """
         rows = np.flatnonzero(self.side)
         at = np.flatnonzero(np.diff(self.side[rows]))
@@ -67,7 +66,7 @@ class Points:
             self.limit = self.limit + self.side * self.coarse
 
     def rows(self, start: int, end: int, side: int, out: Array) -> Array:
-        """Rows of one direction that are not left out."""
+        """Rows of one direction that are not excluded."""
         found: Array = start + np.flatnonzero((self.side[start:end] == side) & ~out[start:end])
         return found
 
@@ -86,11 +85,11 @@ class Points:
 
     @cached_property
     def rough_slope(self) -> float:
-        """Drift to within what detrending needs, ns a second: over the medians of many short stretches, steps left out."""
-        stretches = min(64, len(self.x) // 8)
-        if stretches < 4:
+        """Approximate drift, ns per second, from the medians of many short intervals, without the steps."""
+        intervals = min(64, len(self.x) // 8)
+        if intervals < 4:
             return 0.0
-        edges = np.linspace(0, len(self.x), stretches + 1).astype(int)
+        edges = np.linspace(0, len(self.x), intervals + 1).astype(int)
         xs, ys = np.array([(np.median(self.x[a:b]), np.median(self.y[a:b])) for a, b in pairwise(edges)]).T
         rises = np.diff(ys) / np.maximum(np.diff(xs), 1e-9)
         return float(np.clip(np.median(rises), -DRIFT_PPM_MOST * 1e3, DRIFT_PPM_MOST * 1e3))
@@ -102,7 +101,7 @@ def hull(x: Array, limit: Array, side: int) -> Array:
     kept: list[int] = []
     order = np.lexsort((side * limit, x))
     while len(order) > _FEW:
-        # What lies outside the line of its neighbours is no corner.
+        # A point outside the line through its neighbours is no corner.
         (xa, xb, xc), (ya, yb, yc) = ((v[order[:-2]], v[order[1:-1]], v[order[2:]]) for v in (x, limit))
         inside = side * ((yb - ya) * (xc - xa) - (yc - ya) * (xb - xa)) < 0
         if inside.all():
@@ -122,10 +121,10 @@ def hull(x: Array, limit: Array, side: int) -> Array:
     return np.array(kept, np.intp)
 
 
-class Hulls:
-    """The limits of one piece, from which the polygon of any stretch of it is made quickly. `rows`: those looked at, by side."""
+class DelayHulls:
+    """The limits of one piece, prepared to find the feasible region of any interval in it quickly. `rows`: those used, by side."""
 
-    def __init__(self, points: Points, start: int, end: int, out: Array, slope: float) -> None:
+    def __init__(self, points: OffsetLimits, start: int, end: int, out: Array, slope: float) -> None:
         self.points, self.start, self.end = points, start, end
         self.edges = np.unique(np.linspace(start, end, _PARTS + 1).astype(int))
         self.rows = {side: points.tightest(start, end, side, out, slope) for side in (1, -1)}
@@ -151,12 +150,12 @@ class Hulls:
         behind = whole[(whole >= self.edges[high]) & (whole < end)]
         return self._hull(np.concatenate([before, *self._corners[side][low:high], behind]), side)
 
-    def polygon(self, start: int | None = None, end: int | None = None) -> tuple[Polygon, int]:
-        """The lines that no pair between two rows contradicts, and how many corners of the hulls contradict others."""
+    def region(self, start: int | None = None, end: int | None = None) -> tuple[FeasibleRegion, int]:
+        """The feasible region of the pairs between two rows, and the number of corners of the hulls that contradict it."""
         start, end = self.start if start is None else start, self.end if end is None else end
-        made = Polygon((self.first + self.last) / 2, self._middle)
-        against = 0
+        made = FeasibleRegion((self.first + self.last) / 2, self._middle)
+        contradictions = 0
         for side in (1, -1):
             rows = self.corners(side, start, end)
-            against += made.clip_all(self.points.x[rows], self.points.limit[rows], side)
-        return made, against
+            contradictions += made.clip_all(self.points.x[rows], self.points.limit[rows], side)
+        return made, contradictions

@@ -1,4 +1,4 @@
-"""Which of two taps a packet passed first."""
+"""Which of two capture points a packet passed first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ Array = np.ndarray[Any, Any]
 
 
 def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops: Array | None = None) -> Array:
-    """Which tap each packet passed first: 1 the reference, -1 the capture, 0 not known.
+    """Which capture point each packet passed first: 1 the reference, -1 the capture, 0 not known.
 
-    `src` and `dst` are numbers of hosts, `hops` the time to live at the reference less that at the capture. Routers count
-    it down, which decides. Otherwise, of the two directions between two hosts, the one whose stamps differ more passes
-    the reference first: its delay adds to the offset, that of the other is taken from it. Hosts whose side is known so
-    tell it of their packets to others.
+    Routers decrease the time to live, which decides. Otherwise, of the two directions between two hosts, the one whose
+    timestamps differ more passes the reference first: its delay is added to the offset, that of the other direction is
+    subtracted. The side of a host found in this way applies to its packets to other hosts too.
+
+    Parameters
+    ----------
+    src, dst : arrays
+        Hosts as numbers.
+    hops : array
+        Time to live at the reference minus that at the capture.
     """
     out = np.zeros(len(src), np.int8)
     if hops is not None:
@@ -27,10 +33,10 @@ def passed_first(t_ref_ns: Array, t_cap_ns: Array, src: Array, dst: Array, hops:
     changes = np.flatnonzero(np.diff(low[order]) | np.diff(high[order])) + 1
     sides: dict[int, int] = {}
     for rows in np.split(order, changes):
-        ways = up[rows]
-        if ways.all() or not ways.any():
+        forward = up[rows]
+        if forward.all() or not forward.any():
             continue
-        one, other = rows[ways], rows[~ways]
+        one, other = rows[forward], rows[~forward]
         near = np.clip(np.searchsorted(t_ref_ns[other], t_ref_ns[one]), 0, len(other) - 1)
         apart = d[one] - d[other[near]]
         sign = int(np.sign(np.median(apart))) or int(np.sign(np.mean(apart)))

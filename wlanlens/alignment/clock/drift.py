@@ -1,18 +1,18 @@
-"""Drift: a robust line through the lower envelope of each direction's delays.
+"""Clock drift: a robust line through the lower envelope of each direction's delays.
 
-The quickest packets of a direction need the same time, so that their differences of stamps lie on a line of the clocks'
-drift, and all others on one side of it (Paxson 1998; Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002). Here a line
-goes through the quickest of each of many stretches so that a tenth of them lie below it (a regression quantile; Koenker
-and Bassett 1978), for a few packets are quicker than the rest ever are again. Its scale is their mean distance from it, those
-below weighed more. The drift is that of the least sum of logarithms of the scales of both directions: the likeliest, if
-distances are exponential with a mean of its own in each, so that the direction whose quickest agree better weighs more.
+The fastest packets of a direction have the same delay, so that the differences of their timestamps lie on a line whose slope
+is the drift; all other packets lie on one side of it (Paxson 1998; Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002).
+The line passes through the fastest packets of many intervals so that a tenth of them lie below it (a regression quantile;
+Koenker and Bassett 1978), because a few packets are faster than all others. Its scale is their mean distance from the line,
+with more weight on those below. The drift minimises the sum of the logarithms of the scales of both directions. This is the
+maximum likelihood estimate for exponential distances with a separate mean in each direction.
 
-Stamps of a coarse clock make the envelope a staircase. But packets come at any phase of its ticks, which makes the mean of
-their stamps that of their times (dither; Schuchman 1964). The mean is taken of what a cap some ticks above the quickest
-leaves, for queues are above it. Where both clocks are coarse only the means tell.
+With a coarse clock the envelope is a staircase. But packets arrive at any phase of its ticks, so that the mean of their
+timestamps equals the mean of their times (dither; Schuchman 1964). The mean is taken below a cap, some ticks above the
+fastest packets, because queueing delays lie above it. With two coarse clocks only the means are used.
 
-How far the marks scatter about the line tells the drift's standard error, by which drifts between several clocks are weighed
-(rates.py).
+The scatter about the line gives the standard error of the drift, which weighs the drifts between several clocks
+(drift_consensus.py).
 """
 
 from __future__ import annotations
@@ -24,58 +24,58 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.alignment.clock.delay_hulls import COARSE_NS, Points
+from wlanlens.alignment.clock.delay_hulls import COARSE_NS, OffsetLimits
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST
 
 Array = np.ndarray[Any, Any]
 
-#: Stretches of a direction, and pairs that each must hold at least: enough that one of them is quick, or that a mean means.
-_STRETCHES, _QUICK_OF, _MEAN_OF = 32, 8, 16
+#: Intervals of a direction, and the least number of pairs in each: enough that one is fast, or for a stable mean.
+_INTERVALS, _FASTEST_OF, _MEAN_OF = 32, 8, 16
 
-#: Fewer stretches prove no line.
+#: Fewer intervals determine no line.
 _FEWEST = 4
 
-#: Share of the marks that may be quicker than the line.
+#: Share of the marks that may be faster than the line.
 _BELOW = 0.1
 
-#: What no clock is known better than, ns: it keeps scales from nothing.
+#: Smallest possible error of a clock, ns: it keeps scales above zero.
 _LEAST_NS = 100.0
 
-#: Ticks above the quickest at which the mean is capped: the one whose means lie best on a line is taken.
+#: Caps of the mean in ticks above the fastest packets: the cap whose means lie best on a line is used.
 _CAPS = (2.0, 3.0, 5.0, 8.0, 13.0, 20.0, np.inf)
 
-#: Share of a stretch's pairs below the cap, of all pairs' share, from which on its mean tells: a quarter moves as a whole does.
-_LEFT = 0.25
+#: An interval is used if its share of pairs below the cap is at least this fraction of the share of all pairs.
+_BELOW_CAP = 0.25
 
-#: Medians of the distance from which on a mark of fine clocks counts as if it were no farther: of exponential distances one in
-#: 10^9 is, but a first packet that met no queue, or a wrong pair, may be. Stamps of coarse clocks that agree are no measure.
+#: Distances are cut off at this multiple of their median, for fine clocks: one in 10^9 exponential distances is larger, but a
+#: first packet without queueing delay, or a wrong pair, can be. The median of a coarse clock's distances is no scale.
 _FAR = 30.0
 
-#: A line of the least mean distance is this much less sure than the mean distance says: between marks of equal chances either
-#: way (1.0) and of a bell curve (1.57, as the mean distance is 0.8 of the standard deviation).
-_SURE = 1.3
+#: Ratio of the standard error of a least-mean-distance line to the mean distance: between a Laplace distribution of marks (1.0)
+#: and a normal one (1.57, as the mean distance is 0.8 of the standard deviation).
+_ERROR_RATIO = 1.3
 
-#: Times that the line is drawn again from what the last one straightened.
+#: Iterations, each with the data detrended by the last line.
 _ROUNDS = 4
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Slope of the offset over time and its standard error, ns a second."""
+    """Slope of the offset over time and its standard error, ns per second."""
 
     slope: float
     error: float
 
-    def turned(self) -> Drift:
-        """What the other clock gains."""
+    def reversed(self) -> Drift:
+        """The drift of the reference relative to the capture."""
         return Drift(-self.slope / (1 + self.slope * 1e-9), self.error)
 
 
 @dataclass(frozen=True)
 class _Marks:
-    """One mark a stretch, on a line of the drift: the quickest pair (`side` 1 or -1: above or below), or a mean (0).
+    """One mark an interval, near a line of the drift: the fastest pair (`side` 1: above the line, -1: below), or a mean (0).
 
-    `least`: what a distance is not known better than, where far ones are to count less.
+    `least`: the smallest possible error of a distance, where large distances are cut off.
     """
 
     x: Array
@@ -84,7 +84,7 @@ class _Marks:
     least: float | None = None
 
     def scales(self, slopes: Array) -> Array:
-        """How far the marks are from a line of each slope."""
+        """Mean distance of the marks from a line of each slope."""
         off = self.y[None, :] - slopes[:, None] * self.x[None, :]
         if not self.side:
             return np.asarray(np.abs(off - np.median(off, axis=1, keepdims=True)).mean(axis=1))
@@ -96,24 +96,24 @@ class _Marks:
         return np.asarray(apart.mean(axis=1))
 
     def slopes(self) -> Array:
-        """Of the lines through two marks that are not too near."""
+        """Slopes of the lines through two marks that are far enough apart."""
         i, j = np.triu_indices(len(self.x), 1)
         apart = self.x[j] - self.x[i]
         far = np.abs(apart) > 0.2 * np.ptp(self.x)
         return np.asarray((self.y[j] - self.y[i])[far] / apart[far])
 
 
-def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> Drift | None:
-    """The drift that all pieces share; None where too few pairs tell.
+def estimate(points: OffsetLimits, pieces: Sequence[tuple[int, int]], out: Array) -> Drift | None:
+    """The drift of all pieces; None where there are too few pairs.
 
-    A step sets a clock and leaves its rate.
+    A step changes the time of a clock and not its rate.
     """
     rows = [r for a, b in pieces for side in (1, -1) if len(r := points.rows(a, b, side, out))]
     slope = points.rough_slope
     for _ in range(_ROUNDS):
         means = [m for r in rows if points.coarse >= COARSE_NS and (m := _means(points, r, slope)) is not None]
-        quick = [m for r in rows if (points.fine < COARSE_NS or not means) and (m := _quickest(points, r, slope))]
-        marks = [*means, *quick]
+        tight = [m for r in rows if (points.fine < COARSE_NS or not means) and (m := _fastest(points, r, slope))]
+        marks = [*means, *tight]
         tried = np.concatenate([m.slopes() for m in marks]) if marks else np.zeros(0)
         tried = tried[np.abs(tried) < DRIFT_PPM_MOST * 1e3]
         if not len(tried):
@@ -123,8 +123,10 @@ def estimate(points: Points, pieces: Sequence[tuple[int, int]], out: Array) -> D
         was, slope = slope, float(tried[int(np.argmin(cost))])
         if abs(slope - was) < 1:
             break
-    told = sum(float(np.square(m.x - m.x.mean()).sum()) / _square(_SURE * (_scale(m, slope) + floor)) for m in marks)
-    return Drift(slope, float(np.sqrt(1 / told + _square(_locked(points, rows, slope)))))
+    weight = sum(
+        float(np.square(m.x - m.x.mean()).sum()) / _square(_ERROR_RATIO * (_scale(m, slope) + floor)) for m in marks
+    )
+    return Drift(slope, float(np.sqrt(1 / weight + _square(_phase_lock(points, rows, slope)))))
 
 
 def _scale(marks: _Marks, slope: float) -> float:
@@ -135,25 +137,25 @@ def _square(value: float) -> float:
     return value * value
 
 
-def _locked(points: Points, rows: Sequence[Array], slope: float) -> float:
-    """How far the drift may be off as packets come in step with the ticks of a coarse clock, ns a second.
+def _phase_lock(points: OffsetLimits, rows: Sequence[Array], slope: float) -> float:
+    """Error of the drift if packets arrive in phase with the ticks of a coarse clock, ns per second.
 
-    The phase of a fine clock's stamps in those ticks shows it: any delay leaves all phases alike, for a stamp is as likely any
-    time of its tick. Where they are not, the stamps agree better than they know the time, which is to a tick.
+    The phases of a fine clock's timestamps in those ticks show it: without a phase lock they are uniform. With one, the
+    timestamps agree more closely than their error, which is a tick.
     """
     if not points.fine < COARSE_NS <= points.coarse:
         return 0.0
     share = 0.0
     for r in rows:
         phases = np.exp(2j * np.pi * (points.y[r] - slope * points.x[r]) / points.coarse)
-        # So much is chance (Rayleigh's test, 5 %).
+        # Without what chance explains (Rayleigh's test, 5 %).
         share += len(r) * max(0.0, abs(phases.mean()) ** 2 - 3 / len(r))
     return share / sum(len(r) for r in rows) * points.coarse / max(float(np.ptp(points.x)), 1e-9)
 
 
-def _quickest(points: Points, rows: Array, slope: float) -> _Marks | None:
-    """The tightest limit of each stretch."""
-    count = min(_STRETCHES, len(rows) // _QUICK_OF)
+def _fastest(points: OffsetLimits, rows: Array, slope: float) -> _Marks | None:
+    """The tightest limit of each interval."""
+    count = min(_INTERVALS, len(rows) // _FASTEST_OF)
     if count < _FEWEST:
         return None
     side = int(points.side[rows[0]])
@@ -162,9 +164,9 @@ def _quickest(points: Points, rows: Array, slope: float) -> _Marks | None:
     return _Marks(points.x[best], points.limit[best], side, points.fine if points.coarse < COARSE_NS else None)
 
 
-def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
-    """The capped mean of each stretch, by the cap whose means lie best on a line."""
-    count = min(_STRETCHES, len(rows) // _MEAN_OF)
+def _means(points: OffsetLimits, rows: Array, slope: float) -> _Marks | None:
+    """The capped mean of each interval, by the cap whose means lie best on a line."""
+    count = min(_INTERVALS, len(rows) // _MEAN_OF)
     if count < _FEWEST:
         return None
     side = int(points.side[rows[0]])
@@ -173,20 +175,20 @@ def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
     starts = _edges(len(rows), count)[:-1]
     held = np.diff([*starts, len(rows)])
     middle = np.add.reduceat(x, starts) / held
-    # The quickest but for a few that may be wrong pairs.
-    quick = float(np.quantile(above, 0.02))
+    # Not the very fastest, which may be wrong pairs.
+    fastest = float(np.quantile(above, 0.02))
     best: tuple[float, _Marks] | None = None
     for cap in _CAPS:
-        top = quick + cap * points.coarse
+        top = fastest + cap * points.coarse
         below = float((above < top).mean())
         share = np.add.reduceat((above < top).astype(float), starts) / held
-        # A stretch that is nearly all above the cap tells nothing.
-        told = share > _LEFT * below
-        if 2 * told.sum() < max(count, 2 * _FEWEST):
+        # An interval that is nearly all above the cap is not used.
+        used = share > _BELOW_CAP * below
+        if 2 * used.sum() < max(count, 2 * _FEWEST):
             continue
         capped = np.add.reduceat(np.minimum(above, top), starts) / held
-        # A delay more moves the mean of those below the cap alone.
-        made = _Marks(middle[told], (slope * middle + side * capped / below)[told], 0)
+        # A larger delay moves only the mean of those below the cap.
+        made = _Marks(middle[used], (slope * middle + side * capped / below)[used], 0)
         slopes = made.slopes()
         if not len(slopes):
             continue
@@ -197,5 +199,5 @@ def _means(points: Points, rows: Array, slope: float) -> _Marks | None:
 
 
 def _edges(rows: int, count: int) -> Array:
-    """Where stretches of as many rows each begin and end."""
+    """Borders of intervals with equal numbers of rows."""
     return np.linspace(0, rows, count + 1).astype(np.intp)

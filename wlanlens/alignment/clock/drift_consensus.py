@@ -1,8 +1,7 @@
 """Rates of several clocks from the drifts between each two of them.
 
-Drifts add up: what one clock gains on a second and that on a third, the first gains on the third. Two taps with a queue or two
-coarse clocks between them are better compared by way of a third tap than with each other. The rates are those of least
-squares, each drift weighed by its standard error.
+Drifts add up along a chain of clocks. Two captures with a queue between them, or with coarse clocks, compare better through a
+third capture than directly. The rates are the least-squares solution, with each drift weighed by its standard error.
 """
 
 from __future__ import annotations
@@ -16,27 +15,27 @@ from wlanlens.alignment.clock.drift import Drift
 
 Array = np.ndarray[Any, Any]
 
-#: What no drift is known better than, ns a second: clocks wander by as much with the temperature in a minute.
+#: Smallest possible error of a drift, ns per second: clocks change that much with temperature within a minute.
 _LEAST = 1.0
 
 Pair = tuple[int, int]
 
 
 def agreed(drifts: Mapping[Pair, Drift], steps: Mapping[Pair, int]) -> dict[Pair, Drift]:
-    """The drift of each pair as all pairs have it.
+    """The drift of each pair that agrees with all pairs.
 
     Parameters
     ----------
     drifts : mapping
-        What the second capture's clock gains on the first's, by pair of captures.
+        Drift of the second capture's clock relative to the first's, by pair of captures.
     steps : mapping
-        How many steps were found between them. A pair that is shown to hide one has no say, and keeps its own.
+        Number of steps found between them. A pair with a step that it does not show is ignored, and keeps its own drift.
     """
-    sure = {pair: drift for pair, drift in drifts.items() if not _hides(pair, steps)}
+    usable = {pair: drift for pair, drift in drifts.items() if not _misses_step(pair, steps)}
     out = dict(drifts)
-    for group in _connected(sure):
+    for group in _connected(usable):
         captures = sorted(group)
-        rates, spread = _solved(captures, {pair: drift for pair, drift in sure.items() if pair[0] in group})
+        rates, spread = _solved(captures, {pair: drift for pair, drift in usable.items() if pair[0] in group})
         for pair in drifts:
             if group.issuperset(pair):
                 one, other = (captures.index(capture) for capture in pair)
@@ -46,20 +45,20 @@ def agreed(drifts: Mapping[Pair, Drift], steps: Mapping[Pair, int]) -> dict[Pair
     return out
 
 
-def _hides(pair: Pair, steps: Mapping[Pair, int]) -> bool:
-    """Whether no step was found between two clocks, but between one of them and a third, and none between that and the other."""
+def _misses_step(pair: Pair, steps: Mapping[Pair, int]) -> bool:
+    """Whether no step was found between two clocks, one between one of them and a third, and none between the third and the other."""
 
     def shown(one: int, other: int) -> bool | None:
         count = steps.get((one, other), steps.get((other, one)))
         return None if count is None else count > 0
 
     third = {capture for both in steps for capture in both} - set(pair)
-    beside = [(shown(pair[0], k), shown(k, pair[1])) for k in third]
-    return not shown(*pair) and any({one, other} == {True, False} for one, other in beside)
+    others = [(shown(pair[0], k), shown(k, pair[1])) for k in third]
+    return not shown(*pair) and any({one, other} == {True, False} for one, other in others)
 
 
 def _connected(pairs: Mapping[Pair, Drift]) -> list[set[int]]:
-    """Captures that are compared with each other, directly or through others."""
+    """Groups of captures that are compared with each other, directly or through others."""
     groups: list[set[int]] = []
     for pair in pairs:
         apart = [group for group in groups if group.isdisjoint(pair)]
@@ -68,12 +67,12 @@ def _connected(pairs: Mapping[Pair, Drift]) -> list[set[int]]:
 
 
 def _solved(captures: list[int], drifts: Mapping[Pair, Drift]) -> tuple[Array, Array]:
-    """Rates of captures beside the first of them, and their covariance."""
+    """Rates of captures relative to the first of them, and their covariance."""
     rows, gains = np.zeros((len(drifts), len(captures))), np.zeros(len(drifts))
     for k, ((one, other), drift) in enumerate(drifts.items()):
         weight = 1 / np.hypot(drift.error, _LEAST)
         rows[k, captures.index(other)], rows[k, captures.index(one)] = weight, -weight
-        # A gain is a factor: of factors the logarithms add up.
+        # A drift is a factor: the logarithms add up.
         gains[k] = weight * 1e9 * np.log1p(drift.slope / 1e9)
     spread = np.zeros((len(captures), len(captures)))
     spread[1:, 1:] = np.linalg.inv(rows[:, 1:].T @ rows[:, 1:])

@@ -1,4 +1,4 @@
-"""The fit of a clock to the pairs of two captures."""
+"""The fit of one capture's clock to another's, from pairs of common packets."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.alignment.clock import drift, line, step_detection
+from wlanlens.alignment.clock import drift, offset_line, step_detection
 from wlanlens.alignment.clock.clock_map import ClockMap, Piece
-from wlanlens.alignment.clock.delay_hulls import COARSE_NS, Points
+from wlanlens.alignment.clock.delay_hulls import COARSE_NS, OffsetLimits
 from wlanlens.alignment.clock.drift import Drift
 
 Array = np.ndarray[Any, Any]
@@ -18,33 +18,33 @@ Array = np.ndarray[Any, Any]
 _WRAP_32_NS = (1 << 32) * 1000
 
 
-class Unfit(ValueError):
-    """Why no clock can be fitted, in words."""
+class NoClockFit(ValueError):
+    """Why no clock can be fitted, as text."""
 
 
 class Fit:
-    """What the pairs of two captures tell: steps, drift, and the map that follows.
+    """Clock steps and drift from the pairs of two captures, and the resulting map.
 
     Parameters
     ----------
     t_ref_ns, t_cap_ns : int64 arrays
-        Times of the same packets at both taps, each in its own clock, ns since 1970.
+        Times of the same packets in both captures, each by its own clock, ns since 1970.
     before : int8 array
-        1: the packet passed the reference first; -1: the capture first; 0: not known, which tells no bound.
+        1: the packet passed the reference first; -1: the capture first; 0: not known, which gives no bound.
     packets : int64 array
         Their numbers in the capture.
     tick_ns, reference_tick_ns : int
-        Resolution of the capture's clock, and of the reference's where it is another. A stamp is the last tick before its
+        Resolution of the capture's clock, and of the reference's if it differs. A timestamp is the last tick before its
         time; a clock that rounds is half a tick ahead.
     sizes : int array
-        Bytes of the packets: a step smaller than their delays is looked for among packets of one size.
+        Bytes of the packets: a step smaller than their delays is searched among packets of one size.
 
     Attributes
     ----------
     steps, reference_steps, contradictions : int
-        As the ClockMap has them.
+        As in ClockMap.
     drift : Drift or None
-        What the capture's clock gains; None where too few pairs tell.
+        Drift of the capture's clock; None: too few pairs.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class Fit:
         sizes: Array | None = None,
     ) -> None:
         if not len(t_ref_ns):
-            raise Unfit("the captures have no packet in common")
+            raise NoClockFit("the captures have no packet in common")
         self._names = capture, reference
-        # In the order of the capture, so that a packet under way when its clock is stepped is on the right side.
+        # In the order of the capture, so that a packet under way during a step is on the right side of it.
         order = np.argsort(packets, kind="stable")
         t_ref_ns, t_cap_ns, before, packets = (np.asarray(v)[order] for v in (t_ref_ns, t_cap_ns, before, packets))
         d = t_cap_ns - t_ref_ns
         self._base = int(np.median(d))
         self._ticks = (tick_ns if reference_tick_ns is None else reference_tick_ns, tick_ns)
-        self._points = Points(
+        self._points = OffsetLimits(
             (t_ref_ns - t_ref_ns[0]) / 1e9,
             (d - self._base).astype(float),
             np.asarray(before, np.int8),
@@ -77,12 +77,12 @@ class Fit:
             None if sizes is None else np.asarray(sizes)[order],
         )
         if self._points.coarse >= COARSE_NS:
-            self._points.doubt_order()
+            self._points.widen_uncertain()
         cuts, self._out = step_detection.find(self._points)
         self._spans = list(pairwise((0, *cuts, len(d))))
-        # Of the first pair of each piece: its number, and its times.
+        # Number and times of the first pair of each piece.
         first = [start for start, _ in self._spans]
-        # Unsigned numbers beside signed times would make floats of both, which do not hold nanoseconds since 1970.
+        # Unsigned and signed integers together become floats, which cannot represent nanoseconds since 1970.
         packets = packets.astype(np.int64)
         self._first = [tuple(v) for v in np.stack((packets[first], t_ref_ns[first], t_cap_ns[first]), axis=1).tolist()]
         self.steps = len(cuts)
@@ -93,14 +93,14 @@ class Fit:
         self.drift = drift.estimate(self._points, self._spans, self._out)
 
     def map(self, known: Drift | None = None) -> ClockMap:
-        """The map by this drift, as far as the pairs allow it, or by their own."""
+        """The map with this drift, as far as the pairs allow it, or with their own drift."""
         points, out = self._points, self._out
-        gains = known or self.drift
+        drift_used = known or self.drift
         pieces: list[Piece] = []
-        lines: list[line.Line] = []
+        lines: list[offset_line.OffsetLine] = []
         theta = np.zeros(len(points.x))
         for (start, end), (number, t_ref_ns, t_cap_ns) in zip(self._spans, self._first, strict=True):
-            best = line.of(points, start, end, out, None if gains is None else gains.slope)
+            best = offset_line.fit(points, start, end, out, None if drift_used is None else drift_used.slope)
             lines.append(best)
             theta[start:end] = best.at(points.x[start:end])
             here = self._base + round(best.offset)
@@ -116,7 +116,7 @@ class Fit:
                     pairs=end - start - int(out[start:end].sum()),
                     two_way_ns=best.two_way,
                     drift_bound_ppm=best.drift_bound_ppm,
-                    drift_error_ppm=None if gains is None else gains.error / 1e3,
+                    drift_error_ppm=None if drift_used is None else drift_used.error / 1e3,
                 )
             )
         residual = np.abs(points.y - theta)[~out if not out.all() else slice(None)]
@@ -147,16 +147,14 @@ class Fit:
         )
 
 
-def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: Points) -> str:
+def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: OffsetLimits) -> str:
     said = []
     if open_ended := [p for p in pieces if p.bound_ns is None]:
-        known = "in one direction only" if (points.side != 0).any() else "whose direction is not known"
-        said.append(
-            f"packets were seen {known}{'' if len(open_ended) == len(pieces) else ' for a part of the time'}: "
-            "the offset is known up to their delay"
-        )
+        known = "in one direction only" if (points.side != 0).any() else "of unknown direction"
+        part = "" if len(open_ended) == len(pieces) else " for part of the time"
+        said.append(f"packets {known}{part}: the offset includes their delay")
     for by, later in zip(jumps_ns, pieces[1:], strict=True):
         wrapped = abs(abs(by) - _WRAP_32_NS) < 1e9
-        what = "a 32-bit counter of microseconds wrapped" if wrapped else f"the clock was set by {by / 1e9:+.6f} s"
+        what = "32-bit microsecond counter wrapped" if wrapped else f"clock step of {by / 1e9:+.6f} s"
         said.append(f"{what} at packet {later.first_packet}")
     return "; ".join(said)

@@ -1,8 +1,8 @@
-"""Steps that no pair contradicts, because they are smaller than the delays, but that shift the quickest of both directions.
+"""Clock steps smaller than the delays: no pair contradicts the line, but the least delays of both directions shift.
 
-A clock that is set makes the packets of one direction seem slower and those of the other quicker, at once, by as much, and
-for good. A queue makes one direction slower and cannot make the other quicker than its quickest; packets of other sizes
-can, so that only packets of one size are compared.
+A clock step increases the measured delays of one direction and decreases those of the other, at once, by the same amount and
+for good. A queue increases the delays of one direction and cannot decrease the least delay of the other. Packets of another
+size can, so that only packets of one size are compared.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.alignment.clock.delay_hulls import Points
+from wlanlens.alignment.clock.delay_hulls import OffsetLimits
 from wlanlens.alignment.clock.feasible_region import DRIFT_PPM_MOST
 
 Array = np.ndarray[Any, Any]
 
-#: Stretches of a piece, and pairs that each must hold at least; a step needs some on either side of it.
-_STRETCHES, _PAIRS_OF, _FEWEST = 48, 8, 4
+#: Intervals of a piece, the least number of pairs in each, and the least number of intervals on either side of a step.
+_INTERVALS, _PAIRS_OF, _FEWEST = 48, 8, 4
 
-#: Sizes of each direction that are looked at: data and ACKs are most of any flow.
+#: Packet sizes of each direction that are used: data and ACKs are most of any flow.
 _SIZES = 2
 
-#: Slopes that are tried of those that two stretches make.
+#: Slopes that are tried, of the lines through two intervals.
 _SLOPES = 150
 
-#: How often the noise of the levels a step must be, and how many noises both directions may differ by. The quickest of a
-#: stretch is above the level by one noise in half of the stretches, by six in one of 64 (exponential).
+#: Least size of a step, and largest difference between both directions, as multiples of the noise of the levels. The least delay
+#: of an interval exceeds the level by one noise in half of the intervals, by six in one of 64 (exponential).
 _CLEAR, _ALIKE = 6.0, 3.0
 
-#: Share of the stretches that may be quicker than the level: the first packets of a connection meet no queue.
+#: Share of the intervals that may be faster than the level: the first packets of a connection have no queueing delay.
 _BELOW = 0.1
 
-#: What no level is known better than, ns.
+#: Smallest possible error of a level, ns.
 _LEAST_NS = 1_000.0
 
 
 @dataclass(frozen=True)
 class _Level:
-    """The quickest packets of one direction and size before a stretch and after it, along lines of one slope."""
+    """Least delays of one direction and size before an interval and after it, along lines of one slope."""
 
     side: int
     rows: Array
@@ -50,9 +50,9 @@ class _Level:
     noise: float
 
 
-def hidden(points: Points, start: int, end: int, out: Array) -> tuple[int, int] | None:
-    """The last row before a step and the first after it in one piece; None where nothing tells of one."""
-    count = min(_STRETCHES, (end - start) // _PAIRS_OF)
+def hidden(points: OffsetLimits, start: int, end: int, out: Array) -> tuple[int, int] | None:
+    """The last row before a step and the first after it in one piece; None without a step."""
+    count = min(_INTERVALS, (end - start) // _PAIRS_OF)
     if count <= 2 * _FEWEST:
         return None
     edges = np.linspace(start, end, count + 1).astype(np.intp)
@@ -61,11 +61,11 @@ def hidden(points: Points, start: int, end: int, out: Array) -> tuple[int, int] 
         return None
     best = min((_split(groups, k) for k in range(_FEWEST, count - _FEWEST)), key=lambda found: found[0])
     _, slope, place = best
-    levels = [_level(g, place, slope) for g in groups if g.tells(place)]
+    levels = [_level(g, place, slope) for g in groups if g.covers(place)]
     sides = [min((v for v in levels if v.side == s), key=lambda v: v.noise, default=None) for s in (1, -1)]
     if sides[0] is None or sides[1] is None:
         return None
-    # What lies within a tick may come of the phase at which packets meet it.
+    # A shift within a tick may be due to the phase of the packets.
     noise = sides[0].noise + sides[1].noise + points.coarse
     one, other = (level.after - level.before for level in (sides[0], sides[1]))
     if abs(one - other) > _ALIKE * noise or min(abs(one), abs(other)) < _CLEAR * noise or one * other < 0:
@@ -75,24 +75,24 @@ def hidden(points: Points, start: int, end: int, out: Array) -> tuple[int, int] 
 
 @dataclass(frozen=True)
 class _Group:
-    """The quickest packet of each stretch of one direction and size: its limit at `y`, NaN where there is none."""
+    """The fastest packet of each interval of one direction and size: its limit `y`, NaN where there is none."""
 
     side: int
     rows: Array
     x: Array
     y: Array
 
-    def tells(self, place: int) -> bool:
-        """Whether there are enough on either side of a stretch."""
+    def covers(self, place: int) -> bool:
+        """Whether there are enough intervals on either side of one."""
         return all((~np.isnan(self.y[part])).sum() >= _FEWEST for part in _halves(place))
 
 
 def _halves(place: int) -> tuple[slice, slice]:
-    """The stretches before one and after it: that in which the step is has some of either."""
+    """The intervals before one and after it. The interval of the step itself has packets of both."""
     return slice(None, place), slice(place + 1, None)
 
 
-def _groups(points: Points, edges: Array, out: Array) -> Iterator[_Group]:
+def _groups(points: OffsetLimits, edges: Array, out: Array) -> Iterator[_Group]:
     slope = points.rough_slope
     for side in (1, -1):
         rows = points.rows(int(edges[0]), int(edges[-1]), side, out)
@@ -109,11 +109,11 @@ def _groups(points: Points, edges: Array, out: Array) -> Iterator[_Group]:
 
 
 def _split(groups: list[_Group], place: int) -> tuple[float, float, int]:
-    """How ill two parallel levels fit with a step in stretch `place`, by the best slope; the slope, and the place."""
+    """The misfit of two parallel levels with a step in interval `place` for the best slope; the slope, and the place."""
     halves = [
         (g.side, g.x[part][known], g.y[part][known])
         for g in groups
-        if g.tells(place)
+        if g.covers(place)
         for part in _halves(place)
         if (known := ~np.isnan(g.y[part])).any()
     ]
@@ -141,7 +141,7 @@ def _slopes(x: Array, y: Array) -> Array:
 
 
 def _level(group: _Group, place: int, slope: float) -> _Level:
-    """Levels of the quickest of one group before a stretch and after it."""
+    """Levels of one group before an interval and after it."""
     found, noise = [], 0.0
     for part in _halves(place):
         off = (group.y - slope * group.x)[part]
@@ -152,19 +152,21 @@ def _level(group: _Group, place: int, slope: float) -> _Level:
     return _Level(group.side, group.rows, found[0], found[1], noise)
 
 
-def _between(points: Points, levels: tuple[_Level, _Level], slope: float, start: int, end: int) -> tuple[int, int]:
-    """The last row that only the levels before a step allow, and the first that only those after it do."""
+def _between(
+    points: OffsetLimits, levels: tuple[_Level, _Level], slope: float, start: int, end: int
+) -> tuple[int, int]:
+    """The last row that only the levels before a step allow, and the first that only the levels after it allow."""
     rows, after = [], []
     for level in levels:
         mine = level.rows[(level.rows >= start) & (level.rows < end)]
         off = level.side * (points.limit[mine] - slope * points.x[mine])
         was, will = level.side * level.before, level.side * level.after
-        told = off < max(was, will) - level.noise
-        rows.append(mine[told])
-        after.append(np.full(int(told.sum()), will < was))
+        decided = off < max(was, will) - level.noise
+        rows.append(mine[decided])
+        after.append(np.full(int(decided.sum()), will < was))
     order = np.argsort(np.concatenate(rows), kind="stable")
     row, late = np.concatenate(rows)[order], np.concatenate(after)[order]
-    # The place at which fewest are on the wrong side.
+    # The place with fewest rows on the wrong side.
     wrong = np.concatenate(([0], np.cumsum(late))) + np.concatenate((np.cumsum(~late[::-1])[::-1], [0]))
     k = int(np.argmin(wrong))
     last = int(row[k - 1]) if k else start

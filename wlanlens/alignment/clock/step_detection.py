@@ -1,4 +1,4 @@
-"""Steps: where no line is left that fits the pairs before, and where the quickest of both directions shift."""
+"""Clock steps: where no line fits the pairs any more, or where the least delays of both directions shift."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from wlanlens.alignment.clock import hidden_steps
-from wlanlens.alignment.clock.delay_hulls import Hulls, Points
-from wlanlens.alignment.clock.feasible_region import Polygon
+from wlanlens.alignment.clock.delay_hulls import DelayHulls, OffsetLimits
+from wlanlens.alignment.clock.feasible_region import FeasibleRegion
 
 Array = np.ndarray[Any, Any]
 
-#: Pairs after one that contradicts all lines: when they contradict them too, the clock was stepped.
+#: Pairs examined after one that contradicts all lines: if most contradict them too, the clock was stepped.
 _LOOK_AHEAD = 8
 
-#: So many contradictions among so many pairs are no chance: the clock's rate changed.
-_BENT, _BENT_OF = 3, 64
+#: This many contradictions among this many pairs are not due to chance: the clock's rate changed.
+_RATE_CHANGE, _RATE_CHANGE_OF = 3, 64
 
-#: Limits that are looked at together at first, and at most, where none cuts anything off.
+#: Limits that are tested together, initially and at most, while none cuts anything off.
 _AT_ONCE, _AT_MOST = 16, 1024
 
 
-def contradicted(points: Points) -> tuple[list[int], Array]:
-    """Where no line is left (rows at which a piece begins), and rows that contradict all their neighbours."""
+def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
+    """Rows at which a piece begins because no line fits, and rows that contradict all their neighbours."""
     n = len(points.x)
     out = np.zeros(n, bool)
     slope = points.rough_slope
@@ -35,61 +35,61 @@ def contradicted(points: Points) -> tuple[list[int], Array]:
     cuts: list[int] = []
     if not len(rows):
         return cuts, out
-    polygon = Polygon(x[0], limit[0])
+    region = FeasibleRegion(x[0], limit[0])
     odd: dict[int, list[int]] = {1: [], -1: []}
     i = began = 0
     at_once = _AT_ONCE
     while i < len(rows):
-        before = polygon.corners
-        if polygon.clip(x[i], limit[i], side[i]):
+        before = region.corners
+        if region.clip(x[i], limit[i], side[i]):
             i += 1
-            if polygon.corners is before:
+            if region.corners is before:
                 ahead = slice(i, i + at_once)
-                idle = polygon.idle(xs[ahead], limits[ahead], sides[ahead])
-                i += idle
-                at_once = min(2 * at_once, _AT_MOST) if idle == at_once else _AT_ONCE
+                unaffected = region.without_effect(xs[ahead], limits[ahead], sides[ahead])
+                i += unaffected
+                at_once = min(2 * at_once, _AT_MOST) if unaffected == at_once else _AT_ONCE
             continue
         same = later[side[i]]
         place = int(np.searchsorted(same, i))
         following = same[place + 1 : place + 1 + _LOOK_AHEAD]
-        against = sum(polygon.excess(x[k], limit[k], side[k]) > 0 for k in following)
-        recent = [k for k in odd[side[i]] if place - int(np.searchsorted(same, k)) < _BENT_OF]
+        against = sum(region.excess(x[k], limit[k], side[k]) > 0 for k in following)
+        recent = [k for k in odd[side[i]] if place - int(np.searchsorted(same, k)) < _RATE_CHANGE_OF]
         begin = i if len(following) and 2 * against > len(following) else None
-        if begin is None and len(recent) + 1 >= _BENT:
+        if begin is None and len(recent) + 1 >= _RATE_CHANGE:
             begin = recent[0]
-        if begin is None and len(odd[side[i]]) + 1 >= _BENT:
-            # Where few packets are quick, few contradict. Wrong pairs fit none of the pairs between them.
-            lately = odd[side[i]][-_LOOK_AHEAD:][: 2 - _BENT]
+        if begin is None and len(odd[side[i]]) + 1 >= _RATE_CHANGE:
+            # Where few packets are fast, few contradict. Wrong pairs do not fit the pairs between them.
+            lately = odd[side[i]][-_LOOK_AHEAD:][: 2 - _RATE_CHANGE]
             begin = next((k for k in lately if _fits(x[k : i + 1], limit[k : i + 1], side[k : i + 1])), None)
         if begin is None:
             odd[side[i]].append(i)
             i += 1
             continue
-        start = _step_row(points, polygon, int(rows[begin]), int(rows[same[place - 1]]) if place else -1)
-        # A piece holds a pair at least.
+        start = _step_row(points, region, int(rows[begin]), int(rows[same[place - 1]]) if place else -1)
+        # A piece has at least one pair.
         i = began = max(int(np.searchsorted(rows, start)), began + 1)
         start = min(start, int(rows[i])) if start > rows[began - 1] else int(rows[i])
         cuts.append(start)
         for k in odd[1] + odd[-1]:
             out[rows[k]] |= rows[k] < start
         odd = {1: [], -1: []}
-        polygon = Polygon(x[i], limit[i])
+        region = FeasibleRegion(x[i], limit[i])
     out[rows[odd[1] + odd[-1]]] = True
     return cuts, out
 
 
 def _fits(x: list[float], limit: list[float], side: list[int]) -> bool:
     """Whether some line fits all of these limits."""
-    polygon = Polygon(x[0], limit[0])
-    return all(polygon.clip(*one) for one in zip(x, limit, side, strict=True))
+    region = FeasibleRegion(x[0], limit[0])
+    return all(region.clip(*one) for one in zip(x, limit, side, strict=True))
 
 
-def _step_row(points: Points, polygon: Polygon, row: int, last: int) -> int:
-    """The first row after a step: of those left out between the last that fitted and the one that contradicts, and of
-    the other direction, which shows it before."""
+def _step_row(points: OffsetLimits, region: FeasibleRegion, row: int, last: int) -> int:
+    """The first row after a step: among the rows between the last that fits and the first that contradicts, and among those of
+    the other direction, which show the step earlier."""
     side = int(points.side[row])
     for k in last + 1 + np.flatnonzero(points.side[last + 1 : row] == side):
-        if polygon.excess(float(points.x[k]), float(points.limit[k]), side) > 0:
+        if region.excess(float(points.x[k]), float(points.limit[k]), side) > 0:
             row = int(k)
             break
     earlier = np.flatnonzero(points.side[:row] == side)
@@ -105,9 +105,9 @@ def _step_row(points: Points, polygon: Polygon, row: int, last: int) -> int:
     return int(between[jumped.argmax()]) if jumped.any() else row
 
 
-def find(points: Points) -> tuple[list[int], Array]:
-    """Rows at which a piece begins after a step, and rows that are left out: they contradict all their neighbours, or lie so
-    near a step that they may be from before it or after."""
+def find(points: OffsetLimits) -> tuple[list[int], Array]:
+    """Rows at which a piece begins after a step, and excluded rows: they contradict all their neighbours, or are so near a step
+    that they may be from either side of it."""
     cuts, out = contradicted(points)
     seen = [0, *cuts, len(points.x)]
     more: list[int] = []
@@ -115,12 +115,12 @@ def find(points: Points) -> tuple[list[int], Array]:
         more += _hidden(points, start, end, out)
     kept = [c for c in cuts if not more or not _spurious(points, c, sorted((0, *cuts, *more, len(points.x))), out)]
     for cut in kept:
-        _leave_out(points, cut, sorted((0, *kept, *more, len(points.x))), out)
+        _exclude_near(points, cut, sorted((0, *kept, *more, len(points.x))), out)
     return sorted((*kept, *more)), out
 
 
-def _hidden(points: Points, start: int, end: int, out: Array) -> list[int]:
-    """Steps within one piece that no pair contradicts."""
+def _hidden(points: OffsetLimits, start: int, end: int, out: Array) -> list[int]:
+    """Steps within one piece that contradict no pair."""
     found = hidden_steps.hidden(points, start, end, out)
     if found is None:
         return []
@@ -129,30 +129,30 @@ def _hidden(points: Points, start: int, end: int, out: Array) -> list[int]:
     return [*_hidden(points, start, last + 1, out), first, *_hidden(points, first, end, out)]
 
 
-def _spurious(points: Points, cut: int, edges: list[int], out: Array) -> bool:
-    """Whether a contradiction only came of a step that shows elsewhere: both pieces fit one line."""
+def _spurious(points: OffsetLimits, cut: int, edges: list[int], out: Array) -> bool:
+    """Whether a contradiction is due to a step elsewhere: both pieces fit one line."""
     at = edges.index(cut)
     start, end = edges[at - 1], edges[at + 1]
-    _, against = Hulls(points, start, end, out, points.rough_slope).polygon()
+    _, against = DelayHulls(points, start, end, out, points.rough_slope).region()
     return not against and hidden_steps.hidden(points, start, end, out) is None
 
 
-def _leave_out(points: Points, cut: int, edges: list[int], out: Array) -> None:
-    """Pairs beside a step that both sides of it allow prove nothing of either."""
+def _exclude_near(points: OffsetLimits, cut: int, edges: list[int], out: Array) -> None:
+    """Exclude pairs near a step that fit both sides of it."""
     at = edges.index(cut)
     start, end = edges[at - 1], edges[at + 1]
     slope = points.rough_slope
-    later, _ = Hulls(points, cut, end, out, slope).polygon()
+    later, _ = DelayHulls(points, cut, end, out, slope).region()
     last = next((k for k in range(cut - 1, start - 1, -1) if _against(points, later, k, out)), None)
     if last is None or cut - last > (cut - start) / 2:
         return
     out[last + 1 : cut] = True
-    earlier, _ = Hulls(points, start, last + 1, out, slope).polygon()
+    earlier, _ = DelayHulls(points, start, last + 1, out, slope).region()
     first = next((k for k in range(cut, end) if _against(points, earlier, k, out)), None)
     if first is not None and first - cut <= (end - cut) / 2:
         out[cut:first] = True
 
 
-def _against(points: Points, polygon: Polygon, row: int, out: Array) -> bool:
+def _against(points: OffsetLimits, region: FeasibleRegion, row: int, out: Array) -> bool:
     side = int(points.side[row])
-    return bool(side and not out[row] and polygon.excess(float(points.x[row]), float(points.limit[row]), side) > 0)
+    return bool(side and not out[row] and region.excess(float(points.x[row]), float(points.limit[row]), side) > 0)

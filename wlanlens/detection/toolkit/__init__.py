@@ -13,16 +13,31 @@ NumPy vectors:
     - `round_trip_samples` and `min_data_rtt_ns`: round trips of data.
     - `TimeoutRuns`: timer expiries without an ACK of new data between them.
     - `PacketPaths`, `downlink_keys` and `HoldingPoints` (several captures): where each packet passed, and who held it.
+    - `Air` (802.11 captures): frames, exchanges and transmissions, by station pair. `Air.finding` makes a finding about a
+      pair. `channel_trials`, `bad_frame_bursts` and `lost_packet_runs` measure bursts, `rates_used` and `best_steady_rate` bit rates,
+      `TieSearch` collisions, `DropSearch` drops of the signal; `transmission_us` is airtime with its overhead.
+* `binomial_tail`, `poisson_tail`, `normal_tail` and `variance_ratio_tail` are p-values; `p_value_text` writes one.
 * `Cases` makes the findings: one for each of the costliest cases and one that sums up the rest. `Facts.finding` and
   `make_finding` make a single one; `Facts.undecided` reports what the capture cannot decide.
 * `duration`, `moment`, `count` and `bit_rate` write numbers in sentences.
 """
 
 from wlanlens.detection.finding import Finding, Undecided, Value
+from wlanlens.detection.toolkit.ack_bursts import BurstSearch, HeldBurst
 from wlanlens.detection.toolkit.ack_timestamps import PURE_ACKS, SENT, AckTimestamps, ticks_between
 from wlanlens.detection.toolkit.acks import DUPACK_THRESHOLD, Acks
+from wlanlens.detection.toolkit.air import Air
+from wlanlens.detection.toolkit.air_vectors import Exchanges
+from wlanlens.detection.toolkit.airtime import transmission_us
+from wlanlens.detection.toolkit.ap_queue import before_air_ns, found_full, queue_lengths, sniffer_doubt
+from wlanlens.detection.toolkit.bursts import Bursts, LostRuns, bad_frame_bursts, lost_packet_runs
+from wlanlens.detection.toolkit.bus_time import BusyTransfers
 from wlanlens.detection.toolkit.cases import Cases, Description
+from wlanlens.detection.toolkit.contention import ContendingStations, contending_stations
+from wlanlens.detection.toolkit.cwnd_reductions import CwndReductions, cwnd_reductions
+from wlanlens.detection.toolkit.dupack_answers import dupack_answers, third_dupacks
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.fades import Fade, StationDrops
 from wlanlens.detection.toolkit.findings import (
     MAX_EVIDENCE_ROWS,
     MAX_FINDINGS,
@@ -31,18 +46,34 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
+from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
+from wlanlens.detection.toolkit.lost_acks import LostAcks
 from wlanlens.detection.toolkit.packet_paths import PacketPaths, downlink_keys
+from wlanlens.detection.toolkit.periodicity import Clock, ClockSearch
+from wlanlens.detection.toolkit.rates import SteadyRate, best_steady_rate, highest_working, rates_used
 from wlanlens.detection.toolkit.round_trips import min_data_rtt_ns, round_trip_samples
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.detection.toolkit.sending_rate import cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.sending_rate import arrival_bytes_per_s, cwnd_may_limit, delivery_rates
+from wlanlens.detection.toolkit.sent_data import SentData
+from wlanlens.detection.toolkit.signal_drops import Drop, DropSearch
+from wlanlens.detection.toolkit.station_pairs import StationPairs, capture_of, receiver_of, reverse, transmitter_of
+from wlanlens.detection.toolkit.statistics import (
+    binomial_tail,
+    normal_tail,
+    p_value_text,
+    poisson_tail,
+    variance_ratio_tail,
+)
+from wlanlens.detection.toolkit.ties import TieSearch, mean_airtime_us, ties_of_dcf
 from wlanlens.detection.toolkit.timeout_runs import (
     SPURIOUS_KINDS,
     TimeoutRuns,
     last_ack_lateness_ns,
     recovery_after_runs,
 )
-from wlanlens.formatting import bit_rate, count, duration, moment
+from wlanlens.detection.toolkit.trials import Trials, channel_trials, failure_chances
+from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
@@ -55,37 +86,89 @@ __all__ = [
     "SPURIOUS_KINDS",
     "AckTimestamps",
     "Acks",
+    "Air",
     "Array",
+    "BurstSearch",
+    "Bursts",
+    "BusyTransfers",
     "Cases",
+    "Clock",
+    "ClockSearch",
+    "ContendingStations",
+    "CwndReductions",
     "Description",
+    "Drop",
+    "DropSearch",
+    "Exchanges",
     "Facts",
+    "Fade",
     "Finding",
+    "HeldBurst",
     "HoldingPoint",
     "HoldingPoints",
+    "LoneSegments",
     "Losses",
+    "LostAcks",
+    "LostRuns",
     "PacketPaths",
     "Rows",
+    "SentData",
+    "StationDrops",
+    "StationPairs",
+    "SteadyRate",
+    "TieSearch",
     "TimeoutRuns",
+    "Trials",
     "Undecided",
     "Value",
+    "arrival_bytes_per_s",
+    "bad_frame_bursts",
+    "before_air_ns",
+    "best_steady_rate",
+    "binomial_tail",
     "bit_rate",
+    "capture_of",
+    "channel_trials",
+    "contending_stations",
     "costliest",
     "count",
     "cwnd_may_limit",
+    "cwnd_reductions",
     "delivery_rates",
     "downlink_keys",
+    "dupack_answers",
     "duration",
     "enum_mask",
+    "failure_chances",
     "first_of_episodes",
+    "found_full",
+    "highest_working",
     "key_groups",
     "last_ack_lateness_ns",
+    "lone_segments",
+    "lost_packet_runs",
     "make_finding",
+    "mean_airtime_us",
     "min_data_rtt_ns",
     "moment",
+    "normal_tail",
+    "p_value_text",
+    "poisson_tail",
+    "queue_lengths",
+    "rates_used",
+    "receiver_of",
     "recovery_after_runs",
+    "reverse",
     "round_trip_samples",
     "sent_up_to",
     "severity",
+    "sniffer_doubt",
+    "third_dupacks",
     "ticks_between",
+    "ties_of_dcf",
+    "times",
+    "transmission_us",
+    "transmitter_of",
+    "variance_ratio_tail",
     "vector",
 ]

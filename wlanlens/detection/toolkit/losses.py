@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
@@ -91,15 +89,3 @@ def sent_up_to(facts: Facts, keys: Array, end: Array) -> Array:
     breaks = np.flatnonzero(np.append((lost.key[1:] != lost.key[:-1]) | (lost["rel_seq"][1:] > after[:-1]), True))
     last = breaks[np.searchsorted(breaks, np.maximum(at, 0))]
     return np.where(adjacent, np.maximum(end, after[last]), end)
-
-
-def binomial_tail(least: int, trials: int, chance: float) -> float:
-    """Probability of at least `least` successes in independent trials."""
-    if least <= 0 or chance >= 1.0:
-        return 1.0
-    if least > trials or chance <= 0.0:
-        return 0.0
-    k = np.arange(least, trials + 1)
-    ways = math.lgamma(trials + 1) - np.array([math.lgamma(i + 1) + math.lgamma(trials - i + 1) for i in k.tolist()])
-    with np.errstate(under="ignore"):
-        return min(1.0, float(np.exp(ways + k * math.log(chance) + (trials - k) * math.log1p(-chance)).sum()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.alignment.path_order import PathOrder
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.tables.columns import NULL, Array, vector
 
@@ -51,7 +52,9 @@ class PacketPaths:
         self.payload = column("payload_bytes")
         self.t = {point: column(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: column(f"{point}_packet") for point in tables.POINTS}
-        self.fate, self.lost = (np.array([word or "" for word in column(name)], object) for name in ("fate", "lost"))
+        self.fate, self.lost = (
+            np.array([word or "" for word in column(name)], object) for name in ("arrival", "loss_location")
+        )
         self.air_last = np.where((last := column("air_last_ns")) == NULL, self.t["air"], last)
         self.ack, self.flags = column("tcp_ack"), column("tcp_flags")
         self._points = {capture.name: capture.point for capture in facts.trace.captures}
@@ -93,11 +96,7 @@ class PacketPaths:
             both = {other: (times[other] != NULL) & (times[name] != NULL) for other in times if other != name}
             return sum(np.median((times[name] - times[other])[seen]) > 0 for other, seen in both.items() if seen.any())
 
-        path = sorted(times, key=earlier)
-        hosts = [name for name in path if name in ("sender", "receiver")]
-        if len(hosts) < 2:
-            return path
-        return [hosts[0], *(name for name in path if name not in hosts), hosts[1]]
+        return PathOrder.hosts_outside(sorted(times, key=earlier))
 
     def starts_at(self, key: int, point: str) -> bool:
         """Whether this capture point is the first on a direction's path."""

@@ -7,7 +7,7 @@ import numpy as np
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows, key_groups
-from wlanlens.ledger.delivery_rate import best, paces
+from wlanlens.ledger.delivery_rate import best_rates, rates
 from wlanlens.tables.columns import NULL, Array
 
 #: States of a sender that recovers from a loss, real or not.
@@ -25,8 +25,8 @@ def delivery_rates(facts: Facts, spans: Rows) -> tuple[Array, Array]:
     first, _ = key_groups(every.key)
     rank = np.searchsorted(every.key[first], every.key)
     rtt = np.where(every["rtt_ns"] == NULL, -1, every["rtt_ns"])
-    pace = paces(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
-    of_flow = best(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
+    pace = rates(rank, every["t_start_ns"], every["t_end_ns"], every["acked_bytes"], rtt)
+    of_flow = best_rates(rank, pace, every["acked_bytes"])[np.searchsorted(every.key[first], spans.key)]
     return pace[np.maximum(every.last_until("t_start_ns", spans.key, spans["t_start_ns"]), 0)], of_flow
 
 
@@ -53,3 +53,18 @@ def cwnd_may_limit(facts: Facts, spans: Rows) -> Array:
     out = np.zeros(len(spans), bool)
     out[which] = spans["t_start_ns"][which] < np.repeat(until, length)
     return out
+
+
+def arrival_bytes_per_s(acks: Rows, t_start_ns: int, t_end_ns: int, segment_bytes: int) -> float:
+    """Rate at which data of one key arrived, by its ACKs in an interval; 0 where there are too few.
+
+    By ACKs of new data or by duplicate ACKs, not by both: a receiver delays only the former.
+    """
+    t, ack = acks["t_ns"], acks["rel_ack"]
+    inside = np.flatnonzero((t > t_start_ns) & (t <= t_end_ns))
+    new, duplicate = inside[acks["dupacks"][inside] == 0], inside[acks["dupacks"][inside] > 0]
+    if len(new) >= 3 and t[new[-1]] > t[new[0]]:
+        return float(ack[new[-1]] - ack[new[0]]) / (int(t[new[-1]] - t[new[0]]) / 1e9)
+    if len(duplicate) >= 3 and t[duplicate[-1]] > t[duplicate[0]]:
+        return (len(duplicate) - 1) * segment_bytes / (int(t[duplicate[-1]] - t[duplicate[0]]) / 1e9)
+    return 0.0

@@ -1,7 +1,7 @@
-"""What really happened in a simulation, and what a detector must find of it: one file a family of causes.
+"""Ground truth of a simulation, and the findings that a detector must make: one file for each family of causes.
 
-Each module beside this one has `CODES`, the codes that it decides, and `findings(facts) -> list of Finding`: from what
-the simulator did, never from a capture, and by the same rule in every world. Times are ns since the run's start; `capture` names a capture that shows it.
+Each module has `CODES`, the codes that it decides, and `findings(facts) -> list of Finding`, from the simulator's tables, never
+from a capture, with the same rule in every world. Times are ns since the start of the run; `capture` names a capture that shows it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What really happened in a run, as tables.
+    """Ground truth of a run, as tables.
 
     Attributes
     ----------
     packets, frames, events, queues, urbs : pyarrow.Table
-        `truth_packets`, `truth_frames` ...; every column is documented in its field's metadata.
+        `truth_packets`, `truth_frames` ...; the field metadata documents every column.
     world : World
-        What was simulated.
+        The simulated world.
     """
 
     packets: pa.Table
@@ -47,7 +47,7 @@ class Truth:
 
     @property
     def end_ns(self) -> int:
-        """When the last packet met its fate."""
+        """End of the last packet's path: its arrival or loss."""
         import pyarrow.compute as pc
 
         return int(pc.max(self.packets.column("t_end_ns")).as_py() or 0)
@@ -61,19 +61,19 @@ class Truth:
         return f"station {a} > {b}"
 
     def findings(self) -> list[Finding]:
-        """What must be found, in order of time."""
+        """The findings to make, in order of time."""
         found = []
         for module in _modules():
             found += module.findings(self)
         return sorted(found, key=lambda f: (f.t_start_ns, f.code))
 
     def on_air(self) -> list[Finding]:
-        """What is true besides of packets as a sniffer sees them, before they are where the findings are judged."""
+        """Further true findings as a sniffer sees the packets, before they reach the point where findings are judged."""
         return [f for module in _modules() if hasattr(module, "on_air") for f in module.on_air(self)]
 
 
 def codes() -> set[str]:
-    """Codes that the truth decides: where it has no finding of one of them, there was none."""
+    """Codes that the ground truth decides: no finding of such a code means that the event did not happen."""
     return {code for module in _modules() for code in getattr(module, "CODES", ())}
 
 

@@ -1,4 +1,4 @@
-"""What happened to the packets, as vectors: each column is made once a run, when a family of causes first asks for it."""
+"""The packets of a run as vectors. Each column is made once, when first used."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NEVER = -1
 class Packets:
     """Columns of `truth_packets` by name: numbers as int64, null as `NEVER`.
 
-    Beside them `end`, the sequence number behind the segment; `delivered` and `under_way`, of its fate; `lost`: neither;
-    `probe`: a tail loss probe; `back`: from the server; `way`: twice the flow, and 1 for the server's direction.
+    Further columns: `end`, the sequence number after the segment; `delivered`, `under_way`; `lost`: neither of these;
+    `probe`: a tail loss probe; `back`: from the server; `way`: twice the flow number, plus 1 for the server's direction.
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -56,14 +56,14 @@ class Packets:
 
     @cached_property
     def ways(self) -> dict[int, Array]:
-        """Positions of each direction's packets, in order of their making, by `way`."""
+        """Positions of each direction's packets in order of creation, by `way`."""
         order = np.argsort(self["way"], kind="stable")
         bounds = np.concatenate(([0], np.cumsum(np.bincount(self["way"])))).tolist()
         return {way: order[a:b] for way, (a, b) in enumerate(pairwise(bounds)) if a < b}
 
 
 class Rows:
-    """Some of the packets: the same columns, taken when they are first asked for."""
+    """Some of the packets: the same columns, taken when first used."""
 
     def __init__(self, packets: Packets, at: Array) -> None:
         self._packets, self._at = packets, at
@@ -98,7 +98,7 @@ def numbers(column: pa.ChunkedArray) -> Array:
 
 
 def among(column: pa.ChunkedArray, *wanted: str) -> Array:
-    """Where a column of words has one of these; null is none of them."""
+    """Where a text column has one of these values; null never matches."""
     masks = []
     for chunk in column.chunks:
         codes = np.asarray(chunk.indices.fill_null(NEVER) if chunk.null_count else chunk.indices)
@@ -111,7 +111,7 @@ def among(column: pa.ChunkedArray, *wanted: str) -> Array:
 
 
 def words(column: pa.ChunkedArray) -> Array:
-    """A column of words as an array of objects; null is None."""
+    """A text column as an array of objects; null is None."""
     chunks = [
         np.array([*chunk.dictionary.to_pylist(), None], object)[
             np.asarray(chunk.indices.fill_null(len(chunk.dictionary)), np.int64)

@@ -1,4 +1,4 @@
-"""A finding of the truth about one direction of one flow."""
+"""A true finding about one direction of one flow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def finding(
     sentence: str,
     values: dict[str, Value],
 ) -> Finding:
-    """`code` happened to the data of `side` from `start_ns` to `end_ns` and cost so much."""
+    """The finding `code` about the data of `side`, from `start_ns` to `end_ns`, with its cost."""
     return Finding(
         code=code,
         t_start_ns=int(start_ns),

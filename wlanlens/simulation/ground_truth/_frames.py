@@ -1,4 +1,4 @@
-"""What was on the air, as vectors: every attempt of a station, and the packets that it tried."""
+"""Transmissions on the air as vectors, and the packets that they carried."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from wlanlens.simulation.ground_truth._columns import Array, among, numbers, pac
 if TYPE_CHECKING:
     from wlanlens.simulation.ground_truth import Truth
 
-#: Damage that comes in spells; noise and independent errors do not.
+#: Causes of damage that come in spells, unlike noise and independent errors.
 SPELLS = ("fade", "burst", "script")
-#: What a DSSS attempt takes beside its airtime, us: DIFS, SIFS, an ACK at 2 Mb/s with a long preamble; slot and windows.
+#: Time of a DSSS transmission beyond its airtime, us: DIFS, SIFS, an ACK at 2 Mb/s with a long preamble; slot and windows.
 _OVERHEAD_US, _SLOT_US, _CW, _CW_MOST = 308.0, 20.0, 32, 1024
 
 
 @dataclass(frozen=True)
 class Attempts:
-    """Data frames with a packet in them, in order of time.
+    """Data frames that carry a packet, in order of time.
 
-    `bad`: it failed, or another followed; a last attempt that arrived though its ACK was lost is not. `spell`: for a damage
-    that comes in spells, its own or its ACK's; `tie`: number of the group of frames that collided, -1 for none; `first`:
-    the packet's first attempt; `last`: its last one; `done`: the last one arrived; `ways`: positions by who sends to whom.
+    `bad`: it failed, or a retry followed; a last transmission that arrived without its ACK is not bad. `spell`: failed because of
+    damage that comes in spells, its own or its ACK's; `tie`: number of the group of frames that collided, -1 for none; `first`:
+    the packet's first transmission; `last`: its last one; `done`: the last one arrived; `ways`: positions by station pair.
     """
 
     start_ns: Array
@@ -47,26 +47,26 @@ class Attempts:
     ways: dict[tuple[int, int], Array]
 
     def airtime_us(self, at: Array) -> Array:
-        """How long those at these positions were."""
+        """Airtime of the transmissions at these positions."""
         return np.asarray((self.end_ns[at] - self.start_ns[at]) / 1e3)
 
     def took_us(self, at: Array) -> Array:
-        """With spaces, ACK, and the mean backoff before it, whose window doubles."""
+        """With interframe spaces, ACK and the mean backoff before it, whose window doubles."""
         window = np.minimum(_CW * 2.0 ** np.minimum(self.nth[at], 10), _CW_MOST)
         return np.asarray(self.airtime_us(at) + _OVERHEAD_US + _SLOT_US * (window - 1) / 2)
 
     def of(self, station: int, to: int) -> Array:
-        """Positions of one pair's attempts."""
+        """Positions of one pair's transmissions."""
         return self.ways.get((station, to), np.zeros(0, np.int64))
 
     def pairs(self) -> list[tuple[int, int]]:
-        """Who sends to whom."""
+        """(transmitter, receiver) of each pair."""
         return list(self.ways)
 
 
 @lru_cache(maxsize=1)
 def attempts(facts: Truth) -> Attempts:
-    """The attempts of a run; those to all stations are left out."""
+    """The transmissions of a run, without group-addressed ones."""
     f, p = facts.frames, packets(facts)
     packet, to = numbers(f["packet"]), numbers(f["to"])
     rows = np.flatnonzero(among(f["kind"], "data") & (packet >= 0) & (to >= 0))
@@ -85,7 +85,7 @@ def attempts(facts: Truth) -> Attempts:
     )
     collided = among(f["fate"], "collision")[rows]
     begins = collided & ~np.concatenate(([False], collided[:-1] & collided[1:] & (np.diff(start) < 2_000)))
-    # A packet's attempts are those of its station: at a router it starts anew.
+    # Transmissions of a packet are counted at each station: after a router the count starts again.
     owner = packet * (int(station.max(initial=0)) + 1) + station
     order = np.argsort(owner, kind="stable")
     owner = owner[order]
@@ -120,7 +120,7 @@ def attempts(facts: Truth) -> Attempts:
 
 
 def _ways(station: Array, to: Array) -> dict[tuple[int, int], Array]:
-    """Positions by who sends to whom, in order of both."""
+    """Positions by (transmitter, receiver), in that order."""
     many = int(to.max(initial=0)) + 1
     key = station * many + to
     order = np.argsort(key.astype(np.uint16) if key.max(initial=0) < 1 << 16 else key, kind="stable")
@@ -135,7 +135,7 @@ def runs(mask: Array) -> tuple[Array, Array]:
 
 
 def severity(cost_s: float, life_s: float) -> str:
-    """As detectors have it: info below 1 % and 0.1 s, serious above 10 % or 1 s."""
+    """Severity as in detectors: info below 1 % and 0.1 s, serious above 10 % or 1 s."""
     if cost_s > 1.0 or cost_s > 0.1 * life_s:
         return "serious"
     return "info" if cost_s < 0.1 and cost_s < 0.01 * life_s else "warning"

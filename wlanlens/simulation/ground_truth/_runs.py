@@ -1,4 +1,4 @@
-"""What happened to each sender: data it sent, ACKs it got, and its timer's expiries in runs without progress between."""
+"""Each sender's data, the ACKs that reached it, and its timer expiries in runs without progress between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expiry:
-    """One expiry of the retransmission timer: when, for which byte, how long it had run, whether that byte arrived."""
+    """One expiry of the retransmission timer: time, byte, timer value, and whether that byte had arrived."""
 
     t_ns: int
     rel_seq: int
@@ -28,7 +28,7 @@ class Expiry:
 
 @dataclass(frozen=True)
 class Run:
-    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), the end of the recovery."""
+    """Expiries between two ACKs of new data, the time of the ACK that ended them (or None), and the end of the recovery."""
 
     expiries: tuple[Expiry, ...]
     progress_ns: int | None
@@ -36,15 +36,15 @@ class Run:
 
 
 class Side:
-    """One direction of one flow, as its sender lived it.
+    """One direction of one flow, from its sender's view.
 
     Attributes
     ----------
     flow, direction : int, str
     data : Rows
-        Segments that occupy sequence space, in order of their making.
+        Segments that occupy sequence space, in order of creation.
     back : Rows
-        The other direction's packets, in order of their making.
+        The other direction's packets, in order of creation.
     events : list of dict
         Rows of `truth_events`.
     """
@@ -62,17 +62,17 @@ class Side:
 
     @property
     def ack_t_ns(self) -> Array:
-        """When ACKs reached the sender."""
+        """Times at which ACKs reached the sender."""
         return self._heard[0]
 
     @property
     def acked(self) -> Array:
-        """The highest byte acknowledged by then."""
+        """The highest byte acknowledged at each of these times."""
         return self._heard[1]
 
     @cached_property
     def again(self) -> Array:
-        """Which of `data` begin where an earlier one began."""
+        """Whether each of `data` begins where an earlier one began."""
         order = np.argsort(self.data["rel_seq"], kind="stable")
         out = np.zeros(len(order), bool)
         seq = self.data["rel_seq"][order]
@@ -81,7 +81,7 @@ class Side:
 
     @cached_property
     def once(self) -> Array:
-        """Which of `data` no other one begins with."""
+        """Whether each of `data` is the only one that begins there."""
         again = self.again
         return ~again if not again.any() else ~np.isin(self.data["rel_seq"], self.data["rel_seq"][again])
 
@@ -91,12 +91,12 @@ class Side:
         return int(self.acked[at]) if at >= 0 else 0
 
     def reached_ns(self, byte: int) -> int | None:
-        """When an ACK of at least this reached the sender; None: never."""
+        """Time at which an ACK of at least this byte reached the sender; None: never."""
         at = int(np.searchsorted(self.acked, byte))
         return int(self.ack_t_ns[at]) if at < len(self.acked) else None
 
     def reached_all_ns(self, bytes_: Array) -> Array:
-        """When an ACK of at least each of these reached the sender; -1: never."""
+        """Times at which an ACK of at least each of these bytes reached the sender; -1: never."""
         at = np.searchsorted(self.acked, bytes_)
         known = at < len(self.acked)
         return (
@@ -106,9 +106,9 @@ class Side:
         )
 
     def round_trips(self, since: str = "t_tap_ns") -> tuple[Array, Array]:
-        """Of each segment sent once that was acknowledged: when its ACK came, and how long after it had passed the tap.
+        """For each acknowledged segment that was sent once: the time of its ACK, and its distance from the segment's time at the tap.
 
-        Since `t_made_ns` it has waited before the tap as well, in the device's queue.
+        The time since `t_made_ns` also includes the wait before the tap, in the device's queue.
         """
         d = self.data
         mine = self.once & (d["t_tap_ns"] != NEVER) & (d["rel_seq"] > 0)
@@ -118,19 +118,19 @@ class Side:
         return came[known], rtt[known]
 
     def last_sent_ns(self, before_ns: int) -> int:
-        """When data last passed the sender's tap before a time."""
+        """Time at which data last passed the sender's tap before `t_ns`."""
         t = self.data["t_tap_ns"]
         earlier = t[(t != NEVER) & (t < before_ns)]
         return int(earlier.max()) if len(earlier) else before_ns
 
     def arrived(self, byte: int, made_before_ns: int) -> bool:
-        """Whether a copy of this byte that was made before a time reached the receiver in the end."""
+        """Whether a copy of this byte created before a time reached the receiver, at any time."""
         d = self.data
         holds = (d["rel_seq"] <= byte) & (byte < d["end"]) & (d["t_made_ns"] < made_before_ns)
         return bool(d["delivered"][holds].any())
 
     def repeated(self, since_ns: int, until_ns: int) -> bool:
-        """Whether the sender made a copy between two times of a segment of which an earlier one arrived in the end."""
+        """Whether the sender retransmitted, between two times, a segment of which an earlier copy arrived."""
         d = self.data
         made = (d["t_made_ns"] >= since_ns) & (d["t_made_ns"] <= until_ns)
         again = np.flatnonzero(made & self.again)
@@ -158,7 +158,7 @@ class Side:
             yield self._run(part, None)
 
     def _run(self, part: list[Expiry], next_ns: int | None) -> Run:
-        """`next_ns`: when the silence of the next run begins, which ends this one's recovery."""
+        """`next_ns`: begin of the next run's silence, which ends this run's recovery."""
         last = part[-1].t_ns
         progress = self.reached_ns(self.acked_at(last) + 1)
         before = self.data["end"][self.data["t_made_ns"] < part[0].t_ns]
@@ -172,13 +172,13 @@ class Side:
 
 
 def sides(facts: Truth, *, every: bool = False) -> list[Side]:
-    """Directions of TCP flows of which there is an event, such as an expiry; or every direction with data."""
+    """TCP directions with an event of this kind, such as an expiry; or every direction with data."""
     known = _known(facts)
     return [known.side(*key) for key in (known.senders if every else sorted(known.events))]
 
 
 class _Sides:
-    """The sides of a run, each made once."""
+    """The senders of a run, each made once."""
 
     def __init__(self, facts: Truth) -> None:
         self.packets = packets(facts)

@@ -1,4 +1,4 @@
-"""ACKs kept on their way back, by an adapter or behind one another in a queue that stood still, that came in a burst."""
+"""ACKs held on the return path, by an adapter or in a queue that did not move, which then arrive in a burst."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import NEVER, Array, events, numbers
 from wlanlens.simulation.ground_truth._findings import finding
@@ -15,17 +15,17 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("ack_holding",)
 
-#: Less is no hold that a sender notices: the shortest delayed ACK of Linux takes 40 ms.
+#: Shorter holds do not affect a sender: the shortest delayed ACK of Linux takes 40 ms.
 _LEAST_NS = 50_000_000
-#: How close together those of a burst come, how many they are, and how long it took to make them.
+#: Largest gap inside a burst, least number of its ACKs, and least time over which they were created.
 _BURST_NS, _ACKS, _SPREAD_NS = 5_000_000, 3, 10_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a burst: from when its first ACK would have come, had it taken as long as the one before, to when it came.
+    """One finding for each burst: from the time at which its first ACK was due, with the delay of the ACK before, to its arrival.
 
-    That time is the cost. Which of the two kept the ACKs, a host cannot see; `kept_by` says it. Without timestamps nothing
-    at the sender's tells ACKs that were held from ACKs made late: there they need not be found.
+    That time is the cost. `kept_by` is where the ACKs were held, which one host cannot see. Without timestamps the sender's capture
+    cannot distinguish held ACKs from ACKs that were sent late: there they need not be found.
     """
     holds = [e for e in events(facts) if e["what"] == "hold_ended"]
     found: list[Finding] = []
@@ -38,9 +38,9 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def on_air(facts: Truth) -> list[Finding]:
-    """The same of ACKs as they first came to the air, where a sniffer sees them.
+    """The same for ACKs as they first appeared on the air, where a sniffer captures them.
 
-    The ACK before may have been late on the air: against it those that stood behind it come to the host hardly later.
+    The ACK before may have been late on the air too; compared with it, the ACKs queued behind it reach the host hardly later.
     """
     ids, packet, start = facts.packets["id"].to_numpy(), *(numbers(facts.frames[c]) for c in ("packet", "t_start_ns"))
     heard = np.full(int(ids.max(initial=0)) + 1, np.iinfo(np.int64).max)
@@ -54,14 +54,14 @@ def _tcp(facts: Truth) -> Iterator[Side]:
 
 
 def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> Iterator[Finding]:
-    """`came`: when each of the other direction's packets did; `NEVER` for not."""
+    """`came`: arrival time of each packet of the other direction; `NEVER` for none."""
     b = side.back
     pure = np.flatnonzero((came != NEVER) & (b["len_bytes"] == 0) & (b["rel_ack"] > 0))
     made, came = b["t_made_ns"][pure], came[pure]
     order = np.argsort(came, kind="stable")
     made, came = made[order], came[order]
     tcp = facts.world.flows[side.flow].tcp
-    confidence = 1.0 if tcp is not None and tcp.timestamps else NEED_NOT
+    confidence = 1.0 if tcp is not None and tcp.timestamps else MAY_BE_MISSED
     for first, count in _bursts(made, came):
         t, late_s = int(came[first]), _late(made, came, first) / 1e9
         by_adapter = any(0 <= t - end < _BURST_NS for end in hold_ends_ns)
@@ -70,7 +70,7 @@ def _of_side(facts: Truth, side: Side, came: Array, hold_ends_ns: list[int]) -> 
             "held_s": late_s,
             "kept_by": "adapter" if by_adapter else "queue",
         }
-        sentence = "ACKs were kept on their way back and came together."
+        sentence = "ACKs were held on the return path and arrived together."
         found = finding(facts, side, "ack_holding", t - _late(made, came, first), t, late_s, sentence, values)
         yield replace(found, confidence=confidence)
 
@@ -81,13 +81,13 @@ def _late(made: Array, came: Array, i: int) -> int:
 
 
 def _bursts(made: Array, came: Array) -> Iterator[tuple[int, int]]:
-    """First ACK of each burst after a hold, and how many were kept."""
+    """First ACK of each burst after a hold, and the number of ACKs held."""
     after = -1
     for i in (np.flatnonzero(np.diff(came) >= _LEAST_NS) + 1).tolist():
         if i <= after or _late(made, came, i) < _LEAST_NS:
             continue
         end = int(np.searchsorted(came, came[i] + _BURST_NS, side="right"))
-        # What was made so late that it would have come after the first anyway was not kept.
+        # An ACK created so late that it would have arrived after the first one anyway was not held.
         kept = np.flatnonzero(made[i:end] + (came[i - 1] - made[i - 1]) < came[i]) + i
         spread, took = int(made[kept[-1]] - made[i]), int(came[kept[-1]] - came[i])
         if len(kept) >= _ACKS and spread >= max(_SPREAD_NS, 2 * took):

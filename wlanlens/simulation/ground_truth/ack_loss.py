@@ -1,4 +1,4 @@
-"""ACKs that were lost: those whose loss stopped the sender, and those that did no harm."""
+"""Lost ACKs: those whose loss stopped the sender, and those without effect."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("ack_loss",)
 
-#: As the detector's docstring has it: a shorter silence is none; new data follows an ACK that let it go within this time.
+#: As in the detector: the shortest silence that counts, and the time within which new data follows the ACK that permits it.
 _STALL_NS, _GOES_ON_NS = 50_000_000, 50_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """By direction with data: one a silence of its sender, and one of no cost for all other ACKs that were lost.
+    """For each direction with data: one finding for each silence of its sender, and one without cost for all other lost ACKs.
 
-    An ACK is lost that left its host and did not come, though one sent later did. It was due the usual time (median) after
-    it left. The silence lasts from then, or from the last new data after it, to the ACK that said as much; that is the cost.
+    An ACK is lost if it left its host and did not arrive, though one sent later did. It was due the median delay after it
+    left. The silence lasts from then, or from the last new data after it, to the ACK that covers as much; that is the cost.
     """
     found: list[Finding] = []
     for side in sides(facts, every=True):

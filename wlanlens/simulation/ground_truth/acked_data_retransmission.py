@@ -1,4 +1,4 @@
-"""Resends that passed the sender's tap after the ACK that covers them had reached it."""
+"""Retransmissions that passed the sender's tap after the ACK that covers them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("acked_data_retransmission",)
 
-#: Resends closer together are one case.
+#: Retransmissions closer together are one case.
 _JOIN_NS = 200_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a row of such resends, from the first to the last as the tap saw them; the cost is their time on the path."""
+    """One finding for each series of them, from the first to the last at the tap; the cost is their time on the path."""
     found = []
     for side in sides(facts, every=True):
         late = _late(side)
@@ -30,7 +30,7 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _late(side: Side) -> Array:
-    """Positions of these resends, in the order in which the tap saw them."""
+    """Positions of these retransmissions, in the order at the tap."""
     d = side.data
     again = np.flatnonzero(side.again & (d["len_bytes"] > 0) & (d["t_tap_ns"] >= 0))
     came, tap = side.reached_all_ns(d["end"][again]), d["t_tap_ns"][again]
@@ -47,12 +47,12 @@ def _case(facts: Truth, side: Side, part: Array) -> Finding:
     t = d["t_tap_ns"][part]
     return finding(
         facts, side, "acked_data_retransmission", int(t[0]), int(t[-1]), cost_s,
-        "Resends stood in the device's queue when the ACK came.", {"resends_count": len(part)},
+        "Retransmissions waited in the device's queue when the ACK arrived.", {"resends_count": len(part)},
     )  # fmt: skip
 
 
 def _greatest_flight(side: Side) -> int:
-    """Bytes outstanding at most, as the tap saw them leave."""
+    """Largest number of bytes outstanding at the tap."""
     d = side.data
     left = d["t_tap_ns"] >= 0
     order = np.argsort(d["t_tap_ns"][left], kind="stable")

@@ -1,4 +1,4 @@
-"""What happened on the air: collisions of data and ACKs, failed climbs of a rate control, rates that never move."""
+"""Collisions of data and ACKs, failed rate increases of a rate control, and rates that never change."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array
 from wlanlens.simulation.ground_truth._frames import Attempts, attempts, severity
 
-#: What is decided here.
+#: Codes decided here.
 CODES = ("data_ack_collision", "rate_thrashing", "stuck_rate")
 
-#: SNR in 22 MHz, dB, from which nine of ten frames of 1500 bytes arrive, by rate (rust/sim/src/channel/noise.rs).
+#: SNR in 22 MHz, dB, at which nine of ten frames of 1500 bytes arrive, by rate (rust/sim/src/channel/noise.rs).
 NEEDS_DB = {1.0: -3.0, 2.0: 1.6, 5.5: 5.5, 11.0: 8.6}
-#: As the detectors' docstrings have it.
+#: As in the detectors.
 _LEAST_EXCHANGES, _LEAST_TIES, _PAIRED = 100, 5, 0.4
 _ROUNDS, _SLOTS = 2.0, 32
 _LEAST_CLIMBS, _LEAST_FAILURES, _DROPPED, _WASTE = 5, 3, 0.1, 0.15
@@ -27,7 +27,7 @@ _LEAST_FRAMES, _LEAST_S, _SAME, _FAILED, _FACTOR, _TRIED = 200, 2.0, 0.99, 0.1, 
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """By pair of stations; the cost is the air or the time that was lost."""
+    """For each pair of stations; the cost is the airtime or the time lost."""
     if facts.world.cell is None or not facts.frames.num_rows:
         return []
     a = attempts(facts)
@@ -62,11 +62,11 @@ def made(
 
 
 def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Links on which first attempts of TCP data and of TCP ACKs met in one slot, were both sent again, and did not fail for
-    much else.
+    """Links on which first transmissions of TCP data and TCP ACKs collided in one slot, were both retried, and rarely
+    failed for other reasons.
 
-    What a station sends to several or hears from several is one link: it stands in one queue. From the first to the last
-    exchange; the cost is the longer frame of each tie.
+    All traffic of a station with several others is one link: it waits in one queue. From the first to the last
+    exchange; the cost is the longer frame of each collision.
     """
     pairs = [p for p in a.pairs() if a.tcp_data[a.of(*p)].any() and len(a.of(p[1], p[0]))]
     senders, receivers = Counter(s for s, _ in pairs), Counter(r for _, r in pairs)
@@ -99,7 +99,7 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
             ties_count=len(met),
             normal_ties_count=normal,
         )
-        # As many as DCF makes of itself are the price of sharing the air.
+        # DCF itself causes this many collisions; they are the price of sharing the channel.
         yield found if len(met) > normal else replace(found, severity="info")
 
 
@@ -107,9 +107,9 @@ def _collisions(facts: Truth, a: Attempts) -> Iterator[Finding]:
 
 
 def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Stations whose rate climbed above the best steady one from below it, failed there thrice and more, and lost packets.
+    """Stations whose rate rose above the best constant rate, failed there three times or more, and lost packets.
 
-    From the first climb to the last; the cost is the climbs' time less what the best steady rate would have needed.
+    From the first such cycle to the last; the cost is the time of the cycles minus the time at the best constant rate.
     """
     for pair in a.pairs():
         mine = a.of(*pair)
@@ -150,14 +150,14 @@ def _thrashing(facts: Truth, a: Attempts) -> Iterator[Finding]:
             pair,
             (a.end_ns[begin[climb]].min(), a.end_ns[end[climb]].max()),
             cost_s,
-            f"The rate climbed {int(climb.sum())} times to where nothing arrives.",
+            f"The rate rose {int(climb.sum())} times to a rate at which nothing arrives.",
             cycles_count=int(climb.sum()),
             dropped_packets_count=int((~done[climb]).sum()),
         )
 
 
 def _best(a: Attempts, mine: Array) -> tuple[float, float] | None:
-    """The rate at which a delivered packet takes least all the time, and how long that is, us."""
+    """The constant rate at which a delivered packet takes the least time, and that time, us."""
     limit = min(32, int(a.nth[mine].max(initial=0)) + 1)
     out = []
     for rate in np.unique(a.rate_mbps[mine]):
@@ -177,9 +177,9 @@ def _best(a: Attempts, mine: Array) -> tuple[float, float] | None:
 
 
 def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Stations that kept to one rate though the other end used a much higher one and their way would have carried it.
+    """Stations that stayed at one rate though the other end used a much higher one and their path supported it.
 
-    The cost is the airtime that the higher rate would have spared.
+    The cost is the airtime that the higher rate would have saved.
     """
     for s, r in a.pairs():
         mine, back = a.of(s, r), a.of(r, s)
@@ -216,7 +216,7 @@ def _stuck(facts: Truth, a: Attempts) -> Iterator[Finding]:
 
 
 def _snr_db(facts: Truth, s: int, r: int, at_s: float) -> float:
-    """Mean signal to noise of a way, without fades; infinite where the world has no noise."""
+    """Mean signal-to-noise ratio of a path, without fades; infinite if the world has no noise."""
     cell = facts.world.cell
     if cell is None:
         return math.inf

@@ -1,4 +1,4 @@
-"""Data that an access point had no room for."""
+"""Data dropped at a full access-point queue."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("ap_buffer_loss",)
 
-#: Fates of a packet for which a queue had no room, or that its discipline refused.
+#: Fates of a packet that found no room in a queue, or that the queue discipline dropped.
 _REFUSED = ("device_queue", "mac_queue", "early_drop")
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One an event, for hosts on the wire that send to stations of a cell with an access point.
+    """One finding for each event, for wired hosts that send to stations of a cell with an access point.
 
-    An event is all that was refused before the first of it was sent again; what never was is not known to the sender. From
-    its first loss to the ACK of all of it. The cost is the time from that resend on, less the time in which what arrived
-    meanwhile would have come at the pace of what arrived between the first loss and the resend.
+    An event consists of all drops before the first of them was retransmitted; drops never retransmitted are unknown to the sender. It
+    lasts from its first loss to the ACK of all of it. The cost is the time from that retransmission on, minus the time in which the data that
+    arrived meanwhile would have arrived at the rate between the first loss and the retransmission.
     """
     cell = facts.world.cell
     if cell is None or not any(station.access_point for station in cell.stations):

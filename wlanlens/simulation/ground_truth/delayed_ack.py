@@ -1,4 +1,4 @@
-"""Lone segments whose sender waited for the receiver's delayed-ACK timer."""
+"""Single outstanding segments whose sender waited for the receiver's delayed-ACK timer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import among
 from wlanlens.simulation.ground_truth._frames import severity
 
-#: What is decided here.
+#: Codes decided here.
 CODES = ("delayed_ack_deadlock",)
 
-#: As the detector's docstring has it: the sender goes on at once; one wait counts at a connection's start, later two.
+#: As in the detector: the sender continues at once; one wait counts at the start of a connection, later two.
 _AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """Of each direction with such waits, from the first to the last; the cost is the time on the timer.
+    """For each direction with such waits, from the first to the last; the cost is the time on the timer.
 
-    The receiver's timer fired for the one segment under way: whatever else was outstanding the sender had given up at a
-    timeout. The receiver's window had room for another, and the sender had more to send, for it did as soon as the ACK came.
+    The receiver's timer fired for the single segment in flight: everything else outstanding had been marked lost at a
+    timeout. The receiver's window had room for another segment, and the sender had data: it sent as soon as the ACK came.
     """
     import pyarrow.compute as pc
 
@@ -43,7 +43,7 @@ def findings(facts: Truth) -> list[Finding]:
         acks = p.filter(pc.equal(p["direction"], back))
         made, seq, size, arrived = (np.asarray(data[c]) for c in ("t_made_ns", "rel_seq", "len_bytes", "t_end_ns"))
         ack_made, ack, ack_came = (np.asarray(acks[c]) for c in ("t_made_ns", "rel_ack", "t_end_ns"))
-        # What the sender had been told when.
+        # Windows and ACKs that the sender had received, by time.
         here = among(acks["fate"], "delivered")
         order = np.argsort(ack_came[here], kind="stable")
         told_at, told = ack_came[here][order], np.maximum.accumulate(ack[here][order])
@@ -82,7 +82,7 @@ def findings(facts: Truth) -> list[Finding]:
                 confidence=1.0,
                 cost_s=cost_s,
                 values={"waits_count": len(waits)},
-                sentence=f"{len(waits)} times a lone segment waited for the delayed-ACK timer.",
+                sentence=f"{len(waits)} times a single segment waited for the delayed-ACK timer.",
                 flow=flow,
                 direction=there,
             )

@@ -1,4 +1,4 @@
-"""Silences in which the timer doubled, and those after them in which it was still long."""
+"""Silences in which the timer doubled, and later ones in which it was still long."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from wlanlens.simulation.ground_truth._runs import Run, sides
 
 CODES = ("idle_backoff",)
 
-#: A timer so many times as long as the first one of the run before was kept long; one doubling makes it twice as long.
+#: A timer this many times the first timer of the previous run kept its backoff; one doubling makes it twice as long.
 _KEPT = 1.5
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a run of two expiries or more, or of one whose timer the run before had left long; the cost is the silence."""
+    """One finding for each run of two or more expiries, or of one with a timer still long from the run before; the cost is the silence."""
     found = []
     for side in sides(facts):
         before: Run | None = None

@@ -1,4 +1,4 @@
-"""Losses that have a pattern: a buffer that slow start overshot, a clock's, and windows cut more than once for one loss."""
+"""Losses with a pattern: slow start overshooting a buffer, periodic losses, and cwnd reduced more than once in one loss episode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.detection.finding import NEED_NOT, Finding, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth._columns import NEVER, Array, Rows, events, packets
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 CODES = ("startup_overflow", "periodic_loss", "repeated_fast_retransmit")
 
-#: Fates of a packet that found no room.
+#: Fates of a packet dropped at a full queue.
 _FULL = ("device_queue", "mac_queue", "wire_queue")
-#: Fewer losses in the first window are not called a run; fewer at a clock's ticks not a period.
+#: Least losses in the first window that make a run; least losses that make a period.
 _RUN, _TICKS = 3, 5
-#: A loss may come at any time of a spell. Of fewer spells an eighth of the period long (9 pairs of events, four widths, twice as
-#: many periods as events are tried) chance explains the clock, unless the losses came closer: they need not be found.
+#: A loss may happen at any time of a spell. With fewer spells of an eighth of the period (9 pairs of events, four widths, twice as
+#: many periods as events are tried), chance explains the period, unless the losses were closer: they need not be found.
 _SPELLS = 8
 
 
@@ -71,12 +71,12 @@ class _Way:
         self.last_ns = int(max(data["t_end_ns"].max(initial=0), self.ack_ns.max(initial=0)))
 
     def reached_ns(self, byte: int) -> int:
-        """When everything below this byte was known to have arrived; the end of all for never."""
+        """Time at which everything below this byte was acknowledged; the end of the run if never."""
         at = int(np.searchsorted(self.acked, byte))
         return int(self.ack_ns[at]) if at < len(self.ack_ns) else self.last_ns
 
     def known_at(self, t_ns: int) -> int:
-        """What had been acknowledged at this time."""
+        """The highest byte acknowledged at this time."""
         at = int(np.searchsorted(self.ack_ns, t_ns, side="right")) - 1
         return int(self.acked[at]) if at >= 0 else 0
 
@@ -92,7 +92,7 @@ class _Way:
     def finding(
         self, code: str, start: int, end: int, cost_s: float, values: dict[str, Value], sentence: str
     ) -> Finding:
-        """What must be found here."""
+        """The findings of this direction."""
         return Finding(
             code=code,
             t_start_ns=start,
@@ -109,7 +109,7 @@ class _Way:
         )
 
     def startup_overflow(self) -> Iterator[Finding]:
-        """Three first copies or more found a full queue before the sender reacted to anything for the first time."""
+        """Three or more first transmissions found a full queue before the sender's first reaction to a loss."""
         d = self.data
         reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began")]
         lost = self.lost()
@@ -136,9 +136,9 @@ class _Way:
         )
 
     def periodic_loss(self) -> Iterator[Finding]:
-        """Five ticks or more of one clock of the world at which a loss event began, which strike at least every second time
-        and begin at least half of all loss events; where its spells have a length, fewer than eight need not be found. A
-        loss that is not made good by the end of the run is not known.
+        """Five or more ticks of one periodic cause at which a loss event began, which hit at least every second time and begin
+        at least half of all loss events; if its spells have a length, fewer than eight need not be found. A loss
+        that is not repaired by the end of the run is unknown.
         """
         d = self.data
         lost = self.lost()
@@ -151,9 +151,9 @@ class _Way:
         for begin, every, lasts, fates in _clocks(self.facts):
             since = d["t_end_ns"][starts] - begin
             struck = (since >= 0) & np.isin(d["fate"][starts], fates)
-            # A tick of no length strikes the next packet, whenever that comes.
+            # A tick without length hits the next packet.
             struck &= (since % every <= lasts) if lasts else True
-            # What is lost again within one tick belongs to its first loss.
+            # Further losses within one tick belong to its first loss.
             ticks, first = np.unique(since[struck] // every, return_index=True)
             often = len(ticks) >= _TICKS and 2 * len(ticks) >= ticks[-1] - ticks[0] + 1
             if often and 2 * len(ticks) >= len(starts) and (best is None or len(ticks) > best[0]):
@@ -170,10 +170,10 @@ class _Way:
             {"period_s": every / 1e9, "events_count": number},
             "A clock of the network makes losses.",
         )
-        yield found if shows else replace(found, confidence=NEED_NOT)
+        yield found if shows else replace(found, confidence=MAY_BE_MISSED)
 
     def _events(self, lost: Array) -> Array:
-        """Numbers of loss events: losses that were sent before the event's first one was sent again belong to it."""
+        """Numbers of loss events: losses sent before the first of the event was retransmitted belong to it."""
         d = self.data
         later: dict[int, list[int]] = {}
         for seq, made in zip(d["rel_seq"].tolist(), d["t_made_ns"].tolist(), strict=True):
@@ -188,7 +188,7 @@ class _Way:
         return event
 
     def _late_ns(self, positions: Array) -> int:
-        """By how much lost segments were acknowledged later than usual."""
+        """Delay of the ACKs of lost segments beyond the usual."""
         d = self.data
         once = np.flatnonzero((d["copy"] == 0) & d["delivered"] & (d["t_tap_ns"] != NEVER))
         usual = int(np.median(self._answered(once) - d["t_tap_ns"][once])) if len(once) else 0
@@ -199,8 +199,8 @@ class _Way:
         return np.concatenate((self.ack_ns, [self.last_ns]))[at]
 
     def repeated_fast_retransmit(self) -> Iterator[Finding]:
-        """A fast retransmission for what had been sent before the window was last cut; or for what had been sent after that
-        and arrived. Such cuts in a row are one case, which begins with the cut before them."""
+        """A fast retransmission of data sent before cwnd was last reduced, or of data sent later that arrived. Consecutive
+        reductions are one case, which begins with the reduction before them."""
         chain: list[tuple[int, int]] = []
         cut: tuple[int, int] | None = None
         for e in sorted(self.events, key=lambda e: e["t_ns"]):
@@ -237,12 +237,12 @@ class _Way:
             end,
             (end - chain[1][0]) / 1e9,
             {"cuts_count": len(chain)},
-            "The window was cut again for what had been sent before it was cut.",
+            "cwnd was reduced again for data sent before it was reduced.",
         )
 
 
 def _clocks(facts: Truth) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
-    """What strikes at fixed times in this world: first time, period, length, and the fates that it deals."""
+    """Periodic causes of this world: first time, period, length, and the fates of the packets hit."""
     world = facts.world
 
     def clock(first_s: float, every_s: float, lasts_s: float, fates: tuple[str, ...]) -> Any:
@@ -264,7 +264,7 @@ def _clocks(facts: Truth) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
 
 
 def _even(spans: tuple[tuple[float, float], ...]) -> Iterator[tuple[float, float, float]]:
-    """First time, period and length of spells that come evenly; nothing for others."""
+    """First time, period and length of periodic spells; nothing for others."""
     starts = np.array([start for start, _ in spans])
     if len(starts) >= _TICKS and np.ptp(np.diff(starts)) < 1e-6:
         yield float(starts[0]), float(np.diff(starts).mean()), max(lasts for _, lasts in spans)

@@ -1,4 +1,4 @@
-"""Third duplicate ACKs after which the sender sent nothing again, by why: here it is always right."""
+"""Third duplicate ACKs without a fast retransmit, by reason; the simulated sender is always right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODES = ("missing_fast_retransmit",)
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a flow and reason, from its first to its last third duplicate ACK; it costs nothing."""
+    """One finding for each flow and reason, from its first to its last third duplicate ACK, without cost."""
     found = []
     for side in sides(facts):
         by: dict[str, list[int]] = {}
@@ -32,9 +32,9 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
-    """When the third ACK that repeats `seq` came after data beyond it had left the device; None: there were not three.
+    """Time of the third ACK that repeats `seq` after later data had left the device; None: fewer than three.
 
-    What still stands in the device's queue is not outstanding on the line, and its ACK no duplicate there.
+    Data that waits in the device's queue is not outstanding on the line, so its ACK is no duplicate there.
     """
     d, b = side.data, side.back
     left = d["t_tap_ns"][(d["end"] > seq) & (d["t_tap_ns"] >= 0)]
@@ -50,8 +50,8 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
         return None
     again = (d["rel_seq"] == seq) & (d["t_made_ns"] > left.min()) & (d["t_made_ns"] < came[2])
     if again.any():
-        # Of a copy under way nothing is known yet: only data sent after it tells, by arriving, that it was lost. Rows
-        # stand in order of their making; one answer makes several at one instant.
+        # Nothing is known yet of a copy in flight: only the arrival of later data shows that it was lost. Rows are in
+        # order of creation; one response creates several at one instant.
         last = int(np.flatnonzero(again)[-1])
         after = d["delivered"] & (d["rel_seq"] > seq) & (d["t_end_ns"] <= came[0])
         if d["delivered"][last] or not after[last + 1 :].any():
@@ -60,7 +60,7 @@ def _third_ns(side: Side, t_ns: int, seq: int) -> int | None:
 
 
 def _reason(side: Side, t_ns: int, seq: int) -> str:
-    """What the last event that matters to this byte was: a timeout or a recovery in which it had been sent."""
+    """The last event for this byte: a timeout, or the recovery in which it was sent."""
     d = side.data
     for what in ("timeout", "recovery_began"):
         before = [int(e["t_ns"]) for e in side.events if e["what"] == what and e["t_ns"] < t_ns]

@@ -1,4 +1,4 @@
-"""Bad times of the channel: errors in bursts, and signals that fall."""
+"""Errors in bursts, and signal fades."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from wlanlens.simulation.ground_truth._columns import Array, among, numbers
 from wlanlens.simulation.ground_truth._frames import Attempts, attempts, runs
 from wlanlens.simulation.ground_truth.air import made
 
-#: What is decided here.
+#: Codes decided here.
 CODES = ("burst_loss", "signal_fade")
 
-#: As the detectors' docstrings have it.
+#: As in the detectors.
 _LEAST_FRAMES, _LEAST_FER, _BURST, _BLOCK, _LOST = 200, 0.01, 1.1, 256, 3
-#: Failures that came in spells, and their share: fewer are no number, or not what made the runs.
+#: Least number of failures in spells, and their least share of all failures.
 _LEAST_BAD, _SPELLS = 10, 0.2
 _DROP_DB, _LEAST_LOW, _FACTOR, _LEAST_FAILED = 10.0, 5, 2.0, 3
 _AROUND_NS, _SHORTEST_NS = 1_000_000_000, 100_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """By pair of stations."""
+    """For each pair of stations."""
     if facts.world.cell is None or not facts.frames.num_rows:
         return []
     a = attempts(facts)
@@ -32,10 +32,10 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Pairs whose attempts failed in longer runs than independent errors make, for damage that comes in spells.
+    """Pairs whose transmissions failed in longer runs than independent errors make, because of damage in spells.
 
-    Independent: each rate and stretch of 256 frames by itself. The cost is the time of the attempts too many, or that of
-    the packets lost behind the first of each burst, if it is more.
+    Independent: for each rate and each 256 frames. The cost is the time of the extra transmissions, or of the packets lost
+    after the first of each burst, if that is more.
     """
     if a.spell.sum() < _LEAST_BAD:
         return
@@ -77,7 +77,7 @@ def _bursts(facts: Truth, a: Attempts) -> Iterator[Finding]:
 
 
 def _chances(bad: Array, rate: Array) -> Array:
-    """Each attempt's chance to fail, of its rate in its stretch, drawn towards that of its rate in all."""
+    """Each transmission's probability of failure: that of its rate in its 256 frames, shrunk towards that of its rate overall."""
     _, kind = np.unique(rate, return_inverse=True)
     whole = np.bincount(kind, bad) / np.bincount(kind)
     _, cell = np.unique(kind * (len(bad) // _BLOCK + 1) + np.arange(len(bad)) // _BLOCK, return_inverse=True)
@@ -85,10 +85,10 @@ def _chances(bad: Array, rate: Array) -> Array:
 
 
 def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
-    """Fades of a station by 10 dB or more, on all its ways at once, for which frames from or to it failed.
+    """Fades of a station by 10 dB or more on all its paths at once, in which frames from or to it failed.
 
-    Fading by waves is another one on each way: what the sniffer hears of it is not what the receiver hears. From the first
-    to the last of the station's frames in the fade; the cost is the throughput missing in it, by that around it.
+    Multipath fading differs on each path: the sniffer does not measure what the receiver does. From the first to the last
+    of the station's frames in the fade; the cost is the throughput missing in it, compared with that around it.
     """
     f = facts.frames
     cell = facts.world.cell
@@ -98,7 +98,7 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
         return
     station, receiver = numbers(f["station"]), numbers(f["to"])
     by_fade = among(f["damaged_by"], "fade")
-    # Frames that name their sender.
+    # Frames with a transmitter address.
     clear = among(f["kind"], "data")
     for s, fades in enumerate(spells):
         own = end[(station == s) & clear]
@@ -127,13 +127,13 @@ def _fades(facts: Truth, a: Attempts) -> Iterator[Finding]:
                 (pair[0], pair[1]),
                 span,
                 _missing_s(a, mine, span),
-                f"The signal fell and {failed} frames failed for it.",
+                f"The signal faded and {failed} frames failed.",
                 failed_count=failed,
             )
 
 
 def _spells_ns(fades_s: tuple[tuple[float, float, float, float], ...], end_ns: int) -> list[tuple[int, int]]:
-    """From and to of each time that a fade of some depth holds."""
+    """Start and end of each time in which a fade of some depth lasts."""
     out = []
     for start, lasts, depth_db, every in fades_s:
         count = 1 + (int((end_ns / 1e9 - start) / every) if every > 0 and end_ns / 1e9 > start else 0)
@@ -143,7 +143,7 @@ def _spells_ns(fades_s: tuple[tuple[float, float, float, float], ...], end_ns: i
 
 
 def _missing_s(a: Attempts, mine: Array, span: tuple[int, int]) -> float:
-    """A spell's length times the share by which what arrived in it falls short of what arrived around it."""
+    """Length of a spell times the share of throughput that is missing in it, compared with the time around it."""
     done = mine & a.last & a.done
     t, size = a.end_ns[done], a.bytes[done] + 88
     length = span[1] - span[0]

@@ -1,4 +1,4 @@
-"""Lost ends of transfers that only a timer found."""
+"""Lost ends of transfers that only a timer detected."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from wlanlens.simulation.ground_truth._runs import Run, Side, sides
 
 CODES = ("tail_loss",)
 
-#: New data within this of the ACK that ends the silence: the transfer was blocked in its middle.
+#: New data within this time after the ACK that ends the silence: the transfer was blocked in its middle.
 _QUIET_NS = 50_000_000
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a run of expiries, or a probe, for a segment that had been lost and that no three duplicate ACKs told of.
+    """One finding for each run of expiries, or probe, for a lost segment without three duplicate ACKs.
 
     From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe.
     """
@@ -30,7 +30,7 @@ def findings(facts: Truth) -> list[Finding]:
 
 def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
     last, start = run.expiries[-1], run.expiries[0].silent_from_ns
-    # Until its ACK comes nobody knows what was lost.
+    # Until its ACK arrives, the loss is unknown.
     if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
         return []
     end = max(run.progress_ns, last.t_ns)
@@ -62,7 +62,7 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _ends(side: Side, since_ns: int, t_ns: int) -> bool:
-    """Whether nothing new followed what was sent until `t_ns`, and fewer than three ACKs repeated themselves before."""
+    """Whether no new data followed the data sent until `t_ns`, and fewer than three duplicate ACKs came before."""
     d, b = side.data, side.back
     end = int(d["end"][d["t_made_ns"] < t_ns].max())
     came = side.reached_ns(end)

@@ -1,4 +1,4 @@
-"""Expiries of the retransmission timer, in runs: spurious when a copy sent before arrived, genuine when none did."""
+"""Expiries of the retransmission timer, in runs: spurious if an earlier copy arrived, else genuine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CODES = ("spurious_timeout", "genuine_timeout")
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a run of expiries without an ACK of new data between, and of each kind of expiry in it.
+    """One finding for each run of expiries without an ACK of new data between them, and each kind of expiry in it.
 
-    Spurious ones: from the last data before the first spurious expiry to the ACK that ends the silence and the recovery
-    after it; that is the cost. A recovery that repeats nothing that had arrived is owed to losses and is no part of it.
-    Genuine ones: to that ACK.
+    Spurious: from the last data before the first spurious expiry to the ACK that ends the silence, and the recovery
+    after it; that is the cost. A recovery in which no data that had arrived is retransmitted is caused by losses and not counted.
+    Genuine: to that ACK.
     """
     return [f for side in sides(facts) for run in side.runs for f in _of_run(facts, side, run)]
 

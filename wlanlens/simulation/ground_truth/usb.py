@@ -1,4 +1,4 @@
-"""A USB bus that limits: the driver always has a packet for it, and the adapter has room for the packet."""
+"""A USB bus that limits throughput: the driver always has a packet for it, and the adapter has room."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from wlanlens.simulation.ground_truth._columns import Array, among, numbers
 
 CODES = ("usb_bottleneck",)
 
-#: A driver that submits within this of the completion before had a packet waiting for it.
+#: A driver that submits within this time after the previous completion had a packet waiting.
 _AT_ONCE_NS = 100_000
-#: Transfers in a row, and in all, from which it is more than a message.
+#: Least transfers in a row, and in all: fewer are a single message.
 _ROW, _LEAST = 5, 20
-#: Share of these transfers that a full adapter may refuse; where the air limits it refuses nearly all.
+#: Largest share of these transfers that a full adapter may refuse; if the air limits, it refuses nearly all.
 _REFUSED = 0.1
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a node, from its first such transfer to its last; the cost is what the transfers took beyond a full bus."""
+    """One finding for each node, from its first such transfer to its last; the cost is their time beyond that of a full bus."""
     found = []
     names = ("t_submit_ns", "t_complete_ns", "refused_ns", "len_bytes")
     urbs = {name: numbers(facts.urbs[name]) for name in names}
@@ -34,7 +34,7 @@ def findings(facts: Truth) -> list[Finding]:
 
 def _limited(urbs: dict[str, Array]) -> Finding | None:
     submit, complete = urbs["t_submit_ns"], urbs["t_complete_ns"]
-    # Something was outstanding all the while, or the driver submitted as soon as it could.
+    # A transfer was outstanding all the time, or the driver submitted as soon as it could.
     backlog = np.zeros(len(submit), bool)
     backlog[1:] = submit[1:] - complete[:-1] <= _AT_ONCE_NS
     stretch = np.cumsum(~backlog)

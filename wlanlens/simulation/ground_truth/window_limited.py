@@ -1,4 +1,4 @@
-"""Time in which only the receiver's window kept a sender from sending, and the path had room."""
+"""Time in which only the receiver's window limited the sender, and the path had room."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from wlanlens.simulation.ground_truth._runs import Side, sides
 
 CODES = ("window_limited",)
 
-#: Less of a flow's life, or less time, is a transfer's last window.
+#: A smaller share of a flow's life, or less time, is the last window of a transfer.
 _SHARE, _LEAST_NS = 0.05, 50_000_000
-#: A window that makes the round trip so many times the least holds the path and a queue as long as it.
+#: A window that makes the round trip this many times the least fills the path and a queue as large.
 _FULL = 2.0
-#: A stretch of fewer round trips is one burst.
+#: Fewer round trips in a row are one burst.
 _STRETCH = 3
 
 
 def findings(facts: Truth) -> list[Finding]:
-    """One a flow, from the first such time to the last; the cost is their sum."""
+    """One finding for each flow, from the first such time to the last; the cost is their sum."""
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
     if not any(e["what"] in ("window_filled", "window_closed") for e in side.events):
         return []
-    # A queue before the tap is one that a wider window would fill, too.
+    # A larger window would fill a queue before the tap too.
     came, rtt = side.round_trips("t_made_ns")
     if not len(rtt) or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     order = np.argsort(came, kind="stable")
     came, rtt = came[order], rtt[order]
     heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
-    # While the timer is waited for and lost segments are resent, that keeps the sender, not the window.
+    # During RTO wait and recovery these limit the sender, not the window.
     others = [(r.expiries[0].silent_from_ns, r.recovered_ns or heard) for r in side.runs] + _recoveries(side, heard)
-    # What was acknowledged in a recovery had waited for a lost segment: that tells nothing of the path.
+    # Data acknowledged in a recovery had waited for a lost segment: its round trip says nothing about the path.
     held = np.any([(came > a) & (came <= b) for a, b in others], axis=0) if others else np.zeros(len(came), bool)
     if held.all():
         return []
@@ -46,7 +46,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     kept: list[tuple[int, int]] = []
     for start, end, closed in _spans(side, heard):
         for a, b in _without(start, end, others):
-            # Piece by piece between ACKs: where the round trip tells of a full path, a wider window would not help.
+            # Between ACKs: if the round trip shows a full path, a larger window would not help.
             cuts = np.sort(np.concatenate(([a, b], *(_between(t, a, b) for t in (came, *rests)))))
             cuts = cuts[np.concatenate(([True], cuts[1:] > cuts[:-1]))]
             at = np.minimum(np.searchsorted(came, cuts[:-1], side="right"), len(rtt) - 1)
@@ -63,19 +63,19 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     return [
         finding(
             facts, side, "window_limited", kept[0][0], kept[-1][1], spent / 1e9,
-            "The receiver's window kept the sender from sending.", {"limited_s": spent / 1e9},
+            "The receiver's window limited the sender.", {"limited_s": spent / 1e9},
         )
     ]  # fmt: skip
 
 
 def _between(times: Array, start: int, end: int) -> Array:
-    """Those of times in order that lie between two."""
+    """Those of sorted times that lie between two."""
     return times[np.searchsorted(times, start, side="right") : np.searchsorted(times, end)]
 
 
 def _rests(side: Side, least_ns: int) -> tuple[Array, Array]:
-    """Begin and end of times longer than a round trip in which neither its data nor their ACKs were under way: no queue
-    held any, the receiver alone made the sender wait."""
+    """Start and end of times longer than a round trip in which neither data nor ACKs were in flight: the receiver
+    alone made the sender wait."""
     left = side.data["t_tap_ns"] >= 0
     begun = np.concatenate((side.data["t_tap_ns"][left], side.back["t_made_ns"]))
     over = np.concatenate((side.data["t_end_ns"][left], side.back["t_end_ns"]))
@@ -86,7 +86,7 @@ def _rests(side: Side, least_ns: int) -> tuple[Array, Array]:
 
 
 def _spans(side: Side, heard: int) -> list[tuple[int, int, bool]]:
-    """Times in which only the window kept the sender, and whether it was closed."""
+    """Times in which only the window limited the sender, and whether it was closed."""
     spans = []
     begun: tuple[int, bool] | None = None
     for e in side.events:
@@ -111,7 +111,7 @@ def _recoveries(side: Side, heard: int) -> list[tuple[int, int]]:
 
 
 def _without(start: int, end: int, others: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is left of a span."""
+    """The rest of a span."""
     left = [(start, end)]
     for a, b in others:
         left = [

@@ -1,8 +1,8 @@
 //! The idle time between the end of one PPDU and the start of the next.
 //!
-//! The clock is the radio's own where the capture says which instant it names, else the TSF, else the capture's time. Stamps are taken as they are: whole microseconds make a gap uncertain by
-//! 1 us, and what jitter there is shows as a clock to which no instant fits. A 32-bit microsecond counter may wrap
-//! between two PPDUs. Clocks that run backwards, or apart by seconds, give no gap; nor do PPDUs that would overlap.
+//! The clock is the radio's own if its marked instant is known, else the TSF, else the capture's time. Timestamps are used unchanged: whole microseconds make a gap uncertain by
+//! 1 us, and with too much jitter no instant fits the clock. A 32-bit microsecond counter may wrap
+//! between two PPDUs. Clocks that run backwards or differ by seconds give no gap, nor do PPDUs that would overlap.
 
 use crate::frame::{control, qos, subtype, Frame, Mac};
 use crate::limits;
@@ -17,19 +17,19 @@ const END: usize = INSTANTS.len() - 1;
 /// 32-bit counters of microseconds.
 const WRAP_NS: i64 = (1 << 32) * 1000;
 const ACTION_NO_ACK: u8 = 14;
-/// The TSF and the capture's time may drift apart between two PPDUs, yet not by so much.
+/// The TSF and the capture's time may drift between two PPDUs, but not by more than this.
 const APART_NS: i64 = 10_000_000_000;
-/// MPDUs of one A-MPDU come within aPPDUMaxTime: 10 ms for HT greenfield (Table 19-25), 5.484 ms else; their capture
-/// times may be later by what the host takes.
+/// MPDUs of one A-MPDU arrive within aPPDUMaxTime: 10 ms for HT greenfield (Table 19-25), 5.484 ms else; their capture
+/// times may be later by the host's delay.
 const AMPDU_NS: i64 = 20_000_000;
-/// Stamps are whole microseconds, or read a little late.
+/// Timestamps are whole microseconds, or read a little late.
 const QUANTUM_NS: i64 = 2_000;
 
-/// A PPDU whose time on the air is known.
+/// A PPDU with a known time on the air.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timed {
     pub times: Times,
-    /// It may be longer: a packet extension is not told.
+    /// It may be longer: its packet extension is unknown.
     pub open_end: bool,
 }
 
@@ -40,29 +40,29 @@ enum Clock {
     Capture,
 }
 
-/// One stamp, in ns; differences wrap.
+/// One timestamp, in ns; differences wrap.
 #[derive(Debug, Clone, Copy)]
 struct Stamp {
     clock: Clock,
     ns: i64,
 }
 
-/// What may follow a frame after SIFS.
+/// The expected frame after SIFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Nothing,
     Cts,
     /// ACK or Block Ack.
     Ack,
-    /// The frame that a CTS lets go.
+    /// The frame that a CTS permits.
     Data,
 }
 
-/// The PPDU seen last.
+/// The latest PPDU.
 #[derive(Debug)]
 struct Last {
     stamp: Stamp,
-    /// From its first MPDU's stamp to its last one's.
+    /// From the timestamp of its first MPDU to that of its last.
     advance_ns: i64,
     time_ns: Option<i64>,
     timed: Option<Timed>,
@@ -71,11 +71,11 @@ struct Last {
     class: Option<usize>,
     channel_mhz: Option<u16>,
     expects: Expects,
-    /// Who gets the answer.
+    /// The receiver of the response.
     station: Mac,
 }
 
-/// A row whose gap is not decided.
+/// A row whose gap is not yet decided.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     row: usize,
@@ -92,18 +92,18 @@ pub(super) struct Idle {
     tsf: Fit,
     capture: Fit,
     announced: Option<StampAt>,
-    /// Rows that wait for a verdict.
+    /// Rows that wait until the marked instant is known.
     undecided: Vec<Waiting>,
-    /// The PPDU seen last, while its end may move its start.
+    /// The latest PPDU, while its end may move its start.
     open: Option<Waiting>,
-    /// Frames seen while rows waited.
+    /// Frames processed while rows waited.
     held: usize,
     pub settled: Vec<(usize, i64)>,
 }
 
 impl Idle {
-    /// Whether a frame with the A-MPDU number of the PPDU seen last, or else with its very stamp, is of the same PPDU:
-    /// drivers stamp all MPDUs alike or each as it comes, while a retransmission under the same number comes later.
+    /// Whether a frame with the A-MPDU number of the latest PPDU, or else with the same timestamp, is in the same PPDU:
+    /// drivers give all MPDUs one timestamp or each its own, and a retransmission with the same number comes later.
     pub fn same_ppdu(&self, f: &Frame, same_number: bool) -> bool {
         let Some((last, stamp)) = self.last.as_ref().zip(stamp(f)) else { return false };
         let Some(since) = since(stamp, last.stamp) else { return false };
@@ -116,7 +116,7 @@ impl Idle {
         }
     }
 
-    /// One more MPDU of the PPDU seen last, which now lasts `total_ns`.
+    /// One more MPDU of the latest PPDU, which now lasts `total_ns`.
     pub fn more(&mut self, f: &Frame, total_ns: u32) {
         self.held += 1;
         let Some(last) = &mut self.last else { return };
@@ -154,7 +154,7 @@ impl Idle {
             if last.is_some_and(|last| answers(&last, f)) {
                 let mut known = gaps;
                 if aggregate {
-                    // How long the PPDU will be is not known yet.
+                    // The duration of the PPDU is not yet known.
                     known[END] = i64::MAX;
                 }
                 self.learn(cell, &known, &next, notes);
@@ -173,7 +173,7 @@ impl Idle {
         }
     }
 
-    /// A response and what it answers.
+    /// A response and the frame before it.
     fn learn(&mut self, cell: usize, gaps: &Gaps, answer: &Last, notes: &mut Notes) {
         // aSIFSTime: Tables 16-4, 19-25; 16 us from clause 17.4.4 on.
         let sifs_ns = if answer.channel_mhz.is_some_and(|c| c < 3_000) { 10_000 } else { 16_000 };
@@ -185,7 +185,7 @@ impl Idle {
         }
     }
 
-    /// Whether the gap before an A-MPDU depends on how long it will be.
+    /// Whether the gap before an A-MPDU depends on its duration.
     fn end_matters(&mut self, w: &Waiting) -> bool {
         match w.clock {
             Clock::Radio(at) => at == StampAt::PpduEnd,
@@ -193,7 +193,7 @@ impl Idle {
         }
     }
 
-    /// The gap if it is decided; else the row waits for a verdict, while rows are held.
+    /// The gap if it is decided; else the row waits for the marked instant, while rows are held.
     fn resolve(&mut self, w: Waiting, notes: &mut Notes) -> Option<i64> {
         let gap = match w.clock {
             Clock::Radio(at) => {
@@ -230,11 +230,11 @@ impl Idle {
         }
     }
 
-    /// The PPDU seen last is complete: its duration is known.
+    /// The latest PPDU is complete: its duration is known.
     fn close_open(&mut self, notes: &mut Notes) {
         let (Some(mut open), Some(last)) = (self.open.take(), &self.last) else { return };
         if let Some(timed) = last.timed {
-            // The first MPDU's gap was counted with what the PPDU lasted then.
+            // The first MPDU's gap was computed with the duration known then.
             open.gaps[END] = open.gaps[END]
                 .saturating_add(last.advance_ns)
                 .saturating_sub(i64::from(timed.times.total_ns) - i64::from(last.first_total_ns));
@@ -244,7 +244,7 @@ impl Idle {
         }
     }
 
-    /// A verdict was given: the rows that waited for it.
+    /// The marked instant is known: compute the gaps of the waiting rows.
     fn release(&mut self, notes: &mut Notes) {
         for w in std::mem::take(&mut self.undecided) {
             if let Some(gap) = self.resolve(w, notes) {
@@ -298,14 +298,14 @@ fn stamp(f: &Frame) -> Option<Stamp> {
     }
 }
 
-/// Time from stamp `b` to stamp `a` of the same clock.
+/// Time from timestamp `b` to timestamp `a` of the same clock.
 fn since(a: Stamp, b: Stamp) -> Option<i64> {
     let ns = a.ns.wrapping_sub(b.ns);
     let wrapped = a.clock != Clock::Capture && (-WRAP_NS..-WRAP_NS / 2).contains(&ns);
     (a.clock == b.clock).then_some(if wrapped { ns + WRAP_NS } else { ns })
 }
 
-/// The kinds of two PPDUs and the gap between them under each hypothesis; None where they cannot be compared.
+/// The kinds of two PPDUs and the gap between them under each hypothesis; None if they cannot be compared.
 fn between(last: &Last, next: &Last) -> Option<(usize, Gaps)> {
     let (before, after) = (last.timed.filter(|t| !t.open_end)?.times, next.timed?.times);
     let since = since(next.stamp, last.stamp)?;
@@ -333,7 +333,7 @@ fn offset(at: StampAt, times: &Times) -> i64 {
     })
 }
 
-/// What must follow a frame after SIFS, and which station gets or sends it (clauses 10.3.2.9 and 10.3.2.11).
+/// The frame that must follow after SIFS, and the station that receives or sends it (clauses 10.3.2.9 and 10.3.2.11).
 fn expects(f: &Frame) -> (Expects, Mac) {
     const GROUP: u8 = 1;
     const NO_ACK: u16 = 0x0020;
@@ -354,7 +354,7 @@ fn expects(f: &Frame) -> (Expects, Mac) {
     f.ta().map_or(nothing, |ta| (answer, ta))
 }
 
-/// Whether a frame is what the one before it let go after SIFS.
+/// Whether a frame is the one that the previous frame requires after SIFS.
 fn answers(last: &Last, f: &Frame) -> bool {
     let control = |subtypes: &[u8]| {
         f.kind() == Some(control::CONTROL)

@@ -1,8 +1,8 @@
 //! Time on the air (TXTIME of every PHY) and the idle time between PPDUs.
 //!
-//! The MPDUs of an A-MPDU share one PPDU: the first pays the preamble, each later one what its delimiter, its bytes and the
-//! padding before it (clause 9.7.1) add to the PPDU. So the times of the MPDUs that were captured sum to the PPDU's TXTIME;
-//! where MPDUs were missed that is less than the air saw. Where the L-SIG alone tells the duration (several users), the
+//! The MPDUs of an A-MPDU share one PPDU: the first has the preamble, each later one the time that its delimiter, its bytes and the
+//! padding before it (clause 9.7.1) add to the PPDU. So the times of the captured MPDUs sum to the PPDU's TXTIME;
+//! if MPDUs were missed the sum is smaller. If only the L-SIG gives the duration (several users), the
 //! first MPDU has all of it.
 
 mod idle;
@@ -20,7 +20,7 @@ pub use stamps::Stamps;
 /// Bytes of an MPDU delimiter (clause 9.7.1).
 const DELIMITER: u32 = 4;
 
-/// Fills `airtime_ns` and `ifs_ns` of the frames of one capture, in order.
+/// Sets `airtime_ns` and `ifs_ns` of the frames of one capture, in order.
 #[derive(Debug, Default)]
 pub struct Timing {
     ppdu: Ppdu,
@@ -28,7 +28,7 @@ pub struct Timing {
     notes: Notes,
 }
 
-/// The PPDU whose MPDUs are coming in.
+/// The PPDU whose MPDUs are arriving.
 #[derive(Debug, Default)]
 struct Ppdu {
     /// Its A-MPDU's number; None outside.
@@ -40,7 +40,7 @@ struct Ppdu {
 }
 
 impl Timing {
-    /// The next frame, whose row will be `row` of the batch.
+    /// Process the next frame, whose row will be `row` of the batch.
     pub fn observe(&mut self, f: &mut Frame, row: usize) {
         let radio = &f.radio;
         if self.ppdu.mpdus < limits::AMPDU_MPDUS && self.continues(f) {
@@ -56,7 +56,7 @@ impl Timing {
         }
         let aggregated = radio.ampdu.is_some() || txtime::always_aggregates(radio.ppdu.phy);
         let psdu_bytes = f.mpdu_bytes.saturating_add(if aggregated { DELIMITER } else { 0 });
-        // A record without an MPDU: whether the PPDU had none or it was not captured is not told.
+        // A record without an MPDU: it is unknown whether the PPDU had none or it was not captured.
         let times = txtime::times(&radio.ppdu, psdu_bytes).filter(|_| f.mpdu_bytes > 0);
         let total_ns = times.map(|t| t.total_ns);
         self.ppdu = Ppdu {
@@ -67,13 +67,13 @@ impl Timing {
             total_ns: total_ns.unwrap_or(0),
         };
         f.airtime_ns = total_ns;
-        let timed = times.map(|times| Timed { times, open_end: txtime::extension_untold(&f.radio.ppdu) });
+        let timed = times.map(|times| Timed { times, open_end: txtime::extension_unknown(&f.radio.ppdu) });
         self.idle.begin(f, timed, row, &mut self.notes);
         self.note(f);
     }
 
-    /// Whether a frame belongs to the A-MPDU before it. Some drivers number MPDUs, not A-MPDUs: there the same stamp,
-    /// to the microsecond, of the same modulation says so, since no two PPDUs begin at once.
+    /// Whether a frame belongs to the A-MPDU before it. Some drivers number MPDUs, not A-MPDUs: then the same timestamp,
+    /// to the microsecond, and the same modulation show it, since no two PPDUs begin at once.
     fn continues(&self, f: &Frame) -> bool {
         let (Some(before), Some(now)) = (self.ppdu.ampdu, f.radio.ampdu) else { return false };
         let modulation = (f.radio.ppdu.phy, f.radio.ppdu.mcs);
@@ -87,22 +87,22 @@ impl Timing {
         } else if txtime::assumes(ppdu) {
             self.notes.add(NoteKind::AirtimeAssumes, f.number, 0);
         }
-        if f.airtime_ns.is_some() && txtime::extension_untold(ppdu) {
+        if f.airtime_ns.is_some() && txtime::extension_unknown(ppdu) {
             self.notes.add(NoteKind::PacketExtensionUntold, f.number, 0);
         }
     }
 
-    /// Idle times found only now, by row of the batch.
+    /// Idle times found later, by row of the batch.
     pub fn settled(&mut self) -> impl Iterator<Item = (usize, i64)> + '_ {
         self.idle.settled.drain(..)
     }
 
-    /// Whether idle times of rows of the batch may still be found; bounded by `limits::HELD_FRAMES`.
+    /// Whether idle times of rows of the batch may still be found; limited by `limits::HELD_FRAMES`.
     pub fn waiting(&self) -> bool {
         self.idle.waiting()
     }
 
-    /// The capture has ended: settle what can be.
+    /// The capture has ended: decide what is possible.
     pub fn finish(&mut self) {
         self.idle.finish(&mut self.notes);
     }
@@ -111,7 +111,7 @@ impl Timing {
         &self.notes
     }
 
-    /// Which instant of a PPDU the stamps name; None before any frame could tell.
+    /// The instant of a PPDU that the timestamps mark; None before any frame showed it.
     pub fn stamps(&self) -> Option<Stamps> {
         self.idle.stamps()
     }

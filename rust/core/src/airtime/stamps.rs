@@ -1,9 +1,9 @@
-//! Which instant of a PPDU a clock's stamps name, fitted from responses, which follow after SIFS.
+//! The instant of a PPDU that a clock's timestamps mark, fitted from responses, which follow after SIFS.
 //!
-//! An ACK, CTS or Block Ack, and the frame behind a CTS, starts SIFS after the end of the frame before it (clause 10.3.2.3):
-//! 10 us at 2.4 GHz, 16 us elsewhere. Each hypothesis of what the stamp means turns two stamps into such a gap. Under the
+//! An ACK, CTS or Block Ack, and the frame after a CTS, starts SIFS after the end of the frame before it (clause 10.3.2.3):
+//! 10 us at 2.4 GHz, 16 us elsewhere. Each hypothesis about the marked instant turns two timestamps into such a gap. Under the
 //! true one gap - SIFS is nearly the same for all pairs (turnaround and quantisation: a few us), under a false one it
-//! moves with durations and preambles. Hypotheses that fit equally well are all kept: where they disagree about a gap it
+//! changes with durations and preambles. Hypotheses that fit equally well are all kept: if they disagree about a gap it
 //! stays unknown, and so does the gap between kinds of PPDU that no response links.
 
 use crate::phy::{Phy, Ppdu, StampAt};
@@ -21,18 +21,18 @@ const CELLS: usize = CLASSES * CLASSES;
 /// Histogram of gap - SIFS in us.
 const LOWEST_US: i64 = -16;
 const BINS: usize = 48;
-/// Residuals of one clock and one instant lie within so many us: stamps of whole us, turnaround within 10 % of a slot
-/// (clause 17.3.9.5, aSIFSTime's tolerance), stations that differ by as much.
+/// Residuals of one clock and one instant lie within this many us: timestamps of whole us, turnaround within 10 % of a slot
+/// (clause 17.3.9.5, aSIFSTime's tolerance), and the same difference between stations.
 const WINDOW: usize = 5;
-/// Where such a window may begin: beyond, the pair was no response.
+/// Range of the window's start: outside it the pair was no response.
 const WINDOWS_US: std::ops::RangeInclusive<i64> = -8..=12;
-/// Widens the window where single kinds of PPDU are judged.
+/// Widens the window for the test of single kinds of PPDU.
 const SLACK: usize = 2;
 
-/// Pairs that a verdict takes, and pairs after which it is given.
+/// Pairs needed for a decision, and pairs between decisions.
 const FEWEST: u32 = 3;
 const ENOUGH: u32 = 64;
-/// Counts are halved here, so that a clock that changes is found out.
+/// Counts are halved at this number, so that a changed clock is detected.
 const MOST: u32 = 4096;
 
 /// The kind of preamble of a PPDU.
@@ -49,16 +49,16 @@ pub(super) fn class(p: &Ppdu) -> Option<usize> {
     })
 }
 
-/// Two PPDUs in a row, by their kinds.
+/// Two consecutive PPDUs, by their kinds.
 pub(super) fn cell(before: usize, after: usize) -> usize {
     before * CLASSES + after
 }
 
-/// What is known of one clock.
+/// The state of one clock.
 #[derive(Debug)]
 pub(super) struct Fit {
     pairs: u32,
-    /// Pairs that at least one hypothesis could explain.
+    /// Pairs that at least one hypothesis explains.
     plausible: u32,
     /// By cell, hypothesis and us; allocated with the first pair.
     histogram: Vec<u16>,
@@ -75,27 +75,27 @@ impl Default for Fit {
 
 #[derive(Debug)]
 struct Verdict {
-    /// Hypotheses that fit, a bit each.
+    /// Hypotheses that fit, one bit each.
     instants: u8,
-    /// Of those, the ones to believe by cell; 0: none.
+    /// The hypotheses used by cell; 0: none.
     cells: [u8; CELLS],
     fitting: u32,
     residual_us: i64,
 }
 
-/// What the report says of the stamps.
+/// The result for the report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stamps {
     /// "radio" (radiotap's timestamp field), "tsf" or "capture".
     pub clock: &'static str,
-    /// The instants that fit; more than one where responses cannot tell them apart, none where nothing fits.
+    /// The instants that fit; several if responses cannot distinguish them, none if nothing fits.
     pub at: Vec<&'static str>,
-    /// The capture itself says so.
+    /// The capture itself states the instant.
     pub announced: bool,
-    /// Responses seen, and those that fit.
+    /// Responses captured, and those that fit.
     pub pairs: u32,
     pub fitting: u32,
-    /// Usual gap - SIFS of those that fit.
+    /// Most common gap - SIFS of those that fit.
     pub residual_us: Option<i64>,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn name(at: StampAt) -> &'static str {
 }
 
 impl Fit {
-    /// A response and what it answers: `gaps` under each hypothesis, where SIFS is expected.
+    /// Add a response and the frame before it: `gaps` under each hypothesis, where SIFS is expected.
     pub fn add(&mut self, cell: usize, gaps: &Gaps, sifs_ns: i64) {
         if self.histogram.is_empty() {
             self.histogram.resize(CELLS * INSTANTS.len() * BINS, 0);
@@ -133,14 +133,14 @@ impl Fit {
             self.plausible /= 2;
             self.histogram.iter_mut().chain(&mut self.tried).for_each(|c| *c /= 2);
         }
-        // Once there is a verdict it is looked at again now and then.
+        // After the first decision it is repeated at intervals.
         let every = if self.decided() { 8 * ENOUGH } else { ENOUGH };
         if self.pairs % every == 0 {
             self.judge();
         }
     }
 
-    /// Weigh the hypotheses.
+    /// Decide which hypotheses fit.
     pub fn judge(&mut self) {
         self.verdict = self.weigh();
     }
@@ -157,7 +157,7 @@ impl Fit {
         let near = |h: &usize| 10 * best[*h].0 >= 9 * fitting;
         let mut instants = (0..INSTANTS.len()).filter(near).fold(0u8, |mask, h| mask | 1 << h);
 
-        // Each kind of pair by itself: a hypothesis fails where it misses half of them.
+        // Each kind of pair by itself: a hypothesis fails if it misses half of them.
         let mut passed = [None; CELLS];
         for (cell, passed) in passed.iter_mut().enumerate() {
             let count = |h: usize, from: usize, to: usize| -> u32 {
@@ -173,7 +173,7 @@ impl Fit {
                 *passed = Some((0..INSTANTS.len()).filter(fits).fold(0, |mask, h| mask | 1 << h) & instants);
             }
         }
-        // Where kinds of pairs contradict each other, the hypothesis that explains more of them is kept.
+        // If kinds of pairs contradict each other, the hypothesis that explains more of them is kept.
         let explained: [u32; INSTANTS.len()] = std::array::from_fn(|h| {
             let passes = |(_, mask): &(&u16, &Option<u8>)| mask.is_some_and(|m| m & 1 << h != 0);
             self.tried.iter().zip(&passed).filter(passes).map(|(&n, _)| u32::from(n)).sum()
@@ -183,7 +183,7 @@ impl Fit {
             return None;
         }
         instants &= (0..INSTANTS.len()).filter(|&h| explained[h] == most).fold(0, |mask, h| mask | 1 << h);
-        // A verdict stands until it explains much less than another would.
+        // A decision stays until it explains much less than another would.
         let before = self.verdict.as_ref().map_or(0, |v| v.instants);
         let stands = (0..INSTANTS.len()).filter(|&h| before & 1 << h != 0 && 4 * explained[h] >= 3 * most);
         instants = match (instants & before, stands.fold(0, |mask, h| mask | 1 << h)) {
@@ -191,8 +191,8 @@ impl Fit {
             (0, before) => before,
             (both, _) => both,
         };
-        // Drivers convert stamps by PHY, so kinds are compared only where a chain of responses links them; within one kind
-        // a constant error cancels out.
+        // Drivers convert timestamps by PHY, so kinds are compared only if a chain of responses links them; within one kind
+        // a constant error cancels.
         let mut linked: [usize; CLASSES] = std::array::from_fn(|class| class);
         for (cell, _) in passed.iter().enumerate().filter(|(_, m)| m.is_some_and(|m| m & instants != 0)) {
             let (from, to) = (linked[cell / CLASSES], linked[cell % CLASSES]);
@@ -220,7 +220,7 @@ impl Fit {
         let first = |us: i64| (us - LOWEST_US) as usize;
         let windows = first(*WINDOWS_US.start())..=first(*WINDOWS_US.end());
         let count = |from: usize| totals[from..from + WINDOW].iter().sum::<u32>();
-        // Of equals the one nearest to no residual at all.
+        // Of equal ones the nearest to residual zero.
         windows
             .map(|from| (count(from), from))
             .max_by_key(|&(n, from)| (n, -(from as i64 + LOWEST_US + WINDOW as i64 / 2).abs()))
@@ -231,13 +231,13 @@ impl Fit {
         self.verdict.is_some()
     }
 
-    /// Whether the end of the PPDU may be what the stamp names between such PPDUs.
+    /// Whether the timestamp may mark the end of the PPDU between such PPDUs.
     pub fn may_be_end(&self, cell: usize) -> bool {
         const END: u8 = 1 << (INSTANTS.len() - 1);
         self.verdict.as_ref().is_none_or(|v| v.cells[cell] & END != 0)
     }
 
-    /// The gap between two PPDUs, if all hypotheses that fit agree to 1 us.
+    /// The gap between two PPDUs, if all fitting hypotheses agree to 1 us.
     pub fn gap(&self, cell: usize, gaps: &Gaps) -> Option<i64> {
         let mask = self.verdict.as_ref()?.cells[cell];
         let first = *gaps.get(mask.trailing_zeros() as usize)?;

@@ -1,4 +1,4 @@
-//! A-MPDUs and idle times on made-up air, seen by radios that stamp at each instant.
+//! A-MPDUs and idle times on a constructed channel, captured by radios that mark each instant.
 
 use super::*;
 use crate::frame::control;
@@ -39,7 +39,7 @@ const DATA: u16 = control::DATA | 0x0080;
 const ACK: u16 = control::CONTROL | 0x00d0;
 const BLOCK_ACK: u16 = control::CONTROL | 0x0090;
 
-/// A radio on the air: what it hears, and what time it is.
+/// A radio: its channel and its clock.
 struct Air {
     timing: Timing,
     at: Option<StampAt>,
@@ -126,8 +126,8 @@ fn every_instant_is_found_and_gives_the_same_idle_times() {
 }
 
 #[test]
-fn what_responses_cannot_tell_apart_stays_unknown_only_where_it_matters() {
-    // All preambles are 20 us: stamps at a PPDU's start, at its header's end and at its MPDU's start look the same.
+fn indistinguishable_instants_stay_unknown_only_where_it_matters() {
+    // All preambles are 20 us: timestamps at a PPDU's start, at its header's end and at its MPDU's start look the same.
     let mut air = Air::new(StampAt::MpduStart);
     for n in 0..30 {
         air.exchange(ofdm(54.0), 200 + 40 * n);
@@ -146,7 +146,7 @@ fn one_phy_whose_stamps_are_converted_wrongly() {
     for n in 0..30 {
         air.exchange(ofdm(54.0), 200 + 40 * n);
         air.send(100, &mut [frame(ht(7), DATA, AP, Some(STATION), 400)]);
-        // HT stamps are 156 us early: what follows seems late by as much.
+        // HT timestamps are 156 us early: what follows seems late by as much.
         air.now_ns += 156_000;
         air.send(10, &mut [frame(ofdm(24.0), ACK, STATION, None, 14)]);
     }
@@ -196,7 +196,7 @@ fn an_ampdu_is_one_ppdu() {
 
 #[test]
 fn an_ampdu_pays_its_preamble_once() {
-    // 260 bits a symbol. 16 + 8 * 404 + 6 = 3254 bits, 13 symbols: 36 + 52 + 6. With 1501 bytes behind (404 + 4 + 1501 =
+    // 260 bits per symbol. 16 + 8 * 404 + 6 = 3254 bits, 13 symbols: 36 + 52 + 6. With 1501 bytes after (404 + 4 + 1501 =
     // 1909): 15 294, 59 symbols: 46 more. With 77 (1909 to 1912, + 81 = 1993): 15 966, 62 symbols: 3 more.
     let mut timing = Timing::default();
     let airtimes = [400, 1501, 77].map(|bytes| {
@@ -227,7 +227,7 @@ fn a_retransmission_under_the_same_number_is_a_ppdu_of_its_own() {
 }
 
 #[test]
-fn an_announced_instant_is_believed() {
+fn an_announced_instant_is_used() {
     let mut air = Air::new(StampAt::PpduStart);
     let mut last = 0;
     for n in 0..5 {
@@ -249,7 +249,7 @@ fn an_announced_instant_is_believed() {
 }
 
 #[test]
-fn a_clock_that_changes_its_mind_is_found_out() {
+fn a_changed_clock_is_detected() {
     let mut air = Air::new(StampAt::PpduEnd);
     for n in 0..2000 {
         air.exchange(ofdm(54.0), 200 + n % 900);
@@ -287,8 +287,8 @@ fn backwards_clocks_other_channels_and_own_transmissions() {
 }
 
 #[test]
-fn rows_wait_within_bounds() {
-    // Nothing ever answers: rows are let go after a batch.
+fn waiting_rows_are_bounded() {
+    // No response comes: rows are released after a batch.
     let mut air = Air::new(StampAt::PpduStart);
     for n in 0..limits::HELD_FRAMES + 10 {
         let mut f = frame(ofdm(54.0), DATA, AP, Some(STATION), 100);
@@ -307,7 +307,7 @@ fn rows_wait_within_bounds() {
 }
 
 #[test]
-fn what_is_missing_is_noted() {
+fn missing_parameters_are_noted() {
     let mut timing = Timing::default();
     let mut unknown = frame(Params { rate_mbps: None, ..ofdm(54.0) }, DATA, AP, None, 100);
     timing.observe(&mut unknown, 0);

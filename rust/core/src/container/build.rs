@@ -20,7 +20,7 @@ pub fn u16s(big_endian: bool, words: &[u16]) -> Vec<u8> {
     words.iter().flat_map(|w| if big_endian { w.to_be_bytes() } else { w.to_le_bytes() }).collect()
 }
 
-/// What a pcap file header says.
+/// The fields of a pcap file header.
 #[derive(Clone, Copy)]
 pub struct Pcap {
     pub magic: u32,
@@ -52,13 +52,13 @@ impl Pcap {
         [&u32s(self.big_endian, &numbers)[..], data].concat()
     }
 
-    /// A sound record, `i` milliseconds after T0.
+    /// A valid record, `i` milliseconds after T0.
     pub fn record(&self, i: u32, data: &[u8]) -> Vec<u8> {
         let len = data.len() as u32;
         self.raw([T0 + i / 1000, i % 1000 * 1000, len, len], data)
     }
 
-    /// `n` sound records of 40 to 59 bytes.
+    /// `n` valid records of 40 to 59 bytes.
     pub fn records(&self, n: u32) -> Vec<u8> {
         (0..n).flat_map(|i| self.record(i, &payload(i))).collect()
     }
@@ -68,7 +68,7 @@ impl Pcap {
     }
 }
 
-/// Bytes that no reader takes for a header.
+/// Bytes that no reader accepts as a header.
 pub fn payload(i: u32) -> Vec<u8> {
     vec![0xe0 | (i % 16) as u8; 40 + (i % 20) as usize]
 }
@@ -110,7 +110,7 @@ pub fn epb(big_endian: bool, interface: u32, ticks: u64, data: &[u8], options: &
     block(big_endian, 6, &body)
 }
 
-/// Microseconds of the `i`th packet.
+/// Time of the `i`th packet in microseconds.
 pub fn ticks(i: u32) -> u64 {
     u64::from(T0) * 1_000_000 + u64::from(i) * 1000
 }
@@ -138,7 +138,7 @@ pub fn lz4(bytes: &[u8]) -> Vec<u8> {
     e.finish().expect("a Vec takes all")
 }
 
-/// A record without its borrow.
+/// A record with its own copy of the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub time_ns: Option<i64>,

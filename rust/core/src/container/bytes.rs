@@ -1,23 +1,23 @@
-//! One block buffer over a stream: the bytes in front of the parser, refilled in large reads, never sought.
+//! One block buffer over a stream: the bytes for the parser, refilled in large reads, without seeking.
 
 use std::io::{self, Read};
 
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 
-/// A stream of bytes that may have something to say about its own damage.
+/// A stream of bytes that can report its own damage.
 pub trait ByteStream: Send {
     /// As [`Read::read`].
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
 
-    /// Move what was odd since the last call, with its offset in the stream, to `out`.
+    /// Move the anomalies since the last call, with their offsets in the stream, to `out`.
     fn take_oddities(&mut self, _out: &mut Vec<Oddity>) {}
 }
 
-/// Below this much room the tail is moved first: a read of a few bytes costs as much as a large one.
+/// With less space than this the tail is moved first: a read of a few bytes costs as much as a large one.
 const SMALL_READ: usize = 64 << 10;
 
-/// What a decompressor found, at which byte of its output.
+/// An anomaly of the decompressor, at a byte of its output.
 pub type Oddity = (NoteKind, u64);
 
 /// An uncompressed input.
@@ -29,9 +29,9 @@ impl ByteStream for Plain {
     }
 }
 
-/// The bytes between what was consumed and what was read.
+/// The bytes between the consumed ones and the end of what was read.
 ///
-/// What straddles the end of the buffer is moved to its front before the next read, so that a
+/// Bytes at the end of the buffer are moved to its front before the next read, so that a
 /// record is always one slice and only tails are copied.
 pub struct Bytes {
     stream: Box<dyn ByteStream>,
@@ -50,7 +50,7 @@ impl Bytes {
         Bytes::going_on(stream, 0)
     }
 
-    /// A stream whose first byte counts as the one at `offset`.
+    /// A stream whose first byte has the offset `offset`.
     pub fn going_on(stream: Box<dyn ByteStream>, offset: u64) -> Self {
         Bytes {
             stream,
@@ -64,12 +64,7 @@ impl Bytes {
         }
     }
 
-    /// Over bytes in memory.
-    pub fn of(bytes: Vec<u8>) -> Self {
-        Bytes::new(Box::new(Plain(Box::new(io::Cursor::new(bytes)))))
-    }
-
-    /// What is in memory, from the first byte not consumed.
+    /// The bytes in memory, from the first one not consumed.
     #[inline]
     pub fn data(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -87,7 +82,7 @@ impl Bytes {
         self.offset
     }
 
-    /// Go on by `n` bytes that are in memory.
+    /// Consume `n` bytes that are in memory.
     #[inline]
     pub fn consume(&mut self, n: usize) {
         let n = n.min(self.available());
@@ -95,7 +90,7 @@ impl Bytes {
         self.offset += n as u64;
     }
 
-    /// Go on by `n` bytes and give them back.
+    /// Consume `n` bytes and return them.
     #[inline]
     pub fn advance(&mut self, n: usize) -> &[u8] {
         let from = self.start;
@@ -103,13 +98,13 @@ impl Bytes {
         &self.buffer[from..self.start]
     }
 
-    /// Have `n` bytes in memory; false when the stream ends before.
+    /// Read until `n` bytes are in memory; false if the stream ends before.
     #[inline]
     pub fn fill(&mut self, n: usize) -> bool {
         self.available() >= n || self.refill(n)
     }
 
-    /// The slow half of [`Bytes::fill`]. The buffer grows with the bytes that came, not with `n`.
+    /// The slow part of [`Bytes::fill`]. The buffer grows with the bytes read, not with `n`.
     #[cold]
     fn refill(&mut self, n: usize) -> bool {
         while self.available() < n && !self.ended {
@@ -142,7 +137,7 @@ impl Bytes {
         }
     }
 
-    /// Skip up to `n` bytes without keeping them; the number that was there.
+    /// Skip up to `n` bytes without keeping them; returns how many there were.
     pub fn skip(&mut self, mut n: u64) -> u64 {
         let before = self.offset;
         while n > 0 && self.fill(1) {
@@ -158,17 +153,17 @@ impl Bytes {
         self.failure.take()
     }
 
-    /// Move what the stream said of its damage to `out`.
+    /// Move the stream's anomalies to `out`.
     pub fn take_oddities(&mut self, out: &mut Vec<Oddity>) {
         out.append(&mut self.oddities);
     }
 
-    /// Whether the stream said that it is damaged, or failed.
+    /// Whether the stream reported damage or failed.
     pub fn oddities(&self) -> &[Oddity] {
         &self.oddities
     }
 
-    /// Hand what the stream said to the notes, and a read error as a note.
+    /// Add the stream's anomalies to the notes, and a read error as a note.
     pub fn report(&mut self, notes: &mut Notes) {
         for (kind, offset) in self.oddities.drain(..) {
             notes.add(kind, 0, offset);
@@ -194,7 +189,7 @@ impl Read for Bytes {
 mod tests {
     use super::*;
 
-    /// Gives its bytes in pieces of `step`, with an EINTR before each.
+    /// Returns its bytes in pieces of `step`, with an EINTR before each.
     struct Dribble {
         bytes: Vec<u8>,
         at: usize,
@@ -231,12 +226,17 @@ mod tests {
         assert_eq!(back, bytes);
     }
 
+    /// A stream of bytes in memory.
+    fn of(bytes: Vec<u8>) -> Bytes {
+        Bytes::new(Box::new(Plain(Box::new(io::Cursor::new(bytes)))))
+    }
+
     #[test]
-    fn a_large_need_grows_by_what_came() {
-        let mut b = Bytes::of(vec![7; 100]);
+    fn a_large_fill_grows_by_the_bytes_read() {
+        let mut b = of(vec![7; 100]);
         assert!(!b.fill(usize::MAX));
         assert_eq!((b.available(), b.buffer.len()), (100, limits::BLOCK_BYTES));
-        let mut b = Bytes::of(vec![7; 3 * limits::BLOCK_BYTES]);
+        let mut b = of(vec![7; 3 * limits::BLOCK_BYTES]);
         assert!(b.fill(2 * limits::BLOCK_BYTES + 5));
         assert_eq!(b.skip(u64::MAX), 3 * limits::BLOCK_BYTES as u64);
         assert!(!b.fill(1));

@@ -1,4 +1,4 @@
-//! What reading records one after another has in common, whatever their headers: damage, zeros, cuts and the end.
+//! The common part of reading records: damage, zeros, cuts and the end.
 
 use super::bytes::Bytes;
 use super::resync::{self, Framing};
@@ -6,27 +6,27 @@ use crate::error::{Error, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 
-/// What to do with a header that is not an everyday one.
+/// What to do with an unusual header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Give this record out.
+    /// Return this record.
     Keep,
-    /// Give out the first bytes of it.
+    /// Return its first bytes.
     Cut,
-    /// Something else was done about it; look again.
+    /// It was handled otherwise; read the next header.
     Again,
     End,
 }
 
-/// The bytes of a capture and how far it was read.
+/// The bytes of a capture and the read position.
 pub struct Framed<F> {
     pub bytes: Bytes,
     pub framing: F,
     pub records: u64,
     pub done: bool,
-    /// Records without a byte in a row.
+    /// Consecutive records without a byte.
     empty_run: u64,
-    /// Clock of the last record, and of the one before it: only that one is known to be sound,
+    /// Clock of the last record, and of the one before it: only that one is verified,
     /// because a header followed it.
     last: Option<i64>,
     near: Option<i64>,
@@ -38,7 +38,7 @@ impl<F: Framing> Framed<F> {
         Framed { bytes, framing, records: 0, done: false, empty_run: 0, last: None, near: None, resyncs: 0 }
     }
 
-    /// Another file begins: its clock has nothing to do with the one before.
+    /// Another file begins: its clock is independent of the previous one.
     pub fn forget_clock(&mut self) {
         (self.last, self.near) = (None, None);
     }
@@ -48,7 +48,7 @@ impl<F: Framing> Framed<F> {
         self.last
     }
 
-    /// A record was given out.
+    /// A record was returned.
     #[inline]
     pub fn took(&mut self, clock: Option<i64>, captured: usize) {
         if captured > 0 {
@@ -72,7 +72,7 @@ impl<F: Framing> Framed<F> {
         Verdict::Keep
     }
 
-    /// A record without a packet was passed over.
+    /// A record without a packet was skipped.
     pub fn skipped(&mut self, notes: &mut Notes) -> Verdict {
         self.empty_run += 1;
         if self.empty_run > limits::EMPTY_RUN {
@@ -82,7 +82,7 @@ impl<F: Framing> Framed<F> {
         Verdict::Again
     }
 
-    /// Zeros where a record should be: skip them and look for a record behind.
+    /// Zeros in place of a record: skip them and search for a record after them.
     pub fn skip_zeros(&mut self, notes: &mut Notes) -> Verdict {
         let (packet, begin) = (self.records + 1, self.bytes.offset());
         let more = self.past_zeros(begin);
@@ -91,9 +91,9 @@ impl<F: Framing> Framed<F> {
         verdict
     }
 
-    /// Go on to the last bytes before something else; false at the end or when there are too many.
+    /// Skip to the last bytes before something else; false at the end or when there are too many.
     fn past_zeros(&mut self, begin: u64) -> bool {
-        // The first bytes of the record behind may be zeros themselves.
+        // The first bytes of the next record may be zeros themselves.
         let keep = self.framing.header_bytes() - 1;
         while self.bytes.fill(keep + 1) {
             match self.bytes.data().iter().position(|b| *b != 0) {
@@ -111,7 +111,7 @@ impl<F: Framing> Framed<F> {
         false
     }
 
-    /// The framing is lost at this offset: look for the next record.
+    /// The framing is lost at this offset: search for the next record.
     pub fn damaged(&mut self, notes: &mut Notes) -> Verdict {
         let (packet, begin) = (self.records + 1, self.bytes.offset());
         self.bytes.consume(1);
@@ -145,7 +145,7 @@ impl<F: Framing> Framed<F> {
         }
     }
 
-    /// Say once what is known only at the end.
+    /// Add the notes that need the end of the file, once.
     pub fn end(&mut self, notes: &mut Notes) -> Result<()> {
         if self.done {
             return Ok(());

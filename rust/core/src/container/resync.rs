@@ -3,35 +3,35 @@
 use super::bytes::Bytes;
 use crate::limits;
 
-/// Headers that must follow one another before they are believed.
+/// Headers that must follow one another before they are accepted.
 const CHAIN: usize = 3;
 
-/// Candidates of a tail whose whole chain is walked; more would be quadratic.
+/// Candidates of a tail whose whole chain is followed; more would be quadratic.
 const WHOLE_CHAINS: usize = 16;
 
-/// How the records of a format follow one another, as far as finding them needs to know.
+/// The layout of a format's records, as far as the search needs it.
 pub trait Framing {
     type Header: Copy;
 
     /// Bytes of a record header.
     fn header_bytes(&self) -> usize;
 
-    /// Parse the header at `at` in `data`, if it is all there.
+    /// Parse the header at `at` in `data`, if it is complete.
     fn parse_at(&self, data: &[u8], at: usize) -> Option<Self::Header>;
 
-    /// Where the record after the one at `at` begins.
+    /// The position of the record after the one at `at`.
     fn next(&self, at: usize, header: &Self::Header) -> usize;
 
-    /// When the record was captured, in a unit of the format's own.
+    /// When the record was captured, in the format's own unit.
     fn clock(&self, header: &Self::Header) -> i64;
 
-    /// Whether a header can be that of a packet; `near` is the clock of a trusted neighbour.
+    /// Whether a header can be that of a packet; `near` is the clock of a verified neighbour.
     ///
-    /// Strict, for finding records among noise: a sound record may fail it.
+    /// Strict, for the search after damage: a valid record may fail it.
     fn plausible(&self, header: &Self::Header, near: Option<i64>) -> bool;
 }
 
-/// Go on to the next plausible record; false when there is none before the bound or the end.
+/// Go to the next plausible record; false if there is none before the limit or the end.
 pub fn resync(bytes: &mut Bytes, framing: &impl Framing, near: Option<i64>) -> bool {
     let lookahead = CHAIN * (framing.header_bytes() + limits::RECORD_BYTES) + framing.header_bytes();
     let bound = bytes.offset().saturating_add(limits::RESYNC_BYTES);
@@ -68,10 +68,10 @@ pub fn chain(data: &[u8], at: usize, framing: &impl Framing, near: Option<i64>, 
     true
 }
 
-/// Find, in the last bytes of a file, records that end exactly with it.
+/// Find, in the last bytes of a file, records that end exactly at its end.
 ///
-/// For a record that claims more than is left: either the file was cut, or the claim is a lie and
-/// sound records follow. The payload of a cut record may look like records, but not to the last byte.
+/// For a record with more bytes than are left: either the file was cut, or the length is wrong and
+/// valid records follow. The payload of a cut record may look like records, but not to the last byte.
 pub fn records_to_the_end(data: &[u8], framing: &impl Framing, near: Option<i64>) -> Option<usize> {
     let mut walked = 0;
     for from in 1..data.len() {

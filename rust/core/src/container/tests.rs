@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::build::*;
-use super::{open, sniff};
+use super::{format_of, open};
 use crate::error::ErrorKind;
 use crate::notes::{NoteKind, Notes};
 
@@ -20,8 +20,8 @@ fn every_compression_by_content() {
     for (name, pack) in PACKS {
         let packed = pack(&plain);
         assert_eq!(read_bytes(&packed).unwrap(), (whole.clone(), vec![]), "{name}");
-        let sniffed = sniff(&packed).unwrap();
-        assert_eq!((sniffed.format, sniffed.compression, sniffed.readable), ("pcap", name, true));
+        let sniffed = open(Box::new(io::Cursor::new(packed.clone()))).unwrap().sniffed();
+        assert_eq!((&*sniffed.format, sniffed.compression), ("pcap", name));
         let (front, back) = plain.split_at(1001);
         assert_eq!(rows(&[pack(front), pack(back)].concat()), whole, "{name}: two members");
         let ng = pack(&pcapng(true, 50));
@@ -99,29 +99,28 @@ fn one_layer_only() {
 }
 
 #[test]
-fn foreign_formats_are_named_with_a_way_out() {
-    for (head, format, word) in [
-        (&b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"[..], "snoop", "editcap"),
-        (b"GMBU\0\x02", "netmon", "editcap"),
-        (b"RTSS\0\x01", "netmon", "editcap"),
-        (b"iptrace 2.0", "iptrace", "editcap"),
-        (b"TR\0d\0", "nettl", "editcap"),
-        (b"\x01\x10\x4c\0\x01\x05Trace Display Trace File", "lanalyzer", "editcap"),
-        (b"\xfd7zXZ\0", "xz", "xz -d"),
-        (b"BZh91AY", "bzip2", "bunzip2"),
-        (b"PK\x03\x04", "zip", "unzip"),
-        (b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
+fn foreign_formats_are_named_with_a_command() {
+    for (head, word) in [
+        (&b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"[..], "editcap"),
+        (b"GMBU\0\x02", "editcap"),
+        (b"RTSS\0\x01", "editcap"),
+        (b"iptrace 2.0", "editcap"),
+        (b"TR\0d\0", "editcap"),
+        (b"\x01\x10\x4c\0\x01\x05Trace Display Trace File", "editcap"),
+        (b"\xfd7zXZ\0", "xz -d"),
+        (b"BZh91AY", "bunzip2"),
+        (b"PK\x03\x04", "unzip"),
+        (b"7z\xbc\xaf\x27\x1c", "7z x"),
     ] {
-        let sniffed = sniff(head).unwrap();
-        assert_eq!((sniffed.format, sniffed.readable), (format, false));
+        assert_eq!(format_of(head), None);
         let e = read_bytes(head).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnsupportedFormat);
         assert!(e.next.contains(word), "{e}");
     }
     let erf = [&b"\0\0\0\0\x00\xf1\x53\x65\x02\x04\x00\x20\0\0\0\x40"[..], &[0; 16]].concat().repeat(2);
-    assert_eq!(sniff(&erf).map(|s| s.format), Some("erf"));
+    assert!(read_bytes(&erf).unwrap_err().what.contains("ERF"));
     for head in [&b""[..], b"hello", b"<!doctype html><script>", &[0; 512], &[0x77; 600]] {
-        assert_eq!(sniff(head), None);
+        assert_eq!(format_of(head), None);
         let e = read_bytes(head).unwrap_err();
         assert_eq!(e.kind, ErrorKind::UnknownFormat);
         assert!(!e.to_string().contains("script"));
@@ -130,7 +129,7 @@ fn foreign_formats_are_named_with_a_way_out() {
     assert!(read_bytes(&gzip(&tar)).unwrap_err().what.contains("tar archive inside gzip"));
 }
 
-/// Never ends; counts nothing, allocates nothing.
+/// Never ends; reads no further than needed.
 struct Endless(u8);
 
 impl Read for Endless {
@@ -154,7 +153,7 @@ fn endless_input_ends() {
     assert!(begin.elapsed() < Duration::from_secs(20));
 }
 
-/// Fails after its bytes, and tells when it is dropped.
+/// Fails after its bytes, and records when it is dropped.
 struct Failing {
     bytes: io::Cursor<Vec<u8>>,
     dropped: Arc<AtomicBool>,
@@ -176,7 +175,7 @@ impl Drop for Failing {
 }
 
 #[test]
-fn an_error_of_the_system_is_raised_first_and_noted_later() {
+fn an_error_of_the_system_is_raised_at_the_start_and_noted_later() {
     let failing = |bytes: Vec<u8>| Failing { bytes: io::Cursor::new(bytes), dropped: Arc::default() };
     let e = read(failing(Vec::new())).unwrap_err();
     assert_eq!(e.io.and_then(|e| e.raw_os_error()), Some(5));
@@ -222,7 +221,7 @@ fn rich_pcapng(big_endian: bool) -> Vec<u8> {
     .concat()
 }
 
-/// Sound files of every kind.
+/// Valid files of every kind.
 fn seeds() -> Vec<Vec<u8>> {
     let p = Pcap::default();
     let swapped = Pcap { big_endian: true, magic: 0xa1b2_3c4d, version: (2, 3), ..p };
@@ -233,10 +232,10 @@ fn seeds() -> Vec<Vec<u8>> {
     out
 }
 
-/// What the notes may never leave out: a record of the seed that is missing must be accounted for.
+/// What the notes must always contain: a missing record of the seed must be accounted for.
 fn check(bytes: &[u8]) {
     let mut notes = Notes::default();
-    let _sniffed = sniff(bytes);
+    let _format = format_of(bytes);
     let Ok(mut source) = open(Box::new(io::Cursor::new(bytes.to_vec()))) else {
         return;
     };
@@ -317,7 +316,7 @@ proptest! {
     }
 }
 
-/// A pipe that gives a few bytes at a time.
+/// A pipe that returns a few bytes at a time.
 struct Pieces {
     bytes: io::Cursor<Vec<u8>>,
     piece: usize,

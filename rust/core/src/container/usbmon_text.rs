@@ -1,23 +1,23 @@
-//! usbmon's text (/sys/kernel/debug/usb/usbmon/1u, and the older 1t): a line an event.
+//! usbmon's text (/sys/kernel/debug/usb/usbmon/1u, and the older 1t): one event per line.
 //!
 //! Each line becomes a record of LINKTYPE_USB_LINUX_MMAPPED. Source: Documentation/usb/usbmon.rst of Linux. The kernel
-//! writes at most 32 bytes of a transfer, and microseconds that begin again after little more than an hour.
+//! writes at most 32 bytes of a transfer, and microseconds that wrap after about 70 minutes.
 
 use super::bytes::Bytes;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 
 const LINKTYPE_USB_LINUX_MMAPPED: u16 = 220;
 const ISO_DESCRIPTOR: usize = 16;
-/// The kernel's stamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
+/// The kernel's timestamp is `(seconds & 0xfff) * 1000000 + microseconds`; older kernels: 32 bits of microseconds.
 const WRAP_US: u64 = 4096 * 1_000_000;
 const OLD_WRAP_US: u64 = 1 << 32;
-/// Descriptors that a line shows.
+/// Descriptors in a line.
 const ISO_SHOWN: u32 = 5;
 
-/// One event as the line tells it.
+/// One event in a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Line {
     id: u64,
@@ -32,11 +32,11 @@ struct Line {
     start_frame: i32,
     iso_errors: u32,
     iso_packets: u32,
-    /// (status, offset, length) of those shown.
+    /// (status, offset, length) of the descriptors in the line.
     iso: [(i32, u32, u32); ISO_SHOWN as usize],
     setup: Option<[u8; 8]>,
     length: u32,
-    /// The word before the data: '=' they follow, another says why they do not.
+    /// The word before the data: '=' if they follow, another one if not.
     tag: u8,
     data: [u8; 32],
     data_bytes: usize,
@@ -47,18 +47,18 @@ pub struct UsbmonText {
     bytes: Bytes,
     compression: &'static str,
     record: Vec<u8>,
-    /// The latest stamp, and the wraps before it.
+    /// The latest timestamp, and the wraps before it.
     last_us: Option<u64>,
     wrapped_us: u64,
-    /// Where the clock begins again: a stamp may show that it is the older kernels'.
+    /// Where the clock wraps: a timestamp may show that it is that of older kernels.
     wrap_us: u64,
-    /// Lines of nothing in a row.
+    /// Consecutive empty lines.
     skipped_run: u64,
     records: u64,
     done: bool,
 }
 
-/// Whether the first or second line of `head` is an event: a file may begin in mid line.
+/// Whether the first or second line of `head` is an event: a file may begin inside a line.
 pub fn is_usbmon_text(head: &[u8]) -> bool {
     let mut lines = head.split(|b| *b == b'\n');
     let whole = head.ends_with(b"\n") || head.len() < limits::SNIFF_BYTES;
@@ -82,7 +82,7 @@ impl UsbmonText {
         }
     }
 
-    /// Length of the line at the front with its end, or of as much of it as is believed; None at the end of the file.
+    /// Length of the line at the front with its end, up to the limit; None at the end of the file.
     fn line_bytes(&mut self) -> Option<usize> {
         let mut seen = 0;
         loop {
@@ -98,7 +98,7 @@ impl UsbmonText {
         }
     }
 
-    /// Nanoseconds since the clock was last at zero before the capture.
+    /// Nanoseconds since the clock's last wrap before the capture.
     fn time_ns(&mut self, stamp_us: u64) -> Option<i64> {
         if stamp_us >= OLD_WRAP_US {
             return None;
@@ -109,7 +109,7 @@ impl UsbmonText {
         let half = self.wrap_us / 2;
         match self.last_us {
             Some(last) if stamp_us + half < last => self.wrapped_us += self.wrap_us,
-            // A line that is late across the wrap.
+            // A line out of order at the wrap.
             Some(last) if stamp_us > last + half && self.wrapped_us > 0 => {
                 return to_ns((self.wrapped_us + stamp_us).saturating_sub(self.wrap_us));
             }
@@ -178,7 +178,7 @@ impl RecordSource for UsbmonText {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "usbmon_text", compression: self.compression, readable: true }
+        Sniffed { format: "usbmon_text".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {
@@ -190,7 +190,7 @@ impl RecordSource for UsbmonText {
     }
 }
 
-/// Write the event as a binary record; its length with all the data there were.
+/// Write the event as a binary record; returns its length with all transferred data.
 fn write(line: &Line, time_ns: i64, out: &mut Vec<u8>) -> usize {
     let isochronous = line.transfer == 0;
     let shown = if isochronous { line.iso_packets.min(ISO_SHOWN) as usize } else { 0 };
@@ -251,7 +251,7 @@ fn hex(word: &[u8]) -> Option<u64> {
     word.iter().try_fold(0, |n, b| Some(n << 4 | u64::from(char::from(*b).to_digit(16)?)))
 }
 
-/// Parse a line; None when it is no event.
+/// Parse a line; None if it is not an event.
 fn parse(line: &[u8]) -> Option<Line> {
     let mut words = Words(line);
     let mut out = Line { id: hex(words.next()?)?, ..Line::default() };
@@ -263,7 +263,7 @@ fn parse(line: &[u8]) -> Option<Line> {
     address(words.next()?, &mut out)?;
     let status = words.next()?;
     match status {
-        // A setup packet, or a letter that says why it was not captured.
+        // A setup packet, or a letter that gives the reason why it was not captured.
         [letter] if !letter.is_ascii_digit() => {
             let setup = setup(&mut words)?;
             out.setup = setup.filter(|_| *letter == b's');
@@ -300,7 +300,7 @@ fn parse(line: &[u8]) -> Option<Line> {
     Some(out)
 }
 
-/// Status of a submission, which a line with a setup packet does not show.
+/// Status of a submission, which a line with a setup packet does not contain.
 const IN_PROGRESS: i32 = -115;
 
 /// "Ci:1:001:0": type and direction, bus, device, endpoint; the old form has no bus.
@@ -367,7 +367,7 @@ fn numbers(word: &[u8], out: &mut Line) -> Option<()> {
     Some(())
 }
 
-/// A word of up to four bytes in hexadecimal; what exceeds the kernel's 32 bytes is no data.
+/// A word of up to four bytes in hexadecimal; bytes above the kernel's limit of 32 are not data.
 fn data(word: &[u8], out: &mut Line) -> Option<()> {
     (word.len() % 2 == 0).then_some(())?;
     for pair in word.chunks_exact(2) {
@@ -380,7 +380,7 @@ fn data(word: &[u8], out: &mut Line) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{open, sniff};
+    use super::super::{format_of, open};
     use super::*;
 
     const NEW: &str = "ffff88003a1c2b40 3575914555 S Ci:1:001:0 s a3 00 0000 0003 0004 4 <
@@ -409,7 +409,7 @@ dd65f0e8 4128379810 E Bi:2:003:1 -19 0
     #[test]
     fn lines_are_records() {
         let (got, notes) = records(NEW);
-        assert_eq!(sniff(NEW.as_bytes()).map(|s| (s.format, s.readable)), Some(("usbmon_text", true)));
+        assert_eq!(format_of(NEW.as_bytes()), Some("usbmon_text"));
         assert_eq!(got.len(), 7);
         assert_eq!(got[0].0, Some(3_575_914_555_000));
         let [.., control, _, sent, _, interrupt, iso, refused] = &got[..] else { unreachable!() };
@@ -444,7 +444,7 @@ dd65f0e8 4128379810 E Bi:2:003:1 -19 0
     }
 
     #[test]
-    fn lines_that_are_none() {
+    fn lines_that_are_no_events() {
         let text = format!("half a line\n{NEW}noise\n\n{}\n{}", "x".repeat(100_000), &NEW[..40]);
         let (got, notes) = records(&text);
         assert_eq!((got.len(), notes.get(NoteKind::CutFile).count), (7, 1));

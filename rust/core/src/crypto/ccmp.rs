@@ -8,18 +8,18 @@ use crate::frame::{control, qos, Frame};
 /// Packet number and key identifier.
 pub(super) const HEADER: usize = 8;
 
-/// Bits of the frame control field that are not authenticated: a retransmission or a relay may change them.
+/// Bits of the frame control field that are not authenticated: a retransmission or a relay can change them.
 const MASKED: u16 = control::RETRY | 0x1000 | 0x2000;
-/// Of the subtype of data frames, what the QoS bit is not.
+/// Bits of the subtype of data frames other than the QoS bit.
 const SUBTYPE_LOW: u16 = 0x0070;
 
 /// Longest additional authenticated data: frame control, four addresses, sequence and QoS control.
 const AAD: usize = 2 + 4 * 6 + 2 + 2;
 
-/// What of a frame's header decrypting it takes.
+/// The fields of a frame's header that decryption needs.
 pub(super) struct Header {
     nonce: [u8; 13],
-    /// Behind its length, as CBC-MAC takes it (RFC 3610 section 2.2), in whole blocks.
+    /// After its length, as CBC-MAC takes it (RFC 3610 section 2.2), in whole blocks.
     aad: [u8; 32],
 }
 
@@ -62,8 +62,8 @@ impl Header {
     }
 }
 
-/// Decrypt what stands behind the CCMP header into `out`, without its MIC of `mic` bytes; whether it is right. A `cut`
-/// body has none, and nothing is said of it.
+/// Decrypt the bytes after the CCMP header into `out`, without the MIC of `mic` bytes; returns whether the MIC is right. A `cut`
+/// body has no MIC; the result is then true.
 pub(super) fn open<C: BlockCipherEncrypt<BlockSize = U16>>(
     cipher: &C,
     mic: usize,
@@ -100,7 +100,7 @@ impl BlockSizeUser for Opening<'_> {
 }
 
 impl BlockCipherEncClosure for Opening<'_> {
-    /// CBC-MAC is a chain, each block waiting for the one before; counter blocks fill the wait.
+    /// CBC-MAC is a chain in which each block waits for the previous one; the counter blocks use this time.
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
         let Opening { header, mic, cut, data, tag } = self;
@@ -145,7 +145,7 @@ impl BlockCipherEncClosure for Opening<'_> {
     }
 }
 
-/// At most 16 bytes, zeros behind them.
+/// At most 16 bytes, zeros after them.
 #[inline(always)]
 fn word(bytes: &[u8]) -> u128 {
     if let Some(whole) = bytes.first_chunk() {

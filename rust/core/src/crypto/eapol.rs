@@ -20,7 +20,7 @@ const MIC_AT: usize = 4 + 77;
 /// EAPOL header and the fixed part of the key frame, with a MIC of 16 bytes.
 const FIXED: usize = MIC_AT + 16 + 2;
 
-/// Who uses this form of the key data: WPA's own descriptor, or that of the standard.
+/// The form of the key data: WPA's own descriptor, or the standard's.
 const DESCRIPTOR_RSN: u8 = 2;
 const DESCRIPTOR_WPA: u8 = 254;
 
@@ -40,7 +40,7 @@ pub(super) struct KeyFrame<'a> {
 }
 
 impl<'a> KeyFrame<'a> {
-    /// None when it is no key frame, or lies about its length.
+    /// None if it is no key frame or its length is wrong.
     pub fn parse(pdu: &'a [u8]) -> Option<KeyFrame<'a>> {
         const KEY: u8 = 3;
         let [_, kind, length @ ..] = *pdu.first_chunk::<4>()?;
@@ -86,7 +86,7 @@ impl<'a> KeyFrame<'a> {
         self.has(info::MIC)
     }
 
-    /// A supplicant's report or request, no part of a handshake.
+    /// A supplicant's report or request, which is not part of a handshake.
     pub fn request(&self) -> bool {
         self.has(info::REQUEST)
     }
@@ -101,7 +101,7 @@ impl<'a> KeyFrame<'a> {
         (self.info >> 4 & 3) as u8
     }
 
-    /// What the MIC is made of: the frame with a MIC of zeros.
+    /// The input of the MIC: the frame with a MIC of zeros.
     pub fn without_mic(&self) -> Vec<u8> {
         let mut message = self.whole.to_vec();
         message[MIC_AT..MIC_AT + 16].fill(0);

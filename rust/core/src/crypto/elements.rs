@@ -1,4 +1,4 @@
-//! What information elements say of a network: its name, its ciphers and key managements (IEEE 802.11-2020 clauses
+//! Information elements of a network: its name, its ciphers and key managements (IEEE 802.11-2020 clauses
 //! 9.4.2.2 and 9.4.2.24; WPA's vendor element has the same fields).
 
 use crate::frame::elements;
@@ -21,13 +21,13 @@ pub(super) enum Cipher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Akms(u32);
 
-/// Where the keys of a set of suites come from.
+/// The origin of the keys of a set of suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Management {
     Passphrase,
     /// SAE and OWE: agreed on by public-key cryptography.
     Wpa3,
-    /// Handed from access point to access point (802.11r).
+    /// Passed from access point to access point (802.11r).
     FastTransition,
     /// IEEE 802.1X: a PMK of its own for every session.
     Enterprise,
@@ -44,7 +44,7 @@ impl Akms {
         (self.0.count_ones() == 1).then(|| self.0.trailing_zeros() as u8)
     }
 
-    /// The easiest to read where there are several.
+    /// The weakest where there are several.
     pub fn management(self) -> Management {
         const KINDS: [(&[u8], Management); 4] = [
             (&[2, 6], Management::Passphrase),
@@ -57,7 +57,7 @@ impl Akms {
     }
 }
 
-/// What protects a network's frames, or a station's.
+/// The protection of a network's or a station's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Suites {
     pub group: Cipher,
@@ -66,7 +66,7 @@ pub(super) struct Suites {
     pub akms: Akms,
 }
 
-/// What the elements of a frame tell.
+/// The content of a frame's elements.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Elements<'a> {
     /// Never hidden (empty or zeros), never over 32 bytes.
@@ -75,7 +75,7 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Elements up to the first that runs past the end; of a kind the first counts, and RSN before WPA.
+    /// Elements up to the first that exceeds the frame; the first of each kind counts, and RSN before WPA.
     pub fn parse(body: &'a [u8]) -> Elements<'a> {
         const SSID: u8 = 0;
         const RSN: u8 = 48;
@@ -126,7 +126,7 @@ fn suite(rest: &mut &[u8]) -> Option<[u8; 4]> {
     Some(*first)
 }
 
-/// A count and as many suites.
+/// A count and that number of suites.
 fn list<'a>(rest: &mut &'a [u8]) -> Option<impl Iterator<Item = [u8; 4]> + 'a> {
     let (count, behind) = rest.split_first_chunk::<2>()?;
     let bytes = 4 * usize::from(u16::from_le_bytes(*count));

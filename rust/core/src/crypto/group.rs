@@ -1,4 +1,4 @@
-//! Group keys of one access point. One that gives each station a group key of its own has many.
+//! Group keys of one access point. An access point with one group key per station has many.
 
 use zeroize::Zeroizing;
 
@@ -31,7 +31,7 @@ impl Group {
         }
     }
 
-    /// The key that decrypts a frame's body into `out`; it comes first the next time.
+    /// Find the key that decrypts a frame's body into `out`; it is tried first the next time.
     pub fn open(&mut self, id: u8, frame: &Frame, body: &[u8], cut: bool, out: &mut Vec<u8>) -> Option<&TemporalKey> {
         let at = self.keys.iter().position(|k| k.id == id && k.key.open(frame, body, cut, out))?;
         self.keys[..=at].rotate_right(1);

@@ -23,7 +23,7 @@ pub(super) fn pmk_of_passphrase(passphrase: &[u8], ssid: &[u8]) -> Pmk {
 /// Longest output of the two functions below: 512 bits of a pairwise key, rounded up to whole SHA-1 digests.
 const LONGEST: usize = 80;
 
-/// What a key is expanded into: the first bytes are it.
+/// The buffer of an expanded key: its first bytes are the key.
 pub(super) type Expanded = Zeroizing<[u8; LONGEST]>;
 
 /// PRF-n of clause 12.7.1.2: HMAC-SHA1 over label, zero, data and a counter byte.
@@ -56,7 +56,7 @@ fn hmac<D: EagerHash>(key: &[u8], message: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(mac.finalize().into_bytes().to_vec())
 }
 
-/// What vouches for an EAPOL-Key frame (Table 12-10).
+/// The MIC algorithm of an EAPOL-Key frame (Table 12-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Integrity {
     /// Key descriptor version 1.

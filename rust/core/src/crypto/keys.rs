@@ -1,6 +1,6 @@
-//! Keys as the user writes them, one a line: Wireshark's `80211_keys` and its preference file.
+//! Keys as the user writes them, one per line: Wireshark's `80211_keys` and its preference file.
 //!
-//! Nothing here has a `Debug` of its contents, and no error repeats what was given: a mistyped line may be all secret.
+//! No type here shows its contents in `Debug`, and no error repeats the input: a mistyped line may be entirely secret.
 
 use zeroize::Zeroizing;
 
@@ -27,7 +27,7 @@ pub struct Keys {
     pub(super) list: Vec<Key>,
 }
 
-/// A line that is no key: where, what is wrong, and the form that it should have. Never the line itself.
+/// An invalid line: its number, the fault, and the correct form. Never the line itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadKey {
     /// 1-based.
@@ -44,8 +44,8 @@ const PMK_FORM: &str = "wpa-psk:HEX, with 64 hexadecimal digits";
 const ANY_FORM: &str = "wep:HEX, wpa-pwd:PASSPHRASE:SSID or wpa-psk:HEX";
 
 impl Keys {
-    /// Keys of lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
-    /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are passed over.
+    /// Keys from lines: `wep:HEX`, `wpa-pwd:PASSPHRASE:SSID`, `wpa-pwd:PASSPHRASE`, `wpa-psk:HEX`, the same with type and
+    /// key in quotes and a comma between; a bare passphrase or a bare PMK. Empty lines and those with # are skipped.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Result<Keys, BadKey> {
         let mut list = Vec::new();
         for (i, line) in lines.into_iter().enumerate() {
@@ -58,7 +58,7 @@ impl Keys {
                 continue;
             }
             if list.len() == limits::KEYS {
-                return Err(bad(("more keys than the 256 that are tried on a frame", "fewer keys at a time")));
+                return Err(bad(("there are more than 256 keys", "at most 256 keys")));
             }
             list.push(parse_line(line).map_err(bad)?);
         }
@@ -87,14 +87,14 @@ fn parse_line(line: &[u8]) -> Result<Key, Bad> {
     typed(line[..colon].trim_ascii(), &line[colon + 1..])
 }
 
-/// A line without a type: 64 hexadecimal digits can only be a PMK, and what else fits is a passphrase.
+/// A line without a type: 64 hexadecimal digits are a PMK; anything else that is valid is a passphrase.
 fn bare(line: &[u8]) -> Result<Key, Bad> {
     if let Some(pmk) = hex(line).and_then(|k| pmk(&k)) {
         return Ok(Key::Pmk(pmk));
     }
     passphrase(line)
         .map(|passphrase| Key::Passphrase { passphrase, ssid: None })
-        .map_err(|_| ("neither a typed key nor a passphrase", ANY_FORM))
+        .map_err(|_| ("it is neither a key with a type nor a passphrase", ANY_FORM))
 }
 
 const QUOTED_FORM: &str = "\"wpa-pwd\",\"PASSPHRASE:SSID\"";
@@ -102,33 +102,33 @@ const QUOTED_FORM: &str = "\"wpa-pwd\",\"PASSPHRASE:SSID\"";
 fn typed(kind: &[u8], value: &[u8]) -> Result<Key, Bad> {
     match nearest(kind) {
         (Some("wep"), true) => {
-            let key = hex(value).ok_or(("a WEP key with other than hexadecimal digits", WEP_FORM))?;
+            let key = hex(value).ok_or(("the WEP key has characters other than hexadecimal digits", WEP_FORM))?;
             match key.len() {
                 5 | 13 | 16 => Ok(Key::Wep(key)),
-                _ => Err(("a WEP key of an impossible length", WEP_FORM)),
+                _ => Err(("the WEP key has an invalid length", WEP_FORM)),
             }
         }
         (Some("wpa-psk"), true) => {
-            let key = hex(value).ok_or(("a PMK with other than hexadecimal digits", PMK_FORM))?;
-            pmk(&key).map(Key::Pmk).ok_or(("a PMK of an impossible length", PMK_FORM))
+            let key = hex(value).ok_or(("the PMK has characters other than hexadecimal digits", PMK_FORM))?;
+            pmk(&key).map(Key::Pmk).ok_or(("the PMK has an invalid length", PMK_FORM))
         }
         (Some("wpa-pwd"), true) => {
             let mut parts = value.splitn(2, |b| *b == b':');
             let passphrase = passphrase(&percent(parts.next().unwrap_or_default()))?;
             let ssid = parts.next().map(|s| percent(s).to_vec()).filter(|s| !s.is_empty());
             if ssid.as_ref().is_some_and(|s| s.len() > 32) {
-                return Err(("a network name of more than 32 bytes", PASSPHRASE_FORM));
+                return Err(("the network name has more than 32 bytes", PASSPHRASE_FORM));
             }
             Ok(Key::Passphrase { passphrase, ssid })
         }
-        (Some("wep"), _) => Err(("an unknown type of key", WEP_FORM)),
-        (Some("wpa-psk"), _) => Err(("an unknown type of key", PMK_FORM)),
-        (Some("wpa-pwd"), _) => Err(("an unknown type of key", PASSPHRASE_FORM)),
-        _ => Err(("an unknown type of key", ANY_FORM)),
+        (Some("wep"), _) => Err(("the type of key is unknown", WEP_FORM)),
+        (Some("wpa-psk"), _) => Err(("the type of key is unknown", PMK_FORM)),
+        (Some("wpa-pwd"), _) => Err(("the type of key is unknown", PASSPHRASE_FORM)),
+        _ => Err(("the type of key is unknown", ANY_FORM)),
     }
 }
 
-/// The type that was meant, and whether it was written so; letter case does not matter.
+/// The intended type, and whether it was written correctly; upper and lower case do not matter.
 fn nearest(kind: &[u8]) -> (Option<&'static str>, bool) {
     const TYPES: [&str; 3] = ["wep", "wpa-pwd", "wpa-psk"];
     let given = String::from_utf8_lossy(kind).to_ascii_lowercase();
@@ -159,7 +159,7 @@ fn one_off(a: &str, b: &str) -> bool {
 fn passphrase(text: &[u8]) -> Result<Secret, Bad> {
     match text.len() {
         8..=63 => Ok(Zeroizing::new(text.to_vec())),
-        _ => Err(("a passphrase of an impossible length", PASSPHRASE_FORM)),
+        _ => Err(("the passphrase has an invalid length", PASSPHRASE_FORM)),
     }
 }
 
@@ -167,7 +167,7 @@ fn pmk(key: &[u8]) -> Option<Pmk> {
     key.try_into().ok().map(Zeroizing::new)
 }
 
-/// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are passed over.
+/// Bytes of hexadecimal digits; colons, hyphens, dots and blanks between them are skipped.
 fn hex(text: &[u8]) -> Option<Secret> {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 2));
     let mut high = None;
@@ -181,7 +181,7 @@ fn hex(text: &[u8]) -> Option<Secret> {
     high.is_none().then_some(out)
 }
 
-/// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else stands for itself.
+/// %NN of RFC 3986 as Wireshark reads it; a percent sign before anything else is literal.
 fn percent(text: &[u8]) -> Secret {
     let mut out = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut rest = text;

@@ -1,7 +1,7 @@
 //! Decryption of 802.11 data frames: WEP, TKIP and CCMP with keys that the user gives (IEEE 802.11-2020 clause 12).
 //!
 //! Pairwise and group keys come from the 4-way handshakes in the capture, in its order: a frame before its handshake
-//! stays closed. No secret leaves this module, and none is in a `Debug` output, an error or a note.
+//! is not decrypted. No secret leaves this module, and none is in a `Debug` output, an error or a note.
 
 mod ccmp;
 mod eapol;
@@ -35,35 +35,35 @@ use pmks::Pmks;
 use session::Second;
 use temporal::TemporalKey;
 
-/// Length of the MIC behind a TKIP MSDU.
+/// Length of the MIC after a TKIP MSDU.
 pub const MICHAEL_BYTES: usize = tkip::MICHAEL;
 
 /// Authenticator's address and supplicant's.
 type PairId = (Mac, Mac);
 
-/// A network as its own frames and its stations describe it.
+/// A network according to its own frames and its stations.
 #[derive(Default)]
 struct Network {
     names: Vec<Vec<u8>>,
     suites: Option<Suites>,
 }
 
-/// Why a protected frame stays closed.
+/// Why a protected frame was not decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
-    /// No key was given that could have fitted, or nothing more can be said.
+    /// No given key matches the type of protection, or no other reason is known.
     NoKey,
-    /// No handshake of the two stations stands before the frame.
+    /// The 4-way handshake of the two stations is not before the frame.
     BeforeHandshake,
-    /// A handshake does, but no key that was given fits it.
+    /// The handshake is there, but no given key matches it.
     WrongKey,
-    /// A handshake does, but the keys given name other networks.
+    /// The handshake is there, but the given keys name other networks.
     OtherNetwork,
-    /// A handshake does, but a passphrase without a network's name was given, and the capture does not tell it.
+    /// The handshake is there, but the given passphrase has no network name, and the name is not in the capture.
     NoName,
     /// The keys are known, but the frame's integrity check fails.
     Damaged,
-    /// No WEP key that was given fits.
+    /// No given WEP key matches.
     WrongWepKey,
     /// SAE, OWE.
     Wpa3,
@@ -73,7 +73,7 @@ pub enum Unread {
 }
 
 impl Unread {
-    /// The note that says so; the count of encrypted frames alone says the rest.
+    /// The note for this reason; None where the count of encrypted frames is enough.
     pub fn note(self) -> Option<NoteKind> {
         Some(match self {
             Unread::NoKey => return None,
@@ -91,12 +91,12 @@ impl Unread {
     }
 }
 
-/// What a frame held.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
     /// Length of the payload on the air, captured or not.
     pub wire_bytes: usize,
-    /// TKIP: the key that vouches for the whole MSDU, whose MIC is still behind its last fragment.
+    /// TKIP: the key that verifies the whole MSDU, whose MIC is after its last fragment.
     pub michael: Option<Michael>,
 }
 
@@ -111,32 +111,32 @@ impl std::fmt::Debug for Michael {
 }
 
 impl Michael {
-    /// The length of an MSDU of this frame without its MIC, if that is right.
+    /// The length of an MSDU of this frame without its MIC, if the MIC is right.
     pub fn check(&self, frame: &Frame, msdu: &[u8]) -> Option<usize> {
         tkip::check_michael(&self.0, &frame.da()?, &frame.sa()?, frame.tid().unwrap_or(0), msdu)
     }
 }
 
-/// What decryption remembers of one capture.
+/// The decryption state of one capture.
 #[derive(Default)]
 pub struct Crypto {
     keys: Keys,
     pmks: Pmks,
-    /// Places of the WEP keys in the list, the last that fitted first.
+    /// Indices of the WEP keys in the list, the last match first.
     wep: Vec<usize>,
     networks: FxHashMap<Mac, Network>,
-    /// Names last heard of any network, for those that hide theirs.
+    /// Names recently captured of any network, for networks that hide theirs.
     names: Vec<Vec<u8>>,
     pairs: FxHashMap<PairId, Pair>,
     groups: FxHashMap<Mac, Group>,
-    /// Handshakes left to try.
+    /// Number of handshakes that can still be tried.
     trials: u64,
     opened: u64,
     closed: u64,
     capped: bool,
-    /// Most pairs have keys: no further one is followed.
+    /// Most pairs have keys: no further pair is tracked.
     full: bool,
-    /// Room for one payload, kept between frames.
+    /// A buffer for one payload, kept between frames.
     room: Vec<u8>,
 }
 
@@ -146,7 +146,7 @@ impl Crypto {
         Crypto { keys, wep, trials: limits::HANDSHAKE_TRIALS, ..Crypto::default() }
     }
 
-    /// Room for a payload; [`Crypto::give_back`] it.
+    /// The payload buffer; return it with [`Crypto::give_back`].
     pub fn take_room(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.room)
     }
@@ -155,7 +155,7 @@ impl Crypto {
         self.room = room;
     }
 
-    /// A management frame: what it tells of its network and of a station that joins.
+    /// Process a management frame: the data of its network and of a station that joins.
     pub fn management(&mut self, frame: &Frame, body: &[u8]) {
         const ASSOCIATION_REQUEST: u8 = 0;
         const REASSOCIATION_REQUEST: u8 = 2;
@@ -171,7 +171,7 @@ impl Crypto {
             return;
         };
         let station = matches!(frame.subtype(), Some(ASSOCIATION_REQUEST | REASSOCIATION_REQUEST));
-        // Beacons repeat themselves ten times a second.
+        // Beacons repeat ten times per second.
         let known = frame.subtype() == Some(BEACON) && self.networks.contains_key(&bssid);
         if known || frame.fcs_ok == Some(false) || frame.has(control::PROTECTED) {
             return;
@@ -202,28 +202,28 @@ impl Crypto {
         self.names.insert(0, name.to_vec());
         self.names.truncate(limits::NETWORK_NAMES);
         if !self.keys.is_empty() {
-            // Handshakes that waited for the name.
+            // Handshakes that needed the name.
             let waiting: Vec<PairId> =
                 self.pairs.iter().filter(|(id, p)| id.0 == bssid && p.is_whole()).map(|(id, _)| *id).collect();
             waiting.into_iter().for_each(|id| self.try_keys(id));
         }
     }
 
-    /// What is known of two stations; None when too many are known.
+    /// The state of two stations; None when too many are tracked.
     fn pair(&mut self, id: PairId) -> Option<&mut Pair> {
         if self.pairs.len() >= limits::PAIRS && !self.pairs.contains_key(&id) {
             self.capped = true;
             if self.full {
                 return None;
             }
-            // Those without keys go; when few went, looking again would cost more than it brings.
+            // Drop pairs without keys; if few were dropped, searching again would cost more than it gains.
             self.pairs.retain(|_, p| !p.sessions.is_empty());
             self.full = self.pairs.len() > limits::PAIRS / 2;
         }
         Some(self.pairs.entry(id).or_default())
     }
 
-    /// The payload of a data frame, open or decrypted: a handshake's message is taken from it.
+    /// The payload of a data frame, open or decrypted; a handshake message in it is processed.
     pub fn payload(&mut self, frame: &Frame, payload: &[u8]) {
         let Some(pdu) = payload.strip_prefix(&eapol::SNAP) else {
             return;
@@ -270,7 +270,7 @@ impl Crypto {
         }
     }
 
-    /// Try the keys given on the handshakes of two stations.
+    /// Try the given keys on the handshakes of two stations.
     fn try_keys(&mut self, id: PairId) {
         let Some(pair) = self.pairs.get_mut(&id) else {
             return;
@@ -284,7 +284,7 @@ impl Crypto {
         self.capped |= self.trials == 0;
     }
 
-    /// Decrypt a protected data frame: its `body` behind the MAC header, of `wire_bytes` on the air, into `out`.
+    /// Decrypt a protected data frame: its `body` after the MAC header, of `wire_bytes` on the air, into `out`.
     pub fn open(&mut self, frame: &Frame, body: &[u8], wire_bytes: usize, out: &mut Vec<u8>) -> Result<Opened, Unread> {
         let opened = self.try_open(frame, body, wire_bytes, out);
         match opened {
@@ -331,7 +331,7 @@ impl Crypto {
         Err(self.reason(&ra, &ta))
     }
 
-    /// Try the WEP keys; what they stand around the payload.
+    /// Try the WEP keys; returns the payload.
     fn open_wep(&mut self, frame: &Frame, body: &[u8], cut: bool, out: &mut Vec<u8>) -> Result<usize, Unread> {
         let fits = |i: &usize| match &self.keys.list[*i] {
             Key::Wep(key) => wep::open(key, body, cut, out) && (!cut || temporal::looks_open(frame, out)),
@@ -347,7 +347,7 @@ impl Crypto {
         }
     }
 
-    /// Why a frame of a robust security network stays closed.
+    /// Why a frame of a robust security network was not decrypted.
     fn reason(&self, ra: &Mac, ta: &Mac) -> Unread {
         let ids = [(*ta, *ra), (*ra, *ta)];
         let pair = ids.iter().find_map(|id| self.pairs.get(id));
@@ -377,7 +377,7 @@ impl Crypto {
         }
     }
 
-    /// What only the end of the capture can tell.
+    /// Notes that need the end of the capture.
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::default();
         if self.keys.is_empty() {

@@ -1,4 +1,4 @@
-//! What is known of one station at one access point: nonces on their way, verified sessions.
+//! The state of one station at one access point: nonces, verified sessions.
 
 use std::collections::VecDeque;
 
@@ -15,31 +15,31 @@ pub(super) struct Pair {
     anonces: VecDeque<[u8; 32]>,
     /// Messages of the supplicant, newest first.
     seconds: VecDeque<Second>,
-    /// Newest first; frames still under an older key follow a rekeying.
+    /// Newest first; delayed frames after a rekeying use an older key.
     pub sessions: Vec<Session>,
     /// As the station chose.
     pub suites: Option<Suites>,
-    /// What became of the last whole handshake.
+    /// The result of the last complete handshake.
     pub tried: Tried,
 }
 
-/// How keys fared with a handshake.
+/// The result of trying keys on a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tried {
-    /// No whole handshake yet.
+    /// No complete handshake yet.
     #[default]
     Not,
     Fits,
-    /// None fits.
+    /// No key matches.
     Unfit,
-    /// The keys given are for other networks.
+    /// The given keys are for other networks.
     NotMeant,
     /// The network's name is not known.
     Nameless,
 }
 
 impl Pair {
-    /// Remember a nonce of the authenticator; whether it is news.
+    /// Store a nonce of the authenticator; returns whether it is new.
     pub fn hear_anonce(&mut self, nonce: [u8; 32]) -> bool {
         let news = !self.anonces.contains(&nonce);
         if news {
@@ -49,7 +49,7 @@ impl Pair {
         news
     }
 
-    /// Remember a message of the supplicant; whether it is news.
+    /// Store a message of the supplicant; returns whether it is new.
     pub fn hear_second(&mut self, second: Second) -> bool {
         if self.seconds.iter().any(|s| s.mic == second.mic) {
             return false;
@@ -60,12 +60,12 @@ impl Pair {
         true
     }
 
-    /// Whether both sides of a handshake were heard.
+    /// Whether both sides of a handshake were captured.
     pub fn is_whole(&self) -> bool {
         !self.anonces.is_empty() && !self.seconds.is_empty()
     }
 
-    /// Try PMKs on what was heard; `trials` is what may still be spent. A message that is proved leaves the list.
+    /// Try PMKs on the captured messages; `trials` limits the attempts. A verified message is removed from the list.
     pub fn try_all(&mut self, aa: &Mac, spa: &Mac, candidates: &Candidates, trials: &mut u64) {
         let Pair { anonces, seconds, sessions, tried, .. } = self;
         let mut found = None;
@@ -86,14 +86,14 @@ impl Pair {
         *tried = match candidates {
             _ if found.is_some() || !sessions.is_empty() => Tried::Fits,
             c if c.pmks.is_empty() && c.nameless => Tried::Nameless,
-            // Too many networks: none was derived.
+            // Too many networks: no PMK was derived.
             c if c.pmks.is_empty() && c.meant => Tried::Not,
             c if c.meant => Tried::Unfit,
             _ => Tried::NotMeant,
         };
         if let Some((i, session)) = found {
             seconds.remove(i);
-            // A message sent again proves the same keys again.
+            // A retransmitted message verifies the same keys again.
             if !sessions.iter().any(|s| s.anonce == session.anonce && s.snonce == session.snonce) {
                 sessions.insert(0, session);
                 sessions.truncate(limits::SESSIONS);

@@ -1,4 +1,4 @@
-//! PMKs of passphrases: derived when a handshake asks for them, and once.
+//! PMKs of passphrases: derived once, when a handshake needs them.
 
 use rustc_hash::FxHashMap;
 use zeroize::Zeroize;
@@ -8,13 +8,13 @@ use crate::limits;
 use super::kdf::pmk_of_passphrase;
 use super::keys::{Key, Keys, Pmk};
 
-/// What may fit a handshake.
+/// The PMKs that can match a handshake.
 #[derive(Default)]
 pub(super) struct Candidates {
     pub pmks: Vec<Pmk>,
-    /// A key was given that may be meant for this network: not one with another network's name.
+    /// A given key may be for this network: it has no other network's name.
     pub meant: bool,
-    /// A passphrase was given, but the network's name is not known.
+    /// A passphrase was given, but the network's name is unknown.
     pub nameless: bool,
 }
 
@@ -22,13 +22,13 @@ pub(super) struct Candidates {
 pub(super) struct Pmks {
     /// By the key's place in the list and the network's name.
     derived: FxHashMap<(usize, Vec<u8>), Pmk>,
-    /// A derivation was refused.
+    /// The limit of derivations was reached.
     pub capped: bool,
 }
 
 impl Pmks {
-    /// The PMKs that the handshake of a network may have come from. `own` are the names by which it was heard; without
-    /// one, it hides its name, which may be among those heard of `others`. A key for another name is tried all the same.
+    /// The PMKs that can match the handshake of a network. `own` are its captured names; a network without one hides its
+    /// name, which may be among the names of `others`. A key with another name is still tried.
     pub fn candidates(&mut self, keys: &Keys, own: &[Vec<u8>], others: &[Vec<u8>]) -> Candidates {
         let names = if own.is_empty() { others } else { own };
         let mut out = Candidates::default();

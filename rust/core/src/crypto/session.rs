@@ -1,4 +1,4 @@
-//! What one 4-way handshake agrees on: the pairwise keys, verified, and the group key in its third message (IEEE
+//! The result of one 4-way handshake: the verified pairwise keys, and the group key in its third message (IEEE
 //! 802.11-2020 clauses 12.7.1.3, 12.7.6, 12.7.7).
 
 use aes_kw::{KeyInit, KwAes128};
@@ -13,7 +13,7 @@ use super::kdf::{self, Integrity};
 use super::keys::Pmk;
 use super::temporal::TemporalKey;
 
-/// A supplicant's message with a MIC: with the authenticator's nonce it proves a PMK.
+/// A supplicant's message with a MIC: with the authenticator's nonce it verifies a PMK.
 pub(super) struct Second {
     snonce: [u8; 32],
     pub mic: [u8; 16],
@@ -35,7 +35,7 @@ pub(super) struct Session {
     pub key: TemporalKey,
 }
 
-/// A group key on its way to a station.
+/// A group key sent to a station.
 pub(super) struct Gtk {
     pub id: u8,
     pub cipher: Cipher,
@@ -53,7 +53,7 @@ impl Second {
         }
     }
 
-    /// What protects the session: as the station chose, else as the version of the key descriptor tells.
+    /// The session's cipher: as the station chose, else from the version of the key descriptor.
     fn suites_or_default(&self) -> Suites {
         let cipher = if self.version == 1 { Cipher::Tkip } else { Cipher::Ccmp };
         let akms = Akms::of(if self.version == 3 { 6 } else { 2 });
@@ -61,7 +61,7 @@ impl Second {
     }
 }
 
-/// How the keys of an AKM are derived and its messages vouched for; None for those that are not read.
+/// Key derivation and MIC of an AKM; None for unsupported ones.
 fn methods(akm: u8, version: u8) -> Option<(Integrity, bool)> {
     const SHA256: bool = true;
     match (akm, version) {
@@ -75,7 +75,7 @@ fn methods(akm: u8, version: u8) -> Option<(Integrity, bool)> {
 }
 
 impl Session {
-    /// The session of a PMK, if it is the one that made the message.
+    /// The session of a PMK, if this PMK is the one behind the message.
     pub fn verified(pmk: &Pmk, aa: &Mac, spa: &Mac, anonce: &[u8; 32], second: &Second) -> Option<Session> {
         const LABEL: &[u8] = b"Pairwise key expansion";
         let suites = second.suites_or_default();
@@ -107,7 +107,7 @@ impl Session {
         })
     }
 
-    /// The group key in a message of the authenticator, if this session vouches for it.
+    /// The group key in a message of the authenticator, if this session verifies the message.
     pub fn group_key(&self, frame: &KeyFrame<'_>) -> Option<Gtk> {
         if !frame.encrypted_data() || kdf::mic(self.integrity, &self.kck, &frame.without_mic()) != frame.mic {
             return None;
@@ -121,7 +121,7 @@ impl Session {
         Some(Gtk { id, cipher: self.group, key: Zeroizing::new(key.to_vec()) })
     }
 
-    /// Key data in clear (clause 12.7.2, item j): RC4 past its first 256 bytes, or AES key wrap.
+    /// Decrypted key data (clause 12.7.2, item j): RC4 after its first 256 bytes, or AES key wrap.
     fn unwrap(&self, frame: &KeyFrame<'_>) -> Option<Zeroizing<Vec<u8>>> {
         const DISCARDED: usize = 256;
         let mut data = Zeroizing::new(vec![0; DISCARDED]);

@@ -1,4 +1,4 @@
-//! Temporal keys: what decrypts frames, its key schedule kept.
+//! Temporal keys: they decrypt frames and keep their key schedule.
 
 use aes::cipher::KeyInit;
 use aes::{Aes128, Aes256};
@@ -67,7 +67,7 @@ fn open_ccmp(
     with(false).is_some_and(|h| open(&h, out)) || (amsdu && with(true).is_some_and(|h| open(&h, out)))
 }
 
-/// Whether a payload without integrity check begins as LLC with SNAP does, alone or behind an A-MSDU subframe header:
+/// Whether a payload without integrity check begins as LLC with SNAP does, alone or after an A-MSDU subframe header:
 /// by chance one in 2^47.
 pub(super) fn looks_open(frame: &Frame, payload: &[u8]) -> bool {
     let amsdu = frame.qos.is_some_and(|q| q & qos::AMSDU != 0);

@@ -8,7 +8,7 @@ use super::kdf::{self, Integrity};
 use super::{ccmp, eapol};
 use crate::frame::{control, Frame, Mac};
 
-/// The bytes of hexadecimal digits; blanks between them are passed over.
+/// The bytes of hexadecimal digits; blanks between them are skipped.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|c| !c.is_ascii_whitespace()).collect();
     digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap()).collect()
@@ -23,7 +23,7 @@ pub const GTK: [u8; 16] = [0x77; 16];
 /// RSN: CCMP for both, PSK.
 pub const RSN: &str = "3012 0100 000fac04 0100 000fac04 0100 000fac02";
 
-/// A frame and what is behind its MAC header.
+/// A frame and what is after its MAC header.
 pub type Air = (Frame, Vec<u8>);
 
 fn frame(bits: u16, a1: Mac, a2: Mac, a3: Mac) -> Frame {

@@ -28,8 +28,8 @@ impl Key {
         Key { tk, from_authenticator, from_supplicant }
     }
 
-    /// Decrypt what stands behind the TKIP header into `out`, its Michael MIC (of the last fragment) still behind it;
-    /// whether the ICV is right. A `cut` body has none.
+    /// Decrypt the bytes after the TKIP header into `out`, including the Michael MIC of the last fragment; returns
+    /// whether the ICV is right. A `cut` body has no ICV.
     pub fn open(&self, ta: &Mac, body: &[u8], cut: bool, out: &mut Vec<u8>) -> bool {
         let (Some(h), Some(sealed)) = (body.first_chunk::<HEADER>(), body.get(HEADER..)) else {
             return false;
@@ -58,7 +58,7 @@ impl Drop for Key {
     }
 }
 
-/// Whether the MIC behind an MSDU is right; what remains is the MSDU (clause 12.5.2.3).
+/// Whether the MIC after an MSDU is right; the rest is the MSDU (clause 12.5.2.3).
 pub(super) fn check_michael(key: &MicKey, da: &Mac, sa: &Mac, priority: u8, msdu: &[u8]) -> Option<usize> {
     let (data, mic) = msdu.split_last_chunk::<MICHAEL>()?;
     let mut header = [0; 16];

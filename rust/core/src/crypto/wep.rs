@@ -9,8 +9,8 @@ pub(super) const HEADER: usize = 4;
 pub(super) const ICV: usize = 4;
 const LONGEST_KEY: usize = 16;
 
-/// Decrypt what stands behind the WEP header into `out`, without the ICV; whether it is right. A `cut` body has no
-/// ICV, and nothing is said of it.
+/// Decrypt the bytes after the WEP header into `out`, without the ICV; returns whether the ICV is right. A `cut` body
+/// has no ICV; the result is then true.
 pub(super) fn open(key: &[u8], body: &[u8], cut: bool, out: &mut Vec<u8>) -> bool {
     let (Some(iv), Some(sealed)) = (body.first_chunk::<3>(), body.get(HEADER..)) else {
         return false;

@@ -1,4 +1,4 @@
-//! An ACK names only whom it is for: it answers the frame right before it, or one that was not seen.
+//! ACKs. An ACK has only a receiver address: it belongs to the frame right before it, or to a frame that was missed.
 
 use super::air::Kind;
 use super::open::inference;
@@ -25,7 +25,7 @@ impl Tracker {
                 }
             }
             Kind::Asked if answers => {}
-            // Heard by a second radio.
+            // Captured by a second radio.
             Kind::Ack if before.ra == bits(to) && before.answered_by(f) => {}
             kind => {
                 let ra = (kind == Kind::Cts && bits(before.rts_ta) == bits(to)).then_some(before.rts_ra);

@@ -1,4 +1,4 @@
-//! The frame before, on each channel: to whom an ACK, a CTS or a Block Ack answers.
+//! The previous frame on each channel, to which an ACK, a CTS or a Block Ack responds.
 
 use super::open::{Id, NONE};
 use super::station::bits;
@@ -6,25 +6,25 @@ use crate::frame::{Frame, Mac};
 
 /// aSIFSTime of OFDM, the longer of the two (IEEE 802.11-2020 Table 17-21).
 const SIFS_NS: i64 = 16_000;
-/// An ACK at 1 Mb/s behind a long preamble (clause 15): the longest answer there is, but for a basic Block Ack.
+/// An ACK at 1 Mb/s after a long preamble (clause 15): the longest response except for a basic Block Ack.
 const LONGEST_ACK_NS: i64 = 304_000;
 /// aPPDUMaxTime of HT mixed, VHT and HE.
 const LONGEST_PPDU_NS: i64 = 5_484_000;
 /// Long preamble of DSSS.
 const PREAMBLE_NS: i64 = 192_000;
-/// MAC clocks count microseconds, but some stamp HT frames up to 180 us early.
+/// MAC clocks count microseconds, but some timestamp HT frames up to 180 us early.
 const TSF_SLACK_NS: i64 = 250_000;
-/// Stamps of the host come when its driver gets round to it.
+/// Timestamps of the host are as late as its driver.
 const HOST_SLACK_NS: i64 = 2_000_000;
-/// A MAC clock that is so far from the host's has jumped (some do, by 32 768 us), or the host slept.
+/// A MAC clock this far from the host's has jumped (some do, by 32 768 us), or the host was suspended.
 const TSF_STRAY_NS: i64 = 10_000_000;
 
-/// What the frame before was.
+/// What the previous frame was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     #[default]
     Other,
-    /// Data or management that expects an answer: exchange `id`.
+    /// Data or management with a response expected: exchange `id`.
     Sent,
     /// A control frame that expects an ACK or a Block Ack: PS-Poll, BlockAckReq.
     Asked,
@@ -35,7 +35,7 @@ pub enum Kind {
     Damaged,
 }
 
-/// The frame before.
+/// The previous frame.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Before {
     pub kind: Kind,
@@ -48,7 +48,7 @@ pub struct Before {
     ampdu: Option<u32>,
     time_ns: Option<i64>,
     tsf_us: Option<u64>,
-    /// How long it took, at most.
+    /// Its maximum duration.
     longest_ns: i64,
     /// RTS and CTS: when the reservation ends.
     pub until_ns: i64,
@@ -57,7 +57,7 @@ pub struct Before {
     channel: Option<u16>,
 }
 
-/// The last frame of every channel that is heard.
+/// The last frame of every channel.
 #[derive(Debug)]
 pub struct Air {
     before: [Before; Self::CHANNELS],
@@ -73,10 +73,10 @@ impl Default for Air {
 }
 
 impl Air {
-    /// Channels heard at once: the radios of one sniffer.
+    /// Channels captured at once: the radios of one sniffer.
     const CHANNELS: usize = 4;
 
-    /// The frame before `f` on its channel.
+    /// The previous frame of `f` on its channel.
     pub fn before(&mut self, f: &Frame) -> &mut Before {
         let channel = f.radio.ppdu.channel_mhz;
         if self.before[self.at].channel != channel {
@@ -92,7 +92,7 @@ impl Air {
         &mut self.before[self.at]
     }
 
-    /// The PPDU in which `f` comes: that of the frame before, or a new one.
+    /// The PPDU of `f`: that of the previous frame, or a new one.
     pub fn ppdu(&mut self, f: &Frame, ta: u64) -> u32 {
         let before = *self.before(f);
         let one = before.shares_ppdu(f);
@@ -102,7 +102,7 @@ impl Air {
         self.ppdus
     }
 
-    /// Remember `f` as the frame before the next.
+    /// Store `f` as the previous frame.
     pub fn note(&mut self, f: &Frame, kind: Kind) -> &mut Before {
         let mac = |m: Option<Mac>| m.map_or(0, bits);
         let before = self.before(f);
@@ -120,7 +120,7 @@ impl Air {
             longest_ns: match f.airtime_ns {
                 Some(t) if ampdu.is_none() => i64::from(t),
                 _ if ampdu.is_some() => LONGEST_PPDU_NS,
-                // The slowest rate there is.
+                // The lowest rate.
                 _ => PREAMBLE_NS + i64::from(f.mpdu_bytes).saturating_mul(8_000),
             },
             until_ns: 0,
@@ -133,8 +133,8 @@ impl Air {
 }
 
 impl Before {
-    /// Whether `f` comes soon enough to answer this frame. A stamp may name the start or the end of a frame, so that
-    /// between the stamps of a frame and of its answer there lie SIFS and one of the two frames.
+    /// Whether `f` is early enough to be a response to this frame. A timestamp may mark the start or the end of a frame, so that
+    /// between the timestamps of a frame and of its response there are SIFS and one of the two frames.
     pub fn answered_by(&self, f: &Frame) -> bool {
         let host = self.time_ns.zip(f.time_ns).map(|(a, b)| b.saturating_sub(a));
         let tsf = self.tsf_us.zip(f.radio.tsf_us).map(|(a, b)| (b.wrapping_sub(a) as i64).saturating_mul(1000));
@@ -152,8 +152,8 @@ impl Before {
         }
     }
 
-    /// Whether the radio says that `f` came in the PPDU of this frame: one A-MPDU's number, or, since some drivers number
-    /// MPDUs, one time to the microsecond.
+    /// Whether `f` is in the PPDU of this frame: the same A-MPDU number, or, since some drivers number MPDUs, the same time to
+    /// the microsecond.
     pub fn shares_ppdu(&self, f: &Frame) -> bool {
         let same = |a: Option<u64>, b: Option<u64>| a.is_some() && a == b;
         same(self.ampdu.map(u64::from), f.radio.ampdu.map(u64::from)) || same(self.tsf_us, f.radio.tsf_us)

@@ -1,4 +1,4 @@
-//! Block Acks joined to the MPDUs that they answer (IEEE 802.11-2020 clause 10.25).
+//! Block Acks joined with the MPDUs that they acknowledge (IEEE 802.11-2020 clause 10.25).
 
 use super::air::Kind;
 use super::open::{inference, Id};
@@ -29,7 +29,7 @@ impl Tracker {
                 To::Aid(aid) => self.associations.get(&(bits(ta), aid)).copied(),
             };
             let Some(originator) = originator.filter(|mac| !is_group(*mac)) else { return };
-            // The PPDU that it answers at once, if that was seen.
+            // The PPDU to which it responds immediately, if that was captured.
             let direct = before.kind == Kind::Sent
                 && before.ta == bits(originator)
                 && before.ra == bits(ta)
@@ -53,7 +53,7 @@ impl Tracker {
         self.air.note(f, Kind::Other);
     }
 
-    /// Everything of the PPDU before arrived.
+    /// Everything in the previous PPDU arrived.
     fn ack_of_ppdu(&mut self, f: &Frame, from: Mac, to: Mac, class: Class, ppdu: Option<u32>) {
         let (Some(stream), Some(ppdu)) = (self.streams.find(from, to, class), ppdu) else { return };
         let mut slot = 0;
@@ -74,7 +74,7 @@ impl Tracker {
     fn deliver(&mut self, stream: u32, id: Id, f: &Frame) {
         let Some(e) = self.queue.get_mut(id) else { return };
         if e.refused && e.seen > 0 {
-            // The last attempt seen did not arrive: another one did.
+            // The last captured transmission did not arrive: another one did.
             e.infer(inference::BLOCK_ACK);
         }
         if e.seen == 0 {
@@ -93,7 +93,7 @@ impl Tracker {
         let queue = &self.queue;
         s.window.grow(usize::from(bits.len()), |id| queue.get(id).and_then(|e| e.number));
         let Some(head) = s.head else {
-            // What it tells of may lie before the capture: only where the counter stands is new.
+            // The bits may be of frames before the capture: only the counter's position is new.
             if let Some(last) = bits.last() {
                 s.anchor(first_seq.wrapping_add(last) & (NUMBERS - 1) as u16);
             }
@@ -101,7 +101,7 @@ impl Tracker {
         };
         let d = ahead(first_seq, head);
         if d < -(2 * s.window.len() as i32) {
-            // The counter began anew.
+            // The counter restarted.
             if let Some(last) = bits.last() {
                 s.anchor(first_seq.wrapping_add(last) & (NUMBERS - 1) as u16);
             }
@@ -131,7 +131,7 @@ impl Tracker {
         }
     }
 
-    /// Numbers that nothing showed yet: those that arrived, and those that must have been sent between them.
+    /// Numbers without earlier evidence: those that arrived, and those that must have been sent between them.
     fn beyond(&mut self, f: &Frame, stream: u32, head: u32, first: u32, last: u32, bits: Bits<'_>) {
         let Some(s) = self.streams.get_mut(stream) else { return };
         s.head = Some(last);
@@ -153,7 +153,7 @@ impl Tracker {
         self.explain_reservations(stream, missing);
     }
 
-    /// The sender asks what arrived from a number on: it is done with everything below (clause 10.25.3).
+    /// The sender requests the state from a number on: everything below is done (clause 10.25.3).
     pub(super) fn block_ack_request(&mut self, f: &Frame, body: &[u8]) {
         if let (Some(ra), Some(ta)) = (f.ra().filter(|ra| !is_group(*ra)), f.ta()) {
             self.make_room(f.number);

@@ -1,15 +1,15 @@
-//! What follows from signs of frames that were not seen.
+//! What can be inferred about frames that were missed.
 //!
-//! * A sequence number that a counter passed over was used: an exchange without packets (`sequence_gap`). QoS data have
-//!   a counter for each receiver and TID; the one of all other frames is shared between receivers, so that its missing
-//!   numbers tell of a receiver only where both neighbours go from a station to its access point. A station whose QoS
+//! * A skipped sequence number was used: an exchange without packets (`sequence_gap`). QoS data have
+//!   a counter per receiver and TID. All other frames share one counter for all receivers, so its missing numbers
+//!   identify a receiver only if both neighbours go from a station to its access point. A station whose QoS
 //!   numbers follow the shared counter is treated the same.
-//! * A Block Ack bit for a number that was never seen (`block_ack`).
-//! * An ACK that answers no frame seen (`lone_ack`) and whose sender is known, because its receiver sends to its access
-//!   point alone or an RTS named both: if the receiver's next number shows as many missing as there are such ACKs, it is
-//!   theirs; if none is missing and its last exchange lacks an answer, that was repeated. Any other is an exchange of
-//!   its own, without a number.
-//! * RTS and CTS, and nothing heard until their reservation is over (`nav`): one attempt at least was made, unless a
+//! * A Block Ack bit for a number that was not captured (`block_ack`).
+//! * An ACK without a captured frame (`lone_ack`) and with a known receiver, because its receiver sends only to its access
+//!   point or an RTS named both: if the next number shows as many missing numbers as there are such ACKs, they belong
+//!   together; if none is missing and the last exchange lacks a response, it was retransmitted. Any other ACK is an
+//!   exchange of its own, without a number.
+//! * RTS and CTS, and no frame until their reservation ends (`nav`): at least one transmission was missed, unless a
 //!   missing number explains it.
 
 use super::air::Kind;
@@ -22,7 +22,7 @@ use crate::limits;
 use crate::notes::NoteKind;
 
 impl Tracker {
-    /// Open an exchange for each of `count` numbers from `first` on that was used and not seen; answer how many.
+    /// Open an exchange for each of `count` missed numbers from `first` on; returns how many.
     pub(super) fn miss(&mut self, stream: u32, first: u32, count: u32, packet: u64, by: i8) -> u32 {
         let mut missing = 0;
         for number in (0..count).map(|i| first.wrapping_add(i)) {
@@ -55,9 +55,9 @@ impl Tracker {
         Some(id)
     }
 
-    /// Signs of frames without a number that a station gave are explained by missing numbers, or by one more attempt of
-    /// its last exchange. `missing` numbers come right before `number`.
-    pub(super) fn number_the_unnumbered(&mut self, stream: u32, number: u32, missing: u32) {
+    /// Evidence of missed frames without a number is explained by missing numbers, or by one more transmission of the
+    /// station's last exchange. `missing` numbers come right before `number`.
+    pub(super) fn assign_numbers(&mut self, stream: u32, number: u32, missing: u32) {
         let Some(s) = self.streams.get(stream) else { return };
         let (ta, ra, to_ds) = (s.ta, s.ra, s.to_ds);
         let Some(station) = self.stations.get_mut(ta).filter(|s| !s.unnumbered.is_empty()) else { return };
@@ -97,7 +97,7 @@ impl Tracker {
         }
     }
 
-    /// A sign is that of another exchange: its ACK is that of number `of`, if it is known which.
+    /// The evidence belongs to another exchange: its ACK is the ACK of number `of`, if that is known.
     fn withdraw(&mut self, sign: Id, stream: u32, of: Option<u32>) {
         let Some(e) = self.queue.get_mut(sign) else { return };
         e.withdrawn = true;
@@ -136,7 +136,7 @@ impl Tracker {
         });
     }
 
-    /// An exchange known by one sign only: an ACK to `ta`, or its reservation.
+    /// An exchange with a single piece of evidence: an ACK to `ta`, or its reservation.
     pub(super) fn unnumbered(&mut self, f: &Frame, ta: Mac, ra: Option<Mac>, by: i8) {
         self.make_room(f.number);
         if self.inferred_rows >= limits::INFERRED_ROWS {
@@ -166,7 +166,7 @@ impl Tracker {
         let rts = *self.air.before(f);
         let answers = rts.kind == Kind::Rts && f.ra().is_some_and(|ra| bits(ra) == rts.ta) && rts.answered_by(f);
         if !answers {
-            // To itself, or to an RTS that was not seen.
+            // To itself, or to an RTS that was missed.
             self.air.note(f, Kind::Other);
             return;
         }
@@ -177,8 +177,8 @@ impl Tracker {
         before.until_ns = now.saturating_add(reserved_ns);
     }
 
-    /// Before frame `f`: if RTS and CTS reserved the air, and it comes only after that without being of the exchange,
-    /// what was sent in between was not heard.
+    /// Before frame `f`: if RTS and CTS reserved the medium, and `f` comes after that without being part of the exchange,
+    /// a frame in between was missed.
     pub(super) fn reservation_over(&mut self, f: &Frame) {
         let before = *self.air.before(f);
         if before.kind != Kind::Cts || self.now_ns < before.until_ns || f.time_ns.is_none() {

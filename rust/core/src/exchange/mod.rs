@@ -1,15 +1,15 @@
-//! From frames to exchanges: every attempt to bring one MPDU from station to station, and what became of it.
+//! From frames to exchanges: all transmissions of one MPDU between two stations, and the outcome.
 //!
-//! A sniffer misses frames and ACKs, so a row says what was seen and what follows from it, and is silent on the rest:
+//! A sniffer misses frames and ACKs, so a row contains what was captured and what can be inferred, and null otherwise:
 //!
-//! * A frame belongs to the exchange of its transmitter, receiver, kind of counter (TID, non-QoS data, management, QoS
-//!   Null) and sequence and fragment number, as long as that is open: at most `limits::EXCHANGE_NS` of silence, and
-//!   until its number is a window behind. Without the Retry bit and of another length it is the next use of a number.
-//! * A frame whose FCS is wrong belongs to none: nothing vouches for its addresses. It parts the frames around it, so
-//!   that an ACK behind it is the ACK of a frame not seen.
-//! * Group-addressed frames, Action No Ack and the No Ack policy have no answer: `acked` is null, the outcome unknown.
-//! * What was not seen is inferred where a sign of it was seen (`infer`); the outcome is judged when the exchange is
-//!   over (`outcome`).
+//! * A frame belongs to the exchange with its transmitter, receiver, kind of counter (TID, non-QoS data, management, QoS
+//!   Null), sequence and fragment number, as long as that is open: until `limits::EXCHANGE_NS` without a frame, or
+//!   until the counter is a window ahead. Without the Retry bit and with another length it is the next use of a number.
+//! * A frame with a wrong FCS belongs to none: its addresses are uncertain. It separates the frames around it, so
+//!   an ACK after it is the ACK of a missed frame.
+//! * Group-addressed frames, Action No Ack and the No Ack policy have no response: `acked` is null, the outcome unknown.
+//! * Missed frames are inferred from evidence (`infer`); the outcome is decided when the exchange
+//!   ends (`outcome`).
 
 mod ack;
 mod air;
@@ -36,7 +36,7 @@ use rows::Rows;
 use station::Stations;
 use stream::Streams;
 
-/// Follows the stations of one capture.
+/// Tracks the stations of one capture.
 #[derive(Debug, Default)]
 pub struct Tracker {
     stations: Stations,
@@ -45,17 +45,17 @@ pub struct Tracker {
     air: Air,
     /// Station of an access point's association identifier.
     associations: FxHashMap<(u64, u16), crate::frame::Mac>,
-    /// The capture's time, as far as its frames tell.
+    /// The time of the capture according to its frames.
     now_ns: i64,
-    /// Rows made of missing frames since the last hand-out.
+    /// Rows inferred for missed frames since the last batch.
     inferred_rows: usize,
     rows: Rows,
     notes: Notes,
 }
 
 impl Tracker {
-    /// The next frame of the capture; `body` is what was captured behind its MAC header, `flow` the TCP connection of
-    /// the segment it carries and whether that goes from b to a. `start_ns` is the trace's start.
+    /// Process the next frame; `body` is what was captured after its MAC header, `flow` the TCP connection of its segment
+    /// and whether that goes from b to a. `start_ns` is the trace's start.
     pub fn observe(&mut self, frame: &Frame, body: &[u8], flow: Option<(u32, bool)>, start_ns: i64) {
         self.rows.start_ns = start_ns;
         self.now_ns = frame.time_ns.unwrap_or(self.now_ns);
@@ -90,7 +90,7 @@ impl Tracker {
         }
     }
 
-    /// A frame with a wrong FCS: it tells that something was sent, and nothing else.
+    /// A frame with a wrong FCS: it shows only that something was sent.
     fn damaged(&mut self, f: &Frame) {
         let before = self.air.before(f);
         if before.kind != Kind::Cts && !before.shares_ppdu(f) {
@@ -98,7 +98,7 @@ impl Tracker {
         }
     }
 
-    /// Write the exchanges that are over, the oldest first.
+    /// Write the exchanges that have ended, the oldest first.
     fn settle(&mut self) {
         while let Some((_, e)) = self.queue.oldest() {
             let over = e.closed
@@ -129,7 +129,7 @@ impl Tracker {
         self.queue.drop_oldest();
     }
 
-    /// Too many stations to follow: settle everything and start again.
+    /// Too many stations: end all exchanges and start again.
     fn start_again(&mut self, packet: u64) {
         self.notes.add_many(NoteKind::ExchangesEvicted, self.queue.len() as u64, packet, 0);
         while self.queue.len() > 0 {
@@ -146,13 +146,13 @@ impl Tracker {
         }
     }
 
-    /// Hand out the rows that are settled.
+    /// Emit the rows of ended exchanges.
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.inferred_rows = 0;
         self.rows.hand_out(out);
     }
 
-    /// The capture has ended: hand out everything.
+    /// The capture has ended: emit everything.
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         while self.queue.len() > 0 {
             self.write_oldest();

@@ -1,8 +1,8 @@
-//! Exchanges that are not settled yet, in the order in which the first sign of each was seen.
+//! Exchanges that have not ended, in the order of their first evidence.
 
 use std::collections::VecDeque;
 
-/// Names an exchange until it is handed out.
+/// Identifies an exchange until it is emitted.
 pub type Id = u32;
 /// No exchange, no stream, no station, no flow.
 pub const NONE: u32 = u32::MAX;
@@ -19,10 +19,10 @@ pub mod inference {
     pub const NAV: i8 = 4;
 }
 
-/// One exchange: small, since all of a second are kept. Times are `NEVER` where there is none.
+/// One exchange: small, since those of a second are kept. A time is `NEVER` if there is none.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {
-    /// Record of the first attempt seen; before one is, of the sign that it was made.
+    /// Record of the first captured transmission; until then of the first evidence.
     pub first_packet: u64,
     pub last_packet: u64,
     /// 0: none.
@@ -31,23 +31,23 @@ pub struct Exchange {
     pub first_ns: i64,
     pub last_ns: i64,
     pub ack_ns: i64,
-    /// When the last sign of it was seen, by the tracker's clock.
+    /// Time of its last evidence, on the tracker's clock.
     pub heard_ns: i64,
     pub opened_ns: i64,
     /// Stations that send and receive.
     pub ta: u32,
     pub ra: u32,
     pub stream: u32,
-    /// Sequence number, counted on beyond 4095 within its stream; null where only an ACK or an RTS tells of it.
+    /// Sequence number, unwrapped within its stream; null if only an ACK or an RTS shows the exchange.
     pub number: Option<u32>,
-    /// The other attempts: head and tail of a list in the queue.
+    /// The other transmissions: head and tail of a list in the queue.
     pub more: u32,
     pub more_last: u32,
     pub airtime_ns: u32,
     pub last_airtime_ns: u32,
-    /// Of the attempt that was acknowledged.
+    /// Of the transmission that was acknowledged.
     pub useful_ns: u32,
-    /// The PPDU of the last attempt.
+    /// The PPDU of the last transmission.
     pub ppdu: u32,
     pub mpdu_bytes: u32,
     pub flow: u32,
@@ -58,21 +58,21 @@ pub struct Exchange {
     pub inferred_by: i8,
     pub carries: i8,
     pub b_to_a: bool,
-    /// Every attempt's airtime is known.
+    /// The airtime of every transmission is known.
     pub timed: bool,
     /// An acknowledgment is due: addressed to one station, and not under the No Ack policy.
     pub expects: bool,
     pub acked: bool,
-    /// The Block Ack that answered the last attempt lacks it.
+    /// The Block Ack for the last transmission does not contain it.
     pub refused: bool,
-    /// Nothing can join it any more.
+    /// No frame can join it any more.
     pub closed: bool,
-    /// It turned out to be the sign of another exchange.
+    /// It was merged into another exchange.
     pub withdrawn: bool,
 }
 
 impl Exchange {
-    /// One of which nothing was seen yet.
+    /// An exchange without evidence yet.
     pub fn new(ta: u32, ra: u32, packet: u64, now: i64) -> Self {
         Exchange {
             first_packet: packet,
@@ -112,13 +112,13 @@ impl Exchange {
         }
     }
 
-    /// An attempt that was not seen, and what it follows from.
+    /// Add a missed transmission, and its evidence.
     pub fn infer(&mut self, by: i8) {
         self.inferred = self.inferred.saturating_add(1);
         self.inferred_by = by;
     }
 
-    /// One more attempt took so long.
+    /// Add the airtime of one more transmission.
     pub fn add_airtime(&mut self, ns: Option<u32>) {
         match ns.and_then(|ns| self.airtime_ns.checked_add(ns)) {
             Some(sum) => self.airtime_ns = sum,
@@ -127,7 +127,7 @@ impl Exchange {
         self.last_airtime_ns = ns.unwrap_or(0);
     }
 
-    /// An ACK or a Block Ack bit for it was seen.
+    /// An ACK or a Block Ack bit for it was captured.
     pub fn acknowledge(&mut self, packet: u64, time_ns: Option<i64>) {
         if !self.acked {
             self.acked = true;
@@ -139,7 +139,7 @@ impl Exchange {
     }
 }
 
-/// An attempt after the first.
+/// A transmission after the first.
 #[derive(Debug, Clone, Copy)]
 struct More {
     packet: u64,
@@ -147,7 +147,7 @@ struct More {
     next: u32,
 }
 
-/// Exchanges in order; ids go up by one and come round at 2^32.
+/// Exchanges in order; ids count up and wrap at 2^32.
 #[derive(Debug, Default)]
 pub struct Queue {
     exchanges: VecDeque<Exchange>,
@@ -180,7 +180,7 @@ impl Queue {
         Some((self.base, self.exchanges.front()?))
     }
 
-    /// Forget the oldest exchange and its attempts.
+    /// Remove the oldest exchange and its transmissions.
     pub fn drop_oldest(&mut self) {
         let Some(e) = self.exchanges.front() else { return };
         if e.more != NONE {
@@ -191,7 +191,7 @@ impl Queue {
         self.base = self.base.wrapping_add(1);
     }
 
-    /// Note one more attempt of an exchange that is in the queue.
+    /// Add one more transmission to an exchange in the queue.
     pub fn add_attempt(&mut self, id: Id, packet: u64, rate_mbps: f64) {
         let at = match self.free {
             Some(at) => {
@@ -213,7 +213,7 @@ impl Queue {
         }
     }
 
-    /// Hand the records and rates of all attempts seen to `each`, in order.
+    /// Pass the records and rates of all captured transmissions to `each`, in order.
     pub fn attempts(&self, e: &Exchange, mut each: impl FnMut(u64, f64)) {
         if e.seen > 0 {
             each(e.first_packet, e.first_rate_mbps);

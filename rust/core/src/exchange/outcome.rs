@@ -1,22 +1,22 @@
-//! What became of an exchange, judged when it is over.
+//! The outcome of an exchange, decided when it ends.
 //!
-//! *Delivered*: an ACK or a Block Ack bit for it was seen, or its next fragment was sent (clause 10.4: only after the
-//! ACK of the one before). Certain, but for an ACK that answers a frame not seen within the same few microseconds.
+//! *Delivered*: an ACK or a Block Ack bit for it was captured, or its next fragment was sent (clause 10.4: only after the
+//! ACK of the previous one). Certain, except for an ACK of a missed frame within the same few microseconds.
 //!
 //! *Dropped*, by one of three rules:
-//! * The Block Ack to its last attempt lacks it, no later Block Ack has it, and the sender moved its window past it:
-//!   numbers a whole window further, or a BlockAckReq that starts behind it. Wrong only if a repeat and its Block Ack
-//!   were both missed.
-//! * At least `RETRY_LIMIT` attempts without an answer, and the sender went on to later numbers, in a stream in which the
-//!   sniffer hears the answers. All attempts but the last failed for certain, since they were repeated; for a delivery,
-//!   the last must have arrived, which after n failures in a row has a chance of about 1 in n, and its ACK must have been
-//!   missed, which happened to a share m of the exchanges that ended before the limit without an answer (they were
-//!   delivered, for no default limit is lower). The rule wants m / n to be at most 1 in `WRONG_ONE_IN`, and m itself
-//!   at most 1 in `MISSED_ONE_IN`, because a last attempt at a lower rate may have better chances.
+//! * The Block Ack for its last transmission does not contain it, no later Block Ack does, and the sender moved its window
+//!   beyond it: numbers a whole window further, or a BlockAckReq that starts after it. Wrong only if a retransmission and
+//!   its Block Ack were both missed.
+//! * At least `RETRY_LIMIT` transmissions without a response, and the sender continued with later numbers, in a stream whose
+//!   responses the sniffer captures. All transmissions but the last certainly failed, since they were repeated; for a delivery,
+//!   the last must have arrived, which after n failures in a row has a probability of about 1/n, and its ACK must have been
+//!   missed, which happened to a share m of the exchanges that ended before the limit without a response (they were
+//!   delivered, since no default limit is lower). The rule needs m / n to be at most 1 in `WRONG_ONE_IN`, and m itself
+//!   at most 1 in `MISSED_ONE_IN`, because a last transmission at a lower rate may succeed more often.
 //!
-//! * The same, if the sniffer hears at least one answer in two, but the sender's limit shows: `LIMIT_LEAST` exchanges
-//!   before ended without an answer after as many attempts (an eighth is allowed for), and at most one in
-//!   `LIMIT_ACKED_ONE_IN` of those with as many was acknowledged. Were the last attempts delivered, half would be.
+//! * The same, if the sniffer captures at least every second response but the sender's limit is visible: `LIMIT_LEAST` earlier
+//!   exchanges ended without a response after as many transmissions (within an eighth), and at most one in
+//!   `LIMIT_ACKED_ONE_IN` with as many was acknowledged. If the last transmissions had been delivered, half would be.
 //!
 //! *Unknown*: everything else.
 
@@ -25,7 +25,7 @@ use super::stream::{past, window_span, Stream};
 
 /// The smaller one of the two default retry limits (dot11LongRetryLimit; dot11ShortRetryLimit is 7).
 const RETRY_LIMIT: u16 = 4;
-/// Exchanges that must be known before the sniffer's hearing is believed.
+/// Exchanges needed before the sniffer's share of captured responses is used.
 const HEARD_LEAST: u8 = 8;
 const MISSED_ONE_IN: u32 = 4;
 const WRONG_ONE_IN: u32 = 40;
@@ -48,7 +48,7 @@ pub struct Outcome {
     pub wasted_ns: u32,
 }
 
-/// Judge an exchange that is over.
+/// Decide the outcome of an exchange that has ended.
 pub fn judge(e: &Exchange, number: u32, stream: &mut Stream) -> Outcome {
     let beyond = stream.head.map_or(0, |head| past(head, number));
     let went_on = beyond > 0;
@@ -80,13 +80,13 @@ pub fn judge(e: &Exchange, number: u32, stream: &mut Stream) -> Outcome {
     }
 }
 
-/// Of an exchange of which only an ACK or a reservation was seen.
+/// For an exchange of which only an ACK or a reservation was captured.
 pub fn of_unnumbered(e: &Exchange) -> Outcome {
     Outcome { end: if e.acked { End::Delivered } else { End::Unknown }, acked: e.acked.then_some(true), wasted_ns: 0 }
 }
 
-/// Airtime of the attempts that were repeated or came to nothing: all but the acknowledged one; where nothing tells, all
-/// but the last; none where no answer is expected, since each copy is meant.
+/// Airtime of the failed transmissions: all but the acknowledged one; without evidence, all but the last; none if no
+/// response is expected, since every copy is intended.
 fn wasted(e: &Exchange, dropped: bool) -> u32 {
     if dropped {
         e.airtime_ns

@@ -1,4 +1,4 @@
-//! Settled exchanges become rows of `exchanges`.
+//! Ended exchanges become rows of `exchanges`.
 
 use arrow_array::RecordBatch;
 
@@ -12,7 +12,7 @@ use crate::table::column::DictCol;
 use crate::table::exchanges::ExchangeRows;
 use crate::table::frames::text;
 
-/// Rows that wait to be turned into columns: few enough to stay in the first-level cache.
+/// Rows converted to columns at a time: few enough to stay in the first-level cache.
 const BLOCK: usize = 64;
 
 #[derive(Debug)]
@@ -23,14 +23,14 @@ struct Row {
     ra: Option<i32>,
 }
 
-/// The rows of the batch that is being filled.
+/// The rows of the current batch.
 #[derive(Debug, Default)]
 pub struct Rows {
     pub start_ns: i64,
     columns: ExchangeRows,
     block: Vec<Row>,
     len: usize,
-    /// Batches handed out: tells a station whether its key is of this one.
+    /// Number of batches emitted, which shows whether a station's key belongs to this one.
     batch: u32,
     packets: Vec<u64>,
     rates: Vec<f64>,

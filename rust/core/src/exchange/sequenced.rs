@@ -1,4 +1,4 @@
-//! Frames with a sequence number: each joins the exchange it repeats, or opens one.
+//! Frames with a sequence number: each joins the exchange that it repeats, or opens one.
 
 use super::air::Kind;
 use super::open::{inference, Exchange, Id, NEVER, NONE};
@@ -9,9 +9,9 @@ use crate::frame::{control, qos, Carries, Frame, Mac};
 use crate::limits;
 use crate::notes::NoteKind;
 
-/// QoS control: the receiver sends no answer (Table 9-13).
+/// QoS control: the receiver sends no response (Table 9-13).
 const NO_ACK: u16 = 0x0020;
-/// HT Control may be in one attempt and not in the next.
+/// HT Control may be present in one transmission and absent in the next.
 const HT_CONTROL_BYTES: u32 = 4;
 
 /// Subtypes of management frames (Table 9-1).
@@ -46,7 +46,7 @@ impl Tracker {
         self.fragment_follows(stream, number, fragment);
         let (id, opened) = self.join(f, stream, number, fragment);
         if opened && !is_group(ra) {
-            self.number_the_unnumbered(stream, number, missing);
+            self.assign_numbers(stream, number, missing);
         }
         let expects = expects_answer(f, ra);
         self.attempt(f, id, ppdu, flow);
@@ -60,13 +60,13 @@ impl Tracker {
         }
     }
 
-    /// Move the counter that `seq` is of, open exchanges for the numbers that it passed over, and answer the frame's
-    /// number with how many are missing.
+    /// Advance the counter of `seq`, open exchanges for the numbers that it skipped, and return the frame's number and how
+    /// many are missing.
     fn count(&mut self, f: &Frame, stream: u32, ta: Mac, ra: Mac, seq: u16) -> (u32, u32) {
         let Some(s) = self.streams.get_mut(stream) else { return (u32::from(seq), 0) };
         let Some(station) = self.stations.get_mut(s.ta) else { return (u32::from(seq), 0) };
         if s.class.is_null() {
-            // Any number will do for a QoS Null (clause 10.3.2.14.2); some take the next of their data.
+            // A QoS Null may have any number (clause 10.3.2.14.2); some use the next of their data.
             let repeated = s.head.filter(|head| f.retry() && ahead(seq, *head) == 0);
             let number = repeated.unwrap_or_else(|| s.anchor(seq));
             let data = s.class.tid().and_then(|tid| self.streams.find(ta, ra, Class::qos(tid)));
@@ -77,7 +77,7 @@ impl Tracker {
         }
         let individual = s.class.is_qos_data() && !s.group;
         if individual && station.any_stream != stream && station.any_stream != NONE {
-            // One counter for all TIDs shows where the last number of another stream comes right before.
+            // With one counter for all TIDs, the last number of another stream comes right before.
             let one = seq.wrapping_sub(1) & 0xfff == station.any_head;
             let own = s.head.is_some_and(|head| ahead(seq, head) == 1);
             station.one_counter = match (one, own) {
@@ -89,7 +89,7 @@ impl Tracker {
         (station.any_head, station.any_stream) = (seq, stream);
         let own_counter = individual && station.one_counter < 3;
         let to_ds = f.has(control::TO_DS) && !f.has(control::FROM_DS);
-        // Numbers of a shared counter went to this receiver only where the sender has no other: a station in a BSS.
+        // Numbers of a shared counter belong to this receiver only if the sender has no other: a station in a BSS.
         let mut countable = own_counter;
         let mut step = 1;
         if !own_counter {
@@ -109,7 +109,7 @@ impl Tracker {
         }
         let span = window_span(&s.window);
         if d < -span {
-            // Long past, or a counter that began anew.
+            // Long ago, or a restarted counter.
             if f.retry() {
                 return (head.wrapping_add_signed(d), 0);
             }
@@ -135,7 +135,7 @@ impl Tracker {
         (number, self.miss(stream, head.wrapping_add(1), d as u32 - 1, f.number, inference::SEQUENCE_GAP))
     }
 
-    /// The next fragment is sent only after the ACK of the one before (clause 10.4).
+    /// The next fragment is sent only after the ACK of the previous one (clause 10.4).
     fn fragment_follows(&mut self, stream: u32, number: u32, fragment: u8) {
         let Some(s) = self.streams.get_mut(stream).filter(|_| fragment > 0) else { return };
         let id = s.window.at(number);
@@ -147,7 +147,7 @@ impl Tracker {
         }
     }
 
-    /// The exchange that the frame belongs to, and whether nothing of it was seen before.
+    /// The exchange of the frame, and whether this is its first evidence.
     fn join(&mut self, f: &Frame, stream: u32, number: u32, fragment: u8) -> (Id, bool) {
         let Some(s) = self.streams.get_mut(stream) else { return (NONE, false) };
         let (bytes, expects) = (plain_bytes(f), expects_answer(f, f.ra().unwrap_or_default()));
@@ -155,7 +155,7 @@ impl Tracker {
         let mut older = true;
         if let Some(e) = self.queue.get_mut(there).filter(|e| e.stream == stream) {
             if e.number == Some(number) && e.seen == 0 && !s.class.is_null() {
-                // It was missing, and comes after all.
+                // It was missing, and arrives after all.
                 e.mpdu_bytes = bytes;
                 e.fragment = fragment;
                 e.expects = expects;
@@ -199,7 +199,7 @@ impl Tracker {
         (id, true)
     }
 
-    /// Enter the frame as an attempt of its exchange.
+    /// Add the frame as a transmission of its exchange.
     fn attempt(&mut self, f: &Frame, id: Id, ppdu: u32, flow: Option<(u32, bool)>) {
         let rate = f.radio.ppdu.rate_mbps.unwrap_or(f64::NAN);
         let (now, time) = (self.now_ns, f.time_ns.unwrap_or(NEVER));
@@ -223,7 +223,7 @@ impl Tracker {
         }
     }
 
-    /// Frames that open or close an association let the counters between the two begin anew.
+    /// After frames that open or close an association the counters between the two may restart.
     fn association(&mut self, f: &Frame, ta: Mac, ra: Mac, body: &[u8]) {
         match f.subtype() {
             Some(management::ASSOC_RESPONSE | management::REASSOC_RESPONSE) => {
@@ -249,13 +249,13 @@ impl Tracker {
     }
 }
 
-/// Length without the field that may come and go between attempts.
+/// Length without the field that may differ between transmissions.
 fn plain_bytes(f: &Frame) -> u32 {
     let ht_control = f.has(control::ORDER) && (f.kind() == Some(control::MANAGEMENT) || f.qos.is_some());
     f.mpdu_bytes.saturating_sub(if ht_control { HT_CONTROL_BYTES } else { 0 })
 }
 
-/// Whether the receiver has to answer (clause 10.3.2.11).
+/// Whether the receiver must respond (clause 10.3.2.11).
 fn expects_answer(f: &Frame, ra: Mac) -> bool {
     let no_ack = f.qos.is_some_and(|q| q & qos::ACK_POLICY == NO_ACK);
     let action_no_ack = f.kind() == Some(control::MANAGEMENT) && f.subtype() == Some(management::ACTION_NO_ACK);

@@ -1,4 +1,4 @@
-//! Stations: small numbers in place of their addresses, and what is known of each as a sender.
+//! Stations: small numbers instead of addresses, and the state of each as a sender.
 
 use rustc_hash::FxHashMap;
 
@@ -21,20 +21,20 @@ pub fn is_group(mac: Mac) -> bool {
 #[derive(Debug)]
 pub struct Station {
     pub mac: Mac,
-    /// The newest number of the counter that its non-QoS, management and group-addressed frames share, and the stream
+    /// The newest number of the counter shared by its non-QoS, management and group-addressed frames, and the stream
     /// of the frame that had it.
     pub shared_head: Option<u16>,
     pub shared_stream: u32,
-    /// The newest number it used in any stream, and that stream: tells a station with one counter for all.
+    /// The newest number it used in any stream, and that stream: shows a station with one counter for all.
     pub any_head: u16,
     pub any_stream: u32,
-    /// Above zero: its QoS numbers follow the shared counter rather than their own.
+    /// Above zero: its QoS numbers follow the shared counter instead of their own.
     pub one_counter: i8,
     /// Its last exchange with one station.
     pub last: Id,
-    /// Exchanges known by a lone ACK or by RTS and CTS alone, which may turn out to be a missing number.
+    /// Exchanges known only by an ACK without a frame or by RTS and CTS, which may turn out to be a missing number.
     pub unnumbered: Vec<Id>,
-    /// Keys of its address in the dictionaries of `ta` and `ra`, and of which batch.
+    /// Keys of its address in the dictionaries of `ta` and `ra`, and their batch.
     pub keys: [(u32, i32); 2],
 }
 
@@ -53,7 +53,7 @@ impl Station {
         }
     }
 
-    /// Remember a sign without a number.
+    /// Store evidence without a number.
     pub fn add_unnumbered(&mut self, id: Id) {
         if self.unnumbered.len() >= limits::UNNUMBERED_SIGNS {
             self.unnumbered.remove(0);

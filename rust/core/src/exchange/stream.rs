@@ -1,4 +1,4 @@
-//! Streams: what one station sends to another under one sequence counter, and the exchanges of it that are open.
+//! Streams: the frames from one station to another under one sequence counter, and their open exchanges.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use super::station::{bits, is_group, Stations};
 use crate::frame::{control, Frame, Mac};
 use crate::limits;
 
-/// What shares a window of sequence numbers between two stations.
+/// The parts of a stream's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Class(u8);
 
@@ -52,15 +52,15 @@ impl Class {
     }
 }
 
-/// How well the sniffer hears the answers to a stream: of the last exchanges that the sender went on from, which were
+/// How well the sniffer captures the responses to a stream: how many of its last ended exchanges were
 /// acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Hearing {
+pub struct ResponseRate {
     acked: u32,
     count: u8,
 }
 
-impl Hearing {
+impl ResponseRate {
     const WINDOW: u8 = u32::BITS as u8;
 
     pub fn add(&mut self, acked: bool) {
@@ -68,13 +68,13 @@ impl Hearing {
         self.count = (self.count + 1).min(Self::WINDOW);
     }
 
-    /// At least `least` exchanges are known and at most one in `one_in` lacks its answer.
+    /// At least `least` exchanges are known, and at most one in `one_in` lacks its response.
     pub fn is_good(self, least: u8, one_in: u32) -> bool {
         self.count >= least && (u32::from(self.count) - self.acked.count_ones()) * one_in <= u32::from(self.count)
     }
 }
 
-/// Where a sender gives up: exchanges near the largest number of attempts seen, and how they ended.
+/// The sender's retry limit: exchanges near the largest number of transmissions captured, and how they ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limit {
     most: u16,
@@ -83,7 +83,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Missed attempts let the count of one limit vary by so much.
+    /// Missed transmissions let the count of one limit vary by this much.
     fn tolerance(attempts: u16) -> u16 {
         attempts / 8
     }
@@ -103,7 +103,7 @@ impl Limit {
         attempts >= self.most - Self::tolerance(self.most)
     }
 
-    /// So many attempts are where it stops: `least` exchanges ended there without an answer, at most one in `one_in`
+    /// Whether this number of transmissions is the limit: `least` exchanges ended there without a response, at most one in `one_in`
     /// with one.
     pub fn is_reached(&self, attempts: u16, least: u16, one_in: u16) -> bool {
         let ended = self.silent.saturating_add(self.acked);
@@ -115,12 +115,12 @@ impl Limit {
 #[derive(Debug)]
 pub struct Window {
     ids: Vec<Id>,
-    /// A bit a slot: it holds an exchange that waits for its acknowledgment.
+    /// One bit per slot: its exchange waits for an acknowledgment.
     waiting: Vec<u64>,
 }
 
 impl Window {
-    /// One frame after another, but for those kept for a station that sleeps.
+    /// Mostly one frame after another, except for those buffered for a station in power save.
     const ONE_BY_ONE: usize = 8;
     /// The Block Ack window of 802.11n and ac.
     const BLOCK: usize = 64;
@@ -142,7 +142,7 @@ impl Window {
         self.ids[self.slot(number)]
     }
 
-    /// Put an exchange in its slot; what was there is the caller's to close.
+    /// Put an exchange into its slot; the caller closes the previous one.
     pub fn put(&mut self, number: u32, id: Id, waits: bool) {
         let slot = self.slot(number);
         self.ids[slot] = id;
@@ -157,7 +157,7 @@ impl Window {
         }
     }
 
-    /// It waits no longer.
+    /// It no longer waits.
     pub fn answered(&mut self, number: u32, id: Id) {
         let slot = self.slot(number);
         if self.ids[slot] == id {
@@ -186,7 +186,7 @@ impl Window {
         Some((slot, self.ids[slot]))
     }
 
-    /// Make room for numbers so far apart; at most the 1024 of a Block Ack.
+    /// Extend the window to numbers this far apart; at most the 1024 of a Block Ack.
     pub fn grow(&mut self, span: usize, number_of: impl Fn(Id) -> Option<u32>) {
         let len = span.next_power_of_two().min(1024);
         if len <= self.ids.len() {
@@ -210,20 +210,20 @@ pub struct Stream {
     pub ra: u32,
     pub class: Class,
     pub group: bool,
-    /// The newest number, counted on beyond 4095; None: the next frame tells where the counter stands.
+    /// The newest number, unwrapped; None: the next frame sets the counter.
     pub head: Option<u32>,
-    /// Where numbers start to be counted: past all that a counter had that began anew.
+    /// Where numbers start to be counted: above all numbers of a restarted counter.
     epoch: u32,
-    /// The sender gave up, or got through, everything below this number.
+    /// The sender has finished all numbers below this.
     pub floor: Option<u32>,
     pub to_ds: bool,
     pub window: Window,
-    pub hearing: Hearing,
+    pub hearing: ResponseRate,
     pub limit: Limit,
 }
 
 impl Stream {
-    /// The counter stands here, whatever it did before.
+    /// Set the counter, whatever it was before.
     pub fn anchor(&mut self, seq: u16) -> u32 {
         self.restart();
         let number = self.epoch.wrapping_add(u32::from(seq));
@@ -231,7 +231,7 @@ impl Stream {
         number
     }
 
-    /// The counter may stand anywhere.
+    /// The counter is unknown.
     pub fn restart(&mut self) {
         if let Some(head) = self.head.take() {
             self.epoch = (head & !(NUMBERS - 1)).wrapping_add(2 * NUMBERS);
@@ -243,7 +243,7 @@ impl Stream {
 /// Sequence numbers go from 0 to 4095.
 pub const NUMBERS: u32 = 4096;
 
-/// How far `seq` lies ahead of `head`: -2048 to 2047.
+/// How far `seq` is ahead of `head`: -2048 to 2047.
 pub fn ahead(seq: u16, head: u32) -> i32 {
     let d = (u32::from(seq).wrapping_sub(head) & (NUMBERS - 1)) as i32;
     if d >= NUMBERS as i32 / 2 {
@@ -253,7 +253,7 @@ pub fn ahead(seq: u16, head: u32) -> i32 {
     }
 }
 
-/// How far the number `a` lies ahead of `b`.
+/// How far the number `a` is ahead of `b`.
 pub fn past(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }
@@ -287,7 +287,7 @@ impl Streams {
                 floor: None,
                 to_ds: false,
                 window: Window::new(class),
-                hearing: Hearing::default(),
+                hearing: ResponseRate::default(),
                 limit: Limit::default(),
             });
             self.all.len() as u32 - 1
@@ -306,7 +306,7 @@ impl Streams {
         self.all.get_mut(stream as usize)
     }
 
-    /// The next number of every counter between two stations may be any: they associate anew.
+    /// The next number of every counter between two stations may be any: they associate again.
     pub fn restart(&mut self, a: Mac, b: Mac) {
         for tid in 0..16 {
             for (ta, ra) in [(a, b), (b, a)] {
@@ -323,7 +323,7 @@ impl Streams {
     }
 }
 
-/// Largest distance behind the head at which a number is a repeat rather than a counter that began anew: a window.
+/// Largest distance behind the head at which a number is a retransmission instead of a restarted counter: a window.
 pub fn window_span(window: &Window) -> i32 {
     window.len().max(limits::SEQUENCE_GAP as usize) as i32
 }

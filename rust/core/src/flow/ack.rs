@@ -1,13 +1,13 @@
-//! What an ACK tells about the sender it acknowledges.
+//! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
-use super::board::Run;
-use super::half::Half;
 use super::kinds::{Phase, RecoveryEnd};
-use super::need::AckFacts;
-use super::out::Out;
+use super::output::Out;
+use super::scoreboard::Run;
+use super::sender_state::SenderState;
+use super::spurious::AckFacts;
 use crate::limits;
 
-/// An ACK as its receiver, the sender of the data, reads it.
+/// An ACK as the sender of the data reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     pub packet: u64,
@@ -29,9 +29,9 @@ pub struct Ack<'a> {
 pub enum AckKind {
     /// Acknowledges new bytes.
     Advance,
-    /// RFC 5681's duplicate.
+    /// A duplicate ACK (RFC 5681).
     Duplicate,
-    /// Only the window changed.
+    /// A window update.
     Window,
     /// Nothing new.
     Same,
@@ -41,7 +41,7 @@ pub enum AckKind {
     Absurd,
 }
 
-/// What came of it, for the row and the intervals.
+/// The result, for the row and the intervals.
 #[derive(Debug, Clone, Copy)]
 pub struct AckOutcome {
     pub kind: AckKind,
@@ -49,38 +49,38 @@ pub struct AckOutcome {
     pub rtt: Option<i64>,
     pub ambiguous: Option<bool>,
     pub dsack: bool,
-    /// It covers bytes that the tap never saw.
+    /// It covers bytes that are not in the capture.
     pub unseen: bool,
-    /// When the ACK was made, if the peer's timestamp clock tells.
+    /// When the ACK was made, if the peer's timestamp clock is known.
     pub made: Option<i64>,
     /// Bytes sent in one burst up to the newest covered, if `rtt` is a sample of it by Karn's rule; else 0.
     pub burst: i64,
-    /// Of these bytes it covers several segments: a receiver does not delay such an ACK.
+    /// It covers several segments of these bytes: a receiver does not delay such an ACK.
     pub several: bool,
 }
 
-/// A packet so small that its own time on the path does not count beside a full segment's.
+/// A packet so small that its transmission time is negligible compared with a full segment's.
 const SMALL_BYTES: i64 = 100;
 
-/// Segments sent closer together than this left in one burst: a scheduler's tick, below any round trip worth waiting for.
+/// Segments sent closer together than this are one burst: a scheduler tick, below any RTT of interest.
 const BURST_GAP_NS: i64 = 1_000_000;
 
-/// What the runs that an ACK covered tell together.
+/// Summary of the runs that an ACK covered.
 #[derive(Default)]
 struct Covered {
-    /// The run at the left edge: its only or latest sending, and whether it was sent once.
+    /// The run at the left edge: its latest transmission, and whether it was sent only once.
     edge: Option<Run>,
     newest: Option<Run>,
     resent: bool,
-    /// Holes that the tap had noticed and nothing filled.
+    /// Holes that the tap noticed and nothing filled.
     holes: u64,
     /// Bytes sent back to back up to the newest.
     burst: i64,
-    /// By the echoed timestamp: when the copy was sent that made this ACK.
+    /// By the echoed timestamp: when the copy that caused this ACK was sent.
     echoed: Option<i64>,
 }
 
-impl Half {
+impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
         o.kind = AckKind::Same;
@@ -100,8 +100,8 @@ impl Half {
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
         if let Some((left, right)) = dsack {
-            if let Some(i) = self.doubled.iter().position(|d| d.1 < right && left < d.2) {
-                if self.doubled.remove(i).is_some_and(|d| out.segments.doubled_by_network(d.0)) {
+            if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
+                if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
                     self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                     self.tally.duplicates[0] += 1;
                 }
@@ -115,7 +115,7 @@ impl Half {
             let mut c = Covered::default();
             self.cover(a, &mut c);
             if c.holes > 0 {
-                // Acknowledged, so they arrived, though they never came by.
+                // Acknowledged, so they arrived, but they are not in the capture.
                 out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
                 self.tally.acks_unseen += 1;
             }
@@ -181,7 +181,7 @@ impl Half {
             self.progress(a);
         }
         if !self.pending.is_empty() {
-            self.weigh(&facts, sack_news, out);
+            self.evaluate(&facts, sack_news, out);
         }
         self.next_phase(a, o.kind, &facts, out);
         if let Some((tsval, _)) = a.timestamps {
@@ -189,19 +189,19 @@ impl Half {
         }
     }
 
-    /// The least time in which a segment of so many bytes can have been answered.
+    /// The minimum time in which a segment of this many bytes can be acknowledged.
     fn least_for(&self, bytes: i64) -> Option<i64> {
         self.least_path().map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
     }
 
-    /// The least round trip, where it is that of a path. Beside the receiver it is how long that put ACKs off, and what fills
-    /// a hole is acknowledged at once (RFC 5681 section 4.2).
+    /// The minimum RTT, where it is that of a path. With the tap near the receiver it is the receiver's ACK delay, and a segment that
+    /// fills a hole is acknowledged at once (RFC 5681 section 4.2).
     fn least_path(&self) -> Option<i64> {
         self.rtt_least.filter(|_| !self.near_receiver)
     }
 
-    /// What each KiB of a segment adds to the least round trip: half of what was measured, as queues may have had a part in
-    /// it, and nothing where the least round trip was itself a full segment's.
+    /// What each KiB of a segment adds to the minimum RTT: half of the measured value, since queues may be part of it, and nothing
+    /// if the minimum RTT was itself measured with a full segment.
     fn spare_ns_per_kib(&self) -> i64 {
         if self.rtt_least_small {
             self.prompt_ns_per_kib.unwrap_or(0) / 2
@@ -210,13 +210,13 @@ impl Half {
         }
     }
 
-    /// An ACK of bytes that the tap never saw: the capture lost them, TCP did not.
+    /// An ACK of bytes that are not in the capture: the capture lost them, TCP did not.
     fn unseen_until(&mut self, a: &Ack<'_>, out: &mut Out<'_>) {
         if self.seq.is_set() && !a.syn {
             out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
             self.tally.acks_unseen += 1;
         }
-        self.board.push(Run {
+        self.scoreboard.push(Run {
             start: self.end,
             end: a.ack,
             t_first: a.t,
@@ -253,7 +253,7 @@ impl Half {
         (first.0 < first.1 && (below || inside)).then_some(first)
     }
 
-    /// Mark what is selectively acknowledged; true when that is news.
+    /// Mark what is selectively acknowledged; true if any of it is new.
     fn take_sack(&mut self, a: &Ack<'_>, dsack: bool) -> bool {
         let mut news = false;
         let floor = self.una.max(a.ack);
@@ -266,7 +266,7 @@ impl Half {
             {
                 continue;
             }
-            for run in self.board.range_mut(left.max(floor), right) {
+            for run in self.scoreboard.range_mut(left.max(floor), right) {
                 if !run.sacked && run.start >= left && run.end <= right {
                     run.sacked = true;
                     self.sacked_bytes += run.end - run.start;
@@ -281,11 +281,11 @@ impl Half {
         news
     }
 
-    /// Take the covered runs off the board.
+    /// Remove the covered runs from the scoreboard.
     fn cover(&mut self, a: &Ack<'_>, c: &mut Covered) {
         let echo = a.timestamps.map(|t| t.1);
         let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
-        self.board.acked(a.ack, |r| {
+        self.scoreboard.acked(a.ack, |r| {
             if c.edge.is_none() {
                 c.edge = Some(*r);
             }
@@ -313,12 +313,12 @@ impl Half {
         });
         self.una = a.ack;
         self.seq.advance(a.ack);
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.sacked_bytes = 0;
         }
     }
 
-    /// Karn's rule, or the echoed timestamp where copies were sent (RFC 6298 section 3, RFC 7323 section 4).
+    /// Karn's algorithm, or the echoed timestamp if copies were sent (RFC 6298 section 3, RFC 7323 section 4).
     fn take_rtt(&mut self, a: &Ack<'_>, c: &Covered, o: &mut AckOutcome) {
         let Some(newest) = &c.newest else { return };
         let (rtt, model) = if c.resent {
@@ -335,7 +335,7 @@ impl Half {
             o.burst = c.burst;
             o.several = c.burst > newest.end - newest.start;
         }
-        // Written only when it falls: a fresh store would stall the loads of every later use.
+        // Written only when it falls: a store on every ACK would stall later loads.
         if self.rtt_least.is_none_or(|least| rtt < least) {
             self.rtt_least = Some(rtt);
             self.rtt_least_small = newest.end - newest.start <= SMALL_BYTES;
@@ -352,7 +352,7 @@ impl Half {
         t.rtt_sum_sq += rtt as f64 * rtt as f64;
     }
 
-    /// New data was acknowledged: the wait of every open timeout is over.
+    /// New data was acknowledged: no open timeout waits any longer.
     fn progress(&mut self, a: &Ack<'_>) {
         self.expired_at = -1;
         if self.timeouts.is_empty() {
@@ -363,7 +363,7 @@ impl Half {
         }
     }
 
-    /// Move through RFC 5681, 6582, 6675 and 5682 as the ACKs do.
+    /// Follow the states of RFC 5681, 6582, 6675 and 5682 as ACKs arrive.
     fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
         let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
@@ -374,7 +374,7 @@ impl Half {
                 self.unspent_dupacks = 0;
             }
             Phase::Loss if kind == AckKind::Advance => {
-                // Eifel (RFC 3522): the echo is older than the first resend, so the sender knows it was wrong and goes on.
+                // Eifel (RFC 3522): the echo is older than the first retransmission, so the sender detects that it was spurious.
                 let undone = self.pending.iter().rev().any(|p| {
                     p.timeout.is_some()
                         && p.verdict == Some(true)

@@ -1,36 +1,26 @@
-//! One TCP connection: each packet is read as an ACK by one sender and as a sending by the other.
+//! One TCP connection: each packet is an ACK for one sender and a transmission of the other.
 
 use super::ack::{Ack, AckKind, AckOutcome};
-use super::half::Half;
+use super::handshake::Handshake;
 use super::intervals::{Life, Piece, ACCESS_NS, TICK_NS};
 use super::kinds::{Kind, State, Transmission};
-use super::out::Out;
+use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
-use super::tap::{by_handshake, halves, Tap};
-use super::waits::{delayed_ack, wait_state};
+use super::sender_state::SenderState;
+use super::tap::{by_handshake, Tap};
+use super::wait_state::{delayed_ack, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
-/// Time stands still 73 years after the capture's start, so that sums of times cannot overflow.
+/// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
-/// A frame with a wrong FCS is believed only this near to what is expected: its numbers may be damaged (a large window).
+/// A frame with a wrong FCS is used only if its numbers are this near to the expected ones (a large window).
 const DAMAGED_REACH: i64 = 1 << 20;
-
-/// The times of the handshake at the tap.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Handshake {
-    /// The last SYN, and the first SYN+ACK after it.
-    pub syn: Option<i64>,
-    pub answered: Option<i64>,
-    /// The last SYN+ACK, and the ACK that ends the handshake.
-    pub synack: Option<i64>,
-    pub ack: Option<i64>,
-}
 
 #[derive(Debug, Default)]
 pub struct Connection {
     pub id: u32,
-    pub halves: [Half; 2],
+    pub senders: [SenderState; 2],
     pub start: i64,
     pub start_packet: u64,
     pub last_t: i64,
@@ -38,17 +28,17 @@ pub struct Connection {
     pub handshake_done: bool,
     pub fins: u8,
     pub reset: bool,
-    /// The tap's own word on who is local: packets of a that it says went out, and came in.
+    /// Direction according to the tap: packets of a that it marks as outgoing, and as incoming.
     pub local_votes: [u32; 2],
-    /// Heard by a sniffer.
+    /// Captured by a sniffer.
     pub on_air: bool,
 }
 
 impl Connection {
     pub fn new(id: u32, start: i64, packet: u64) -> Self {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
-        c.halves[1].reverse = true;
-        for h in &mut c.halves {
+        c.senders[1].reverse = true;
+        for h in &mut c.senders {
             h.expired_at = -1;
         }
         c
@@ -58,30 +48,30 @@ impl Connection {
         self.reset || self.fins >= 2
     }
 
-    /// Whether a packet begins another connection on the same addresses: a SYN with another initial sequence number.
+    /// Whether a packet begins a new connection on the same addresses: a SYN with another initial sequence number.
     pub fn is_reuse(&self, tcp: &Tcp, reverse: bool) -> bool {
-        let half = &self.halves[usize::from(reverse)];
-        let other = &self.halves[usize::from(!reverse)];
+        let sender = &self.senders[usize::from(reverse)];
+        let other = &self.senders[usize::from(!reverse)];
         if tcp.flags & flags::SYN == 0 {
             return false;
         }
-        let differs = half.seq.base().is_some_and(|b| b != tcp.seq);
+        let differs = sender.seq.base().is_some_and(|b| b != tcp.seq);
         if tcp.flags & flags::ACK == 0 {
-            // A SYN of the other side of a connection that is over is a new one, too.
-            return differs || (!half.seq.is_set() && other.seq.is_set() && !other.syn_seen);
+            // A SYN of the other side after the end of the connection is a new one, too.
+            return differs || (!sender.seq.is_set() && other.seq.is_set() && !other.syn_seen);
         }
         differs && self.closed()
     }
 
-    /// Take one packet in and write its row.
+    /// Process one packet and write its row.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
-        // State lives on a clock that never runs backwards; the row keeps the real stamp.
+        // The state uses a clock that never runs backwards; the row keeps the original timestamp.
         let t = t_ns.unwrap_or(self.last_t).min(LAST_T_NS).max(self.last_t);
         self.last_t = t;
         let payload = p.payload_bytes.unwrap_or(0);
         self.set_bases(tcp, reverse);
         self.learn_options(tcp, reverse, p);
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
         let sack_ok = me.sack_permitted && peer.sack_permitted || (!me.syn_seen && !peer.syn_seen);
         let rel_seq = me.seq.rel(tcp.seq);
@@ -129,12 +119,12 @@ impl Connection {
             rto_ns: None,
             phase: None,
         };
-        if let Some(transmission) = me.seen_again(p, tcp, payload, t) {
+        if let Some(transmission) = me.find_copy(p, tcp, payload, t) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
             let number = out.segments.push(&row, false);
-            me.remember_double(transmission, number, rel_seq, span);
+            me.remember_duplicate(transmission, number, rel_seq, span);
             return;
         }
         let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
@@ -149,11 +139,11 @@ impl Connection {
         }
         let previous_packet = me.previous_packet.replace(t);
 
-        // What both senders were waiting for until this packet.
+        // The state of both senders until this packet.
         let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
         let last_send_of_peer = peer.last_send;
 
-        // Filled in place: copying a fresh outcome would stall on every packet.
+        // Filled in place: copying a new outcome for every packet is slow.
         let mut acked = NO_ACK;
         let mut is_ack = false;
         if let (Some(ack), false) = (rel_ack, rst) {
@@ -170,7 +160,7 @@ impl Connection {
             };
             let window = match shift {
                 Some(s) => Some(u32::from(tcp.window) << s),
-                // A closed window is closed at any scale.
+                // A zero window is zero at any scale.
                 None => (tcp.window == 0).then_some(0),
             };
             is_ack = true;
@@ -257,15 +247,15 @@ impl Connection {
         row.kind = kind;
 
         self.follow_handshake(t, syn, has_ack, reverse);
-        if payload > 0 && self.halves[usize::from(reverse)].life.is_none() {
+        if payload > 0 && self.senders[usize::from(reverse)].life.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
-            self.begin_life(reverse, t, p.number, rest_ns);
+            self.begin_intervals(reverse, t, p.number, rest_ns);
         }
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
 
-        // The time that has passed belongs to what each sender waited for.
-        let piece = |state: State, timeout, h: &Half, acked: i64, rtt: Option<i64>| Piece {
+        // The time until this packet belongs to the state that each sender was in.
+        let piece = |state: State, timeout, h: &SenderState, acked: i64, rtt: Option<i64>| Piece {
             start: 0,
             end: t,
             state,
@@ -298,7 +288,7 @@ impl Connection {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
                 life.pass(piece(state, timeout, peer, o.acked, o.rtt));
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
-                    life.settle_stall(ns_per_kib);
+                    life.adjust_stall(ns_per_kib);
                 }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
@@ -334,16 +324,16 @@ impl Connection {
             return;
         }
         if fin {
-            let half = &mut self.halves[usize::from(reverse)];
-            if half.fin_end.is_none() {
-                half.fin_end = rel_seq.map(|s| s + span);
+            let sender = &mut self.senders[usize::from(reverse)];
+            if sender.fin_end.is_none() {
+                sender.fin_end = rel_seq.map(|s| s + span);
                 self.fins += 1;
             }
         }
     }
 
     fn set_bases(&mut self, tcp: &Tcp, reverse: bool) {
-        let [a, b] = &mut self.halves;
+        let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
         let syn = tcp.flags & flags::SYN != 0;
         if !me.seq.is_set() {
@@ -360,7 +350,7 @@ impl Connection {
     }
 
     fn learn_options(&mut self, tcp: &Tcp, reverse: bool, p: &Packet) {
-        let me = &mut self.halves[usize::from(reverse)];
+        let me = &mut self.senders[usize::from(reverse)];
         if tcp.flags & flags::SYN != 0 {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
@@ -370,7 +360,7 @@ impl Connection {
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();
         if let Some(outgoing) = p.outgoing {
-            // Votes are for a being local.
+            // The votes are for a being local.
             self.local_votes[usize::from(outgoing != reverse)] += 1;
         }
     }
@@ -383,13 +373,13 @@ impl Connection {
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
-                    // Between two SYN+ACKs there is a timer, no path.
-                    let whole = halves(h).map(|(to_b, to_a)| to_b.saturating_add(to_a));
-                    for half in &mut self.halves {
-                        half.rtt_whole = whole;
+                    // The time between two SYN+ACKs is a timer, not a path.
+                    let whole = h.parts().map(|(to_b, to_a)| to_b.saturating_add(to_a));
+                    for sender in &mut self.senders {
+                        sender.rtt_whole = whole;
                     }
-                    for half in &mut self.halves {
-                        half.near_receiver = by_handshake(h, half.reverse) == Some(Tap::NearReceiver);
+                    for sender in &mut self.senders {
+                        sender.near_receiver = by_handshake(h, sender.reverse) == Some(Tap::NearReceiver);
                     }
                 }
                 self.handshake_done = true;
@@ -398,8 +388,8 @@ impl Connection {
         }
     }
 
-    /// The first data of a direction: its life began with the connection.
-    fn begin_life(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
+    /// The first data of a direction: its intervals start with the connection.
+    fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
         let mut life = Life::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,
@@ -421,26 +411,26 @@ impl Connection {
             life.pass(piece(done, State::Handshake));
         }
         life.pass(piece(t, State::Idle));
-        self.halves[usize::from(reverse)].life = Some(Box::new(life));
+        self.senders[usize::from(reverse)].life = Some(Box::new(life));
     }
 
-    /// Keep only what a sender that has gone quiet may still need.
+    /// Keep only what an idle sender may still need.
     pub fn compact(&mut self) {
-        for half in &mut self.halves {
-            half.board.compact();
-            half.past = Default::default();
-            half.recent.compact();
+        for sender in &mut self.senders {
+            sender.scoreboard.compact();
+            sender.past = Default::default();
+            sender.recent.compact();
         }
     }
 
-    /// Close the connection and write what is left.
+    /// Close the connection and write the rows that are left.
     pub fn finish(&mut self, out: &mut Out<'_>) {
         out.flow = self.id;
         let t = self.last_t;
-        for half in &mut self.halves {
-            half.settle_all(t, out);
-            let reverse = half.reverse;
-            if let Some(mut life) = half.life.take() {
+        for sender in &mut self.senders {
+            sender.decide_all(t, out);
+            let reverse = sender.reverse;
+            if let Some(mut life) = sender.life.take() {
                 life.finish(out.intervals, self.id, reverse);
             }
         }

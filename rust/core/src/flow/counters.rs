@@ -1,14 +1,15 @@
-//! tcptrace's counters (`tcptrace -l -r -W`) of both directions of a connection, one call a packet.
+//! tcptrace's counters (`tcptrace -l -r -W`) of both directions of a connection, one call per packet.
 //!
-//! Definitions are tcptrace 6.6.7's. Where its arithmetic breaks on 64-bit hosts or at the end of sequence space, or where
-//! it rounds, the figure it means is given instead; tests/flow/test_tcptrace.py lists each such case.
+//! The definitions are those of tcptrace 6.6.7. Where its arithmetic fails on 64-bit hosts or at the end of sequence space, or where
+//! it rounds, the intended value is used instead; tests/flow/test_tcptrace.py lists each such case.
 
-use super::moments::elapsed_ns;
+mod row;
+
+use super::duration_stats::elapsed_ns;
 use super::sent_ranges::{AckCounters, ResendCounters, SentRanges};
 use crate::packet::{flags, Packet, Tcp};
-use crate::table::flows::CounterRows;
 
-/// How many packets back a copy with the same IP identification and sequence number counts as made by hardware.
+/// A copy with the IP identification and sequence number of one of this many packets before it is a hardware duplicate.
 const HARDWARE_DUPLICATE_REACH: usize = 8;
 
 /// What one direction of a connection sent, and how the other side acknowledged it.
@@ -91,7 +92,7 @@ pub struct DirectionCounters {
     hardware_duplicates: u64,
 }
 
-/// The counters of a connection: `dir[0]` of the side first seen to send.
+/// The counters of a connection: `dir[0]` of the side that sent the first packet captured.
 #[derive(Debug, Default)]
 pub struct ConnectionCounters {
     dir: [DirectionCounters; 2],
@@ -100,7 +101,7 @@ pub struct ConnectionCounters {
 }
 
 impl ConnectionCounters {
-    /// Count one packet with a readable TCP header; `reverse`: it goes against the connection's first packet.
+    /// Count one packet with a readable TCP header; `reverse`: opposite to the connection's first packet.
     ///
     /// A packet without a time counts as sent with the one before it.
     pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool) {
@@ -152,105 +153,12 @@ impl ConnectionCounters {
         }
     }
 
-    /// Give up what only a connection in motion needs.
+    /// Drop what only an active connection needs.
     pub fn compact(&mut self) {
         for direction in &mut self.dir {
             direction.ranges.compact();
         }
     }
-
-    /// Write the row of one direction. `capture_end_ns`: the time of the capture's last IP packet, to which a connection
-    /// that was not closed counts as idle.
-    pub fn push_row(&self, reverse: bool, capture_end_ns: Option<i64>, rows: &mut CounterRows) {
-        let (own, other) = (&self.dir[usize::from(reverse)], &self.dir[usize::from(!reverse)]);
-        let closed = (own.fin_packets > 0 && other.fin_packets > 0) || own.rst_packets + other.rst_packets > 0;
-        let elapsed = elapsed_ns(self.first_ns, self.last_ns);
-        let idle = own.last_ns.map(|last| match capture_end_ns {
-            Some(end) if !closed => own.idle_max_ns.max(elapsed_ns(last, end)),
-            _ => own.idle_max_ns,
-        });
-        let stream = own.stream_bytes();
-        let scaled = own.scaled_packets.filter(|_| other.scaled_packets.is_some());
-
-        rows.packets.push(own.packets);
-        rows.rst_packets.push(own.rst_packets);
-        rows.ack_packets.push(own.ack_packets);
-        rows.pure_ack_packets.push(own.pure_ack_packets);
-        rows.sack_packets.push(own.sack_ack_packets);
-        rows.dsack_packets.push(own.dsack_packets);
-        rows.sack_blocks_max.push(own.sack_blocks_max);
-        rows.unique_bytes.push(own.unique_bytes);
-        rows.data_packets.push(own.data_packets);
-        rows.data_bytes.push(own.data_bytes);
-        rows.rexmt_packets.push(own.rexmt_packets);
-        rows.rexmt_bytes.push(own.rexmt_bytes);
-        rows.zero_window_probe_packets.push(own.probe_packets);
-        rows.zero_window_probe_bytes.push(own.probe_bytes);
-        rows.out_of_order_packets.push(own.out_of_order_packets);
-        rows.pushed_packets.push(own.pushed_packets);
-        rows.syn_packets.push(own.syn_packets);
-        rows.fin_packets.push(own.fin_packets);
-        rows.window_scale_requested.push(own.scale_requested);
-        rows.timestamps_requested.push(own.timestamps_requested);
-        rows.window_scale.push(own.scale);
-        rows.sack_requested.push(own.sack_requested);
-        rows.sacks_sent.push(own.sack_option_packets);
-        rows.urgent_packets.push(own.urgent_packets);
-        rows.urgent_bytes.push(own.urgent_bytes);
-        rows.mss_bytes.push_opt(own.mss);
-        rows.segment_max_bytes.push_opt(own.segment_min.map(|_| own.segment_max));
-        rows.segment_min_bytes.push_opt(own.segment_min);
-        rows.segment_mean_bytes.push_opt(ratio(own.data_bytes, own.data_packets));
-        rows.window_max_bytes.push_opt((own.packets > 0).then_some(own.window_max));
-        rows.window_min_bytes.push_opt((own.window_min > 0).then_some(own.window_min));
-        rows.zero_window_packets.push(own.zero_windows);
-        rows.window_mean_bytes.push_opt(ratio(own.window_sum, scaled.unwrap_or(own.packets)));
-        rows.owin_max_bytes.push_opt((own.owin_count > 0).then_some(own.owin_max));
-        rows.owin_min_bytes.push_opt(own.owin_min);
-        rows.owin_mean_bytes.push_opt(ratio(own.owin_sum, own.owin_count));
-        rows.owin_time_mean_bytes.push_opt((elapsed > 0).then(|| own.owin_byte_ns as f64 / elapsed as f64));
-        rows.initial_window_bytes.push(own.initial_bytes);
-        rows.initial_window_packets.push(own.initial_packets);
-        rows.stream_bytes.push_opt(stream);
-        rows.missed_bytes.push_opt(stream.map(|bytes| (bytes as i64).wrapping_sub(own.unique_bytes as i64)));
-        rows.truncated_bytes.push(own.truncated_bytes);
-        rows.truncated_packets.push(own.truncated_packets);
-        rows.data_transmit_ns.push_opt(own.first_data_ns.map(|first| elapsed_ns(first, own.last_data_ns)));
-        rows.idle_max_ns.push_opt(idle);
-        rows.hardware_duplicates.push(own.hardware_duplicates);
-        rows.throughput_bytes_per_s.push_opt((elapsed > 0).then(|| own.unique_bytes as f64 * 1e9 / elapsed as f64));
-
-        rows.rtt_samples.push(own.acks.rtt.count());
-        rows.rtt_min_ns.push_opt(own.acks.rtt.min_ns());
-        rows.rtt_max_ns.push_opt(own.acks.rtt.max_ns());
-        rows.rtt_mean_ns.push_opt(own.acks.rtt.mean_ns());
-        rows.rtt_sd_ns.push_opt(own.acks.rtt.sd_ns());
-        rows.rtt_handshake_ns.push_opt(own.handshake_rtt_ns);
-        rows.rtt_full_samples.push(own.acks.rtt_full.count());
-        rows.rtt_full_min_ns.push_opt(own.acks.rtt_full.min_ns());
-        rows.rtt_full_max_ns.push_opt(own.acks.rtt_full.max_ns());
-        rows.rtt_full_mean_ns.push_opt(own.acks.rtt_full.mean_ns());
-        rows.rtt_full_sd_ns.push_opt(own.acks.rtt_full.sd_ns());
-        rows.post_loss_acks.push(own.acks.post_loss);
-        rows.ambiguous_acks.push(own.acks.rtt_resent.count());
-        rows.rtt_resent_min_ns.push_opt(own.acks.rtt_resent.min_ns());
-        rows.rtt_resent_max_ns.push_opt(own.acks.rtt_resent.max_ns());
-        rows.rtt_resent_mean_ns.push_opt(own.acks.rtt_resent.mean_ns());
-        rows.rtt_resent_sd_ns.push_opt(own.acks.rtt_resent.sd_ns());
-        rows.cumulatively_acked_segments.push(own.acks.cumulatively_acked);
-        rows.duplicate_acks.push(own.acks.duplicates);
-        rows.triple_duplicate_acks.push(own.acks.triple_duplicates);
-        rows.resends_max.push(own.resends.most);
-        rows.resend_samples.push(own.resends.waited.count());
-        rows.resend_min_ns.push_opt(own.resends.waited.min_ns());
-        rows.resend_max_ns.push_opt(own.resends.waited.max_ns());
-        rows.resend_mean_ns.push_opt(own.resends.waited.mean_ns());
-        rows.resend_sd_ns.push_opt(own.resends.waited.sd_ns());
-    }
-}
-
-fn ratio(sum: u64, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum as f64 / count as f64)
 }
 
 /// A packet with what its headers mean on this connection.
@@ -293,7 +201,7 @@ impl DirectionCounters {
         }
     }
 
-    /// Where in sequence space this segment lies, and how often the space was gone round since the SYN.
+    /// The segment's position in sequence space, and how often the space has wrapped since the SYN.
     fn follow_sequence(&mut self, s: &Segment) {
         let start = s.tcp.seq;
         let end = u64::from(start) + u64::from(s.payload);
@@ -362,7 +270,7 @@ impl DirectionCounters {
         self.identity_next = (self.identity_next + 1) % HARDWARE_DUPLICATE_REACH as u8;
     }
 
-    /// Add what the segment sends to the ranges; returns whether some of it was sent again, and whether it is out of order.
+    /// Add what the segment sends to the ranges; returns whether some of it was retransmitted, and whether it is out of order.
     fn count_sent(&mut self, s: &Segment, peer_closed_window: bool) -> (bool, bool) {
         if !(s.syn || s.fin || s.payload > 0) {
             return (false, false);
@@ -376,7 +284,7 @@ impl DirectionCounters {
         let added = self.ranges.add(s.tcp.seq, len, s.now_ns, &mut self.resends);
         self.out_of_order_packets += u64::from(added.out_of_order);
         let again = u32::from(s.syn && self.syn_packets > 1) + u32::from(s.fin && self.fin_packets > 1);
-        // A SYN or FIN sent again is no data sent again.
+        // A retransmitted SYN or FIN is no retransmitted data.
         let resent_data = added.resent_bytes.saturating_sub(again);
         self.unique_bytes += u64::from(s.payload.saturating_sub(resent_data));
         self.rexmt_packets += u64::from(added.resent_bytes > 0);
@@ -420,7 +328,7 @@ impl DirectionCounters {
         let end = s.tcp.seq.wrapping_add(s.payload);
         let owin = if acked == 0 { s.payload } else { end.wrapping_sub(acked).wrapping_add(1) };
         if owin > i32::MAX as u32 {
-            // It ends before what was acknowledged: late or stray, nothing is outstanding because of it.
+            // It ends below the highest ACK: delayed or stray, it adds no outstanding bytes.
             return;
         }
         if self.owin_count > 0 {
@@ -448,7 +356,7 @@ impl DirectionCounters {
     }
 }
 
-/// A SACK option whose first block reports a duplicate (RFC 2883 section 4): below the ACK, or overlapping the second block.
+/// Whether the first SACK block reports a duplicate (RFC 2883 section 4): below the ACK, or overlapping the second block.
 fn is_dsack(tcp: &Tcp) -> bool {
     let before_or_at = |a: u32, b: u32| b.wrapping_sub(a) as i32 >= 0;
     let (left, right) = tcp.sack[0];
@@ -460,76 +368,4 @@ fn is_dsack(tcp: &Tcp) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Int64Type, UInt64Type};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn packet(t_us: i64, payload: u32) -> Packet {
-        Packet { time_ns: Some(t_us * 1_000), ip_version: 4, payload_bytes: Some(payload), ..Packet::default() }
-    }
-
-    fn tcp(seq: u32, ack: u32, flags: u16) -> Tcp {
-        Tcp { seq, ack, flags, window: 1_000, ..Tcp::default() }
-    }
-
-    #[test]
-    fn a_short_connection_fills_every_column_of_both_rows() {
-        let mut c = ConnectionCounters::default();
-        let steps = [
-            (0, false, tcp(99, 0, flags::SYN), 0),
-            (10, true, tcp(499, 100, flags::SYN | flags::ACK), 0),
-            (20, false, tcp(100, 500, flags::ACK), 0),
-            (30, false, tcp(100, 500, flags::ACK | flags::PSH), 50),
-            (90, false, tcp(100, 500, flags::ACK | flags::PSH), 50),
-            (100, true, tcp(500, 150, flags::ACK), 0),
-            (110, false, tcp(150, 500, flags::ACK | flags::FIN), 10),
-            (120, true, tcp(500, 161, flags::ACK | flags::FIN), 0),
-            (130, false, tcp(161, 501, flags::ACK), 0),
-        ];
-        for (t_us, reverse, tcp, payload) in &steps {
-            c.observe(&packet(*t_us, *payload), tcp, *reverse);
-        }
-        let mut rows = CounterRows::default();
-        c.push_row(false, Some(1_000_000), &mut rows);
-        c.push_row(true, Some(1_000_000), &mut rows);
-        let batch = rows.finish();
-        let count = |name: &str, row: usize| batch[name].as_primitive::<UInt64Type>().value(row);
-        let ns = |name: &str, row: usize| batch[name].as_primitive::<Int64Type>().value(row);
-        assert_eq!((count("packets", 0), count("packets", 1)), (6, 3));
-        assert_eq!((count("unique_bytes", 0), count("data_bytes", 0), count("rexmt_bytes", 0)), (60, 110, 50));
-        assert_eq!((count("stream_bytes", 0), ns("missed_bytes", 0)), (60, 0));
-        assert_eq!((ns("rtt_handshake_ns", 0), ns("rtt_handshake_ns", 1)), (10_000, 10_000));
-        assert_eq!((count("rtt_samples", 0), count("ambiguous_acks", 0)), (2, 1));
-        assert_eq!((ns("resend_min_ns", 0), ns("idle_max_ns", 0)), (60_000, 60_000));
-        assert_eq!(count("initial_window_bytes", 0), 50);
-    }
-
-    proptest! {
-        #[test]
-        fn no_packet_panics_and_bytes_add_up(
-            packets in prop::collection::vec(
-                (any::<bool>(), any::<i64>(), (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>()),
-                 prop_oneof![0u32..3000, any::<u32>()], (prop::option::of(any::<u8>()), 0u8..5, any::<[(u32, u32); 4]>())),
-                0..120,
-            ),
-        ) {
-            let mut c = ConnectionCounters::default();
-            for (reverse, time_ns, (seq, ack, flags, window), payload, (wscale, sack_blocks, sack)) in packets {
-                let tcp = Tcp { seq, ack, flags, window, wscale, sack_blocks, sack, ..Tcp::default() };
-                let p = Packet { time_ns: Some(time_ns), ip_version: 4, ip_id: Some(ack), payload_bytes: Some(payload), ..Packet::default() };
-                c.observe(&p, &tcp, reverse);
-            }
-            for d in &c.dir {
-                prop_assert!(d.unique_bytes <= d.data_bytes);
-                prop_assert!(d.data_packets + d.pure_ack_packets <= d.packets);
-            }
-            let mut rows = CounterRows::default();
-            c.push_row(false, Some(i64::MAX), &mut rows);
-            c.push_row(true, None, &mut rows);
-            prop_assert_eq!(rows.finish().num_rows(), 2);
-        }
-    }
-}
+mod tests;

@@ -1,25 +1,25 @@
-//! What follows from having sent a segment: phases, timeouts, recoveries, open questions, its row.
+//! The effects of a transmission: phases, timeouts, recoveries, open decisions, the segment's row.
 
-use super::half::{Half, Recovery, Timeout};
 use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, TimeoutKind, Transmission, Trigger};
-use super::out::Out;
+use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
+use super::sender_state::{Recovery, SenderState, Timeout};
 use crate::limits;
 
-impl Half {
-    /// The sender has said that nothing more will come (FIN).
+impl SenderState {
+    /// The sender has closed its direction (FIN).
     pub fn drained(&self) -> bool {
         self.fin_end.is_some()
     }
 
     /// Keep a duplicate's row for the DSACK that may follow.
-    pub fn remember_double(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
+    pub fn remember_duplicate(&mut self, transmission: Transmission, row: u64, start: Option<i64>, span: i64) {
         if let (Transmission::CaptureDuplicate, Some(start), true) = (transmission, start, span > 0) {
-            if self.doubled.len() >= limits::RECENT_PACKETS {
-                self.doubled.pop_front();
+            if self.duplicated.len() >= limits::RECENT_PACKETS {
+                self.duplicated.pop_front();
             }
-            self.doubled.push_back((row, start, start + span));
+            self.duplicated.push_back((row, start, start + span));
         }
     }
 
@@ -33,7 +33,7 @@ impl Half {
         row.phase = Some(self.phase);
     }
 
-    /// Everything that follows from having sent: phases, timeouts, recoveries, open questions, the row.
+    /// All effects of a transmission: phases, timeouts, recoveries, open decisions, the row.
     pub fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
         let t = s.t;
         if o.transmission != Transmission::Retransmission {
@@ -100,7 +100,7 @@ impl Half {
         }
     }
 
-    /// What follows from having sent anything but a retransmission.
+    /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
         self.leave_slow_start(s);
         self.note_gap(s.t);
@@ -114,7 +114,7 @@ impl Half {
         self.tally.flight_max = self.tally.flight_max.max(self.flight());
         self.describe(row);
         let number = out.segments.push(row, false);
-        self.remember_double(what, number, Some(s.start), s.end - s.start);
+        self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
         if let Some(life) = &mut self.life {
             life.commit(out.intervals, out.flow, self.reverse);
         }
@@ -179,7 +179,7 @@ impl Half {
         id
     }
 
-    /// What was taken for a probe had been the timer: the next expiry came twice as late.
+    /// The retransmission counted as a probe was an expiry: the next expiry came after twice the time.
     fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
         let Some(p) = self.probe.take() else { return };
         out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
@@ -194,7 +194,7 @@ impl Half {
         }
     }
 
-    /// A resend in fast recovery: the episode that it opens or belongs to.
+    /// A retransmission in fast recovery: the episode that it starts or belongs to.
     fn recover_fast(&mut self, s: &Sent, out: &mut Out<'_>) -> u64 {
         if self.phase != Phase::Recovery {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);

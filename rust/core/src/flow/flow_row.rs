@@ -1,4 +1,4 @@
-//! A row of `flows`: what is known of a direction when its connection is over.
+//! Rows of `flows`: the facts of a direction, written when its connection ends.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::connection::Connection;
 use super::counters::ConnectionCounters;
+use super::ends::End;
 use super::kinds::{TimeoutKind, Transmission, Trigger};
 use super::tap::tap;
-use super::End;
 use crate::packet::Addr;
 use crate::table::flow_facts::{FactRows, FACTS};
 use crate::table::flows::{CounterRows, COUNTERS};
@@ -26,7 +26,7 @@ pub enum Close {
     Evicted,
 }
 
-/// The rows of `flows`: facts and tcptrace's counters side by side.
+/// The rows of `flows`: facts and tcptrace's counters.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     facts: FactRows,
@@ -55,7 +55,7 @@ impl FlowTable {
         RecordBatch::try_new(Self::schema(), columns).expect("flows: every row fills every column")
     }
 
-    /// Write both directions of a connection; one that never sent a packet has a row all the same.
+    /// Write both directions of a connection, also a direction without packets.
     pub fn push(
         &mut self,
         c: &Connection,
@@ -71,8 +71,8 @@ impl FlowTable {
             _ => Close::Open,
         };
         for reverse in [false, true] {
-            let h = &c.halves[usize::from(reverse)];
-            let other = &c.halves[usize::from(!reverse)];
+            let h = &c.senders[usize::from(reverse)];
+            let other = &c.senders[usize::from(!reverse)];
             let t = &h.tally;
             let (src, dst) = if reverse { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
             let seconds = (c.last_t - c.start) as f64 / 1e9;
@@ -136,7 +136,7 @@ impl FlowTable {
             f.sack_agreed.push_opt((h.syn_seen && other.syn_seen).then_some(h.sack_permitted && other.sack_permitted));
             f.timestamps_agreed.push(h.timestamps && other.timestamps);
             f.timer.push_opt(h.timer.fitted().then(|| h.timer.flavour() as i8));
-            f.tap.push(tap(c, reverse) as i8);
+            f.tap.push(tap(c.local_votes, &c.handshake, c.on_air, h, reverse) as i8);
             f.closed_by.push(closed as i8);
             counters.push_row(reverse, capture_end_ns, &mut self.counters);
         }

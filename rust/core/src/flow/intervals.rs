@@ -1,9 +1,9 @@
-//! The life of a direction with data, cut where what its sender waited for changed.
+//! The intervals of a direction with data, one per state of its sender.
 
 use super::kinds::State;
 use crate::table::tcp::IntervalRows;
 
-/// A stretch in one state.
+/// A period in one state.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece {
     pub start: i64,
@@ -22,7 +22,7 @@ pub struct Piece {
     pub rtt_least: i64,
 }
 
-/// What a piece counts up.
+/// The counters of a piece.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     packets: u32,
@@ -30,42 +30,42 @@ struct Counts {
     rtt_sum: i64,
     rtt_count: i64,
     last_packet: u64,
-    /// Flight when it was sent.
+    /// Bytes in flight when it was sent.
     flight: u32,
 }
 
-/// The pieces of one direction. The last one may grow, and those since its sender last sent may still turn out to be the wait
-/// for a timer.
+/// The pieces of one direction. The last one can grow, and those since the sender's last transmission can become a wait for the
+/// retransmission timer.
 #[derive(Debug)]
 pub struct Life {
     now: i64,
-    /// Pauses shorter than this are no rest of the application.
+    /// Shorter pauses are no idle time of the application.
     rest_ns: i64,
-    /// Pieces that are not final: the one under way when the sender last sent, and those since.
+    /// Pieces that are not final: the one at the sender's last transmission, and those since.
     open: Vec<Piece>,
-    /// What the piece under way has counted since the sender last sent.
+    /// The counters of the current piece since the sender's last transmission.
     since: Counts,
-    /// Flight at the end of the latest piece.
+    /// Bytes in flight at the end of the latest piece.
     flight: u32,
-    /// End of the last piece that the peer acknowledged: what follows is no part of the life.
+    /// End of the last piece that the peer acknowledged: later pieces are not part of the intervals.
     acked_until: i64,
-    /// Bytes in flight at a delayed-ACK stall among the open pieces, while the path's speed is not known: nothing is final.
+    /// Bytes in flight at a delayed-ACK stall among the open pieces while the path's speed is unknown: nothing is final.
     doubt: Option<i64>,
 }
 
-/// The time that `bytes` in flight cost the last of them on a path of this speed.
+/// The transmission time of `bytes` in flight on a path of this speed.
 pub fn own_delay(ns_per_kib: i64, bytes: i64) -> i64 {
     ns_per_kib.saturating_mul(bytes) / 1024
 }
 
-/// Pieces kept while a sender is silent; beyond, the oldest are final. A silent sender hears a few kinds of ACK only.
+/// Pieces kept while a sender is silent. Above it the oldest are final. A silent sender receives only a few kinds of ACK.
 const OPEN_PIECES: usize = 64;
 
 /// A scheduler's tick, 1000 Hz.
 pub const TICK_NS: i64 = 1_000_000;
 
-/// A full frame's way through contention and a few retries at the lowest rate (12 ms an attempt at 1 Mb/s): on the air a
-/// sender with data waits so long between an ACK and its next segment.
+/// The time for a full frame with contention and a few retries at the lowest rate (12 ms per transmission at 1 Mb/s): over the air
+/// a sender with data may need this long between an ACK and its next segment.
 pub const ACCESS_NS: i64 = 30_000_000;
 
 impl Life {
@@ -95,7 +95,7 @@ impl Life {
         self.since.acked += piece.acked;
         self.since.rtt_sum = self.since.rtt_sum.saturating_add(piece.rtt_sum);
         self.since.rtt_count += piece.rtt_count;
-        // A short pause is the host at work or the channel taken, not an application at rest: it goes with what it follows.
+        // A short pause is processing or channel access, not an idle application: it counts with the state after it.
         if piece.state == State::Idle && piece.end - piece.start < self.rest_ns {
             if let Some(before) = self.open.last().filter(|p| p.state != State::Handshake) {
                 (piece.state, piece.timeout) = (before.state, before.timeout);
@@ -107,18 +107,18 @@ impl Life {
         }
     }
 
-    /// The peer acknowledged data: the life goes on at least until now.
+    /// The peer acknowledged data: the intervals go on at least until now.
     pub fn acked(&mut self) {
         self.acked_until = self.now;
     }
 
-    /// The stall just passed was found with `flight` bytes on a path of unknown speed.
+    /// The last stall was found with `flight` bytes on a path of unknown speed.
     pub fn doubt_stall(&mut self, flight: i64) {
         self.doubt = Some(flight);
     }
 
-    /// The path's speed is known: take the time that the bytes in flight needed off the stall in doubt.
-    pub fn settle_stall(&mut self, ns_per_kib: i64) {
+    /// The path's speed is now known: subtract the transmission time of the bytes in flight from the open stall.
+    pub fn adjust_stall(&mut self, ns_per_kib: i64) {
         let Some(flight) = self.doubt.take() else { return };
         let Some(i) = self.open.iter().position(|p| p.state == State::DelayedAck) else {
             return;
@@ -130,7 +130,7 @@ impl Life {
         }
     }
 
-    /// The sender was silent from `since` until now, when its timer expired: that whole time was a wait for it.
+    /// The sender was silent from `since` until its timer expired now: the whole time was a wait for the timer.
     pub fn was_timer_wait(&mut self, since: i64, state: State, timeout: u64) {
         let mut wait: Option<Piece> = None;
         while let Some(mut p) = self.open.pop() {
@@ -165,7 +165,7 @@ impl Life {
         }
     }
 
-    /// The sender sent: what was open is final.
+    /// The sender transmitted: the open pieces are final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
             return;
@@ -181,7 +181,7 @@ impl Life {
         self.since = Counts { last_packet, flight: self.flight, ..Counts::default() };
     }
 
-    /// Keep the open list short however long the sender is silent.
+    /// Limit the open list during a long silence of the sender.
     pub fn trim(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         while self.open.len() > OPEN_PIECES {
             self.doubt = None;
@@ -189,11 +189,11 @@ impl Life {
         }
     }
 
-    /// The flow ended: hand out what belongs to its life.
+    /// The flow ended: write its intervals.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         let end = self.acked_until;
         let mut pieces = std::mem::take(&mut self.open);
-        // What rests at the end is no part of it. A life without any ACK (one-sided capture) lasts as long as it was seen.
+        // Idle time at the end is not part of them. Without any ACK (one-sided capture) they last until the last packet.
         while let Some(p) = pieces.last_mut().filter(|p| matches!(p.state, State::Idle | State::Closing)) {
             if end <= 0 || p.start < end {
                 p.end = if end > p.start { p.end.min(end) } else { p.end };
@@ -208,7 +208,7 @@ impl Life {
 }
 
 impl Piece {
-    /// Keep what came after `since`, counted apart, and return what came before.
+    /// Keep the part after `since`, counted separately, and return the part before it.
     fn cut(&mut self, since: i64, after: &Counts) -> Piece {
         let before = Piece {
             end: since,

@@ -10,27 +10,27 @@ macro_rules! enums {
 }
 
 enums! {
-    /// What a segment is for.
+    /// The kind of a segment.
     Kind { Syn, SynAck, Data, Ack, DupAck, WindowUpdate, KeepAlive, KeepAliveAck, WindowProbe, Fin, Rst }
-    /// First, again by TCP, or merely seen again.
+    /// First transmission, retransmission, or a copy.
     Transmission { First, Retransmission, Reordered, NetworkDuplicate, CaptureDuplicate, MacCopy }
-    /// Why TCP sent a segment again.
+    /// The trigger of a retransmission.
     Trigger { Rto, GoBackN, Fast, PartialAck, Sack, TailLossProbe, Undecided }
-    /// The fact that decided transmission or trigger.
+    /// The evidence for transmission or trigger.
     Evidence {
         TimerExpired, AfterTimeout, DuplicateAcks, SackBlocks, PartialAck, ProbeTimer, NoAckSeen,
         IpId, Tsval, FillsHole, SameBytes, Timing,
     }
-    /// The evidence that a retransmission was not needed.
+    /// The evidence for a spurious retransmission.
     #[allow(dead_code, reason = "other_capture is decided where captures are aligned")]
     By { Timestamp, Dsack, OtherCapture, MinRtt, Acked }
     /// Congestion state of a sender.
     Phase { Open, Disorder, Recovery, Loss }
-    /// What a timer expiry was.
+    /// The kind of a timer expiry.
     TimeoutKind { Genuine, Spurious, AckLost, Undecided }
-    /// What ended a fast recovery.
+    /// The end of a fast recovery.
     RecoveryEnd { Acked, Timeout, CaptureEnd }
-    /// What a sender waited for.
+    /// The state of a sender.
     State {
         Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,
         FastRecovery, SlowStart, Transfer, Closing, NotCaptured,

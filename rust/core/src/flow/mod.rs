@@ -1,42 +1,45 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
 mod ack;
-mod board;
 mod connection;
 pub mod counters;
+mod decisions;
+pub mod duration_stats;
 mod effects;
+mod ends;
 mod flow_row;
-mod half;
+mod handshake;
 mod intervals;
 mod kinds;
-pub mod moments;
-mod need;
-mod out;
+mod output;
 mod recent;
 mod rows;
+mod scoreboard;
 mod send;
+mod sender_state;
 pub mod sent_ranges;
 mod seq;
-mod settle;
+mod spurious;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod timestamp_clock;
 mod trigger;
-mod tsclock;
-mod waits;
+mod wait_state;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use self::connection::Connection;
 use self::counters::ConnectionCounters;
+use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
-use self::out::Out;
+use self::output::Out;
 use self::rows::SegmentBlocks;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
-use crate::packet::{flags, Addr, Packet};
+use crate::packet::{flags, Packet};
 use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
 
 /// The schema of `flows`, whose columns come from two builders.
@@ -44,29 +47,10 @@ pub fn flows_schema() -> arrow_schema::SchemaRef {
     FlowTable::schema()
 }
 
-/// Which connection a packet belongs to and whether it goes from b to a.
+/// The number of a packet's connection, and whether the packet goes from b to a.
 pub type FlowId = (u32, bool);
 
-/// One end of a connection.
-type End = (Addr, u16);
-
-/// The two ends of a connection, the lower first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Key {
-    low: End,
-    high: End,
-}
-
-impl std::hash::Hash for Key {
-    /// One word instead of nine: this is asked for every packet. Odd constants (splitmix64's) keep the ends apart.
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let fold = |(a, port): End| (a.bits as u64 ^ (a.bits >> 64) as u64) ^ u64::from(port) << 48;
-        let low = fold(self.low).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        state.write_u64(low.rotate_left(31) ^ fold(self.high).wrapping_mul(0xbf58_476d_1ce4_e5b9));
-    }
-}
-
-/// A connection and which end opened it.
+/// A connection and its two ends.
 #[derive(Debug)]
 struct Entry {
     connection: Connection,
@@ -76,7 +60,7 @@ struct Entry {
     swapped: bool,
 }
 
-/// Follows every TCP connection of one capture.
+/// Tracks every TCP connection of one capture.
 #[derive(Debug, Default)]
 pub struct Tracker {
     notes: Notes,
@@ -89,7 +73,7 @@ pub struct Tracker {
     recoveries: RecoveryRows,
     intervals: IntervalRows,
     flows: FlowTable,
-    /// The slot at which the sweep for idle connections goes on.
+    /// The next slot to check for idle connections.
     sweep: usize,
     last_t: i64,
     last_ns: Option<i64>,
@@ -100,7 +84,7 @@ impl Tracker {
         &self.notes
     }
 
-    /// Observe one packet; returns its connection when it is TCP.
+    /// Process one packet; returns its connection if it is TCP.
     pub fn observe(&mut self, p: &Packet, start_ns: i64) -> Option<FlowId> {
         self.last_ns = p.time_ns.or(self.last_ns);
         let tcp = p.tcp.as_ref()?;
@@ -121,7 +105,7 @@ impl Tracker {
         let slot = match slot {
             Some(s) => s,
             None => {
-                // A SYN+ACK whose SYN was not captured still tells who opened.
+                // A SYN+ACK without a captured SYN still shows which end opened the connection.
                 let synack = tcp.flags & (flags::SYN | flags::ACK) == flags::SYN | flags::ACK;
                 self.open(key, from_high != synack, p)
             }
@@ -161,7 +145,7 @@ impl Tracker {
         slot
     }
 
-    /// Write what is left of a connection and forget it.
+    /// Write the rows that are left of a connection and remove it.
     fn close(&mut self, slot: usize, why: Close) {
         let Some(mut entry) = self.slab[slot].take() else {
             return;
@@ -175,7 +159,7 @@ impl Tracker {
         flows.push(&entry.connection, &entry.counters, ends, why, self.last_ns);
     }
 
-    /// Look at the next slot: close what is long over, shrink what is cold. A few slots a call keep the cost constant.
+    /// Check the next slot: close connections idle for very long, compact those idle for long. A few slots per call keep the cost constant.
     fn sweep(&mut self) {
         if self.slab.is_empty() {
             return;
@@ -193,7 +177,7 @@ impl Tracker {
         }
     }
 
-    /// Too many connections: close the longest idle of a handful, so that no flood makes the choice slow.
+    /// Too many connections: close the longest idle of 16, so that the choice is fast.
     fn evict_one(&mut self) {
         let n = self.slab.len();
         let victim = (0..16)
@@ -210,23 +194,23 @@ impl Tracker {
 
     /// Batches whose rows are final, as (table, rows).
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
-        self.hand_out(false, out);
+        self.emit_batches(false, out);
     }
 
-    /// Close every flow and hand out everything that is left.
+    /// Close every flow and emit all rows that are left.
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         let mut open: Vec<usize> = (0..self.slab.len()).filter(|s| self.slab[*s].is_some()).collect();
         open.sort_by_key(|s| self.slab[*s].as_ref().map_or(0, |e| e.connection.id));
         for slot in open {
             self.close(slot, Close::Open);
         }
-        self.hand_out(true, out);
+        self.emit_batches(true, out);
         if self.segments.late > 0 {
             self.notes.add_many(NoteKind::LateEvidence, self.segments.late, 0, 0);
         }
     }
 
-    fn hand_out(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
+    fn emit_batches(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.segments.drain(all, out);
         let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS);
         if ready(self.timeouts.flow.len()) {

@@ -1,4 +1,4 @@
-//! Packets that one direction sent lately, to know one that is seen again.
+//! Packets that one direction sent recently, to recognise copies of the same packet.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::packet::{Mpdu, Packet, Tcp};
 
 const ON_WIRE: usize = limits::RECENT_PACKETS;
 
-/// A packet heard on the air.
+/// A packet captured on the air.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     mpdu: Mpdu,
@@ -17,7 +17,7 @@ struct Heard {
     seq: u32,
 }
 
-/// Rings of the latest packets: a few by fingerprint, and with their MAC headers more of those heard on the air.
+/// Rings of the latest packets: a few by fingerprint, and more of those captured on the air by their MAC headers.
 #[derive(Debug, Default)]
 pub struct RecentPackets {
     prints: [u64; ON_WIRE],
@@ -26,10 +26,10 @@ pub struct RecentPackets {
     air: VecDeque<Heard>,
 }
 
-/// What identifies a packet: TCP never sends two alike, for a retransmission has another IP id.
+/// What identifies a packet: TCP never sends two identical ones, since a retransmission has another IP ID.
 #[inline]
 fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
-    // Multiplied by odd constants (splitmix64's) so that fields in the same bits do not cancel each other.
+    // Multiplied by odd constants (splitmix64's) so that fields in the same bits do not cancel.
     let a = (u64::from(tcp.seq) << 32 | u64::from(tcp.ack)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let b = (u64::from(payload) << 32 | u64::from(tcp.window) << 16 | u64::from(tcp.flags))
         .wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -41,8 +41,8 @@ fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 }
 
 impl RecentPackets {
-    /// Look a packet up and remember it. `identified`: its IP id tells packets apart; `near_ns`: so soon after its like, a
-    /// packet with payload cannot be a resend.
+    /// Look a packet up and store it. `identified`: its IP ID identifies packets; `near_ns`: a packet with payload this soon after
+    /// an identical one cannot be a retransmission.
     pub fn seen(
         &mut self,
         p: &Packet,
@@ -67,8 +67,8 @@ impl RecentPackets {
         found
     }
 
-    /// IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, so the same MPDU. The IP id tells the
-    /// packets of an A-MSDU apart; the rest may differ where one copy was heard with bit errors.
+    /// IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, so the same MPDU. The IP ID separates the
+    /// packets of an A-MSDU; other fields may differ if one copy has bit errors.
     fn heard(&mut self, mpdu: &Mpdu, print: u64, ip_id: Option<u32>, seq: u32) -> Option<Transmission> {
         let found = self.air.iter().rev().find_map(|h| {
             let same = h.mpdu.ta == mpdu.ta && h.mpdu.seq_ctl == mpdu.seq_ctl && h.mpdu.tid == mpdu.tid;
@@ -86,7 +86,7 @@ impl RecentPackets {
         found
     }
 
-    /// Forget, for a connection that has gone quiet.
+    /// Clear it, for an idle connection.
     pub fn compact(&mut self) {
         self.air = VecDeque::new();
     }

@@ -1,4 +1,4 @@
-//! Rows on their way out: segment rows stay changeable until the need of their retransmissions is known.
+//! Segment rows, which can change until their retransmissions are decided.
 
 use std::collections::VecDeque;
 
@@ -40,16 +40,16 @@ pub struct SegmentRow {
     pub phase: Option<Phase>,
 }
 
-/// Rows that wait to be turned into columns: few enough to stay in the first-level cache.
+/// Rows converted to columns at a time: few enough to stay in the first-level cache.
 const FRESH: usize = 64;
 
 #[derive(Debug, Default)]
 struct Block {
     columns: SegmentRows,
-    /// The latest rows, not in `columns` yet.
+    /// The latest rows, not yet in `columns`.
     fresh: Vec<SegmentRow>,
     len: usize,
-    /// Rows whose need is still open.
+    /// Rows with an undecided retransmission.
     open: usize,
 }
 
@@ -90,18 +90,18 @@ impl Block {
     }
 }
 
-/// The segment rows of a capture, handed out in order, a block at a time.
+/// The segment rows of a capture, emitted in order, a block at a time.
 #[derive(Debug, Default)]
 pub struct SegmentBlocks {
     blocks: VecDeque<Block>,
     /// Row number of the first row held.
     first: u64,
-    /// Decisions that came after their row had been handed out.
+    /// Decisions made after their row had been emitted.
     pub late: u64,
 }
 
 impl SegmentBlocks {
-    /// Append a row and return its number; `open`: its need will be decided later.
+    /// Append a row and return its number; `open`: its retransmission is decided later.
     pub fn push(&mut self, r: &SegmentRow, open: bool) -> u64 {
         if self.blocks.back().is_none_or(|b| b.len >= limits::BATCH_ROWS) {
             let mut block = Block::default();
@@ -132,7 +132,7 @@ impl SegmentBlocks {
         Some((block, at % limits::BATCH_ROWS))
     }
 
-    /// Decide whether an open row was spurious, and close it.
+    /// Decide whether the retransmission of an open row was spurious, and close the row.
     pub fn decide(&mut self, row: u64, spurious: Option<bool>, by: Option<By>) {
         if let Some((block, i)) = self.find(row) {
             block.open = block.open.saturating_sub(1);
@@ -141,7 +141,7 @@ impl SegmentBlocks {
         }
     }
 
-    /// Later evidence named another cause.
+    /// Later evidence shows another trigger.
     pub fn retrigger(&mut self, row: u64, trigger: Trigger, evidence: Evidence, backoff: Option<u16>) {
         if let Some((block, i)) = self.find(row) {
             block.columns.trigger.set(i, Some(trigger as i8));
@@ -150,8 +150,8 @@ impl SegmentBlocks {
         }
     }
 
-    /// The receiver got these bytes twice: the network doubled them, not the tap. False when the row is out already.
-    pub fn doubled_by_network(&mut self, row: u64) -> bool {
+    /// The receiver got these bytes twice: the network duplicated them, not the tap. False if the row was already emitted.
+    pub fn duplicated_by_network(&mut self, row: u64) -> bool {
         if row < self.first {
             return false;
         }
@@ -161,7 +161,7 @@ impl SegmentBlocks {
         })
     }
 
-    /// Hand out full blocks that are decided, or that the cap pushes out; all of them at the end.
+    /// Emit full blocks that are decided or above the limit; all blocks at the end.
     pub fn drain(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
         while let Some(b) = self.blocks.front() {
             let full = b.len >= limits::BATCH_ROWS;

@@ -1,16 +1,16 @@
-//! A segment with payload, SYN or FIN: new bytes, bytes sent again by TCP, or bytes merely seen again?
+//! A segment with payload, SYN or FIN: new bytes, a retransmission, or a copy?
 
-use super::board::Run;
-use super::half::Half;
 use super::kinds::{Evidence, Transmission, Trigger};
-use super::need::Pending;
-use super::out::Out;
+use super::output::Out;
+use super::scoreboard::Run;
+use super::sender_state::SenderState;
+use super::spurious::Pending;
 use crate::limits;
 use crate::packet::{Packet, Tcp};
 
 const MS: i64 = 1_000_000;
 
-/// A segment on its way, by the sequence numbers it occupies.
+/// A transmitted segment, by the sequence numbers it occupies.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
     pub packet: u64,
@@ -24,7 +24,7 @@ pub struct Sent {
     pub sack_ok: bool,
 }
 
-/// What it was.
+/// The result.
 #[derive(Debug, Clone, Copy)]
 pub struct SentOutcome {
     pub transmission: Transmission,
@@ -35,13 +35,13 @@ pub struct SentOutcome {
     pub copy: u16,
     pub t_first: Option<i64>,
     pub t_previous: Option<i64>,
-    /// Bytes acknowledged before they were sent again.
+    /// Bytes acknowledged before they were retransmitted.
     pub acked_before: bool,
     /// An ACK had shown a hole here.
     pub hole: bool,
     /// When a timer sent it: silent since.
     pub silent_from: Option<i64>,
-    /// Since the timer was last (re)started, as far as the tap can know.
+    /// Time since the timer was last (re)started, as far as the tap can infer it.
     pub waited: i64,
 }
 
@@ -64,12 +64,12 @@ impl SentOutcome {
     }
 }
 
-impl Half {
-    /// Whether the same packet was seen before, by identity: a MAC retry, a second tap, a duplicating network.
-    pub fn seen_again(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
-        // IP id 0 means "not used" (Linux with DF): then only the MAC header, or sheer nearness of payload, identifies.
+impl SenderState {
+    /// Whether this is a copy of an earlier packet: a MAC retry, a second tap, a duplicating network.
+    pub fn find_copy(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
+        // IP ID 0 means "not used" (Linux with DF): then only the MAC header, or a very short time, identifies a copy.
         let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
-        // Nothing that made TCP send it again could have come back so soon.
+        // No ACK that could trigger a retransmission can have arrived so soon.
         let near = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
         self.recent.seen(p, tcp, payload, t, identified, near)
     }
@@ -78,7 +78,7 @@ impl Half {
         self.ip_id_same >= 3
     }
 
-    /// Learn whether this sender's IP id counts its packets.
+    /// Learn whether this sender's IP ID counts its packets.
     pub fn learn_ip_id(&mut self, ip_id: Option<u32>) {
         let (Some(now), Some(before)) = (ip_id, self.last_ip_id) else {
             self.last_ip_id = ip_id.or(self.last_ip_id);
@@ -88,7 +88,7 @@ impl Half {
         };
         let step = (now as u16).wrapping_sub(before as u16);
         let (ones, steps) = self.ip_id_ones;
-        // Mostly steps of one: a counter of this flow, though the path may lose packets.
+        // Mostly steps of one: a counter of this flow, even if the path loses packets.
         self.step_missing = steps >= 8 && ones * 2 >= steps && (2..=limits::SKIPPED_PACKETS).contains(&step);
         let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
         let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
@@ -97,7 +97,7 @@ impl Half {
             if steps >= 1 << 20 { (ones / 2, steps / 2) } else { (ones + u32::from(step == 1), steps + 1) };
         self.ip_id_same = if step == 0 { self.ip_id_same.saturating_add(1) } else { 0 };
         let (good, all) = self.ip_id_steps;
-        // Another flow of the same host may count on the same counter: steps up to 1000 still count.
+        // Another flow of the host may use the same counter: steps up to 1000 still count.
         self.ip_id_steps = (good + u32::from((1..1000).contains(&step)), all + 1);
         if self.ip_id_steps.1 >= 1 << 20 {
             self.ip_id_steps = (self.ip_id_steps.0 / 2, self.ip_id_steps.1 / 2);
@@ -105,7 +105,7 @@ impl Half {
         self.last_ip_id = Some(now);
     }
 
-    /// Take a segment in that occupies sequence numbers; None: bytes in sequence, sent for the first time, as nearly all are.
+    /// Process a segment that occupies sequence numbers; None: bytes in sequence, sent for the first time, the most common case.
     pub fn on_send(&mut self, s: &Sent, out: &mut Out<'_>) -> Option<Box<SentOutcome>> {
         if self.resent_until == 0 && self.skipped == 0 && s.start == self.end && self.una <= s.start {
             self.new_bytes(s);
@@ -135,34 +135,34 @@ impl Half {
         } else {
             let outcome = self.old_bytes(s);
             if s.end > self.end && outcome.transmission != Transmission::CaptureDuplicate {
-                // The rest is new: a sender that packs differently the second time.
+                // The rest is new: the sender split the bytes differently the second time.
                 self.new_bytes(&Sent { start: self.end, ..*s });
             }
             outcome
         };
-        // A repeat of what had arrived explains none of the packets missing before it.
+        // A copy of arrived bytes explains none of the packets missing before it.
         self.repeated = outcome.acked_before && outcome.transmission == Transmission::Retransmission;
         self.last_send = Some(s.t);
         self.flight_sent = self.flight();
         outcome
     }
 
-    /// Bytes that continue the sequence, but whose first copy was among packets that the IP id shows to be missing: what
-    /// was sent between two segments in sequence can only have carried these bytes.
+    /// Bytes in sequence whose original was among packets that the IP ID shows to be missing: packets sent between two segments
+    /// in sequence can only have carried these bytes.
     fn sent_unseen(&mut self, s: &Sent) -> bool {
         if !self.near_receiver || s.start <= 1 || self.ip_id_shared {
             return false;
         }
-        if self.skipped > 0 && !self.board.range(self.una, self.end).any(|r| r.unseen) {
+        if self.skipped > 0 && !self.scoreboard.range(self.una, self.end).any(|r| r.unseen) {
             let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
             let round_trip = self.rtt_whole.unwrap_or(200 * MS);
             let room = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss() + 16;
             if silence < round_trip || i64::from(self.skipped) > room {
-                // A loss is mended a round trip later at the soonest: this host counts other packets on the same counter.
+                // A loss is repaired after a round trip at the earliest: this host counts other packets with the same counter.
                 self.ip_id_shared = true;
                 return false;
             }
-            // Repeats of the first of them by an expiring timer (doubling each time) are among the missing.
+            // Retransmissions of the first of them by the timer (doubling each time) are among the missing packets.
             let first = self.timer.rto(0, 1).unwrap_or(MS * 200).max(MS * 200);
             let repeats = (silence as f64 / first as f64 + 1.0).log2() as i64;
             let originals = (i64::from(self.skipped) - repeats).max(1);
@@ -181,8 +181,8 @@ impl Half {
             self.captured_from = Some(s.start);
         }
         if s.start > self.end {
-            // A hole: lost before the tap, missed by it, or still to come out of order. Remember who jumped it.
-            self.board.push(Run {
+            // A hole: lost before the tap, missed by it, or still to come out of order. Keep the segment after it.
+            self.scoreboard.push(Run {
                 start: self.end,
                 end: s.start,
                 t_first: s.t,
@@ -209,7 +209,7 @@ impl Half {
                 }
             }
         }
-        self.board.push(Run {
+        self.scoreboard.push(Run {
             start: s.start,
             end: s.end,
             t_first: s.t,
@@ -232,7 +232,7 @@ impl Half {
     fn old_bytes(&mut self, s: &Sent) -> SentOutcome {
         let acked_before = s.end <= self.una;
         let old_end = s.end.min(self.end);
-        // What is known of the bytes: from the board, and for acknowledged ones from memory.
+        // What is known about the bytes: from the scoreboard, and for acknowledged ones from the past runs.
         let mut known: Option<Run> = None;
         let (mut seen, mut unseen) = (false, false);
         let mut look = |r: &Run| {
@@ -246,9 +246,9 @@ impl Half {
             let i = self.past.partition_point(|r| r.end <= s.start);
             self.past.range(i..).take_while(|r| r.start < s.end).for_each(&mut look);
         }
-        self.board.range(s.start.max(self.una), old_end).for_each(&mut look);
+        self.scoreboard.range(s.start.max(self.una), old_end).for_each(&mut look);
         let Some(known) = known else {
-            // Acknowledged so long ago that nothing is remembered: sent again all the same.
+            // Acknowledged so long ago that nothing is kept: still a retransmission.
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::SameBytes));
             o.acked_before = true;
             o.copy = 1;
@@ -258,7 +258,7 @@ impl Half {
         if unseen && !seen {
             return self.fill_hole(s, &known, acked_before);
         }
-        // The same packet again: a network or a tap that duplicates. TCP gives every copy an IP id of its own.
+        // The same packet again: duplicated by a network or a tap. TCP gives every copy its own IP ID.
         let same_id = s.ip_id.is_some_and(|i| i != 0 && i == known.ip_id) && !self.ip_id_constant() && !known.merged;
         let near = s.t - known.t_last < self.rtt_least.map_or(0, |r| (r / 8).min(MS));
         let same_stamp = s.tsval.is_none_or(|v| v == known.tsval_last);
@@ -282,7 +282,7 @@ impl Half {
         o
     }
 
-    /// Bytes never captured turn up below captured ones: sent again, or merely late?
+    /// Bytes not yet captured arrive below captured ones: retransmitted or reordered?
     fn fill_hole(&mut self, s: &Sent, hole: &Run, acked_before: bool) -> SentOutcome {
         let ids = s
             .ip_id
@@ -293,7 +293,7 @@ impl Half {
         let (again, evidence) = match (ids, stamps) {
             (Some(d), _) if d != 0 => (d > 0, Evidence::IpId),
             (_, Some(d)) if d != 0 => (d > 0, Evidence::Tsval),
-            // Neither tells: a resend answers a loss, which takes a round trip.
+            // No evidence in either: a retransmission follows a loss after a round trip.
             _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
             _ => (since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS), Evidence::Timing),
         };
@@ -305,7 +305,7 @@ impl Half {
             self.resend(s, &mut o);
             return o;
         }
-        for r in self.board.range_mut(s.start, s.end) {
+        for r in self.scoreboard.range_mut(s.start, s.end) {
             (r.unseen, r.t_first, r.t_last) = (false, s.t, s.t);
             (r.tsval_first, r.tsval_last, r.ip_id) = (s.tsval.unwrap_or(0), s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
         }
@@ -313,7 +313,7 @@ impl Half {
         SentOutcome::new(Transmission::Reordered, Some(evidence))
     }
 
-    /// Note the copy on the board and say why it was sent.
+    /// Record the copy on the scoreboard and determine its trigger.
     fn resend(&mut self, s: &Sent, o: &mut SentOutcome) {
         o.hole = self.hole_at(s);
         self.name_trigger(s, o);
@@ -321,7 +321,7 @@ impl Half {
             self.head_sent = Some(s.t);
         }
         let (t, tsval, ip_id) = (s.t, s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
-        for r in self.board.range_mut(s.start, s.end) {
+        for r in self.scoreboard.range_mut(s.start, s.end) {
             r.copies = r.copies.saturating_add(1);
             r.t_last = t;
             r.tsval_last = tsval;
@@ -338,25 +338,25 @@ impl Half {
         }
     }
 
-    /// The receiver has shown that it lacks these bytes although later ones arrived.
+    /// The receiver has shown that it lacks these bytes but has later ones.
     fn hole_at(&self, s: &Sent) -> bool {
         if self.sacked_hi > s.end && s.end > self.una {
             return true;
         }
-        // Paths keep order (FIFO): an ACK made by a copy sent after these bytes, and stopping short of them, shows a hole.
+        // Paths keep the order (FIFO): an ACK caused by a copy sent after these bytes that does not cover them shows a hole.
         if let (true, Some(filled), Some(run)) =
-            (s.start == self.una, self.edge_filled, self.board.range(s.start, s.end).next())
+            (s.start == self.una, self.edge_filled, self.scoreboard.range(s.start, s.end).next())
         {
             if run.t_last < filled && run.start == self.una {
                 return true;
             }
         }
-        // Every resend of bytes that had arrived causes a duplicate ACK of its own: only more of them tell of a hole.
+        // Every retransmission of arrived bytes causes one duplicate ACK: only further ones show a hole.
         let explained = self.pending.iter().filter(|p| p.end <= self.una).count();
         s.start <= self.una && usize::from(self.dupacks) > explained
     }
 
-    /// A retransmission's entry among those whose need is open.
+    /// The entry of a retransmission among the undecided ones.
     pub fn pending_of(&self, s: &Sent, o: &SentOutcome, row: u64, timeout: Option<u64>, recovery: u64) -> Pending {
         Pending {
             start: s.start,

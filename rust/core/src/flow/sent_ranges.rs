@@ -1,12 +1,12 @@
-//! What one direction sent, as ranges of sequence space by quadrant: which bytes are sent again, which arrive out of order,
-//! and what an ACK covers. The bookkeeping is tcptrace's, so that its counts come out one for one.
+//! The bytes that one direction sent, as ranges of sequence space by quadrant: which are retransmitted, which arrive out of order,
+//! and what an ACK covers. The rules are those of tcptrace, so that the counts agree exactly.
 //!
 //! A quadrant is a quarter of the 32-bit space; only the current one and its two neighbours are kept, so comparisons inside
 //! one need no wrap-around. Ranges acknowledged merge with their neighbours; those not yet acknowledged stay as sent.
 
 use std::collections::VecDeque;
 
-use super::moments::{elapsed_ns, Moments};
+use super::duration_stats::{elapsed_ns, DurationStats};
 use crate::limits;
 
 const QUADRANT_BITS: u32 = 30;
@@ -24,7 +24,7 @@ struct Acked {
     sent_ns: i64,
 }
 
-/// One segment as sent, behind the first byte not acknowledged.
+/// One segment as sent, after the first byte not acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Live {
     first: u32,
@@ -43,7 +43,7 @@ struct Quadrant {
     live: VecDeque<Live>,
 }
 
-/// What became of a segment added to the ranges.
+/// The result of adding a segment to the ranges.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
     /// Bytes of it that had been sent before, SYN and FIN counted.
@@ -55,16 +55,16 @@ pub struct Added {
 /// What an ACK did.
 #[derive(Debug, Default)]
 pub struct AckCounters {
-    /// Segments acknowledged exactly at their end, sent once, with nothing before them sent later (Karn's rule).
-    pub rtt: Moments,
+    /// Segments acknowledged exactly at their end, sent once, with no earlier segment sent later (Karn's algorithm).
+    pub rtt: DurationStats,
     /// The same, of the longest segments sampled so far only.
-    pub rtt_full: Moments,
+    pub rtt_full: DurationStats,
     rtt_full_bytes: u32,
     /// Segments sent more than once, from their last transmission.
-    pub rtt_resent: Moments,
-    /// The sample of the latest ACK that could give one; null when that one was no sample.
+    pub rtt_resent: DurationStats,
+    /// The sample of the latest ACK that could give one; null if it gave none.
     pub rtt_latest_ns: Option<i64>,
-    /// ACKs of a segment before which something was sent again later.
+    /// ACKs of a segment after an earlier one was retransmitted.
     pub post_loss: u64,
     pub cumulatively_acked: u64,
     pub duplicates: u64,
@@ -73,11 +73,11 @@ pub struct AckCounters {
     run: u32,
 }
 
-/// How long segments that were sent again had waited.
+/// The time from segments to their retransmission.
 #[derive(Debug, Default)]
 pub struct ResendCounters {
     pub most: u32,
-    pub waited: Moments,
+    pub waited: DurationStats,
 }
 
 impl Quadrant {
@@ -107,7 +107,7 @@ impl Quadrant {
             self.overlay(first, last, now_ns, resends)
         };
         while self.live.len() > limits::UNACKED_SEGMENTS {
-            self.settle_front();
+            self.acknowledge_front();
         }
         added
     }
@@ -154,7 +154,7 @@ impl Quadrant {
         self.live.push_back(Live { first, last, sent_ns: now_ns, resends: 0, acked: false });
     }
 
-    /// Take the live ranges that a segment covers for one.
+    /// Merge the live ranges that a segment covers.
     fn join(&mut self, first: u32, last: u32) {
         let from = self.live.partition_point(|l| l.first < first);
         let to = self.live.partition_point(|l| l.last <= last);
@@ -187,7 +187,7 @@ impl Quadrant {
         self.live.insert(i - self.acked.len(), new);
     }
 
-    /// Note that range `i` was sent again; only the first range that a segment touches restarts its clock.
+    /// Note that range `i` was retransmitted; only the first range that a segment touches restarts its clock.
     fn sent_again(&mut self, i: usize, now_ns: i64, restart: bool, resends: &mut ResendCounters) {
         if let Some(a) = self.acked.get_mut(i) {
             if restart {
@@ -208,7 +208,7 @@ impl Quadrant {
     }
 
     /// Move the lowest live range to the acknowledged ones.
-    fn settle_front(&mut self) {
+    fn acknowledge_front(&mut self) {
         let Some(l) = self.live.pop_front() else { return };
         match self.acked.back_mut() {
             Some(a) if a.last.wrapping_add(1) == l.first => {
@@ -241,7 +241,7 @@ impl Quadrant {
                 counters.cumulatively_acked += 1;
                 latest = latest.max(l.sent_ns);
             }
-            self.settle_front();
+            self.acknowledge_front();
         }
         latest
     }
@@ -272,7 +272,7 @@ impl Quadrant {
                 } else {
                     counters.cumulatively_acked += 1;
                 }
-                self.settle_front();
+                self.acknowledge_front();
             }
         }
         if ends_acked && duplicate {
@@ -295,7 +295,7 @@ impl AckCounters {
             let bytes = l.last - l.first + 1;
             if bytes > self.rtt_full_bytes {
                 self.rtt_full_bytes = bytes;
-                self.rtt_full = Moments::default();
+                self.rtt_full = DurationStats::default();
             }
             if bytes == self.rtt_full_bytes {
                 self.rtt_full.add(rtt);
@@ -306,7 +306,7 @@ impl AckCounters {
     }
 }
 
-/// Everything that one direction sent within half of the sequence space.
+/// The bytes that one direction sent within half of the sequence space.
 #[derive(Debug, Default)]
 pub struct SentRanges {
     quadrants: [Quadrant; 4],
@@ -322,11 +322,11 @@ impl SentRanges {
         }
     }
 
-    /// Forget when the outstanding segments were sent, not that they were: for a connection that has gone quiet.
+    /// Drop the transmission times of the outstanding segments: for an idle connection.
     pub fn compact(&mut self) {
         for q in &mut self.quadrants {
             while !q.live.is_empty() {
-                q.settle_front();
+                q.acknowledge_front();
             }
             q.live = VecDeque::new();
         }

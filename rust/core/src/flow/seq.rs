@@ -13,12 +13,12 @@ impl SeqSpace {
         self.base.is_some()
     }
 
-    /// The initial sequence number, or what stands for it in a capture without SYN.
+    /// The initial sequence number, or its substitute in a capture without the SYN.
     pub fn base(&self) -> Option<u32> {
         self.base
     }
 
-    /// Let `seq` be relative number `rel`.
+    /// Define `seq` as relative number `rel`.
     pub fn set(&mut self, seq: u32, rel: i64) {
         self.base = Some(seq.wrapping_sub(rel as u32));
         self.anchor = rel;

@@ -1,8 +1,9 @@
-//! Where the tap sits between sender and receiver, from the capture alone.
+//! The position of the tap between sender and receiver, from one capture alone.
 
-use super::connection::{Connection, Handshake};
+use super::handshake::Handshake;
+use super::sender_state::SenderState;
 
-/// The places, in the order of `table::flow_facts::TAPS`.
+/// The positions, in the order of `table::flow_facts::TAPS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Tap {
@@ -12,10 +13,10 @@ pub enum Tap {
     Unknown,
 }
 
-/// An end is near when its part of the round trip is below a tenth of the whole: ten times nearer than the other.
+/// An end is near if its part of the round trip is below a tenth of the other part.
 const NEAR: i64 = 10;
 
-/// Place, for the data of one direction, of a tap beside a or beside b.
+/// Position, for the data of one direction, of a tap near a or near b.
 fn place(near_a: bool, reverse: bool) -> Tap {
     if near_a == reverse {
         Tap::NearReceiver
@@ -24,14 +25,9 @@ fn place(near_a: bool, reverse: bool) -> Tap {
     }
 }
 
-/// The two halves of the handshake: SYN to SYN+ACK, SYN+ACK to ACK.
-pub fn halves(h: &Handshake) -> Option<(i64, i64)> {
-    Some((h.answered? - h.syn?, h.ack? - h.synack?))
-}
-
-/// Place of the tap by the two halves of the handshake.
+/// Position of the tap by the two parts of the handshake.
 pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
-    let (to_b, to_a) = halves(h)?;
+    let (to_b, to_a) = h.parts()?;
     Some(match () {
         () if to_a.saturating_mul(NEAR) < to_b => place(true, reverse),
         () if to_b.saturating_mul(NEAR) < to_a => place(false, reverse),
@@ -39,25 +35,24 @@ pub fn by_handshake(h: &Handshake, reverse: bool) -> Option<Tap> {
     })
 }
 
-/// Place of the tap for the data of one direction.
+/// Position of the tap for the data of one direction.
 ///
-/// First the capture's own word (cooked packet type, pcapng flags), then the two halves of the handshake
-/// (SYN to SYN+ACK, SYN+ACK to ACK), then, of what no radio heard, how quickly this sender answers ACKs beside the tap's
-/// round trip.
-pub fn tap(c: &Connection, reverse: bool) -> Tap {
-    let [not_a, a] = c.local_votes;
+/// The evidence in order: the direction in the capture (cooked packet type, pcapng flags), the two parts of the handshake
+/// (SYN to SYN+ACK, SYN+ACK to ACK), and, except for sniffers, this sender's reaction time to ACKs compared with the RTT at the
+/// tap.
+pub fn tap(local_votes: [u32; 2], handshake: &Handshake, on_air: bool, sender: &SenderState, reverse: bool) -> Tap {
+    let [not_a, a] = local_votes;
     if a != not_a {
         return place(a > not_a, reverse);
     }
-    if let Some(tap) = by_handshake(&c.handshake, reverse) {
+    if let Some(tap) = by_handshake(handshake, reverse) {
         return tap;
     }
-    // A radio stands at neither end, and of what it missed no reaction tells.
-    if c.on_air {
+    // A sniffer is at neither end, and it misses packets, so reaction times prove nothing.
+    if on_air {
         return Tap::Middle;
     }
-    let half = &c.halves[usize::from(reverse)];
-    match (half.reaction, half.rtt_least) {
+    match (sender.reaction, sender.rtt_least) {
         (Some(reaction), Some(rtt)) if reaction.saturating_mul(NEAR) < rtt => Tap::NearSender,
         (Some(reaction), Some(rtt)) if rtt.saturating_mul(NEAR) < reaction => Tap::NearReceiver,
         _ => Tap::Unknown,

@@ -1,4 +1,4 @@
-//! Models of the retransmission timer: the sender's own arithmetic, fed with the round trips that the tap saw.
+//! Models of the retransmission timer, fed with the RTT samples at the tap.
 
 /// The models in the order of `table::tcp::TIMERS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,11 +13,11 @@ pub enum Flavour {
 }
 
 const MS: i64 = 1_000_000;
-/// No path is longer than an hour; a longer sample is a broken clock.
+/// No path is longer than an hour; a larger sample is a clock error.
 const LONGEST_RTT_NS: i64 = 3_600_000 * MS;
 const FLAVOURS: [Flavour; 3] = [Flavour::Rfc6298, Flavour::Linux, Flavour::Linux22];
 
-/// Smoothed round trip, its variation and the timeouts that follow from them.
+/// Smoothed RTT, its variation, and the timeouts that follow.
 #[derive(Debug, Clone, Copy)]
 pub struct Timer {
     srtt: Option<i64>,
@@ -28,7 +28,7 @@ pub struct Timer {
     linux_var: i64,
     /// Linux: the round trip ends when this sequence number is acknowledged.
     round_end: i64,
-    /// Sum of |ln(observed / model)| a flavour, and how many expiries were compared.
+    /// Sum of |ln(observed / model)| per flavour, and the number of expiries compared.
     misfit: [f64; 3],
     compared: u32,
 }
@@ -62,7 +62,7 @@ impl Timer {
         };
         let error = rtt - srtt;
         self.rttvar += (error.abs() - self.rttvar) / 4;
-        // Linux weighs a falling round trip's deviation by a further 1/8, so that a shorter path does not raise the timeout.
+        // Linux weighs the deviation of a falling RTT by a further 1/8, so that a shorter path does not raise the timeout.
         if error < 0 {
             let less = -error - self.mdev;
             self.mdev += if less > 0 { less / 32 } else { less / 4 };
@@ -101,7 +101,7 @@ impl Timer {
         Some(base.saturating_mul(1 << shift).min(max))
     }
 
-    /// The flavour that fits the expiries seen so far; Linux until one has been seen, the commonest sender today.
+    /// The flavour that fits the expiries so far; Linux before the first, the most common sender.
     pub fn flavour(&self) -> Flavour {
         if self.compared == 0 {
             return Flavour::Linux;
@@ -115,12 +115,12 @@ impl Timer {
         best
     }
 
-    /// Whether an expiry has been compared with the models yet.
+    /// Whether an expiry has been compared with the models.
     pub fn fitted(&self) -> bool {
         self.compared > 0
     }
 
-    /// An expiry was observed after `waited` ns: weigh the models by it.
+    /// An expiry was observed after `waited` ns: compare it with the models.
     pub fn observe_expiry(&mut self, waited: i64, backoff: u16, cwnd: i64) {
         if waited <= 0 || self.srtt.is_none() {
             return;
@@ -138,7 +138,7 @@ impl Timer {
         self.rto_of(self.flavour(), backoff, cwnd)
     }
 
-    /// The least timeout that any known sender could have: no floor but the round trip itself.
+    /// The minimum timeout of any known sender: no floor above the RTT itself.
     pub fn least(&self) -> Option<i64> {
         self.srtt.map(|s| s + self.rttvar.max(s / 8))
     }

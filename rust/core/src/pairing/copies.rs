@@ -1,4 +1,4 @@
-//! Which copy is which, where only the order can tell.
+//! Matching copies of a packet that only their order distinguishes.
 
 use std::collections::BTreeSet;
 
@@ -7,39 +7,39 @@ use rustc_hash::FxHashMap;
 use super::row::Row;
 use super::window::Place;
 
-/// A candidate this much outside its neighbours' rows, in rows, is another copy: packets are overtaken by a few.
+/// A candidate this many rows outside its neighbours' rows is another copy: packets are overtaken by few others.
 const OVERTAKEN_ROWS: u64 = 64;
 
-/// The sure pairs of some ways, by which the place and the delay of others are judged.
+/// The unambiguous pairs of some paths, by which the place and the delay of others are judged.
 pub struct Neighbours {
-    /// By way: (row of a, row of b, time difference), in the order of a.
-    ways: FxHashMap<u64, Vec<(u64, u64, i64)>>,
+    /// By path: (row of a, row of b, time difference), in the order of a.
+    paths: FxHashMap<u64, Vec<(u64, u64, i64)>>,
 }
 
 impl Neighbours {
     pub fn new(wanted: BTreeSet<u64>, a: &[Row], b: &[Row], sure: impl Iterator<Item = (u64, u64)>) -> Neighbours {
-        let mut ways: FxHashMap<u64, Vec<(u64, u64, i64)>> = wanted.into_iter().map(|w| (w, Vec::new())).collect();
+        let mut paths: FxHashMap<u64, Vec<(u64, u64, i64)>> = wanted.into_iter().map(|w| (w, Vec::new())).collect();
         let (Some(first_a), Some(first_b)) = (a.first().map(|r| r.row), b.first().map(|r| r.row)) else {
-            return Neighbours { ways };
+            return Neighbours { paths };
         };
         for (row_a, row_b) in sure {
             let (x, y) = (&a[(row_a - first_a) as usize], &b[(row_b - first_b) as usize]);
-            if let Some(way) = ways.get_mut(&x.way) {
-                way.push((row_a, row_b, y.t.saturating_sub(x.t)));
+            if let Some(path) = paths.get_mut(&x.path) {
+                path.push((row_a, row_b, y.t.saturating_sub(x.t)));
             }
         }
-        for way in ways.values_mut() {
-            way.sort_unstable();
+        for path in paths.values_mut() {
+            path.sort_unstable();
         }
-        Neighbours { ways }
+        Neighbours { paths }
     }
 
-    /// How ill a pair fits between the sure ones beside it: (rows out of order, ns off their delay); None: it does not.
+    /// How far a pair deviates from the unambiguous pairs next to it: (rows out of order, ns of delay difference); None: too far.
     pub fn distance(&self, x: &Row, y: &Row) -> Option<(u64, u64)> {
-        let way = self.ways.get(&x.way)?;
-        let next = way.partition_point(|p| p.0 < x.row);
-        let before = next.checked_sub(1).and_then(|i| way.get(i));
-        let after = way.get(next);
+        let path = self.paths.get(&x.path)?;
+        let next = path.partition_point(|p| p.0 < x.row);
+        let before = next.checked_sub(1).and_then(|i| path.get(i));
+        let after = path.get(next);
         let early = before.map_or(0, |p| p.1.saturating_sub(y.row));
         let late = after.map_or(0, |p| y.row.saturating_sub(p.1));
         let rows = early.max(late);
@@ -55,12 +55,12 @@ impl Neighbours {
 /// The cost of a matching: unmatched first, then rows out of order, then time.
 type Cost = (u32, u64, u64);
 
-/// Match copies in order: as many as can be, those that fit best.
+/// Match copies in order: as many as possible, with the smallest deviation.
 pub fn choose(a: &[Place], b: &[Place], distance: impl Fn(Place, Place) -> Option<(u64, u64)>) -> Vec<(Place, Place)> {
     if let ([a], [b]) = (a, b) {
         return distance(*a, *b).map(|_| (*a, *b)).into_iter().collect();
     }
-    // Least cost of the first i of a and j of b, and whether it ends with their pair, or drops one of a or of b.
+    // Minimum cost of the first i of a and j of b, and whether it ends with their pair, or drops one of a or of b.
     let width = b.len() + 1;
     let mut table: Vec<(Cost, u8)> = vec![((0, 0, 0), 0); (a.len() + 1) * width];
     for i in 0..=a.len() {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lost_copy_stays_alone() {
+    fn a_lost_copy_stays_unmatched() {
         // Times of three copies at a; two arrived, 10 later each.
         let (ta, tb) = ([0u64, 200, 600], [10u64, 610]);
         let off = |a: Place, b: Place| Some((0, (tb[b as usize] - ta[a as usize].min(tb[b as usize])).abs_diff(10)));

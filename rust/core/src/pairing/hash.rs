@@ -1,6 +1,6 @@
 //! Hashes of a packet's invariant fields: the same on every machine and in every run.
 
-/// An odd constant with bits all over (SplitMix64).
+/// An odd constant with bits spread evenly (SplitMix64).
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Fold one more word into a hash.

@@ -1,13 +1,15 @@
-//! The same packets in two captures.
+//! Packets that two captures have in common.
 //!
-//! Both captures are read twice. First a bounded sample tells what they have in common (`sample`), then windows of rows
-//! are joined by hashes of what no router changes (`row`, `window`): each copy of a retransmission with its own, by its
-//! IP id or by its order (`copies`), super-segments and fragments with their parts (`parts`). Never by time alone.
+//! Both captures are read twice. First a bounded sample shows what they have in common (`sample`), then windows of rows
+//! are joined by hashes of the fields that no router changes (`row`, `window`, `join`): each copy of a retransmission with its
+//! own, by IP ID or by order (`copies`), super-segments and fragments with their parts (`parts`). Never by time alone.
 
 mod buckets;
 mod copies;
 mod hash;
+mod join;
 pub mod order;
+mod pair;
 mod parts;
 mod reach;
 mod row;
@@ -18,11 +20,10 @@ mod window;
 mod tests;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use arrow_array::types::Int8Type;
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int8Array, RecordBatch, UInt64Array};
+use arrow_array::RecordBatch;
 
+pub use pair::{to_batch, Kind, Pair, PairRows, KINDS, PAIRS};
 pub use row::{BadColumn, Of, Row};
 pub use sample::{Common, Outlook};
 
@@ -30,40 +31,6 @@ use crate::limits;
 use reach::Reach;
 use sample::Sample;
 use window::Window;
-
-/// How two rows belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i8)]
-pub enum Kind {
-    /// The same packet.
-    Same = 0,
-    /// The same packet again: an attempt on the air, a hop, a copy that the network made.
-    Again = 1,
-    /// One holds bytes of the other: segmentation offload.
-    Part = 2,
-    /// One is a fragment of the other.
-    Fragment = 3,
-}
-
-pub const KINDS: &[&str] = &["same", "again", "part", "fragment"];
-
-define_table! {
-    PairRows, PAIRS, "pairs",
-    "Rows of two tables `packets` that are the same packet.", {
-    row_a: U64, "", "Row of the first table, from 0.";
-    row_b: U64, "", "Row of the second.";
-    kind: Enum(KINDS), "", "How they belong together: the same packet; the same again (an attempt, a hop, a copy); a part of a super-segment; a fragment.";
-    copy_safe: Bool, "", "Its bytes or its IP id tell it from every other copy; false: by its order.";
-} }
-
-/// One pair, by the rows' numbers in their tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pair {
-    pub a: u64,
-    pub b: u64,
-    pub kind: Kind,
-    pub copy_safe: bool,
-}
 
 /// The first or the second capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +54,7 @@ impl Held {
         self.next - self.rows.len() as u64
     }
 
-    /// Place of a row; of one that is gone the first, of one that has not come the end.
+    /// Index of a row; the first for a row already dropped, the end for a row not yet read.
     fn place(&self, row: u64) -> usize {
         usize::try_from(row.saturating_sub(self.first())).unwrap_or(usize::MAX).min(self.rows.len())
     }
@@ -110,7 +77,7 @@ pub struct Pairing {
     reach: Option<Reach>,
     held: [Held; 2],
     taken: VecDeque<bool>,
-    /// Row of a that is paired next.
+    /// The next row of a to pair.
     at: u64,
     pub clipped: u64,
 }
@@ -135,7 +102,7 @@ impl Pairing {
         row::read(batch, sample.rows, 0, self.of, &row::Shifts::default(), |row, more| sample.add(&row, &more))
     }
 
-    /// End of the first reading: what the captures have in common.
+    /// End of the first reading: compare the captures.
     pub fn compare(&mut self) -> &Outlook {
         let [a, b] = &mut self.samples;
         self.outlook = sample::compare(a, b);
@@ -145,7 +112,7 @@ impl Pairing {
         &self.outlook
     }
 
-    /// Rows of a that are paired next, rows that are looked at besides, rows of b that can hold them.
+    /// The next rows of a to pair, the rows of a to compare with, and the rows of b that can match them.
     fn plan(&self) -> (u64, u64, (u64, u64)) {
         let end = self.at + limits::PAIR_ROWS as u64;
         let seen = end + limits::PAIR_CONTEXT_ROWS as u64;
@@ -169,7 +136,7 @@ impl Pairing {
         }
     }
 
-    /// Of both captures the first row that a later window may pair.
+    /// The first row of each capture that a later window may pair.
     pub fn held_from(&self) -> [u64; 2] {
         [self.held[0].first(), self.held[1].first()]
     }
@@ -181,7 +148,7 @@ impl Pairing {
             held.ended = true;
             return Ok(());
         };
-        // Rewritten numbers are brought back to those of the first capture.
+        // Rewritten numbers are mapped back to those of the first capture.
         let none = row::Shifts::default();
         let shifts = if side == Side::B { &self.outlook.shifts } else { &none };
         let t = held.rows.last().map_or(0, |row| row.t);
@@ -203,7 +170,7 @@ impl Pairing {
         self.taken.drain(..gone);
     }
 
-    /// Pair the window that is full; false when the first capture is over.
+    /// Pair a full window; false when the first capture has ended.
     pub fn step(&mut self, out: &mut Vec<Pair>) -> bool {
         let (end, seen, (from, to)) = self.plan();
         if self.at >= self.held[0].next {
@@ -227,16 +194,4 @@ impl Pairing {
         self.forget();
         self.at < self.held[0].next || !self.held[0].ended
     }
-}
-
-/// Pairs as a batch of the table `pairs`.
-pub fn to_batch(pairs: &[Pair]) -> RecordBatch {
-    let kinds: Int8Array = pairs.iter().map(|p| Some(p.kind as i8)).collect();
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.a))),
-        Arc::new(UInt64Array::from_iter_values(pairs.iter().map(|p| p.b))),
-        Arc::new(DictionaryArray::<Int8Type>::new(kinds, crate::table::schema::names(KINDS))),
-        Arc::new(pairs.iter().map(|p| Some(p.copy_safe)).collect::<BooleanArray>()),
-    ];
-    RecordBatch::try_new(PAIRS.schema(), columns).expect("pairs: columns are of one length")
 }

@@ -1,21 +1,21 @@
-//! Packets whose bytes cannot be read, known by their lengths and order: frames of an encrypted network, transfers of an
-//! adapter whose framing nobody told.
+//! Packets whose bytes cannot be read, matched by their lengths and order: frames of an encrypted network, transfers of an
+//! adapter with unknown framing.
 //!
-//! Runs of lengths that differ and that each capture has once are the same packets; all lengths of a capture are the
-//! other's and a constant (headers). Between two such runs as many packets with the same lengths are the same packets;
-//! where one capture has more, only lengths that both have once there. What is then still open stays alone.
+//! Runs of different lengths that each capture contains once are the same packets; all lengths of a capture are the
+//! other's plus a constant (headers). Between two such runs, equal numbers of packets with the same lengths are the same packets;
+//! if one capture has more, only lengths that both contain once there. The rest stays unmatched.
 
 use rustc_hash::FxHashMap;
 
 use super::hash::mix;
 use crate::limits;
 
-/// Lengths of a run, and how many of its steps must not be 0: chance makes one of two runs of 8 out of ten usual lengths
-/// agree once in ten million.
+/// Lengths of a run, and how many of its steps must not be 0: two runs of 8 out of ten common lengths agree by chance once in
+/// ten million.
 const RUN: usize = 8;
 const STEPS: usize = 4;
 
-/// What lengths and order tell.
+/// The result of matching by length and order.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Ordered {
     /// Places of the same packet in both, rising in both.
@@ -24,7 +24,7 @@ pub struct Ordered {
     pub offset: i64,
 }
 
-/// Where each run begins that a capture has once.
+/// Where each run begins that a capture contains once.
 fn runs(lengths: &[u32]) -> FxHashMap<u64, Option<u32>> {
     let mut out = FxHashMap::default();
     for (i, run) in lengths.windows(RUN).enumerate() {
@@ -53,7 +53,7 @@ pub fn matched(a: &[u32], b: &[u32]) -> Ordered {
     for (i, j) in rising(&found) {
         let (from_a, from_b) = pairs.last().map_or((0, 0), |p| (p.0 + 1, p.1 + 1));
         let (low, high) = sure(a, b, i, j);
-        // Runs overlap: the part of this one that is behind the one before.
+        // Runs overlap: the part of this one that is after the one before.
         let low = low.max(from_a.saturating_sub(i)).max(from_b.saturating_sub(j));
         if low >= high {
             continue;
@@ -66,7 +66,7 @@ pub fn matched(a: &[u32], b: &[u32]) -> Ordered {
     Ordered { pairs, offset }
 }
 
-/// The part of a run that a packet lost beside it cannot shift: at its ends no length is that of its neighbour outside.
+/// The part of a run that a lost packet next to it cannot shift: at its ends no length equals that of its outer neighbour.
 fn sure(a: &[u32], b: &[u32], i: u32, j: u32) -> (u32, u32) {
     let again = |x: &[u32], at: u32| at > 0 && (at as usize) < x.len() && x[at as usize - 1] == x[at as usize];
     let (mut low, mut high) = (0, RUN as u32);
@@ -79,7 +79,7 @@ fn sure(a: &[u32], b: &[u32], i: u32, j: u32) -> (u32, u32) {
     (low, high)
 }
 
-/// Match what lies between two runs.
+/// Match the packets between two runs.
 fn between(
     (from_a, to_a): (u32, u32),
     (from_b, to_b): (u32, u32),
@@ -109,13 +109,13 @@ fn between(
     let mut once: Vec<(u32, u32)> =
         seen.into_values().filter_map(|(i, j, again)| if again { None } else { Some((i?, j?)) }).collect();
     once.sort_unstable();
-    // A length that both have once may still be two packets, each lost in one: only what is in order all through counts.
+    // A length that both contain once may still be two packets, each lost in one: only pairs whose order agrees are kept.
     if once.windows(2).all(|w| w[0].1 < w[1].1) {
         pairs.append(&mut once);
     }
 }
 
-/// The value that most have, if it is that of the greater half.
+/// The most common value, if more than half have it.
 fn usual(values: impl Iterator<Item = i64>) -> Option<i64> {
     let mut values: Vec<i64> = values.collect();
     values.sort_unstable();
@@ -126,7 +126,7 @@ fn usual(values: impl Iterator<Item = i64>) -> Option<i64> {
 
 /// The longest part of some pairs that rises in both.
 fn rising(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    // Of the rising parts of each length, the last pair of the one that ends lowest.
+    // For each length of an increasing part, the last pair of the one that ends lowest.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
     for (n, pair) in pairs.iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Lengths of a chatty host, with runs of full packets in between.
+    /// Lengths of an interactive host, with runs of full packets between them.
     fn talk(rng: &mut Rng, count: usize) -> Vec<u32> {
         let mut out = Vec::new();
         while out.len() < count {
@@ -173,7 +173,7 @@ mod tests {
         out
     }
 
-    /// Lengths sent, and those that a sniffer heard with the place of each: it misses one in `missed`, and one in 40 is
+    /// Lengths sent, and those that a sniffer captured with the place of each: it misses one in `missed`, and one in 40 is
     /// overtaken by the next.
     fn heard(seed: u64, missed: u64) -> (Vec<u32>, Vec<(usize, u32)>) {
         let mut rng = Rng(seed);
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn no_wrong_pair_whatever_is_lost() {
+    fn no_wrong_pair_with_losses() {
         for (missed, least) in [(12, 6), (100, 2), (1000, 1)] {
             for seed in 1..40 {
                 let (sent, heard) = heard(seed, missed);
                 let lengths: Vec<u32> = heard.iter().map(|h| h.1).collect();
                 let got = matched(&sent, &lengths);
                 assert_eq!(got.offset, 54);
-                // Two of one length that changed places are the same to anybody.
+                // Two packets of one length that changed places cannot be distinguished.
                 let place = |j: u32| heard[j as usize].0;
                 let wrong = got.pairs.iter().filter(|(i, j)| place(*j) != *i as usize);
                 let worse =
@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn full_packets_alone_tell_nothing() {
+    fn full_packets_alone_give_no_pairs() {
         assert_eq!(matched(&[1500; 5000], &[1554; 4000]).pairs, []);
         assert_eq!(matched(&[], &[]).pairs, []);
         assert_eq!(matched(&[1, 2, 3], &[1, 2, 3]).pairs, []);
     }
 
     #[test]
-    fn strangers_do_not_match() {
+    fn unrelated_captures_do_not_match() {
         let (mut one, mut other) = (Rng(1), Rng(2));
         assert_eq!(matched(&talk(&mut one, 5000), &talk(&mut other, 5000)).pairs, []);
     }

@@ -1,13 +1,13 @@
-//! One packet here, several there: super-segments of offload, and fragments.
+//! One packet in one capture, several in the other: super-segments of offload, and fragments.
 
 use rustc_hash::FxHashMap;
 
+use super::pair::{Kind, Pair};
 use super::row::Row;
 use super::window::{Place, Window};
-use super::{Kind, Pair};
 use crate::limits;
 
-/// Pair what has no equal on the other side with what it was cut into or put together of.
+/// Pair rows without an equal row with those that they were split into or assembled from.
 pub fn pair(w: &mut Window<'_>, done_a: &mut [bool], out: &mut Vec<Pair>) {
     let left_a: Vec<Place> = (w.start..w.end).filter(|a| !done_a[*a]).map(|a| a as Place).collect();
     let left_b: Vec<Place> = (0..w.b.len()).filter(|b| !w.taken[*b]).map(|b| b as Place).collect();
@@ -23,7 +23,7 @@ fn train(row: &Row) -> Option<u64> {
     (row.tcp && row.len > 0).then_some(row.train)
 }
 
-/// Super-segments hold the bytes of the segments that they were cut into (TSO) or put together of (GRO).
+/// Super-segments contain the bytes of the segments that they were split into (TSO) or assembled from (GRO).
 fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<Pair>) {
     let wanted = left_a.iter().filter_map(|a| train(&w.a[*a as usize]));
     let mut by_train: FxHashMap<u64, Vec<(u32, Place)>> = wanted.map(|train| (train, Vec::new())).collect();
@@ -73,25 +73,25 @@ fn trains(w: &mut Window<'_>, left_a: &[Place], left_b: &[Place], out: &mut Vec<
     }
 }
 
-/// Whether two rows are no parts of each other: of the same bytes (another copy, or it would have been paired), or of
-/// other bytes under the same number.
+/// Whether two rows are not parts of each other: they have the same bytes (another copy, or they would have been paired), or
+/// other bytes at the same sequence number.
 fn rival(x: &Row, y: &Row) -> bool {
     let known = x.digest != 0 && y.digest != 0;
     x.seq == y.seq && (x.len == y.len || (known && x.digest != y.digest))
 }
 
-/// Where y begins, counted from where x does.
+/// Offset of y's first byte from x's.
 fn ahead(x: &Row, y: &Row) -> i64 {
     i64::from(y.seq.wrapping_sub(x.seq) as i32)
 }
 
-/// Bytes that both hold.
+/// Bytes that both contain.
 fn overlap(x: &Row, y: &Row) -> i64 {
     let start = ahead(x, y);
     ((start + i64::from(y.len)).min(i64::from(x.len)) - start.max(0)).max(0)
 }
 
-/// Offload numbers the segments of a super-segment one after the other, from its own id.
+/// Offload numbers the segments of a super-segment consecutively, starting at its own ID.
 fn numbered(x: &Row, y: &Row) -> bool {
     let (whole, part) = if x.len >= y.len { (x, y) } else { (y, x) };
     let parts = whole.len / part.len.max(1) + 1;

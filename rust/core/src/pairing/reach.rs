@@ -1,11 +1,11 @@
-//! Which rows of the second capture can hold a row of the first: by row numbers, which no clock spoils.
+//! The rows of the second capture that can match a row of the first: by row numbers, which do not depend on clocks.
 
 use super::sample::Common;
 use crate::limits;
 
-/// Samples in a knot: its lowest and highest row of the second capture bound what lies near it.
+/// Samples of a knot: its lowest and highest row of the second capture bound the rows near it.
 const KNOT: usize = 32;
-/// Rows to spare on both sides: packets that were overtaken by more are not looked for.
+/// Margin in rows on both sides: packets overtaken by more are not found.
 const SPARE: u64 = 4096;
 
 /// Row windows over the second capture.
@@ -30,7 +30,7 @@ impl Reach {
                 let mut rows: Vec<u64> = knot.iter().map(|c| c.b).collect();
                 rows.sort_unstable();
                 let middle = rows[rows.len() / 2];
-                // A pair far from all its neighbours is of two packets that look alike.
+                // A pair far from all its neighbours is two different packets with the same bytes.
                 let near = |row: u64| row.abs_diff(middle) <= limits::PAIR_WINDOW_ROWS as u64 / 4;
                 let low = rows.iter().copied().find(|r| near(*r)).unwrap_or(middle);
                 let high = rows.iter().rev().copied().find(|r| near(*r)).unwrap_or(middle);

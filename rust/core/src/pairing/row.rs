@@ -1,4 +1,4 @@
-//! What pairing keeps of a packet: hashes of what no router changes, and its place.
+//! The parts of a packet that pairing uses: hashes of the fields that no router changes, and its place.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::hash::{mix, text};
 
 const TCP: u8 = 6;
-/// Null in a hash: no field has it.
+/// Null in a hash: no field has this value.
 const NOTHING: u64 = 1 << 63;
 
 /// One packet. Keys of 0 are of packets that cannot be paired.
@@ -21,34 +21,34 @@ const NOTHING: u64 = 1 << 63;
 pub struct Row {
     /// Its number in the table, from 0.
     pub row: u64,
-    /// By its own clock, ns; null stamps take that of the row before.
+    /// By its own clock, ns; null timestamps take that of the row before.
     pub t: i64,
-    /// Hash of all that identifies it, the payload's digest and TCP timestamps too.
+    /// Hash of all fields that identify it, with the payload's digest and TCP timestamps.
     pub full: u64,
-    /// The same without what a short snaplen cuts off.
+    /// The same without the fields that a short snaplen cuts off.
     pub lean: u64,
     /// Hash of addresses, ports and protocol.
-    pub way: u64,
-    /// Of addresses, protocol and IP id: what fragments of a datagram share. 0 without an id.
+    pub path: u64,
+    /// Hash of addresses, protocol and IP ID: shared by the fragments of a datagram. 0 without an ID.
     pub datagram: u64,
-    /// Of TCP: what the segments of a super-segment share.
+    /// For TCP: hash shared by the segments of a super-segment.
     pub train: u64,
     pub seq: u32,
     pub len: u32,
-    /// IP id; 0 tells nothing (Linux: SYN+ACK, and sockets that never fragment).
+    /// IP ID; 0 does not identify a packet (Linux: SYN+ACK, and sockets that never fragment).
     pub id: u32,
     /// Digest of the payload; 0 when it is not known.
     pub digest: u32,
     pub tcp: bool,
     pub fragment: bool,
-    /// A frame sent again: others of the same bytes may be there.
+    /// A retransmitted frame: there may be others with the same bytes.
     pub again: bool,
 }
 
-/// What only sampling asks of a packet.
+/// Values that only sampling needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More {
-    /// Of TCP with payload: hash of all but its sequence and acknowledgment numbers, which some firewalls rewrite; 0 else.
+    /// For TCP with payload: hash of all fields but its sequence and acknowledgment numbers, which some firewalls rewrite; else 0.
     pub loose: u64,
     pub ack: u32,
     from: (u64, u64),
@@ -66,19 +66,19 @@ fn connection(from: (u64, u64), to: (u64, u64)) -> u64 {
     mix(mix(from.0, from.1), mix(to.0, to.1))
 }
 
-/// What is read of a table.
+/// Which rows of a table are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// IP packets; `nat`: addresses and ports may change on the way.
+    /// IP packets; `nat`: addresses and ports may change on the path.
     Packets { nat: bool },
     /// 802.11 frames.
     Frames,
 }
 
-/// By connection of the second capture: what its sequence and acknowledgment numbers lack to be the first's.
+/// By connection of the second capture: the difference of its sequence and acknowledgment numbers from the first's.
 pub type Shifts = FxHashMap<u64, (u32, u32)>;
 
-/// What is missing in a batch of `packets` to pair it.
+/// The column that is missing in a batch of `packets`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadColumn(pub &'static str);
 
@@ -86,7 +86,7 @@ pub struct BadColumn(pub &'static str);
 struct Column<'a, T>(&'a [T], Option<&'a NullBuffer>);
 
 impl<T: Copy> Column<'_, T> {
-    // Called for every field of every row, from too many places to be inlined unasked.
+    // Called for every field of every row, from too many places for the compiler to inline it by itself.
     #[inline(always)]
     fn value(&self, i: usize) -> Option<T> {
         match self.1 {
@@ -175,7 +175,7 @@ pub fn read(
     }
 }
 
-/// 802.11 frames: who sends what kind to whom, under which number, with which first bytes. Damaged ones are nobody's.
+/// 802.11 frames: transmitter, type, receiver, number and first bytes. Damaged ones are left out.
 fn frames(batch: &RecordBatch, first: u64, mut t: i64, mut each: impl FnMut(Row, More)) -> Result<(), BadColumn> {
     let time = column::<TimestampNanosecondType>(batch, "time")?;
     let subtype = texts::<Int8Type>(batch, "subtype")?;
@@ -188,7 +188,7 @@ fn frames(batch: &RecordBatch, first: u64, mut t: i64, mut each: impl FnMut(Row,
 
     for i in 0..batch.num_rows() {
         t = time.value(i).unwrap_or(t);
-        let mut row = Row { row: first + i as u64, t, way: 1, ..Row::default() };
+        let mut row = Row { row: first + i as u64, t, path: 1, ..Row::default() };
         let damaged = fcs.get(i) == Some(false);
         if subtype.get(i) != 0 && !damaged {
             row.again = retry.get(i) == Some(true);
@@ -205,7 +205,7 @@ fn frames(batch: &RecordBatch, first: u64, mut t: i64, mut each: impl FnMut(Row,
     Ok(())
 }
 
-/// IP packets; `nat`: addresses and ports may change on the way.
+/// IP packets; `nat`: addresses and ports may change on the path.
 fn packets(
     batch: &RecordBatch,
     first: u64,
@@ -244,11 +244,11 @@ fn packets(
         row.digest = digest.get(i).map_or(0, |d| d.max(1) as u32);
         row.fragment = fragment.get(i) == Some(true);
         let hosts = if nat { proto } else { mix(mix(from.0, to.0), proto) };
-        row.way = if nat { proto } else { mix(hosts, mix(from.1, to.1)) };
+        row.path = if nat { proto } else { mix(hosts, mix(from.1, to.1)) };
         if row.id != 0 {
             row.datagram = mix(hosts, u64::from(row.id)).max(1);
         }
-        let base = mix(row.way, len | u64::from(row.fragment) << 40);
+        let base = mix(row.path, len | u64::from(row.fragment) << 40);
         match (proto == u64::from(TCP), seq.get(i), flags.get(i)) {
             (true, Some(s), Some(f)) if !row.fragment => {
                 row.tcp = true;
@@ -262,13 +262,13 @@ fn packets(
                 if row.digest != 0 {
                     more.loose = mix(mix(base, f), mix(u64::from(row.digest), stamps)).max(1);
                 }
-                row.train = mix(row.way, acked).max(1);
+                row.train = mix(row.path, acked).max(1);
                 row.lean = mix(base, mix(u64::from(row.seq) << 16 | f, acked)).max(1);
                 row.full = mix(row.lean, stamps).max(1);
             }
             _ => {
                 let of_id = if row.id != 0 { u64::from(row.id) } else { NOTHING };
-                // A fragment's bytes may look like another's: its id is part of what it is.
+                // The bytes of two fragments may be equal: the ID distinguishes them.
                 let base = if row.fragment { mix(base, of_id) } else { base };
                 row.full = mix(base, digest.word(i)).max(1);
                 row.lean = if row.id != 0 { mix(base, of_id).max(1) } else { 0 };

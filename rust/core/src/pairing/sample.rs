@@ -1,7 +1,7 @@
-//! Getting to know each other: a bounded sample of both captures that holds the same packets of both.
+//! A bounded sample of both captures that contains the same packets of both.
 //!
-//! Of each capture the packets with the lowest key hashes are kept (bottom-k sampling), so that a packet kept of one is
-//! kept of the other if it is there at all, however long the captures are.
+//! The packets with the lowest key hashes of each capture are kept (bottom-k sampling), so that a packet kept of one is also
+//! kept of the other if it is there, for captures of any length.
 
 use rustc_hash::FxHashMap;
 
@@ -10,9 +10,9 @@ use super::hash::mix;
 use super::row::{More, Row, Shifts};
 use crate::limits;
 
-/// Numbers are taken to be rewritten when so many times more segments are alike without them than with them.
+/// Numbers count as rewritten if this many times more segments are equal without them than with them.
 const REWRITTEN: usize = 10;
-/// Segments of a connection that must agree by how much.
+/// Segments of a connection that must agree on the difference.
 const SEGMENTS: usize = 3;
 
 /// The first packet with a key.
@@ -22,7 +22,7 @@ struct Seen<T> {
     t: i64,
     id: u32,
     tcp: bool,
-    /// Another packet has the same key: it proves nothing.
+    /// Another packet has the same key: it identifies nothing.
     ambiguous: bool,
     more: T,
 }
@@ -38,7 +38,7 @@ struct Numbered {
 /// The sample of one capture by one kind of key.
 #[derive(Debug)]
 struct Keys<T> {
-    /// Keys and the places of their packets in `seen`: first each key once in their order, behind them what came since.
+    /// Keys and the places of their packets in `seen`: first each key once in their order, after them what came since.
     order: Vec<(u64, u32)>,
     seen: Vec<Seen<T>>,
     most: u64,
@@ -70,7 +70,7 @@ impl<T: Copy> Keys<T> {
         self.order.dedup_by(|later, first| {
             let again = later.0 == first.0;
             if again {
-                // The same IP id again is the same packet, heard twice.
+                // The same IP ID again is the same packet, captured twice.
                 let y = seen[later.1 as usize];
                 let x = &mut seen[first.1 as usize];
                 x.ambiguous |= y.ambiguous || x.id != y.id || y.id == 0;
@@ -87,7 +87,7 @@ impl<T: Copy> Keys<T> {
         self.order.iter_mut().zip(0..).for_each(|(kept, at)| kept.1 = at);
     }
 
-    /// Keys and their packets, once settled.
+    /// Keys and their packets, sorted.
     fn kept(&self) -> impl Iterator<Item = (u64, &Seen<T>)> {
         self.order.iter().map(|k| k.0).zip(&self.seen)
     }
@@ -98,11 +98,11 @@ impl<T: Copy> Keys<T> {
 pub struct Sample {
     full: Keys<()>,
     lean: Keys<()>,
-    /// By full key and IP id together.
+    /// By full key and IP ID together.
     named: Keys<()>,
-    /// By what stays of a TCP segment whose numbers are rewritten.
+    /// By the fields of a TCP segment that stay when its numbers are rewritten.
     loose: Keys<Numbered>,
-    /// Packets that can be paired at all.
+    /// Packets that can be paired.
     pub packets: u64,
     pub rows: u64,
 }
@@ -119,7 +119,7 @@ impl Sample {
         }
     }
 
-    /// Make ready to be compared.
+    /// Prepare it for comparison.
     fn settle(&mut self) {
         for keys in [&mut self.full, &mut self.lean, &mut self.named] {
             keys.settle(usize::MAX);
@@ -128,7 +128,7 @@ impl Sample {
     }
 }
 
-/// A packet that both samples hold once.
+/// A packet that both samples contain once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Common {
     pub a: u64,
@@ -142,15 +142,15 @@ pub struct Common {
 pub struct Outlook {
     /// In the order of the first capture.
     pub common: Vec<Common>,
-    /// TCP packets are known by their lean key: timestamps are cut off in one capture.
+    /// TCP packets are identified by their lean key: timestamps are cut off in one capture.
     pub lean_tcp: bool,
-    /// The same of all others: their payload's digest is missing in one.
+    /// The same for all others: their payload's digest is missing in one.
     pub lean_other: bool,
-    /// Routers between the taps leave IP ids as they are.
+    /// Routers between the taps do not change IP IDs.
     pub ids_kept: bool,
-    /// Sequence numbers are rewritten on the way: what those of b lack, by connection.
+    /// Sequence numbers are rewritten on the path: the difference of those of b, by connection.
     pub shifts: Shifts,
-    /// Share of all packets that the sample stands for, the smaller capture's.
+    /// Share of all packets that the sample represents, for the smaller capture.
     pub share: f64,
 }
 
@@ -182,8 +182,8 @@ pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
         }
     }
     let named: Vec<Common> = matches(&a.named, &b.named).map(|(x, y)| common(x, y)).collect();
-    // Where ids are rewritten hardly any survives; a resent segment that one tap missed makes few differ. Where nothing
-    // else tells packets apart, chance makes one id in many agree.
+    // If IDs are rewritten, hardly any agree; a retransmitted segment that one tap missed makes a few differ. If nothing else
+    // distinguishes packets, one ID in many agrees by chance.
     let smaller = a.named.order.len().min(b.named.order.len());
     out.ids_kept = if told > 0 { 2 * same >= told } else { 10 * named.len() > smaller };
     if out.ids_kept && named.len() > out.common.len() {
@@ -195,7 +195,7 @@ pub fn compare(a: &mut Sample, b: &mut Sample) -> Outlook {
     out
 }
 
-/// By how much the numbers of each connection of b were changed: what the greater half of its segments say.
+/// The difference of the numbers of each connection of b: the value of more than half of its segments.
 fn shifts(a: &Keys<Numbered>, b: &Keys<Numbered>) -> Shifts {
     let mut of: FxHashMap<(u64, u64), Vec<(u32, u32)>> = FxHashMap::default();
     for (x, y) in matches(a, b) {
@@ -210,7 +210,7 @@ fn shifts(a: &Keys<Numbered>, b: &Keys<Numbered>) -> Shifts {
         let agree = all.iter().filter(|by| **by == middle).count();
         if agree >= SEGMENTS && 2 * agree > all.len() {
             out.insert(conn, middle);
-            // The other direction's numbers are those that this one acknowledges.
+            // The other direction's sequence numbers are the acknowledgment numbers of this one.
             out.entry(back).or_insert((middle.1, middle.0));
         }
     }

@@ -1,4 +1,4 @@
-//! Pairing of made packets: order of batches, memory, and what must not be paired.
+//! Pairing of constructed packets: order of batches, memory, and packets that must not be paired.
 
 use super::*;
 use crate::frame::{control, Frame};
@@ -36,7 +36,7 @@ fn batches(packets: &[Packet], rows: usize) -> Vec<RecordBatch> {
         .collect()
 }
 
-/// All pairs, and the most rows held at once.
+/// All pairs, and the maximum of rows held at once.
 fn paired(a: &[Packet], b: &[Packet], rows: usize) -> (Vec<Pair>, usize) {
     met(Of::Packets { nat: false }, [batches(a, rows), batches(b, rows)])
 }
@@ -65,7 +65,7 @@ fn same(pairs: &[Pair]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn batches_change_nothing() {
+fn batch_sizes_do_not_change_the_pairs() {
     let a: Vec<_> = (0..5000).map(|n| segment(n, n + 1, i64::from(n))).collect();
     let b: Vec<_> = (0..5000).filter(|n| n % 7 != 0).map(|n| segment(n, n + 1, i64::from(n))).collect();
     let (whole, _) = paired(&a, &b, 5000);
@@ -77,7 +77,7 @@ fn batches_change_nothing() {
 }
 
 #[test]
-fn memory_is_that_of_a_window() {
+fn memory_is_bounded_by_a_window() {
     let count = 400_000;
     let a: Vec<_> = (0..count).map(|n| segment(n, n % 65_535 + 1, i64::from(n))).collect();
     let b: Vec<_> = (0..count).filter(|n| n % 50 != 0).map(|n| segment(n, n % 65_535 + 1, i64::from(n))).collect();
@@ -87,8 +87,8 @@ fn memory_is_that_of_a_window() {
 }
 
 #[test]
-fn another_copy_is_no_partner() {
-    // Each tap missed another copy of the last segment: the IP ids tell.
+fn another_copy_is_not_paired() {
+    // Each tap missed another copy of the last segment: the IP IDs distinguish them.
     let mut a: Vec<_> = (0..100).map(|n| segment(n, n + 1, 0)).collect();
     let mut b = a.clone();
     a.push(segment(50, 500, 1));
@@ -98,7 +98,7 @@ fn another_copy_is_no_partner() {
 }
 
 #[test]
-fn what_is_no_packet_stays_alone() {
+fn rows_without_packets_stay_unpaired() {
     let odd = Packet { number: 1, ..Packet::default() };
     let (pairs, _) = paired(&[odd; 20], &[odd; 20], 8);
     assert_eq!(pairs, []);
@@ -107,15 +107,15 @@ fn what_is_no_packet_stays_alone() {
 }
 
 #[test]
-fn copies_beyond_counting_cost_no_more() {
-    // A flood of packets that all look alike: too many to be told apart, and found out quickly.
+fn many_identical_copies_cost_little() {
+    // A flood of identical packets: too many to be distinguished, and detected quickly.
     let a: Vec<_> = (0..20_000).map(|_| segment(1, 0, 0)).collect();
     let (pairs, _) = paired(&a, &a, 16_384);
     assert_eq!(pairs, []);
 }
 
 #[test]
-fn a_missing_column_is_named() {
+fn a_missing_column_is_named_in_the_error() {
     let batch = batches(&[segment(1, 1, 1)], 1).remove(0);
     let kept: Vec<usize> = (0..batch.num_columns()).filter(|i| batch.schema().field(*i).name() != "tcp_seq").collect();
     let less = batch.project(&kept).expect("columns of the batch");
@@ -132,7 +132,7 @@ impl Rng {
     }
 }
 
-/// What a tap has of some events: it misses one in 15; one in 30 comes twice, one in 20 behind the next.
+/// The packets that a tap captures of some events: it misses one in 15; one in 30 twice, one in 20 after the next.
 fn tapped<T: Copy>(rng: &mut Rng, events: &[T], doubles: bool) -> Vec<(usize, T)> {
     let mut out = Vec::new();
     for (n, event) in events.iter().enumerate() {
@@ -152,10 +152,10 @@ fn tapped<T: Copy>(rng: &mut Rng, events: &[T], doubles: bool) -> Vec<(usize, T)
 }
 
 #[test]
-fn no_wrong_link_whatever_is_lost_doubled_or_overtaken() {
+fn no_wrong_pair_with_losses_duplicates_and_reordering() {
     for seed in 1..20 {
         let mut rng = Rng(seed);
-        // One in ten is a segment that was sent before.
+        // One in ten is a retransmission.
         let mut sent: Vec<Packet> = Vec::new();
         for n in 0..3000u32 {
             let of = if n > 20 && rng.below(10) == 0 { n - 1 - rng.below(20) as u32 } else { n };
@@ -174,8 +174,8 @@ fn no_wrong_link_whatever_is_lost_doubled_or_overtaken() {
 }
 
 #[test]
-fn rewritten_sequence_numbers_are_followed() {
-    // A firewall adds a number of its own to each connection's; the copies of a resent segment stay apart by their ids.
+fn rewritten_sequence_numbers_are_mapped_back() {
+    // A firewall adds its own offset to the numbers of each connection; the copies of a retransmitted segment are distinguished by their IDs.
     let mut a: Vec<_> = (0..500).map(|n| segment(n, n + 1, i64::from(n))).collect();
     a.extend((100..120).map(|n| segment(n, n + 1000, 600 + i64::from(n))));
     let shifted = |p: &Packet| {
@@ -185,13 +185,13 @@ fn rewritten_sequence_numbers_are_followed() {
     let b: Vec<_> = a.iter().map(shifted).collect();
     let (pairs, _) = paired(&a, &b, 64);
     assert_eq!(same(&pairs), (0..520).map(|n| (n, n)).collect::<Vec<_>>());
-    // Other payloads under numbers that fit none are strangers.
+    // Other payloads at numbers that do not fit are other packets.
     let other: Vec<_> =
         b.iter().map(|p| Packet { payload_digest: p.payload_digest.map(|d| d ^ 0x5555), ..*p }).collect();
     assert_eq!(paired(&a, &other, 64).0, []);
 }
 
-/// A frame as two sniffers hear it.
+/// A frame captured by two sniffers.
 fn on_air(kind: u16, number: u32, retry: bool, t_us: i64) -> Frame {
     let data = kind == control::DATA;
     Frame {
@@ -225,7 +225,7 @@ fn frames_of_two_sniffers() {
     for seed in 1..8 {
         let mut rng = Rng(seed);
         let (mut sent, mut t) = (Vec::new(), 0);
-        // Sequence numbers come again every 4096 frames; one frame in five is repeated, all with an ACK of the same bytes.
+        // Sequence numbers repeat after 4096 frames; one frame in five is retransmitted, all with an ACK of the same bytes.
         for n in 0..10_000u32 {
             for attempt in 0..1 + u64::from(rng.below(5) == 0) * (1 + rng.below(3)) {
                 sent.push(on_air(control::DATA, n, attempt > 0, t));

@@ -1,19 +1,16 @@
-//! The packets of a window paired: by their bytes, each copy with its own.
+//! A window: the rows of both captures that are paired at once.
 
-use super::buckets::{ordered, spread};
-use super::copies::{self, Neighbours};
-use super::parts;
+use super::buckets::ordered;
+use super::pair::{Kind, Pair};
 use super::row::Row;
 use super::sample::Outlook;
-use super::{Kind, Pair};
-use crate::limits;
 
-/// A place in the window of the first or the second capture.
+/// An index into the window of the first or the second capture.
 pub type Place = u32;
 
-/// What is paired at once.
+/// The rows that are paired at once.
 pub struct Window<'a> {
-    /// Rows of the first capture; those before `start` are decided, those from `end` on come again later.
+    /// Rows of the first capture; those before `start` are done, those from `end` on are paired later.
     pub a: &'a [Row],
     pub start: usize,
     pub end: usize,
@@ -25,99 +22,9 @@ pub struct Window<'a> {
     pub frames: bool,
 }
 
-/// A frame right behind or before another is the same in both captures if the time between the two is, to this, ns: the
-/// shortest frame with its SIFS takes longer.
-const BESIDE_NS: u64 = 20_000;
-
-/// Two attempts of a frame are apart by more, ns: the wait for the ACK that did not come, and DIFS.
-const ATTEMPT_NS: u64 = 80_000;
-
-/// Copies that only their order can tell apart.
-struct Unclear {
-    a: Vec<Place>,
-    b: Vec<Place>,
-}
-
-/// Rows of one key by their IP ids: room that is used again.
-#[derive(Default)]
-struct Ids {
-    a: Vec<(u32, Place)>,
-    b: Vec<(u32, Place)>,
-}
-
 impl Window<'_> {
-    /// All pairs, in the order of both rows.
-    pub fn pair(&mut self, out: &mut Vec<Pair>) {
-        let begin = out.len();
-        let mut done_a = vec![false; self.a.len()];
-        let (mut single, mut unclear) = (Vec::new(), Vec::new());
-        let mut ids = Ids::default();
-        let (keys_a, keys_b) = (self.keys(self.a), self.keys(self.b));
-        let (mut i, mut j) = (0, 0);
-        while i < keys_a.len() && j < keys_b.len() {
-            let key = keys_a[i].0;
-            match key.cmp(&keys_b[j].0) {
-                std::cmp::Ordering::Less => i += 1,
-                std::cmp::Ordering::Greater => j += 1,
-                std::cmp::Ordering::Equal => {
-                    let to_a = run(&keys_a, i);
-                    let to_b = run(&keys_b, j);
-                    match (&keys_a[i..to_a], &keys_b[j..to_b]) {
-                        ([a], [b]) if !(self.frames && self.a[a.1 as usize].again) => single.push((a.1, b.1)),
-                        (of_a, of_b) => self.same_key(of_a, of_b, &mut done_a, &mut unclear, &mut ids, out),
-                    }
-                    (i, j) = (to_a, to_b);
-                }
-            }
-        }
-        self.singles(single, &mut done_a, out);
-        if !unclear.is_empty() {
-            self.by_order(&unclear, &mut done_a, begin, out);
-        }
-        if self.frames {
-            self.beside(&mut done_a, begin, out);
-        } else {
-            parts::pair(self, &mut done_a, out);
-        }
-        // Nearly in order: this sort finds the runs.
-        out[begin..].sort_by_key(|p| (p.a, p.b));
-    }
-
-    /// Pair what is the only one of its key in both.
-    fn singles(&mut self, mut found: Vec<(Place, Place)>, done_a: &mut [bool], out: &mut Vec<Pair>) {
-        found.retain(|(a, b)| self.wanted(*a) && !self.taken[*b as usize]);
-        // Rows come in nearly the same order in both: in that order they are looked up quickly.
-        for (a, b) in spread(&found, self.a.len(), |(a, _)| *a as usize).0 {
-            if self.alike(a, b) {
-                done_a[a as usize] = true;
-                self.emit(a, b, Kind::Same, true, out);
-            }
-        }
-    }
-
-    /// Frames without a number, such as ACK and CTS: known by the frame beside which they are.
-    fn beside(&mut self, done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
-        let (Some(first_a), Some(first_b)) = (self.a.first().map(|r| r.row), self.b.first().map(|r| r.row)) else {
-            return;
-        };
-        let mut at = begin;
-        while at < out.len() {
-            let (a, b) = ((out[at].a - first_a) as usize, (out[at].b - first_b) as usize);
-            at += 1;
-            for (x, y) in [(Some(a + 1), Some(b + 1)), (a.checked_sub(1), b.checked_sub(1))] {
-                let (Some(x), Some(y)) = (x, y) else { continue };
-                let (Some(next_a), Some(next_b)) = (self.a.get(x), self.b.get(y)) else { continue };
-                let (gap_a, gap_b) = (next_a.t.abs_diff(self.a[a].t), next_b.t.abs_diff(self.b[b].t));
-                let same = next_a.full == next_b.full && next_a.full != 0 && gap_a.abs_diff(gap_b) <= BESIDE_NS;
-                if same && self.wanted(x as Place) && !done_a[x] && !self.taken[y] {
-                    done_a[x] = true;
-                    self.emit(x as Place, y as Place, Kind::Same, false, out);
-                }
-            }
-        }
-    }
-
-    fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
+    /// The rows of one capture by the hash of the fields that no router changes.
+    pub fn keys(&self, rows: &[Row]) -> Vec<(u64, Place)> {
         let key = |row: &Row| {
             let lean = if row.tcp { self.outlook.lean_tcp } else { self.outlook.lean_other };
             if lean {
@@ -131,7 +38,7 @@ impl Window<'_> {
     }
 
     /// Whether a row of a is to be paired now.
-    fn wanted(&self, a: Place) -> bool {
+    pub fn wanted(&self, a: Place) -> bool {
         (self.start..self.end).contains(&(a as usize))
     }
 
@@ -142,111 +49,9 @@ impl Window<'_> {
     }
 
     /// Whether two rows of the same key can be the same packet.
-    fn alike(&self, a: Place, b: Place) -> bool {
+    pub fn may_be_same_packet(&self, a: Place, b: Place) -> bool {
         let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
         let ids = !self.outlook.ids_kept || x.id == y.id || x.id == 0 || y.id == 0;
         ids && (x.digest == y.digest || x.digest == 0 || y.digest == 0)
     }
-
-    /// Pair what has one key: by IP id where it tells, else leave it to the order.
-    fn same_key(
-        &mut self,
-        of_a: &[(u64, Place)],
-        of_b: &[(u64, Place)],
-        done_a: &mut [bool],
-        unclear: &mut Vec<Unclear>,
-        ids: &mut Ids,
-        out: &mut Vec<Pair>,
-    ) {
-        if self.outlook.ids_kept {
-            self.by_id(of_a, of_b, done_a, ids, out);
-        }
-        let idless = |id: u32| id == 0 || !self.outlook.ids_kept;
-        let a: Vec<Place> = of_a.iter().map(|k| k.1).filter(|a| !done_a[*a as usize]).collect();
-        let b: Vec<Place> = of_b.iter().map(|k| k.1).filter(|b| !self.taken[*b as usize]).collect();
-        // Where one side has ids and the other has none, nothing is known of copies either.
-        let open = a.iter().any(|a| idless(self.a[*a as usize].id)) || b.iter().any(|b| idless(self.b[*b as usize].id));
-        if open && !a.is_empty() && !b.is_empty() {
-            unclear.push(Unclear { a, b });
-        }
-    }
-
-    /// Rows of one key and one IP id are one packet, seen several times: by a tap that hears every attempt or every hop,
-    /// or doubled on the way.
-    fn by_id(
-        &mut self,
-        of_a: &[(u64, Place)],
-        of_b: &[(u64, Place)],
-        done_a: &mut [bool],
-        ids: &mut Ids,
-        out: &mut Vec<Pair>,
-    ) {
-        ids.a.clear();
-        ids.a.extend(of_a.iter().map(|(_, a)| (self.a[*a as usize].id, *a)).filter(|(id, _)| *id != 0));
-        ids.a.sort_unstable();
-        ids.b.clear();
-        ids.b.extend(of_b.iter().map(|(_, b)| (self.b[*b as usize].id, *b)).filter(|(id, _)| *id != 0));
-        ids.b.sort_unstable();
-        let mut rest = &ids.b[..];
-        for a in ids.a.chunk_by(|x, y| x.0 == y.0) {
-            let id = a[0].0;
-            rest = &rest[rest.partition_point(|b| b.0 < id)..];
-            let (b, behind) = rest.split_at(rest.partition_point(|b| b.0 == id));
-            rest = behind;
-            self.same_id(a, b, done_a, out);
-        }
-    }
-
-    /// Rows of one key and one IP id: the first with the first, and so on; what is left over is the last one again.
-    fn same_id(&mut self, a: &[(u32, Place)], b: &[(u32, Place)], done_a: &mut [bool], out: &mut Vec<Pair>) {
-        let (Some((_, last_a)), Some((_, last_b))) = (a.last(), b.last()) else {
-            return;
-        };
-        let sure = a.len().min(b.len()) == 1;
-        for (n, (_, x)) in a.iter().enumerate() {
-            if !self.wanted(*x) {
-                continue;
-            }
-            done_a[*x as usize] = true;
-            match b.get(n) {
-                Some((_, y)) if self.taken[*y as usize] => {}
-                Some((_, y)) => self.emit(*x, *y, Kind::Same, sure, out),
-                None => self.emit(*x, *last_b, Kind::Again, sure, out),
-            }
-        }
-        for (_, y) in b.iter().skip(a.len()) {
-            if self.wanted(*last_a) && !self.taken[*y as usize] {
-                self.emit(*last_a, *y, Kind::Again, sure, out);
-            }
-        }
-    }
-
-    /// Copies without an id, by their order among the sure pairs of their way.
-    fn by_order(&mut self, unclear: &[Unclear], done_a: &mut [bool], begin: usize, out: &mut Vec<Pair>) {
-        let ways = unclear.iter().flat_map(|u| u.a.iter()).map(|a| self.a[*a as usize].way).collect();
-        let sure = out[begin..].iter().filter(|p| p.copy_safe && p.kind == Kind::Same).map(|p| (p.a, p.b));
-        let neighbours = Neighbours::new(ways, self.a, self.b, sure);
-        for u in unclear {
-            if u.a.len() > limits::PAIR_COPIES || u.b.len() > limits::PAIR_COPIES {
-                continue;
-            }
-            let chosen = copies::choose(&u.a, &u.b, |a, b| {
-                let (x, y) = (&self.a[a as usize], &self.b[b as usize]);
-                let near = neighbours.distance(x, y).filter(|d| !self.frames || d.1 <= ATTEMPT_NS);
-                near.filter(|_| self.alike(a, b))
-            });
-            for (a, b) in chosen {
-                if self.wanted(a) && !self.taken[b as usize] {
-                    done_a[a as usize] = true;
-                    self.emit(a, b, Kind::Same, false, out);
-                }
-            }
-        }
-    }
-}
-
-/// End of the run of equal keys that begins at `from`.
-fn run(keys: &[(u64, Place)], from: usize) -> usize {
-    let key = keys[from].0;
-    from + keys[from..].iter().take_while(|k| k.0 == key).count()
 }

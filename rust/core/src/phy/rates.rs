@@ -14,7 +14,7 @@ const HT_BITS: [u16; 77] = [
 ];
 const HT_DUPLICATE: u8 = 32;
 
-/// Coded bits a subcarrier times the coding rate, in twelfths, by MCS of VHT (to 9), HE (to 11) and EHT (to 13):
+/// Coded bits per subcarrier times the coding rate, in twelfths, by MCS of VHT (to 9), HE (to 11) and EHT (to 13):
 /// BPSK 1/2 to 4096-QAM 5/6 (clauses 21.5, 27.5, 36.5).
 const TWELFTHS: [u32; 14] = [6, 12, 18, 24, 36, 48, 54, 60, 72, 80, 90, 100, 108, 120];
 
@@ -89,7 +89,7 @@ fn data_subcarriers(tones: u16) -> Option<u32> {
     UNITS.iter().find(|u| u.0 == tones).map(|u| u.1)
 }
 
-/// HE data rate in Mbit/s of one user on `tones` (IEEE 802.11ax-2021 clause 27.5): whole bits a symbol of 12.8 us and
+/// HE data rate in Mbit/s of one user on `tones` (IEEE 802.11ax-2021 clause 27.5): whole bits per symbol of 12.8 us and
 /// its guard interval. `dcm`: every bit is sent on two subcarriers.
 pub fn he(mcs: u8, streams: u8, tones: u16, guard_ns: u16, dcm: bool) -> Option<f64> {
     let twelfths = *TWELFTHS[..12].get(usize::from(mcs))?;

@@ -1,4 +1,4 @@
-//! Column buffers that can still be changed by row until their batch is handed out.
+//! Column buffers whose rows can be changed until their batch is finished.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use super::schema::range_type;
 #[derive(Debug, Default)]
 pub struct Col<T> {
     values: Vec<T>,
-    /// One byte a row, kept only once a null has been seen.
+    /// One byte per row, allocated at the first null.
     valid: Vec<bool>,
-    /// Nulls pushed last and not written yet: a column that is mostly null costs a count.
+    /// Nulls pushed last and not yet written: a column that is mostly null only counts them.
     nulls: usize,
 }
 
@@ -28,7 +28,7 @@ impl<T: Copy + Default> Col<T> {
         self.len() == 0
     }
 
-    /// Make room for `rows` more.
+    /// Reserve space for `rows` more.
     pub fn reserve(&mut self, rows: usize) {
         self.values.reserve(rows);
     }
@@ -52,7 +52,7 @@ impl<T: Copy + Default> Col<T> {
         }
     }
 
-    /// A value of each row: a column at a time costs far less than a row at a time.
+    /// Append one value per row: a column at a time is much faster than a row at a time.
     #[inline]
     pub fn fill<R>(&mut self, rows: &[R], value: impl Fn(&R) -> T) {
         if self.nulls > 0 {
@@ -64,7 +64,7 @@ impl<T: Copy + Default> Col<T> {
         }
     }
 
-    /// A value of each row, or null.
+    /// Append one value or null per row.
     #[inline]
     pub fn fill_opt<R>(&mut self, rows: &[R], value: impl Fn(&R) -> Option<T>) {
         let some = rows.iter().filter(|r| value(r).is_some()).count();
@@ -124,7 +124,7 @@ impl<T: Copy + Default> Col<T> {
 }
 
 impl<T: ArrowNativeType> Col<T> {
-    /// Hand the rows out as an Arrow array of type `A` and start again.
+    /// The rows as an Arrow array of type `A`; the buffer is empty afterwards.
     pub fn finish<A: ArrowPrimitiveType<Native = T>>(&mut self) -> ArrayRef {
         let nulls = self.take_nulls();
         let values = ScalarBuffer::from(std::mem::take(&mut self.values));
@@ -148,13 +148,13 @@ impl Col<i8> {
         Arc::new(DictionaryArray::new(keys, names.clone()))
     }
 
-    /// An enum value of each row, whose null is a negative number.
+    /// Append one enum value per row; negative numbers are null.
     #[inline]
     pub fn fill_enum<R>(&mut self, rows: &[R], key: impl Fn(&R) -> i8) {
         self.fill_opt(rows, |r| Some(key(r)).filter(|k| *k >= 0));
     }
 
-    /// Push an enum value whose null is a negative number.
+    /// Append an enum value; a negative number is null.
     #[inline]
     pub fn push_enum(&mut self, key: i8) {
         self.push_opt((key >= 0).then_some(key));
@@ -166,7 +166,7 @@ impl Col<i8> {
 pub struct DictCol {
     keys: Col<i32>,
     values: Vec<String>,
-    /// Grows with every hand-out, so that callers may cache keys of one batch.
+    /// Number of finished batches, so that callers can cache keys of one batch.
     generation: u64,
 }
 
@@ -187,7 +187,7 @@ impl DictCol {
         self.generation
     }
 
-    /// Add a value to this batch's dictionary; the caller remembers the key.
+    /// Add a value to this batch's dictionary; the caller keeps the key.
     pub fn intern(&mut self, value: String) -> i32 {
         self.values.push(value);
         i32::try_from(self.values.len() - 1).expect("a batch has fewer than 2^31 rows")
@@ -198,7 +198,7 @@ impl DictCol {
         self.keys.push_opt(key);
     }
 
-    /// A key of each row.
+    /// Append one key per row.
     #[inline]
     pub fn fill_keys<R>(&mut self, rows: &[R], key: impl Fn(&R) -> Option<i32>) {
         self.keys.fill_opt(rows, key);
@@ -248,7 +248,7 @@ impl RangesCol {
             self.left.push(*left);
             self.right.push(*right);
         }
-        // At most 4 blocks a row and 65 536 rows a batch: far from i32's end.
+        // At most 4 blocks per row and 65 536 rows per batch: far below i32::MAX.
         self.offsets.push(self.left.len() as i32);
         self.valid.push(ranges.is_some());
     }
@@ -299,7 +299,7 @@ impl<T: Copy> ListCol<T> {
     #[inline]
     pub fn push(&mut self, list: &[T]) {
         self.values.extend_from_slice(list);
-        // Lists are capped by `limits`, and so are the rows of a batch: far from i32's end.
+        // `limits` caps the lists and the rows of a batch: far below i32::MAX.
         self.offsets.push(self.values.len() as i32);
     }
 }

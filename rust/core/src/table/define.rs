@@ -1,4 +1,4 @@
-//! `define_table!`: one list of columns gives the schema and the builder, so the two cannot disagree.
+//! `define_table!`: schema and builder from one list of columns, so that they always agree.
 
 /// The buffer type of a column type.
 #[macro_export]
@@ -30,7 +30,7 @@ macro_rules! column_ty {
     };
 }
 
-/// Hand a column's buffer out as an Arrow array.
+/// A column's buffer as an Arrow array.
 #[macro_export]
 macro_rules! column_finish {
     ($c:expr, U8) => {
@@ -77,9 +77,9 @@ macro_rules! column_finish {
     };
 }
 
-/// Define a table: its `Table` constant and a builder with one public buffer a column.
+/// Define a table: its `Table` constant and a builder with one public buffer per column.
 ///
-/// Every row pushes to every column; `finish` fails loudly if one was forgotten.
+/// Every row must push to every column; `finish` panics if one was left out.
 #[macro_export]
 macro_rules! define_table {
     ($(#[$meta:meta])* $Builder:ident, $CONST:ident, $name:literal, $doc:literal, {
@@ -102,7 +102,7 @@ macro_rules! define_table {
         pub struct $Builder { $(#[doc = $cdoc] pub $col: $crate::column_buffer!($ty)),* }
 
         impl $Builder {
-            /// Make room for so many more rows.
+            /// Reserve space for more rows.
             pub fn reserve(&mut self, rows: usize) {
                 $(self.$col.reserve(rows);)*
             }

@@ -1,4 +1,4 @@
-//! `frames`: one row an 802.11 frame.
+//! `frames`: one row per 802.11 frame.
 
 use super::column::DictCol;
 use super::keys::Keys;
@@ -81,11 +81,11 @@ pub const SUBTYPES: &[&str] = &[
 
 define_table! {
     FrameRows, FRAMES, "frames",
-    "One row an 802.11 frame.", {
+    "One row per 802.11 frame.", {
     packet: U64, "", "Number of the record in its file, from 1: Wireshark's frame.number.";
-    time: Time ? null, "", "When the tap stamped it, in the capture's own clock.";
+    time: Time ? null, "", "Timestamp of the capture in its own clock; null when it cannot be represented.";
     t_ns: I64 ? null, "ns", "Time since the trace's start on its common axis.";
-    mpdu_bytes: U32, "bytes", "Length of the MPDU on the air, its FCS counted whether captured or not.";
+    mpdu_bytes: U32, "bytes", "Length of the MPDU on the air with its FCS, whether the FCS was captured or not.";
     r#type: Enum(TYPES) ? null, "", "Frame type.";
     subtype: Enum(SUBTYPES) ? null, "", "Frame subtype.";
     ta: Dict ? null, "", "Transmitter address; control frames such as ACK and CTS have none.";
@@ -101,11 +101,11 @@ define_table! {
     protected: Bool ? null, "", "Protected: the body is encrypted.";
     to_ds: Bool ? null, "", "To the distribution system.";
     from_ds: Bool ? null, "", "From the distribution system.";
-    duration_us: U16 ? null, "us", "Time that the frame reserves behind itself (its NAV); null where the field holds an AID.";
-    fcs_ok: Bool ? null, "", "Whether the frame check sequence was right; null where nobody can say.";
-    phy: Enum(PHYS) ? null, "", "The PHY by its amendment's letter.";
+    duration_us: U16 ? null, "us", "Duration field: time after this frame that it reserves (NAV); null where the field is an AID.";
+    fcs_ok: Bool ? null, "", "Whether the frame check sequence is right; null where it is unknown.";
+    phy: Enum(PHYS) ? null, "", "PHY, by the letter of its amendment to IEEE 802.11.";
     rate_mbps: F64 ? null, "Mbit/s", "Data rate.";
-    mcs: U8 ? null, "", "MCS index; for n it counts streams too, 0 to 76.";
+    mcs: U8 ? null, "", "MCS index; for 802.11n it includes the number of streams, 0 to 76.";
     streams: U8 ? null, "", "Spatial streams.";
     width_mhz: U16 ? null, "MHz", "Channel width of the PPDU.";
     guard_ns: U16 ? null, "ns", "Guard interval.";
@@ -113,18 +113,18 @@ define_table! {
     signal_dbm: I8 ? null, "dBm", "Signal at the sniffer.";
     noise_dbm: I8 ? null, "dBm", "Noise at the sniffer.";
     antenna: U8 ? null, "", "Antenna of the sniffer.";
-    tsf_us: U64 ? null, "us", "The sniffer's MAC clock when the frame came.";
+    tsf_us: U64 ? null, "us", "MAC clock (TSF timer) of the sniffer when the frame arrived.";
     ampdu: U32 ? null, "", "Number that all MPDUs of one A-MPDU share; null outside A-MPDUs.";
-    amsdu: Bool ? null, "", "The MPDU holds an A-MSDU; null without a QoS field or a body.";
-    airtime_us: F64 ? null, "us", "Time on the air by the standard's TXTIME, 6 us of signal extension at 2.4 GHz included; an A-MPDU's preamble is its first MPDU's, and a packet extension (HE, EHT) counts only where the capture tells of it. Null where metadata is missing.";
-    ifs_us: F64 ? null, "us", "Idle time between the end of the PPDU before and the start of this one; null inside an A-MPDU and where it is open which instant the stamps name.";
-    carries: Enum(CARRIES) ? null, "", "What the frame carries; null where it cannot be read.";
-    body_digest: U32 ? null, "", "Hash of the body's first 32 bytes as they were on the air, by which a frame that two sniffers heard is known; null where they were not captured.";
-    ip_packet: U64 ? null, "", "Number of the row in `packets` that the frame holds (an A-MSDU: of all its rows).";
+    amsdu: Bool ? null, "", "Whether the MPDU holds an A-MSDU; null without a QoS field or a body.";
+    airtime_us: F64 ? null, "us", "Time on the air, the standard's TXTIME, with 6 us of signal extension at 2.4 GHz. The preamble of an A-MPDU is part of its first MPDU. A packet extension (HE, EHT) is included only where the capture contains it. Null where the capture does not contain all parameters.";
+    ifs_us: F64 ? null, "us", "Idle time between the end of the previous PPDU and the start of this one; null inside an A-MPDU and where it is unknown which instant the timestamps mark.";
+    carries: Enum(CARRIES) ? null, "", "Payload of the frame; null where it cannot be read.";
+    body_digest: U32 ? null, "", "Hash of the body's first 32 bytes as transmitted, which identifies a frame that two sniffers captured; null where these bytes were not captured.";
+    ip_packet: U64 ? null, "", "Number of the record in `packets` that the frame holds; all rows of an A-MSDU have this number.";
     stop: Enum(STOPS) ? null, "", "Why decoding of the MAC header ended early; null when it did not.";
 } }
 
-/// Frames that are turned into columns at once: they stay in the first-level cache.
+/// Frames converted to columns at a time: few enough to stay in the first-level cache.
 const BLOCK: usize = 64;
 
 /// One frame of a block.
@@ -136,7 +136,7 @@ struct Row {
     macs: [Option<i32>; 5],
 }
 
-/// Pushes frames into columns, remembering each address's key in the batch's dictionary.
+/// Pushes frames into columns, keeping each address's key in the batch's dictionary.
 #[derive(Debug, Default)]
 pub struct FrameTable {
     columns: FrameRows,
@@ -223,7 +223,7 @@ impl FrameTable {
         self.block.clear();
     }
 
-    /// Fill in an idle time that was found after its row was pushed.
+    /// Set an idle time that was computed after its row was pushed.
     pub fn set_ifs(&mut self, row: usize, ifs_ns: i64) {
         match row.checked_sub(self.len - self.block.len()).and_then(|at| self.block.get_mut(at)) {
             Some(row) => row.frame.ifs_ns = Some(ifs_ns),

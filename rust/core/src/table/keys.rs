@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::column::DictCol;
 
-/// Values met lately are found without hashing.
+/// Recent values are found without hashing.
 const RECENT: usize = 16;
 
 /// The keys of addresses in one batch's dictionary.
@@ -23,7 +23,7 @@ impl<V> Default for Keys<V> {
 }
 
 impl<V: Copy + Eq + Hash> Keys<V> {
-    /// The key of a value, interned as `text` when it is new; `low`: its last bits, which tell neighbours apart.
+    /// The key of a value, interned as `text` when it is new; `low`: its last bits, in which neighbours differ.
     #[inline]
     pub fn get(&mut self, value: V, low: usize, column: &mut DictCol, text: impl FnOnce(V) -> String) -> i32 {
         let recent = &mut self.recent[low % RECENT];

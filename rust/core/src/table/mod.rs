@@ -1,6 +1,6 @@
-//! Arrow tables: one list of columns each, from which schema and builder are made.
+//! Arrow tables: each is one list of columns, from which schema and builder are generated.
 //!
-//! The column `capture` (which file) is the same for all rows of a file and is added by the Python side.
+//! The Python side adds the column `capture`, the file's name, which is the same for all rows of a file.
 
 pub mod column;
 #[macro_use]

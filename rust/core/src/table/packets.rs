@@ -1,4 +1,4 @@
-//! `packets`: one row an IP packet, at any point.
+//! `packets`: one row per IP packet, at any capture point.
 
 use super::column::DictCol;
 use super::keys::Keys;
@@ -7,21 +7,21 @@ use crate::packet::{Addr, Packet};
 pub const STOPS: &[&str] =
     &["snaplen_cut", "length_lies", "bad_header_len", "too_deep", "unknown_type", "fragment", "encrypted", "bad_fcs"];
 pub const LAYERS: &[&str] = &["link", "ip", "ip_options", "transport", "tcp_options"];
-/// a is the side that opened the connection, or the first seen to send.
+/// a opened the connection, or sent the first packet captured.
 pub const DIRECTIONS: &[&str] = &["a2b", "b2a"];
 
 define_table! {
     PacketRows, PACKETS, "packets",
-    "One row an IP packet, at any point, also inside 802.11 data frames and USB transfers.", {
+    "One row per IP packet at any capture point, also inside 802.11 data frames and USB transfers.", {
     packet: U64, "", "Number of the record in its file, from 1: Wireshark's frame.number.";
-    time: Time ? null, "", "When the tap stamped it, in the capture's own clock; null when the stamp cannot be represented.";
+    time: Time ? null, "", "Timestamp of the capture in its own clock; null when it cannot be represented.";
     t_ns: I64 ? null, "ns", "Time since the trace's start on its common axis.";
     wire_bytes: U32, "bytes", "Length of the frame on the wire.";
-    captured_bytes: U32, "bytes", "How much of it was captured.";
+    captured_bytes: U32, "bytes", "Bytes of it that were captured.";
     ip_version: U8 ? null, "", "4 or 6; null when no IP header could be read.";
     ip_src: Dict ? null, "", "Source address.";
     ip_dst: Dict ? null, "", "Destination address.";
-    ip_id: U32 ? null, "", "IPv4 identification, or that of an IPv6 fragment header.";
+    ip_id: U32 ? null, "", "IPv4 identification, or the identification of an IPv6 fragment header.";
     ip_ttl: U8 ? null, "", "Time to live, or IPv6 hop limit.";
     ip_dscp: U8 ? null, "", "Differentiated services code point (RFC 2474).";
     ip_ecn: U8 ? null, "", "ECN codepoint (RFC 3168).";
@@ -30,10 +30,10 @@ define_table! {
     src_port: U16 ? null, "", "TCP or UDP source port.";
     dst_port: U16 ? null, "", "TCP or UDP destination port.";
     payload_bytes: U32 ? null, "bytes", "Transport payload by the IP length, captured or not.";
-    payload_digest: U32 ? null, "", "Hash of the first 16 bytes of the payload (of ICMP: of the message), by which two captures know a packet; null without payload or where they were not captured.";
+    payload_digest: U32 ? null, "", "Hash of the first 16 bytes of the payload (of ICMP: of the message), which identifies a packet in two captures; null without payload or where these bytes were not captured.";
     tcp_seq: U32 ? null, "", "Sequence number as on the wire.";
     tcp_ack: U32 ? null, "", "Acknowledgment number as on the wire; null without the ACK flag.";
-    tcp_flags: U16 ? null, "", "Flag bits as Wireshark's tcp.flags, AE at 0x100.";
+    tcp_flags: U16 ? null, "", "Flag bits as in Wireshark's tcp.flags, AE at 0x100.";
     tcp_window: U16 ? null, "", "Window field as on the wire, unscaled.";
     tcp_mss: U16 ? null, "bytes", "MSS option.";
     tcp_wscale: U8 ? null, "", "Window scale option, capped at 14 (RFC 7323 section 2.3).";
@@ -43,15 +43,15 @@ define_table! {
     tcp_tsecr: U32 ? null, "", "Timestamp echo reply.";
     vlan: U16 ? null, "", "Outermost VLAN id.";
     flow: U32 ? null, "", "Number of the TCP connection in this capture, from 0.";
-    direction: Enum(DIRECTIONS) ? null, "", "Which way: a is the side that opened the connection, or the first seen to send.";
+    direction: Enum(DIRECTIONS) ? null, "", "Direction of the segment: a2b or b2a; a opened the connection, or sent the first packet captured.";
     stop: Enum(STOPS) ? null, "", "Why decoding ended early; null when it did not.";
     stop_layer: Enum(LAYERS) ? null, "", "The layer at which decoding ended.";
 } }
 
-/// Packets that wait to be turned into columns: few enough to stay in the first-level cache.
+/// Packets converted to columns at a time: few enough to stay in the first-level cache.
 const BLOCK: usize = 64;
 
-/// A packet with what the table adds to it.
+/// A packet with the values that the table adds.
 #[derive(Debug)]
 struct Row {
     packet: Packet,
@@ -62,7 +62,7 @@ struct Row {
     dst: Option<i32>,
 }
 
-/// Pushes packets into rows, remembering each address's key in the batch's dictionary.
+/// Pushes packets into rows, keeping each address's key in the batch's dictionary.
 #[derive(Debug, Default)]
 pub struct PacketTable {
     columns: PacketRows,

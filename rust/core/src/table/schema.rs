@@ -1,4 +1,4 @@
-//! Every table as data: column, type, unit, nullability and one sentence, kept in the Arrow field metadata.
+//! Every table as data: column, type, unit, nullability and one sentence, stored in the Arrow field metadata.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -15,22 +15,22 @@ mod tests;
 /// One endpoint in one direction, of one interface of the file.
 type EndpointKey = u64;
 
-/// An URB is known by its id as long as it is outstanding, on its endpoint.
+/// An outstanding URB is identified by its id on its endpoint.
 type UrbKey = (u64, EndpointKey);
 
 /// What is outstanding on an endpoint.
 #[derive(Debug, Default)]
 struct Endpoint {
     outstanding: u32,
-    /// A completion was seen at all: USBPcap of old leaves out records without data, so all those of some endpoints.
+    /// Whether a completion was captured: old versions of USBPcap leave out records without data, so all those of some endpoints.
     completes: bool,
     last_complete_ns: Option<i64>,
 }
 
-/// A transfer whose end was not seen yet.
+/// A transfer whose end was not captured yet.
 #[derive(Debug)]
 struct Open {
-    /// The submission, or the stages of a control transfer that came so far.
+    /// The submission, or the stages of a control transfer so far.
     first: UrbEvent,
     /// The submission itself was captured.
     submitted: bool,
@@ -51,7 +51,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// The next record of the capture; `start_ns` is the trace's start.
+    /// Process the next record of the capture; `start_ns` is the trace's start.
     pub fn observe(&mut self, e: &UrbEvent, start_ns: i64) {
         self.start_ns = start_ns;
         let endpoint = endpoint_key(e);
@@ -77,7 +77,7 @@ impl Tracker {
         let queue_depth = Some(u16::try_from(endpoint.outstanding).unwrap_or(u16::MAX));
         let before = self.open.insert(key, Open { first: *e, submitted: true, queue_depth, done: None });
         if let Some(before) = before {
-            // The id is used again: the end of its earlier use was not captured.
+            // The id is reused: the end of its earlier use was not captured.
             if let Some(open) = self.open.get_mut(&key) {
                 open.queue_depth = queue_depth.map(|n| n - 1);
             }
@@ -85,7 +85,7 @@ impl Tracker {
         }
     }
 
-    /// A stage of a control transfer ended, and the transfer goes on.
+    /// A stage of a control transfer ended, and the transfer continues.
     fn stage(&mut self, e: &UrbEvent, key: UrbKey) {
         if let Some(open) = self.open.get_mut(&key) {
             open.done = e.length.or(open.done);
@@ -104,7 +104,7 @@ impl Tracker {
             self.notes.add(NoteKind::UrbUnsubmitted, e.number, 0);
         }
         let mut service = None;
-        // Not made here: nothing grows by completions alone.
+        // Not created here: completions alone must not grow the state.
         if let Some(endpoint) = self.endpoints.get_mut(&key.1) {
             if let Some(open) = open.as_ref().filter(|o| o.submitted) {
                 endpoint.outstanding = endpoint.outstanding.saturating_sub(1);
@@ -129,7 +129,7 @@ impl Tracker {
         self.push(Some(&open), None, None);
     }
 
-    /// Give up the oldest quarter of what is open: rows out, room for new ones.
+    /// Drop the oldest quarter of the open transfers: their rows are written.
     #[cold]
     fn evict(&mut self) {
         self.notes.add_many(NoteKind::UrbEvicted, (limits::OPEN_URBS / 4) as u64, 0, 0);
@@ -203,7 +203,7 @@ impl Tracker {
         r.stop.push_enum(stopped.stop as i8);
     }
 
-    /// Hand out the rows that are settled.
+    /// Emit the rows of ended transfers.
     pub fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         if self.len > 0 {
             self.len = 0;
@@ -211,7 +211,7 @@ impl Tracker {
         }
     }
 
-    /// The capture has ended: hand out everything.
+    /// The capture has ended: emit everything.
     pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
         self.give_up_oldest(usize::MAX);
         self.drain(out);
@@ -222,14 +222,14 @@ impl Tracker {
     }
 }
 
-/// USBPcap does not say how much an OUT transfer moved; success means all of it (USB 2.0 section 5.8.3).
+/// USBPcap does not record how much an OUT transfer moved; success means all of it (USB 2.0 section 5.8.3).
 fn sent_whole(submit: Option<&UrbEvent>, end: Option<&UrbEvent>) -> Option<u32> {
     let (submit, end) = submit.zip(end)?;
     let whole = end.event == Some(Event::Complete) && end.status == Some(0) && !submit.is_in;
     submit.length.filter(|_| whole)
 }
 
-/// A control transfer's stages go both ways over one endpoint.
+/// The stages of a control transfer go in both directions over one endpoint.
 fn endpoint_key(e: &UrbEvent) -> EndpointKey {
     let control = e.transfer == Some(Transfer::Control);
     let direction = u64::from(e.is_in && !control);

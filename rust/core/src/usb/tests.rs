@@ -57,7 +57,7 @@ fn queued_transfers() {
     assert_eq!(u64s(&batch, "packet"), [Some(5), Some(9)]);
     assert_eq!(u64s(&batch, "submit_packet"), [Some(1), Some(2)]);
     assert_eq!(i64s(&batch, "latency_ns"), [Some(4000), Some(7000)]);
-    // The second was the oldest only from the first one's completion.
+    // The second was the oldest only after the first one's completion.
     assert_eq!(i64s(&batch, "service_ns"), [Some(4000), Some(4000)]);
     assert_eq!(depths(&batch), [Some(1), Some(2)]);
     assert_eq!(notes.iter().count(), 0);

@@ -12,7 +12,7 @@ const MAGIC: u32 = 0x8021_1000;
 /// Version and length.
 const LEAST: usize = 8;
 
-/// Whether a header with this first word is one.
+/// Whether this first word begins such a header.
 pub(super) fn is_avs(first: u32) -> bool {
     first & !0xf == MAGIC
 }
@@ -28,7 +28,7 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     dot11::behind(d, v, length, LEAST, &mut heard(header))
 }
 
-/// The header's fields, all in network byte order; what it does not reach is not known.
+/// The header's fields, all in network byte order; fields beyond its length are unknown.
 fn heard(header: View<'_>) -> Heard {
     const INFRARED_OR_HOPPING: [u32; 2] = [1, 3];
     const DBM: u32 = 2;
@@ -60,7 +60,7 @@ fn heard(header: View<'_>) -> Heard {
     heard
 }
 
-/// The header knows no PHY beyond OFDM: 54 Mbit/s, and 108 of the vendors that doubled it, in 100 kbit/s.
+/// The header has no PHY beyond OFDM: 54 Mbit/s, and 108 of vendors that doubled it, in 100 kbit/s.
 const MAX_RATE: u32 = 1080;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What a BSS says of itself: elements of beacons, probe responses and association requests (IEEE 802.11-2020 clauses
-//! 9.3.3 and 9.4.2). Everything in them is text and numbers of a stranger.
+//! Announcements of a BSS: elements of beacons, probe responses and association requests (IEEE 802.11-2020 clauses
+//! 9.3.3 and 9.4.2). All of it is untrusted text and numbers.
 
 use crate::frame::{control, elements, Frame, Mac};
 
@@ -11,7 +11,7 @@ pub struct Ssid {
 }
 
 impl Ssid {
-    /// None when longer than the standard allows.
+    /// None if it is longer than the standard allows.
     fn new(bytes: &[u8]) -> Option<Self> {
         let mut ssid = Ssid { bytes: [0; 32], length: u8::try_from(bytes.len()).ok()? };
         ssid.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -22,12 +22,12 @@ impl Ssid {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// An access point that hides its name sends none, or as many zero bytes as it has.
+    /// An access point that hides its name sends an empty one, or zero bytes of the name's length.
     pub fn hidden(&self) -> bool {
         self.bytes().iter().all(|b| *b == 0)
     }
 
-    /// The name as text: what is no UTF-8 as \xNN. Control characters stay: whoever shows it escapes them.
+    /// The name as text, with bytes outside UTF-8 as \xNN. Control characters stay; the output must escape them.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for chunk in self.bytes().utf8_chunks() {
@@ -38,12 +38,12 @@ impl Ssid {
     }
 }
 
-/// How a network protects its data frames: the weakest that it accepts of what `--key-file` can read comes first.
+/// How a network protects its data frames, from the weakest that `--key-file` can decrypt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Security {
     Open = 0,
-    /// The privacy bit without an element that says how.
+    /// The privacy bit without an element that describes the protection.
     Wep = 1,
     /// WPA or WPA2 with a passphrase.
     Psk = 2,
@@ -56,16 +56,16 @@ pub enum Security {
     Other = 6,
 }
 
-/// Which frame said so.
+/// The frame with the announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Beacon,
     ProbeResponse,
-    /// A station that joins names the network, also a hidden one.
+    /// A station that joins sends the network name, also of a hidden network.
     Association,
 }
 
-/// What one frame says of its BSS.
+/// The content of one announcement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Announcement {
     pub source: Source,
@@ -86,7 +86,7 @@ const VENDOR: u8 = 221;
 /// Capability information: data frames are encrypted.
 const PRIVACY: u16 = 0x0010;
 
-/// The announcement in a management frame; `body` is what was captured behind its MAC header. None for other frames and
+/// The announcement in a management frame; `body` is what was captured after its MAC header. None for other frames and
 /// where no SSID element was captured.
 pub fn announcement(frame: &Frame, body: &[u8]) -> Option<Announcement> {
     if frame.kind()? != control::MANAGEMENT || frame.has(control::PROTECTED) {
@@ -135,7 +135,7 @@ fn rsn(element: &[u8]) -> Option<Security> {
     suites(element.get(2..)?, [0x00, 0x0f, 0xac])
 }
 
-/// The vendor element that came before RSN has the same layout behind its own type and version.
+/// The vendor element that came before RSN has the same layout after its own type and version.
 fn wpa(element: &[u8]) -> Option<Security> {
     const OUI: [u8; 3] = [0x00, 0x50, 0xf2];
     let behind = element.strip_prefix(&OUI)?.strip_prefix(&[1])?;

@@ -12,14 +12,14 @@ mod variant {
     pub const MULTI_STA: u16 = 11;
 }
 
-/// Octets for each MSDU in the bitmap of the basic variant: a bit a fragment.
+/// Octets per MSDU in the bitmap of the basic variant: one bit per fragment.
 const BASIC_MSDU_BYTES: usize = 2;
 const BASIC_BITMAP_BYTES: usize = 128;
 const BITMAP_64_BYTES: usize = 8;
 /// AID11 of a record for a station that is not associated: its address follows (802.11ax clause 9.3.1.8).
 const AID_UNASSOCIATED: u16 = 2045;
 
-/// What a Block Ack says.
+/// One part of a Block Ack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said<'a> {
     Bitmap {
@@ -28,13 +28,13 @@ pub enum Said<'a> {
         first_seq: u16,
         bits: Bits<'a>,
     },
-    /// All MPDUs of this TID in the PPDU before (the Ack context of the Multi-STA variant); TID 15 is management.
+    /// All MPDUs of this TID in the previous PPDU (the Ack context of the Multi-STA variant); TID 15 is management.
     Ack { tid: u8 },
-    /// Every MPDU of the PPDU before.
+    /// Every MPDU of the previous PPDU.
     AllAck,
 }
 
-/// To whom a part of a Block Ack speaks.
+/// The receiver of a part of a Block Ack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
     /// The frame's receiver address.
@@ -45,16 +45,16 @@ pub enum To {
     Station(Mac),
 }
 
-/// Which MSDUs arrived, as far as it was captured.
+/// The MSDUs that arrived, as far as captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits<'a> {
     bytes: &'a [u8],
-    /// Bits an MSDU: 16 in the basic variant, 4 with fragmentation level 3, otherwise 1.
+    /// Bits per MSDU: 16 in the basic variant, 4 with fragmentation level 3, otherwise 1.
     per_msdu: u8,
 }
 
 impl Bits<'_> {
-    /// MSDUs that it tells of.
+    /// MSDUs in the bitmap.
     pub fn len(&self) -> u16 {
         (self.bytes.len() * 8 / usize::from(self.per_msdu)) as u16
     }
@@ -63,7 +63,7 @@ impl Bits<'_> {
         self.len() == 0
     }
 
-    /// Whether fragment `fragment` of the MSDU so many numbers behind the first one arrived.
+    /// Whether fragment `fragment` of the MSDU at this distance from the first one arrived.
     pub fn get(&self, msdu: u16, fragment: u8) -> bool {
         let bit = usize::from(msdu) * usize::from(self.per_msdu) + usize::from(fragment % self.per_msdu);
         self.bytes.get(bit / 8).is_some_and(|b| b >> (bit % 8) & 1 != 0)
@@ -74,7 +74,7 @@ impl Bits<'_> {
         (0..self.per_msdu).any(|fragment| self.get(msdu, fragment))
     }
 
-    /// The last MSDU of which anything arrived.
+    /// The last MSDU with a fragment that arrived.
     pub fn last(&self) -> Option<u16> {
         let byte = self.bytes.iter().rposition(|b| *b != 0)?;
         let bit = byte * 8 + 7 - self.bytes[byte].leading_zeros() as usize;
@@ -82,7 +82,7 @@ impl Bits<'_> {
     }
 }
 
-/// One TID of a BlockAckReq: the sender asks for what arrived from this sequence number on.
+/// One TID of a BlockAckReq: the sender requests the state from this sequence number on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub tid: u8,
@@ -105,7 +105,7 @@ impl<'a> Bytes<'a> {
         Some(head)
     }
 
-    /// What there is of so many bytes.
+    /// The bytes present, up to this many.
     fn up_to(&mut self, bytes: usize) -> &'a [u8] {
         let (head, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;
@@ -117,7 +117,7 @@ fn tid(field: u16) -> u8 {
     (field >> 12) as u8
 }
 
-/// Hand out each part of a Block Ack. False: it could not be read to its end (a reserved variant or length, or cut).
+/// Emit each part of a Block Ack. False: it could not be read to its end (a reserved variant or length, or cut short).
 pub fn read<'a>(body: &'a [u8], mut each: impl FnMut(To, Said<'a>)) -> bool {
     let mut b = Bytes(body);
     let Some(control) = b.le16() else { return false };
@@ -139,12 +139,12 @@ pub fn read<'a>(body: &'a [u8], mut each: impl FnMut(To, Said<'a>)) -> bool {
             })
         }),
         variant::MULTI_STA => multi_sta(&mut b, each),
-        // GCR speaks of group-addressed frames; the rest is reserved.
+        // GCR is for group-addressed frames; the rest is reserved.
         _ => false,
     }
 }
 
-/// Starting sequence control, then the bitmap whose length and bits an MSDU `form` tells by the fragment number.
+/// Starting sequence control, then the bitmap; `form` gives its length and bits per MSDU by the fragment number.
 fn bitmap<'a>(
     b: &mut Bytes<'a>,
     tid: u8,
@@ -163,7 +163,7 @@ fn bitmap<'a>(
     captured.len() == bytes
 }
 
-/// Octets and bits an MSDU by the fragment number of the compressed variant (802.11ax clause 9.3.1.8; bit 3: 802.11be).
+/// Octets and bits per MSDU by the fragment number of the compressed variant (802.11ax clause 9.3.1.8; bit 3: 802.11be).
 fn compressed(fragment_number: u8) -> Option<(usize, usize)> {
     let per_msdu = if fragment_number & 1 != 0 { 4 } else { 1 };
     match fragment_number >> 1 {
@@ -175,7 +175,7 @@ fn compressed(fragment_number: u8) -> Option<(usize, usize)> {
     }
 }
 
-/// The same of the Multi-STA variant.
+/// The same for the Multi-STA variant.
 fn multi_sta_form(fragment_number: u8) -> Option<(usize, usize)> {
     let per_msdu = if fragment_number & 1 != 0 { 4 } else { 1 };
     match fragment_number >> 1 {
@@ -215,7 +215,7 @@ fn multi_sta<'a>(b: &mut Bytes<'a>, mut each: impl FnMut(To, Said<'a>)) -> bool 
     true
 }
 
-/// Hand out each TID of a BlockAckReq. False: it could not be read to its end.
+/// Emit each TID of a BlockAckReq. False: it could not be read to its end.
 pub fn read_request(body: &[u8], mut each: impl FnMut(Request)) -> bool {
     let mut b = Bytes(body);
     let Some(control) = b.le16() else { return false };
@@ -243,7 +243,7 @@ mod tests {
         (out, whole)
     }
 
-    /// (tid, first sequence number, MSDUs told of, those that arrived).
+    /// (TID, first sequence number, MSDUs in the bitmap, those that arrived).
     fn bitmaps(body: &[u8]) -> Vec<(u8, u16, u16, Vec<u16>)> {
         let (parts, whole) = parts(body);
         assert!(whole);

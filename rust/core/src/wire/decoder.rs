@@ -1,4 +1,4 @@
-//! What the decoders of one record share: the packet they fill, its notes, how deep they are.
+//! The state shared by the decoders of one record: the packet they fill, its notes, the nesting depth.
 
 use crate::container::Record;
 use crate::frame::Carries;
@@ -7,7 +7,8 @@ use crate::notes::{NoteKind, Notes};
 use crate::packet::{flags, Layer, Packet, Stop};
 use crate::phy::Radio;
 
-use super::{Sink, State};
+use super::sink::Sink;
+use super::state::State;
 
 /// Whether the decoders ended with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ use super::{Sink, State};
 pub(super) enum Found {
     /// `packet` is a row: an IP packet, or damage below IP.
     Row,
-    /// A sound record of a protocol without rows, or one whose rows were already handed out.
+    /// A valid record of a protocol without rows, or one whose rows were already emitted.
     Other,
 }
 
@@ -27,16 +28,16 @@ pub(super) struct Decoder<'a> {
     offset: u64,
     /// Interface of the capture file, over the whole file.
     pub interface: u32,
-    /// Length of the frame check sequence as the container tells it.
+    /// Length of the frame check sequence according to the container.
     pub fcs_bytes: Option<u8>,
-    /// What the container tells of an 802.11 frame's reception.
+    /// The radio parameters in the container's record header.
     pub radio: Option<&'a Radio>,
     depth: u32,
-    /// The frame is known to be damaged, and no checksum has vouched for anything in it yet.
+    /// The frame is damaged, and no checksum has verified any part of it yet.
     pub unproven: bool,
-    /// What the packets handed out so far were, and whether there were any.
+    /// The kind of the packets emitted so far, if any.
     pub carries: Carries,
-    /// The payload of an encrypted frame was read.
+    /// The payload of an encrypted frame was decrypted.
     pub opened: bool,
     pub ip_packet: bool,
     /// The IP headers so far, this one included.
@@ -78,7 +79,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Count an oddity; what noise seems to say is none.
+    /// Count an anomaly; those in an unverified damaged frame are ignored.
     pub fn note(&mut self, kind: NoteKind) {
         if self.unproven {
             return;
@@ -86,7 +87,7 @@ impl<'a> Decoder<'a> {
         self.notes.add(kind, self.packet.number, self.offset);
     }
 
-    /// Decoding ends or a length lies; the first reason stays.
+    /// Decoding ends or a length is wrong; the first reason is kept.
     pub fn stop(&mut self, stop: Stop, layer: Layer) {
         if self.packet.stop == Stop::None {
             self.packet.stop = stop;
@@ -100,7 +101,7 @@ impl<'a> Decoder<'a> {
         Found::Row
     }
 
-    /// No row, whatever was odd about the frame.
+    /// No row, whatever the frame contains.
     pub fn other(&mut self) -> Found {
         (self.packet.stop, self.packet.stop_layer) = (Stop::None, Layer::None);
         Found::Other
@@ -113,13 +114,13 @@ impl<'a> Decoder<'a> {
         self.ip_headers = 0;
     }
 
-    /// One header inside another: true when there have been too many.
+    /// Enter a nested header: true when there are too many.
     pub fn too_deep(&mut self) -> bool {
         self.depth = self.depth.saturating_add(1);
         self.depth > limits::NESTED_HEADERS
     }
 
-    /// Hand out the row, if there is one. Damage below a protocol without rows is a row too.
+    /// Emit the row, if there is one. Damage below a protocol without rows has a row too.
     #[inline]
     pub fn finish(&mut self, found: Found) {
         if found == Found::Other && self.packet.stop == Stop::None {
@@ -150,7 +151,7 @@ impl<'a> Decoder<'a> {
             Stop::Encrypted => self.note(NoteKind::Encrypted),
             // Noted when it was found.
             Stop::BadFcs => {}
-            // Both are ordinary traffic that the row's own column tells of.
+            // Both are ordinary traffic, described by the row's own column.
             Stop::None | Stop::UnknownType | Stop::Fragment => {}
         }
     }

@@ -1,12 +1,12 @@
-//! A payload's digest: by it two captures of one packet know each other.
+//! A payload's digest, which identifies a packet in two captures.
 
 use super::view::View;
 
-/// Bytes that are hashed: what a snaplen of 96 leaves of a TCP segment with timestamps; more would make captures of
-/// different snaplens unlike.
+/// Bytes hashed: what a snaplen of 96 leaves of a TCP segment with timestamps. With more, captures with
+/// different snaplens would not agree.
 const BYTES: usize = 16;
 
-/// Odd constants with bits all over (of SplitMix64 and of xxHash).
+/// Odd constants with bits spread evenly (of SplitMix64 and of xxHash).
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xc2b2_ae3d_27d4_eb4f;
 
@@ -23,8 +23,8 @@ pub(super) fn digest(payload: View<'_>) -> Option<u32> {
     Some((folded >> 32) as u32 ^ folded as u32)
 }
 
-/// Hash of a frame body's first 32 bytes: an encrypted one has its packet number there, a beacon its time stamp, a packet
-/// its IP id and addresses. None where not all of these were captured.
+/// Hash of a frame body's first 32 bytes: an encrypted one has its packet number there, a beacon its timestamp, a packet
+/// its IP ID and addresses. None where not all of these were captured.
 pub(super) fn body(body: View<'_>) -> Option<u32> {
     let first = digest(body)?;
     let rest = body.skip(BYTES);
@@ -32,7 +32,7 @@ pub(super) fn body(body: View<'_>) -> Option<u32> {
     Some(first.rotate_left(13) ^ second)
 }
 
-/// A payload that is shorter than what is hashed, with zeros behind it.
+/// A payload shorter than the hashed length, with zeros after it.
 fn short(payload: View<'_>) -> Option<[u8; BYTES]> {
     let length = payload.wire();
     if length == 0 || length >= BYTES || !payload.whole() {

@@ -1,4 +1,4 @@
-//! 802.11 frames as far as IP inside open data frames (IEEE 802.11-2020 clause 9.2 and 9.3.2).
+//! 802.11 frames up to the IP packets in their data frames (IEEE 802.11-2020 clause 9.2 and 9.3.2).
 
 use crate::crypto::{Michael, MICHAEL_BYTES};
 use crate::frame::{control, qos, Carries, Frame};
@@ -16,7 +16,7 @@ use super::llc;
 use super::mac_header;
 use super::view::View;
 
-/// The frame behind a capture header that states its own length, which is at least `least` bytes.
+/// The frame after a capture header with a length field, which must be at least `least` bytes.
 pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, heard: &mut Heard) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
@@ -25,13 +25,13 @@ pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least:
     frame(d, v.skip(header), heard)
 }
 
-/// A frame that begins with its 802.11 header, the container alone telling of its FCS.
+/// A frame that begins with its 802.11 header; only the container describes its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let radio = d.radio.copied().unwrap_or_default();
     frame(d, v, &mut Heard::of(radio))
 }
 
-/// The record's one frame: its packets are handed out, then itself.
+/// The record's frame: its packets are emitted, then the frame itself.
 pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Found {
     radio(d, heard);
     if heard.empty {
@@ -57,7 +57,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Foun
     frame.body_digest = digest::body(body);
     let found = inside(d, frame, body, fcs.at_end.is_some());
     if d.unproven {
-        // Nothing vouched for anything in it: no row is made of noise.
+        // Nothing in it is verified: write no row from damaged bytes.
         d.packet = before;
     } else {
         if fcs.ok == Some(false) {
@@ -72,7 +72,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Foun
     Found::Other
 }
 
-/// What is odd about the radio header.
+/// Note anomalies of the radio header.
 fn radio(d: &mut Decoder<'_>, heard: &Heard) {
     if heard.implausible {
         d.note(NoteKind::RadioImplausible);
@@ -85,7 +85,7 @@ fn radio(d: &mut Decoder<'_>, heard: &Heard) {
     }
 }
 
-/// A frame that cannot be reached, since the capture header in front of it is damaged: a row for the reason.
+/// A frame that cannot be reached because its capture header is damaged: a row with the reason.
 pub(super) fn lost(d: &mut Decoder<'_>, stop: Stop) -> Found {
     let before = d.packet;
     let damage = d.damaged(stop, Layer::Link);
@@ -143,12 +143,12 @@ fn data(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) -> 
     payload(d, frame, body, None, fcs_known)
 }
 
-/// An encrypted frame: read where a key fits, counted with the reason where none does.
+/// An encrypted frame: decrypted if a key fits, else counted with the reason.
 fn protected(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
     let mut room = d.state.crypto.take_room();
     let found = match d.state.crypto.open(frame, body.data(), body.wire(), &mut room) {
         Ok(opened) => {
-            // An integrity check that holds vouches for more than the FCS does.
+            // A valid integrity check proves more than the FCS does.
             d.unproven &= !body.whole();
             d.opened = true;
             d.note(NoteKind::Decrypted);
@@ -167,13 +167,13 @@ fn protected(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
     found
 }
 
-/// What a data frame carries, in clear; `michael` vouches for the MSDU of a TKIP frame.
+/// The decrypted payload of a data frame; `michael` verifies the MSDU of a TKIP frame.
 fn payload(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<Michael>, fcs_known: bool) -> Found {
     if frame.stop != Stop::None {
         return d.damaged(frame.stop, Layer::Link);
     }
     let more = frame.has(control::MORE_FRAGMENTS);
-    // In a damaged frame the number itself may be the damage.
+    // In a damaged frame the number itself may be wrong.
     if (more || frame.fragment().is_some_and(|n| n != 0)) && !d.unproven {
         return fragment(d, frame, body, michael);
     }
@@ -184,7 +184,7 @@ fn payload(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<M
     whole(d, frame, body, michael, fcs_known)
 }
 
-/// A fragment: the last of an MSDU brings its packet. Of a cut or incomplete one its beginning is read.
+/// A fragment: the packet is read with the last fragment of an MSDU. Of a cut or incomplete MSDU the start is read.
 fn fragment(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<Michael>) -> Found {
     if !body.whole() {
         d.note(NoteKind::WlanFragment);
@@ -204,7 +204,7 @@ fn fragment(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, michael: Option<
     }
 }
 
-/// The beginning of an MSDU.
+/// The start of an MSDU.
 fn part(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
     d.stop(Stop::Fragment, Layer::Link);
     match msdu(d, body, mesh(frame)) {
@@ -239,7 +239,7 @@ fn mesh(frame: &Frame) -> bool {
 }
 
 /// An MSDU, after its mesh control field if there is one. Drafts of 802.11s had no bit in the QoS field to announce
-/// it, so the SNAP header behind it is evidence, too.
+/// it, so the SNAP header after it is evidence, too.
 fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
     let length = v.u8(0).map_or(0, mesh_control);
     let behind = v.skip(length);
@@ -250,8 +250,8 @@ fn msdu(d: &mut Decoder<'_>, v: View<'_>, mesh: bool) -> Found {
     found
 }
 
-/// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points set
-/// the QoS bit for other purposes, so reserved flags mean that there is none; LLC's 0xaa has some set.
+/// Length of a mesh control field with these flags (clause 9.2.4.8.3): 0, 1 or 2 more addresses. Access points use
+/// the QoS bit for other purposes, so reserved flags mean that there is none; LLC's 0xaa has some of them set.
 fn mesh_control(flags: u8) -> usize {
     match flags {
         0..=2 => 6 + 6 * usize::from(flags),
@@ -263,7 +263,7 @@ fn mesh_control(flags: u8) -> usize {
 fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> Found {
     const HEADER: usize = 14;
     let start = d.packet;
-    // Without knowing better, the last bytes may be the FCS.
+    // If it is unknown, the last bytes may be the FCS.
     let trailer = if fcs_known { 0 } else { fcs::BYTES };
     for _ in 0..limits::AMSDU_SUBFRAMES {
         if v.wire() == 0 || v.wire() == trailer {
@@ -346,7 +346,7 @@ mod tests {
         let frame = dot11(0x4188, &[0, 0], &body());
         assert!(packets(AIR, &frame).is_empty());
         assert_eq!(noted(AIR, &frame, NoteKind::Encrypted), 1);
-        // A fragment alone gives no packet, unless the rest of it was cut by the snap length.
+        // A single fragment gives no packet, unless the rest of it was cut by the snap length.
         let first = dot11(0x0508, &[], &body()[..30]);
         assert!(packets(AIR, &first).is_empty());
         let p = decode(&record(AIR, &first, first.len() + 1)).0[0];
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!((got.len(), got[0].number, got[0].stop), (1, 3, Stop::None));
         assert_eq!((got[0].src_port, got[0].payload_bytes), (Some(40000), Some(1)));
         assert!(decode_next(2, 0x0908, &body()[30..]).is_empty());
-        // The second is missing: the first tells what it can.
+        // The second is missing: the first is decoded as far as possible.
         assert!(decode_next(0, 0x0508, &body()[..40]).is_empty());
         let got = decode_next(2, 0x0108, &[1]);
         assert_eq!((got.len(), got[0].src_port, got[0].stop), (1, Some(40000), Stop::Fragment));
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(with(&frame, frame.len()), (1, 0));
         frame[40] ^= 1;
         assert_eq!(with(&frame, frame.len()), (0, 1));
-        // A right IPv4 header checksum tells that the header is none of the damage.
+        // A right IPv4 header checksum shows that the header is not damaged.
         frame[40] ^= 1;
         frame[42..44].copy_from_slice(&[0x14, 0x6f]);
         let mut r = record(AIR, &frame, frame.len());
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(carries(0x0080, &[], &[0; 12]), (Carries::Management, false));
         assert_eq!(carries(0x00d4, &[], &[]), (Carries::Control, false));
         assert_eq!(carries(0x0108, &[], &[]), (Carries::Unknown, true));
-        // TCP data beside an ACK in one A-MSDU.
+        // TCP data and an ACK in one A-MSDU.
         let subframe = |packet: &[u8]| [&[2; 12][..], &[0, packet.len() as u8], packet, &[0; 3]].concat();
         let mut two = subframe(&snap(&ipv4(6, &tcp(&[], &[]))));
         two.truncate(two.len().next_multiple_of(4) - 4);

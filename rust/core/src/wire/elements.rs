@@ -1,4 +1,4 @@
-//! Elements of management frames (IEEE 802.11-2020 clause 9.4.2): whether they hold together.
+//! Elements of management frames (IEEE 802.11-2020 clause 9.4.2): whether their lengths are consistent.
 
 use crate::frame::{control, Frame};
 use crate::notes::NoteKind;
@@ -11,7 +11,7 @@ const HEADER: usize = 2;
 const SSID: u8 = 0;
 const SSID_BYTES: usize = 32;
 
-/// Count what is wrong with the elements of a sound, open management frame. `fcs_known`: `body` ends before the FCS.
+/// Note faults in the elements of a valid, unencrypted management frame. `fcs_known`: `body` ends before the FCS.
 pub(super) fn check(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_known: bool) {
     if frame.kind() != Some(control::MANAGEMENT) || frame.has(control::PROTECTED) {
         return;
@@ -41,7 +41,7 @@ pub(super) fn check(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>, fcs_know
     }
 }
 
-/// Bytes of the fields in front of the elements, of those frames that hold nothing else (clause 9.3.3).
+/// Length of the fields before the elements, for frames without other content (clause 9.3.3).
 fn fixed_bytes(subtype: u8) -> Option<usize> {
     Some(match subtype {
         // Association request: capabilities, listen interval; its response: capabilities, status, AID.
@@ -67,7 +67,7 @@ mod tests {
     fn notes(control: u16, body: &[u8]) -> (u64, u64) {
         let data = dot11(control, &[], body);
         cut_everywhere(AIR, &data);
-        // The container says that there is no FCS.
+        // The container states that there is no FCS.
         let mut r = record(AIR, &data, data.len());
         r.fcs_bytes = Some(0);
         let notes = found(&r).1;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(notes(0x40, &[&[0, 33][..], &[b'A'; 33]].concat()), (0, 1));
         assert_eq!(notes(0x00, &[0, 0, 0, 0, 0, 0]), (0, 0));
         assert_eq!(notes(0x20, &[0; 9]), (1, 0));
-        // Actions and authentication hold other things too; what is encrypted nobody can read.
+        // Actions and authentication have other content too; encrypted frames cannot be read.
         assert_eq!(notes(0xd0, &[1, 200, 3]), (0, 0));
         assert_eq!(notes(0xb0, &[1]), (0, 0));
         assert_eq!(notes(0x4080, &beacon(&[48, 255])), (0, 0));

@@ -1,4 +1,4 @@
-//! Ethernet II, 802.3 and VLAN tags (IEEE 802.3 clause 3.2, 802.1Q clause 9), and what an EtherType leads to.
+//! Ethernet II, 802.3 and VLAN tags (IEEE 802.3 clause 3.2, 802.1Q clause 9), and the protocols of EtherTypes.
 
 use crate::packet::{Layer, Stop};
 
@@ -30,7 +30,7 @@ fn ethertype_or_length(d: &mut Decoder<'_>, kind: u16, v: View<'_>) -> Found {
     llc::llc(d, v.clip(length))
 }
 
-/// The payload of an EtherType, wherever it stands.
+/// The payload of an EtherType, in any header.
 #[inline]
 pub(super) fn ethertype(d: &mut Decoder<'_>, kind: u16, v: View<'_>) -> Found {
     match kind {

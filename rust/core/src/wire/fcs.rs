@@ -1,4 +1,4 @@
-//! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or found by its value.
+//! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or recognised by its value.
 
 use crate::limits;
 use crate::notes::NoteKind;
@@ -11,16 +11,16 @@ pub(super) const BYTES: usize = 4;
 /// The shortest frame: an ACK without its FCS.
 const SHORTEST: usize = 10;
 
-/// What is known of one frame's FCS.
+/// The result for one frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Settled {
-    /// Whether the frame's bytes end with it; None while nobody knows.
+    /// Whether the frame's bytes end with it; None if unknown.
     pub at_end: Option<bool>,
-    /// Whether it is right; None when it was not captured and the receiver does not say.
+    /// Whether it is right; None if it was not captured and the receiver does not report it.
     pub ok: Option<bool>,
 }
 
-/// Find out about the FCS of a frame that begins `v`.
+/// Determine the FCS of a frame that begins `v`.
 pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled {
     let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, heard));
     let ok = match at_end {
@@ -31,8 +31,8 @@ pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled
     Settled { at_end, ok }
 }
 
-/// Whether this frame's capture ends its frames with an FCS. A frame that this host sent never reached a receiver that
-/// could have put one behind it.
+/// Whether this interface's frames end with an FCS. A frame that this host sent has none, since no receiver
+/// added one.
 fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
     if heard.frame.radio.transmitted {
         return None;
@@ -52,7 +52,7 @@ fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
     right.then_some(true)
 }
 
-/// Whether the last four bytes are the FCS of those before; None when not everything was captured.
+/// Whether the last four bytes are the FCS of the bytes before; None if not everything was captured.
 fn right(v: View<'_>) -> Option<bool> {
     let (body, &fcs) = v.data().split_last_chunk::<BYTES>()?;
     if !v.whole() {

@@ -1,21 +1,21 @@
-//! MSDUs put together of their fragments (IEEE 802.11-2020 clause 10.5).
+//! MSDUs reassembled from their fragments (IEEE 802.11-2020 clause 10.5).
 //!
-//! Fragments of one MSDU follow each other from one transmitter, numbered from 0. Open and encrypted ones are never
+//! Fragments of one MSDU come in order from one transmitter, numbered from 0. Open and encrypted ones are never
 //! joined with each other: that would let an attacker's fragment into an encrypted MSDU.
 
 use crate::frame::{control, Frame, Mac};
 use crate::limits;
 
-/// What a fragment made of what came before it.
+/// The result of adding a fragment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Joined {
-    /// The next one is awaited.
+    /// The next one is expected.
     Waiting,
-    /// This one was there already.
+    /// This one is a duplicate.
     Again,
-    /// The last: the whole MSDU.
+    /// The last one: the complete MSDU.
     Whole(Vec<u8>),
-    /// One before it is missing: what stands before the gap, unless the gap is at the start.
+    /// An earlier one is missing: the part before the gap, unless the gap is at the start.
     Gap(Option<Vec<u8>>),
 }
 
@@ -38,17 +38,17 @@ struct Key {
 #[derive(Debug)]
 struct Slot {
     key: Key,
-    /// Number of the fragment awaited.
+    /// Number of the expected fragment.
     next: u8,
     data: Vec<u8>,
-    /// All of it was handed out, or a gap was found.
+    /// The MSDU was emitted, or a gap was found.
     done: bool,
     began_ns: Option<i64>,
     used: u64,
 }
 
 impl Fragments {
-    /// A fragment's payload; None where the frame's header was not captured as far as needed.
+    /// A fragment's payload; None if the frame's header was not captured far enough.
     pub fn join(&mut self, frame: &Frame, payload: &[u8]) -> Option<Joined> {
         let number = frame.fragment()?;
         let key = Key {
@@ -61,7 +61,7 @@ impl Fragments {
         self.clock = self.clock.saturating_add(1);
         let at = self.slots.iter().position(|s| s.key == key).filter(|at| {
             let fresh = !outlived(self.slots[*at].began_ns, frame.time_ns);
-            // A first fragment that is no retransmission begins another MSDU.
+            // A first fragment that is not a retransmission begins another MSDU.
             fresh && (number > 0 || frame.retry())
         });
         let Some(at) = at else {
@@ -108,7 +108,7 @@ impl Fragments {
         }
     }
 
-    /// The slot to give up, when all are in use.
+    /// The slot to reuse when all are in use.
     fn oldest(&self) -> Option<usize> {
         if self.slots.len() < limits::FRAGMENTED_MSDUS {
             return None;
@@ -116,7 +116,7 @@ impl Fragments {
         (0..self.slots.len()).min_by_key(|at| self.slots[*at].used)
     }
 
-    /// MSDUs of which a fragment was still awaited.
+    /// MSDUs with a fragment still missing.
     pub fn unfinished(&self) -> u64 {
         self.slots.iter().filter(|s| !s.done).count() as u64
     }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(f.join(&fragment(7, 2, false), b"e"), Some(Joined::Whole(b"abcde".to_vec())));
         assert_eq!(f.join(&retry(fragment(7, 2, false)), b"e"), Some(Joined::Again));
         assert_eq!(f.unfinished(), 0);
-        // The sequence number comes round again.
+        // The sequence number wraps.
         assert_eq!(f.join(&fragment(7, 0, true), b"x"), Some(Joined::Waiting));
         assert_eq!(f.join(&fragment(7, 1, false), b"y"), Some(Joined::Whole(b"xy".to_vec())));
     }
@@ -174,7 +174,7 @@ mod tests {
         f.join(&fragment(9, 0, true), b"ab");
         let late = Frame { time_ns: Some(limits::FRAGMENT_LIFE_NS + 1), ..fragment(9, 1, false) };
         assert_eq!(f.join(&late, b"c"), Some(Joined::Gap(None)));
-        // An encrypted fragment is none of an open MSDU.
+        // An encrypted fragment never completes an open MSDU.
         f.join(&fragment(10, 0, true), b"ab");
         let mut sealed = fragment(10, 1, false);
         sealed.control = sealed.control.map(|c| c | control::PROTECTED);

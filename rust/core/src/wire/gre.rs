@@ -6,7 +6,7 @@ use super::decoder::{Decoder, Found};
 use super::ethernet;
 use super::view::View;
 
-/// Protocol types that name no EtherType of an ordinary frame.
+/// Protocol types that are not EtherTypes.
 pub(super) const PPP: u16 = 0x880b;
 pub(super) const ETHERNET: u16 = 0x6558;
 
@@ -23,7 +23,7 @@ pub(super) fn gre(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(v.lack(4), Layer::Transport);
     };
     if flags & ROUTING != 0 || flags & VERSION > 1 {
-        // Source routes of RFC 1701 are long gone.
+        // Source routes of RFC 1701 are obsolete.
         return d.damaged(Stop::UnknownType, Layer::Transport);
     }
     let ack = if flags & VERSION == 1 { ACKNOWLEDGMENT } else { 0 };

@@ -1,18 +1,18 @@
-//! What a capture header says of the frame behind it, whichever header it is.
+//! The content of a capture header before an 802.11 frame, for any header format.
 
 use crate::frame::Frame;
 use crate::phy::{rates, Phy, Ppdu, Radio};
 
-/// What the capture says of the frame check sequence.
+/// What the capture contains about the frame check sequence.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fcs {
-    /// Whether the captured bytes end with it; None when nobody says.
+    /// Whether the captured bytes end with it; None if unknown.
     pub at_end: Option<bool>,
-    /// The receiver found it wrong.
+    /// The receiver reported it as wrong.
     pub failed: bool,
 }
 
-/// What a capture header says.
+/// The content of a capture header.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub fcs: Fcs,
@@ -20,9 +20,9 @@ pub(super) struct Heard {
     pub padded: bool,
     /// The PPDU had no frame, or none was captured (radiotap's 0-length PSDU).
     pub empty: bool,
-    /// A value was left out because it cannot be true.
+    /// An impossible value was left out.
     pub implausible: bool,
-    /// The frame to be filled, its radio first: it stays in one place from here to the tables.
+    /// The frame to fill, its radio first: it stays in one place until it becomes a row.
     pub frame: Frame,
 }
 
@@ -31,18 +31,18 @@ impl Heard {
         Heard { frame: Frame { radio, ..Frame::default() }, ..Heard::default() }
     }
 
-    /// A clock; one that has run for 2^56 us, 2283 years, is none.
+    /// A clock above 2^56 us, 2283 years, is invalid.
     pub fn tsf(&mut self, us: u64) -> Option<u64> {
         self.plausible(us, us < 1 << 56)
     }
 
-    /// A power at the antenna: thermal noise in 5 MHz is -107 dBm, and +30 dBm would have destroyed the receiver.
+    /// A power at the antenna: thermal noise in 5 MHz is -107 dBm, and +30 dBm would destroy the receiver.
     pub fn dbm(&mut self, power: i32) -> Option<i8> {
         let possible = (-120..=30).contains(&power);
         self.plausible(power, possible).map(|p| p as i8)
     }
 
-    /// `value`, or None and a note when it cannot be.
+    /// `value`, or None and a note if it is impossible.
     pub fn plausible<T>(&mut self, value: T, possible: bool) -> Option<T> {
         self.implausible |= !possible;
         possible.then_some(value)
@@ -59,7 +59,7 @@ pub(super) fn channel_mhz(number: u32) -> Option<u16> {
     })
 }
 
-/// PHY and width of a frame that was sent without an MCS, by its rate and its band: 1, 2, 5.5 and 11 Mbit/s are DSSS,
+/// PHY and width of a frame sent without an MCS, by its rate and its band: 1, 2, 5.5 and 11 Mbit/s are DSSS,
 /// OFDM's rates are ERP at 2.4 GHz and OFDM above.
 pub(super) fn legacy(ppdu: &mut Ppdu) {
     const FIVE_GHZ_MHZ: u16 = 4000;

@@ -1,4 +1,4 @@
-//! Hostile bytes under every link type: no panic, bounded rows, nothing read beyond the capture.
+//! Hostile bytes with every link type: no panic, a bounded number of rows, no access beyond the capture.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn link_types() -> Vec<u16> {
     (0..=u16::MAX).filter(|l| super::supported(*l)).collect()
 }
 
-/// A sound frame of every kind of nesting, for mutation.
+/// A valid frame of every kind of nesting, for mutation.
 fn seeds() -> Vec<(u16, Vec<u8>)> {
     let options = [&TIMESTAMPS[..], &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 1, 0, 0, 0, 2, 0]].concat();
     let v4 = ipv4(6, &tcp(&options, b"payload"));
@@ -50,7 +50,7 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
     ]
 }
 
-/// A frame that USB decoding can prove: with an IPv4 checksum.
+/// A frame that the USB decoder can verify: with an IPv4 checksum.
 fn usb_frame() -> Vec<u8> {
     let options = [&TIMESTAMPS[..], &[1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 1, 0, 0, 0, 2, 0]].concat();
     let mut packet = ipv4(6, &tcp(&options, b"payload"));
@@ -62,7 +62,7 @@ fn rndis_header(frame: usize) -> Vec<u8> {
     [1, 44 + frame as u32, 36, frame as u32, 0, 0, 0, 0, 0, 0, 0].iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
-/// What must hold of anything found, however broken its record.
+/// What must hold for every result, however damaged its record.
 fn check(found: &Found, data: &[u8], wire: u32) -> Result<(), TestCaseError> {
     let Found { packets, frames, .. } = found;
     prop_assert!(frames.len() <= 1);
@@ -87,7 +87,7 @@ fn check(found: &Found, data: &[u8], wire: u32) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn the_seeds_are_sound() {
+fn the_seeds_are_valid() {
     for (link_type, data) in seeds() {
         let (packets, _) = decode(&record(link_type, &data, data.len()));
         assert!(!packets.is_empty());

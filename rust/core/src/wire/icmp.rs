@@ -1,16 +1,15 @@
-//! ICMP and ICMPv6 (RFC 792, RFC 4443): the packet that an error quotes is none of this capture.
+//! ICMP and ICMPv6 (RFC 792, RFC 4443). The packet quoted by an error is not part of the capture.
 
 use crate::packet::Layer;
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::bytes;
-use super::view::View;
+use super::view::{bytes, View};
 
 const HEADER: usize = 8;
 
 pub(super) fn icmp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
-    // The header tells requests from answers and one from the next.
+    // The header distinguishes requests from replies, and one request from the next.
     d.packet.payload_digest = digest(v);
     d.packet.payload_bytes = v.wire().checked_sub(HEADER).map(bytes);
     if v.data().len() < HEADER {
@@ -25,7 +24,7 @@ mod tests {
     use crate::packet::Stop;
 
     #[test]
-    fn a_quote_is_no_packet() {
+    fn a_quoted_packet_has_no_row() {
         let quote = ipv4(6, &tcp(&[], &[]));
         let packet = ipv4(1, &[&[3, 1, 0, 0, 0, 0, 0, 0][..], &quote[..28]].concat());
         let p = one(101, &packet);

@@ -1,8 +1,8 @@
-//! What is remembered of each capture interface from record to record.
+//! What is kept of each capture interface from record to record.
 
 use crate::limits;
 
-/// One place an interface; the later ones share the last.
+/// One place per interface; the later ones share the last.
 #[derive(Debug, Default)]
 pub(super) struct Interfaces {
     seen: Vec<Interface>,
@@ -11,15 +11,15 @@ pub(super) struct Interfaces {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Interface {
     pub unannounced_fcs: Trial,
-    /// The sniffer's clock at the last frame.
+    /// The sniffer's clock at the previous frame.
     pub tsf_us: Option<u64>,
 }
 
-/// Whether frames end with an FCS that nobody announces: told once, by the first frames.
+/// Whether frames end with an FCS that is not announced: decided once, by the first frames.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Trial {
     pub decided: Option<bool>,
-    /// Frames tried.
+    /// Frames tested.
     pub frames: u8,
 }
 

@@ -1,10 +1,10 @@
-//! What IPv4 and IPv6 have in common: the version, and the protocol that follows.
+//! The common part of IPv4 and IPv6: the version, and the protocol that follows.
 
 use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::view::View;
+use super::view::{bytes, View};
 use super::{gre, icmp, ipv4, ipv6, tcp, udp};
 
 /// IP protocol numbers (IANA).
@@ -25,7 +25,7 @@ pub(super) mod protocol {
     pub const UDP_LITE: u8 = 136;
 }
 
-/// IP of either version, told by its first nibble.
+/// IP of either version, by its first nibble.
 pub(super) fn ip(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     match v.u8(0).map(|b| b >> 4) {
         Some(4) => ipv4::ipv4(d, v),
@@ -35,7 +35,7 @@ pub(super) fn ip(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     }
 }
 
-/// The payload of an IP packet or of its first fragment; `v` is as long as the IP header says.
+/// The payload of an IP packet or of its first fragment; `v` has the length of the IP header.
 #[inline]
 pub(super) fn transport(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
     d.packet.protocol = Some(protocol);
@@ -55,10 +55,10 @@ pub(super) fn transport(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found
     }
 }
 
-/// An IP packet inside this one becomes the row in its stead.
+/// An IP packet inside this one becomes the row instead.
 fn tunnel(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
     if d.packet.ip_fragment {
-        // The inner packet goes on in another fragment: its lengths cannot be judged here.
+        // The inner packet continues in another fragment: its lengths cannot be checked here.
         return d.damaged(Stop::Fragment, Layer::Transport);
     }
     if d.too_deep() {
@@ -71,7 +71,7 @@ fn tunnel(d: &mut Decoder<'_>, protocol: u8, v: View<'_>) -> Found {
     }
 }
 
-/// IPsec authentication header: the payload after it is in the clear (RFC 4302 section 2).
+/// IPsec authentication header: the payload after it is not encrypted (RFC 4302 section 2).
 fn authentication(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (Some(next), Some(words)) = (v.u8(0), v.u8(1)) else {
         return d.damaged(v.lack(2), Layer::IpOptions);
@@ -84,12 +84,6 @@ fn authentication(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return d.damaged(Stop::TooDeep, Layer::IpOptions);
     }
     transport(d, next, v.skip(length))
-}
-
-/// Lengths come from 16- and 32-bit fields; a longer one is not believed.
-#[inline]
-pub(super) fn bytes(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

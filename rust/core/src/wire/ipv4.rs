@@ -4,8 +4,8 @@ use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{self, bytes};
-use super::view::View;
+use super::ip;
+use super::view::{bytes, View};
 
 const HEADER: usize = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;
@@ -39,7 +39,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     p.payload_bytes = None;
     p.payload_digest = None;
 
-    // Segmentation offload leaves the total length 0 where 16 bits cannot hold it: the frame is the packet.
+    // Segmentation offload sets the total length to 0 if 16 bits are too few: the frame is the packet.
     let total = if total == 0 { v.wire() } else { total };
     if header < HEADER || header > total || header > v.wire() {
         return d.damaged(Stop::LengthLies, Layer::Ip);

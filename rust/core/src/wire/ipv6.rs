@@ -5,8 +5,8 @@ use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{self, bytes, protocol};
-use super::view::View;
+use super::ip::{self, protocol};
+use super::view::{bytes, View};
 
 const HEADER: usize = 40;
 
@@ -40,7 +40,7 @@ pub(super) fn ipv6(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let body = v.skip(HEADER);
     let length = match usize::from(u16::from_be_bytes([h[4], h[5]])) {
         0 if h[6] == protocol::NO_NEXT => 0,
-        // Longer than 16 bits can say: in the jumbo option, or with offload only in the frame's length.
+        // Longer than 16 bits: the length is in the jumbo option, or with offload only in the frame's length.
         0 => jumbo_length(h[6], body).unwrap_or(body.wire()),
         n => n,
     };
@@ -59,7 +59,7 @@ fn jumbo_length(next: u8, v: View<'_>) -> Option<usize> {
     usize::try_from(v.be32(4)?).ok().filter(|n| *n > 0xffff)
 }
 
-/// Walk the extension headers to the transport.
+/// Skip the extension headers up to the transport header.
 fn extensions(d: &mut Decoder<'_>, mut next: u8, mut v: View<'_>) -> Found {
     for _ in 0..limits::IPV6_EXTENSIONS {
         let length = match next {
@@ -105,7 +105,7 @@ mod tests {
     use super::super::testing::{cut_everywhere, decode, ipv6, one, record, tcp};
     use crate::packet::{Layer, Stop};
 
-    /// Extension headers in a row, each (its number, its bytes but the first), then TCP.
+    /// Extension headers in sequence, each (its number, its bytes but the first), then TCP.
     fn chain(headers: &[(u8, &[u8])]) -> Vec<u8> {
         let mut body = Vec::new();
         for (i, (_, rest)) in headers.iter().enumerate() {

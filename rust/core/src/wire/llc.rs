@@ -11,7 +11,7 @@ use super::view::View;
 pub(super) const SNAP_HEADER: [u8; 3] = [SNAP, SNAP, UNNUMBERED_INFORMATION];
 const UNNUMBERED_INFORMATION: u8 = 0x03;
 const SNAP: u8 = 0xaa;
-/// IP directly over LLC (RFC 948), hardly used.
+/// IP directly over LLC (RFC 948), rarely used.
 const SAP_IP: u8 = 0x06;
 
 pub(super) fn llc(d: &mut Decoder<'_>, v: View<'_>) -> Found {

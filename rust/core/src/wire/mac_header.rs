@@ -17,15 +17,15 @@ const HT_CONTROL_BYTES: usize = 4;
 /// Individual/Group bit of an address, in its first byte: in a control frame's TA it signals the bandwidth.
 const GROUP_BIT: u8 = 0x01;
 
-/// Fill what the MAC header says, as far as it was captured, and answer its length. `frame.stop` says why it ended
-/// early.
+/// Set the fields of the MAC header, as far as it was captured, and return its length. `frame.stop` is the reason if it
+/// ended early.
 pub(super) fn read(frame: &mut Frame, v: View<'_>) -> usize {
     let Some(control) = v.le16(0) else {
         frame.stop = v.lack(2);
         return 2;
     };
     if control & control::VERSION != 0 {
-        // Nothing behind the version can be read without knowing it (clause 9.2.4.1.2).
+        // Nothing after the version can be read without knowing it (clause 9.2.4.1.2).
         frame.stop = Stop::BadHeader;
         return 2;
     }
@@ -110,7 +110,7 @@ mod tests {
         [&control.to_le_bytes()[..], &[44, 0], &rest.concat()].concat()
     }
 
-    /// A frame's roles and the bytes behind its header.
+    /// A frame's addresses and the bytes after its header.
     #[track_caller]
     fn roles(control: u16, rest: &[&[u8]]) -> ([Option<Mac>; 5], usize) {
         let data = air(control, rest);

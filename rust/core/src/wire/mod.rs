@@ -1,6 +1,9 @@
 //! Wire formats: from the bytes of a record to IP packets.
 //!
-//! One protocol a file. Each decoder takes what is left of the record and answers whether there is a row.
+//! One protocol a file. Each decoder reads its header from the rest of the record and returns whether there is a row.
+//!
+//! The decoders call each other: a header names the protocol of its payload, and tunnels lead back (IP in GRE in IP,
+//! Ethernet in GRE, 802.11 after SLL). These are the only modules of this crate that import each other.
 
 mod avs;
 pub mod beacon;
@@ -21,6 +24,7 @@ mod interfaces;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod link_type;
 mod llc;
 mod mac_header;
 mod mpls;
@@ -29,7 +33,9 @@ mod ppi;
 mod ppp;
 mod prism;
 mod radiotap;
+mod sink;
 mod sll;
+mod state;
 mod tcp;
 #[cfg(test)]
 mod testing;
@@ -41,94 +47,18 @@ mod usbpcap;
 mod view;
 
 use crate::container::Record;
-use crate::crypto::keys::Keys;
-use crate::crypto::Crypto;
-use crate::frame::Frame;
-use crate::notes::{NoteKind, Notes};
-use crate::packet::{Layer, Packet, Stop};
-use crate::urb::UrbEvent;
+use crate::notes::Notes;
+use crate::packet::{Layer, Stop};
 
 use decoder::{Decoder, Found};
-use fragments::Fragments;
 use view::View;
 
-/// LINKTYPE_ values (tcpdump.org/linktypes.html).
-mod link_type {
-    pub const NULL: u16 = 0;
-    pub const ETHERNET: u16 = 1;
-    pub const PPP: u16 = 9;
-    /// DLT_RAW of most systems and of OpenBSD, written unmapped by old libpcap.
-    pub const RAW_BSD: u16 = 12;
-    pub const RAW_OPENBSD: u16 = 14;
-    pub const PPP_HDLC: u16 = 50;
-    pub const PPP_ETHER: u16 = 51;
-    pub const RAW: u16 = 101;
-    pub const C_HDLC: u16 = 104;
-    pub const IEEE802_11: u16 = 105;
-    pub const LOOP: u16 = 108;
-    pub const LINUX_SLL: u16 = 113;
-    pub const IEEE802_11_PRISM: u16 = 119;
-    pub const IEEE802_11_RADIOTAP: u16 = 127;
-    pub const IEEE802_11_AVS: u16 = 163;
-    pub const USB_LINUX: u16 = 189;
-    pub const PPI: u16 = 192;
-    pub const PPP_WITH_DIR: u16 = 204;
-    pub const USB_LINUX_MMAPPED: u16 = 220;
-    pub const IPV4: u16 = 228;
-    pub const IPV6: u16 = 229;
-    pub const USBPCAP: u16 = 249;
-    pub const LINUX_SLL2: u16 = 276;
-}
+pub use sink::Sink;
+pub use state::State;
 
-/// Who takes what is found in a record.
-pub trait Sink {
-    /// Every IP packet; an A-MSDU holds several.
-    fn packet(&mut self, packet: &Packet);
-
-    /// The 802.11 frame that the record is, after its packets; `body` is what was captured behind the MAC header,
-    /// without the FCS. The sink fills in what it knows of the frame's time.
-    fn frame(&mut self, _frame: &mut Frame, _body: &[u8]) {}
-
-    /// The USB record, after its packets.
-    fn urb(&mut self, _event: &UrbEvent) {}
-}
-
-/// A closure takes the packets alone.
-impl<F: FnMut(&Packet)> Sink for F {
-    fn packet(&mut self, packet: &Packet) {
-        self(packet);
-    }
-}
-
-/// What decoding remembers from record to record.
-#[derive(Default)]
-pub struct State {
-    usb: usb_net::State,
-    interfaces: interfaces::Interfaces,
-    crypto: Crypto,
-    fragments: Fragments,
-}
-
-impl State {
-    /// With keys for protected frames.
-    pub fn new(keys: Keys) -> State {
-        State { crypto: Crypto::new(keys), ..State::default() }
-    }
-
-    /// What only the records together tell.
-    pub fn notes(&self) -> Notes {
-        let mut notes = self.crypto.notes();
-        match self.fragments.unfinished() {
-            0 => {}
-            n => notes.add_many(NoteKind::WlanFragment, n, 0, 0),
-        }
-        notes
-    }
-}
-
-/// Decode one record, handing every IP packet, frame and URB event that it holds to `sink`.
+/// Decode one record and pass every IP packet, frame and URB event in it to `sink`.
 ///
-/// A record that is damaged below IP gives one packet with `stop` set; a sound record of another
+/// A record that is damaged below IP gives one packet with `stop` set; a valid record of another
 /// protocol (ARP, a beacon) gives none and is counted by the caller.
 pub fn decode(record: &Record<'_>, number: u64, state: &mut State, notes: &mut Notes, sink: &mut dyn Sink) {
     let mut d = Decoder::new(record, number, state, notes, sink);

@@ -1,4 +1,4 @@
-//! MPLS label stacks (RFC 3032), as far as IP directly beneath them.
+//! MPLS label stacks (RFC 3032), as far as IP directly below them.
 
 use crate::packet::{Layer, Stop};
 
@@ -21,7 +21,7 @@ pub(super) fn mpls(d: &mut Decoder<'_>, mut v: View<'_>) -> Found {
             return d.damaged(Stop::TooDeep, Layer::Link);
         }
     }
-    // The label says nothing of what it carries: RFC 4928 has routers look at the first nibble, too.
+    // The label does not give the payload's type: RFC 4928 has routers look at the first nibble, too.
     match v.u8(0).map(|b| b >> 4) {
         Some(4 | 6) => ip::ip(d, v),
         Some(_) => Found::Other,

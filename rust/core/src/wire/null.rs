@@ -12,7 +12,7 @@ pub(super) fn null(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let Some(family) = v.be32(0) else {
         return d.damaged(v.lack(HEADER), Layer::Link);
     };
-    // Families are small: one that is not was written in the other order.
+    // Families are small numbers: a large one is in the other byte order.
     let family = if family > 0xffff { family.swap_bytes() } else { family };
     match family {
         2 => ipv4::ipv4(d, v.skip(HEADER)),

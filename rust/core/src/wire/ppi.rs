@@ -52,7 +52,7 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     }
 }
 
-/// What the 802.11 fields say (PPI specification 1.0.10, sections 4.1.2 to 4.1.4).
+/// The 802.11 fields (PPI specification 1.0.10, sections 4.1.2 to 4.1.4).
 fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
     let mut heard = Heard::default();
     for _ in 0..limits::PPI_FIELDS {
@@ -95,7 +95,7 @@ fn common(heard: &mut Heard, v: View<'_>) {
         ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
     }
     ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
-    // Both are -128 where they were not measured.
+    // Both are -128 if not measured.
     let power = |at: usize| v.u8(at).map(|b| b as i8).filter(|&p| p != i8::MIN).map(i32::from);
     heard.frame.radio.signal_dbm = power(18).and_then(|p| heard.dbm(p));
     heard.frame.radio.noise_dbm = power(19).and_then(|p| heard.dbm(p));

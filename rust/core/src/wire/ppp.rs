@@ -53,7 +53,7 @@ pub(super) fn pppoe(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     ppp(d, v.clip(length))
 }
 
-/// The protocol field, one byte when compressed (RFC 1661 section 6.5), and what it leads to.
+/// The protocol field, one byte if compressed (RFC 1661 section 6.5), and its payload.
 fn ppp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let (protocol, v) = match (v.u8(0), v.be16(0)) {
         (Some(first), _) if first & 1 != 0 => (u16::from(first), v.skip(1)),

@@ -12,9 +12,9 @@ use super::view::View;
 
 /// Message code, message length, device name.
 const LEAST: usize = 24;
-/// Message code of linux-wlan-ng (rx_sniff), whose items are numbered 1 << 16 | code and on.
+/// Message code of linux-wlan-ng (rx_sniff), whose items are numbered 1 << 16 | code.
 const WLAN_NG: u32 = 0x44;
-/// Message code of drivers that number them 1 << 12 | code and on.
+/// Message code of drivers that number them 1 << 12 | code.
 const SHORT: u32 = 0x41;
 
 pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
@@ -36,7 +36,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     dot11::behind(d, v, length, LEAST, &mut Heard::of(radio))
 }
 
-/// How this host wrote its numbers.
+/// The byte order of this host.
 type Order = fn([u8; 4]) -> u32;
 
 /// The items: number, status (0: supplied), length, value.
@@ -68,10 +68,10 @@ fn radio(items: View<'_>, order: Order, shift: u32) -> Radio {
     radio
 }
 
-/// 54 Mbit/s, and 108 of the vendors that doubled it, in 500 kbit/s.
+/// 54 Mbit/s, and 108 of vendors that doubled it, in 500 kbit/s.
 const MAX_RATE: u32 = 216;
 
-/// A power, where the driver gives dBm: then it is negative. Other drivers count from a floor of their own.
+/// A power, if the driver reports dBm: then it is negative. Other drivers count from a floor of their own.
 fn dbm(value: u32) -> Option<i8> {
     i8::try_from(value as i32).ok().filter(|&n| n < 0)
 }

@@ -1,4 +1,4 @@
-//! Radiotap (radiotap.org): a table of fields, walked by the bits of its present words.
+//! Radiotap (radiotap.org): a list of fields, given by the bits of its present words.
 
 mod eht;
 mod he;
@@ -47,11 +47,11 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     dot11::frame(d, v.skip(length), &mut fields.heard)
 }
 
-/// What the fields read so far say.
+/// The fields read so far.
 #[derive(Default)]
 struct Fields {
     heard: Heard,
-    /// Fields seen, a bit each: of one that comes again (once an antenna, once a user) the first counts.
+    /// Fields read, one bit each: of a repeated field (per antenna, per user) the first counts.
     seen: u64,
     s1g: bool,
 }
@@ -60,7 +60,7 @@ impl Fields {
     /// One field by its bit or type.
     #[inline]
     fn take(&mut self, kind: usize, v: View<'_>) {
-        // Types beyond 63 are nobody's yet.
+        // Types above 63 are undefined.
         let bit = 1 << (kind as u64 & 63);
         if self.seen & bit != 0 || kind > 63 {
             return;
@@ -80,7 +80,7 @@ impl Fields {
         }
     }
 
-    /// Fields that hold nothing impossible.
+    /// Fields without impossible values.
     #[inline]
     fn plain(&mut self, kind: usize, v: View<'_>) {
         const S1G: usize = 32;
@@ -108,7 +108,7 @@ impl Fields {
         }
     }
 
-    /// What follows from several fields together.
+    /// Values that depend on several fields.
     fn settle(&mut self) {
         let ppdu = &mut self.heard.frame.radio.ppdu;
         match ppdu.phy {
@@ -143,7 +143,7 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
     };
 }
 
-/// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, with the instant that it names.
+/// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, and the instant that it marks.
 fn timestamp(heard: &mut Heard, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// What the radio header says of an ACK behind it.
+    /// The radio header of the following ACK.
     fn radio(present: &[u32], fields: &[u8]) -> Radio {
         let data = frame(present, fields);
         cut_everywhere(RADIOTAP, &data);
@@ -241,7 +241,7 @@ mod tests {
         // Half-rate OFDM at 5.9 GHz, sent by this host.
         let p = radio(&[0x800c], &[&[6, 0][..], &words(&[5860, 0x4140, 0])].concat());
         assert_eq!((p.ppdu.phy, p.ppdu.width_mhz, p.transmitted), (Some(Phy::A), Some(10), true));
-        // A rate that no PHY without an MCS has, and none.
+        // A rate that no PHY without an MCS has, and no rate.
         assert_eq!(radio(&[4], &[130]).ppdu.phy, None);
         assert_eq!(radio(&[4], &[0]).ppdu.rate_mbps, None);
         assert_eq!(radio(&[1], &[0xff; 8]).tsf_us, None);
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(of(0x20, 1), (Some(0x1000 * 1000), Some(StampAt::PpduEnd)));
         assert_eq!(of(0xf2, 1), (Some(4), None));
         assert_eq!(of(0x2f, 0), (None, None));
-        // Beside a TSFT it is a clock of its own.
+        // With a TSFT it is a separate clock.
         let both = [&5u64.to_le_bytes()[..], &stamp(9, 0x21, 0)].concat();
         let r = radio(&[1 | 1 << 22], &both);
         assert_eq!((r.tsf_us, r.stamp_ns, r.stamp_at), (Some(5), Some(9000), Some(StampAt::PpduEnd)));

@@ -14,7 +14,7 @@ const MULTICAST: u16 = 2;
 const OUTGOING: u16 = 4;
 /// ARPHRD_NETLINK: the protocol field is a netlink family.
 const NETLINK: u16 = 824;
-/// ARPHRD_IEEE80211 and its kin: a monitor interface seen through "any".
+/// ARPHRD_IEEE80211 and similar: a monitor interface captured through "any".
 const DOT11: u16 = 801;
 const DOT11_PRISM: u16 = 802;
 const DOT11_RADIOTAP: u16 = 803;

@@ -5,8 +5,7 @@ use crate::packet::{Layer, Stop, Tcp};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::bytes;
-use super::view::View;
+use super::view::{bytes, View};
 
 const HEADER: usize = 20;
 /// RFC 7323 section 2.3.
@@ -42,7 +41,7 @@ pub(super) fn tcp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     Found::Row
 }
 
-/// Why a data offset cannot be believed, if so.
+/// The reason why a data offset is invalid.
 #[inline]
 fn bad_offset(d: &Decoder<'_>, header: usize, wire: usize) -> Option<Stop> {
     if header < HEADER {
@@ -74,19 +73,19 @@ fn cut_header(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     d.damaged(stop, Layer::Transport)
 }
 
-/// Every option up to the end of the header, the end of the capture, or one that makes no sense.
+/// Every option up to the end of the header, the end of the capture, or the first malformed one.
 #[inline]
 fn options(d: &mut Decoder<'_>, mut v: View<'_>, tcp: &mut Tcp) {
     const END: u8 = 0;
     const NO_OPERATION: u8 = 1;
-    // The layout of nearly every segment: two no-operations, then timestamps.
+    // The layout of most segments: two no-operations, then timestamps.
     if v.be32(0) == Some(0x0101_080a) {
         if let (Some(value), Some(echo)) = (v.be32(4), v.be32(8)) {
             tcp.timestamps = Some((value, echo));
             v = v.skip(12);
         }
     }
-    // At most 40 bytes, and each turn takes one at least.
+    // At most 40 bytes, and each step reads at least one.
     while v.wire() > 0 {
         let length = match v.u8(0) {
             Some(END) => return,

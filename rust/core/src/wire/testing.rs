@@ -1,4 +1,4 @@
-//! What the tests of all decoders share: building frames, and checks that hold for every one.
+//! Common parts of the decoders' tests: building frames, and checks for all decoders.
 
 use crate::container::Record;
 use crate::frame::Frame;
@@ -8,7 +8,7 @@ use crate::urb::UrbEvent;
 
 use super::{Sink, State};
 
-/// All that was found in some records.
+/// The results of some records.
 #[derive(Default)]
 pub struct Found {
     pub packets: Vec<Packet>,
@@ -85,8 +85,8 @@ pub fn noted(link_type: u16, data: &[u8], kind: NoteKind) -> u64 {
     decode(&record(link_type, data, data.len())).1.get(kind).count
 }
 
-/// Cut the frame at every byte, as a snap length does and as a sender would: never a panic, and what a
-/// shorter capture says of a packet or an 802.11 frame the longer one says too.
+/// Cut the frame at every byte, by a snap length and at the sender: no panic, and a
+/// longer capture agrees with everything that a shorter one gives for a packet or an 802.11 frame.
 #[track_caller]
 pub fn cut_everywhere(link_type: u16, data: &[u8]) {
     let (whole, _) = found(&record(link_type, data, data.len()));
@@ -175,7 +175,7 @@ pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
 /// No-operation twice and timestamps 100, 200.
 pub const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 100, 0, 0, 0, 200];
 
-/// An IPv4 packet behind an LLC and SNAP header.
+/// An IPv4 packet after an LLC and SNAP header.
 pub fn snap(packet: &[u8]) -> Vec<u8> {
     [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], packet].concat()
 }

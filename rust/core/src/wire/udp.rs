@@ -4,8 +4,8 @@ use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{bytes, protocol};
-use super::view::View;
+use super::ip::protocol;
+use super::view::{bytes, View};
 
 const HEADER: usize = 8;
 
@@ -52,7 +52,7 @@ mod tests {
     fn ports_and_length() {
         let p = one(101, &udp(12, b"data"));
         assert_eq!((p.src_port, p.dst_port, p.payload_bytes), (Some(40000), Some(5001), Some(4)));
-        // Options after the datagram (RFC 9868), and a length left to the IP header.
+        // Options after the datagram (RFC 9868), or a length left to the IP header.
         assert_eq!(one(101, &udp(10, b"data")).payload_bytes, Some(2));
         assert_eq!(one(101, &udp(0, b"data")).payload_bytes, Some(4));
         cut_everywhere(101, &udp(12, b"data"));

@@ -1,4 +1,4 @@
-//! What usbmon and USBPcap records have in common: the event goes out after the packets of its bulk transfer.
+//! The common part of usbmon and USBPcap records: the event is emitted after the packets of its bulk transfer.
 
 use crate::limits;
 use crate::notes::NoteKind;
@@ -13,7 +13,7 @@ use super::view::View;
 const IN: u8 = 0x80;
 const ENDPOINT: u8 = 0x0f;
 
-/// An event with what the record itself says.
+/// An event with the record's own values.
 pub(super) fn begin(d: &Decoder<'_>) -> UrbEvent {
     UrbEvent { number: d.packet.number, time_ns: d.packet.time_ns, interface: d.interface, ..UrbEvent::default() }
 }
@@ -34,7 +34,7 @@ pub(super) fn transfer(value: u8) -> Option<Transfer> {
     })
 }
 
-/// A length that a transfer can have; more is noted and not believed.
+/// A possible length of a transfer; a larger one is noted and not used.
 pub(super) fn believed(d: &mut Decoder<'_>, length: u32) -> Option<u32> {
     let sane = usize::try_from(length).is_ok_and(|n| n <= limits::USB_RECORD_BYTES);
     if !sane {
@@ -43,13 +43,13 @@ pub(super) fn believed(d: &mut Decoder<'_>, length: u32) -> Option<u32> {
     sane.then_some(length)
 }
 
-/// Hand out the packets in `data` and then the event.
+/// Emit the packets in `data` and then the event.
 pub(super) fn finish(d: &mut Decoder<'_>, mut e: UrbEvent, data: View<'_>) -> Found {
     if e.event.is_none() || e.transfer.is_none() {
         d.note(NoteKind::UsbUnknownEvent);
     }
     e.captured_bytes = u32::try_from(data.data().len()).unwrap_or(u32::MAX);
-    // Data go with the submission on the way out and with the completion on the way in.
+    // Data are in the submission of an OUT and in the completion of an IN transfer.
     let carried = matches!((e.event, e.is_in), (Some(Event::Submit), false) | (Some(Event::Complete), true));
     if e.transfer == Some(Transfer::Bulk) && carried && !data.data().is_empty() {
         usb_net::packets(d, &mut e, data);
@@ -58,7 +58,7 @@ pub(super) fn finish(d: &mut Decoder<'_>, mut e: UrbEvent, data: View<'_>) -> Fo
     d.other()
 }
 
-/// The header is not all there: hand out what is.
+/// The header is incomplete: emit the part that is there.
 pub(super) fn cut(d: &mut Decoder<'_>, mut e: UrbEvent, stop: Stop) -> Found {
     d.note(NoteKind::UsbHeaderCut);
     e.stop = stop;

@@ -1,7 +1,7 @@
 //! usbmon's binary headers: 48 bytes (LINKTYPE_USB_LINUX) and 64 (LINKTYPE_USB_LINUX_MMAPPED).
 //!
-//! Source: Documentation/usb/usbmon.rst of Linux, struct usbmon_packet. Numbers are in the byte order of the host that
-//! captured; the header does not say which.
+//! Source: Documentation/usb/usbmon.rst of Linux, struct usbmon_packet. Numbers are in the byte order of the capturing
+//! host, which the header does not contain.
 
 use crate::notes::NoteKind;
 use crate::packet::Stop;
@@ -13,13 +13,13 @@ use super::view::View;
 
 const SHORT: usize = 48;
 const LONG: usize = 64;
-/// The least from which a row can be made: everything up to the bus number.
+/// The minimum for a row: everything up to the bus number.
 const LEAST: usize = 14;
 const SETUP: usize = 40;
 const ISO_DESCRIPTOR: usize = 16;
 /// "Present" in the two flags.
 const PRESENT: u8 = 0;
-/// Seconds since 1970 until the year 2242: in the wrong byte order hardly any are so small.
+/// Seconds since 1970 until the year 2242: in the wrong byte order hardly any are this small.
 const SECONDS: std::ops::Range<i64> = 0..1 << 33;
 
 pub(super) fn short(d: &mut Decoder<'_>, v: View<'_>) -> Found {
@@ -64,7 +64,7 @@ impl Header<'_> {
     }
 }
 
-/// The seconds tell the byte order; where they are nonsense or zero, that of the record before holds.
+/// The seconds show the byte order; if they are invalid or zero, the order of the previous record is used.
 fn byte_order(d: &mut Decoder<'_>, v: View<'_>) -> bool {
     let Some(seconds) = v.array::<8>(16) else {
         return d.state.usb.big_endian;
@@ -126,7 +126,7 @@ fn usbmon(d: &mut Decoder<'_>, v: View<'_>, header_bytes: usize) -> Found {
     usb::finish(d, e, data)
 }
 
-/// Nanoseconds since 1970 of the header's own stamp; what cannot be a time is noted.
+/// Nanoseconds since 1970 of the header's own timestamp; an impossible one is noted.
 fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
     let seconds = h.u64(16)? as i64;
     let micros = i64::from(h.i32(24)?);
@@ -137,18 +137,18 @@ fn header_time(d: &mut Decoder<'_>, h: Header<'_>) -> Option<i64> {
     sane.then(|| seconds * 1_000_000_000 + micros * 1000)
 }
 
-/// The data behind the header: as many as were captured of as many as were transferred.
+/// The data after the header: captured bytes and transferred bytes.
 fn whole_data<'a>(d: &mut Decoder<'_>, length: Option<u32>, captured: u32, data: View<'a>) -> View<'a> {
     let captured = captured as usize;
     if captured > data.wire() {
         d.note(NoteKind::UsbLengthLies);
     }
     let kept = data.clip(captured);
-    // usbmon keeps at most a fifth of its buffer of one transfer.
+    // usbmon keeps at most a fifth of its buffer per transfer.
     View::new(kept.data(), length.map_or(0, |n| n as usize))
 }
 
-/// Count the packets of an isochronous transfer; how many bytes of descriptors stand before the data.
+/// Count the packets of an isochronous transfer; returns the length of the descriptors before the data.
 fn descriptors(d: &mut Decoder<'_>, h: Header<'_>, e: &mut UrbEvent, header_bytes: usize) -> usize {
     e.iso = h.u32(44).zip(h.u32(40));
     if header_bytes < LONG {

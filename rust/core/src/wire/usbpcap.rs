@@ -11,7 +11,7 @@ use super::usb;
 use super::view::View;
 
 const HEADER: usize = 27;
-/// Info bit: from the device's driver back to the one above it.
+/// Info bit: from the device's driver to the driver above it.
 const COMPLETED: u8 = 1;
 
 /// Stages of a control transfer.
@@ -55,7 +55,7 @@ pub(super) fn usbpcap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let submitted = e.event == Some(Event::Submit);
     match e.transfer {
         Some(Transfer::Control) => data = control(&mut e, v, header, length, data),
-        // The room of an IN transfer is not told, nor what an OUT transfer moved.
+        // The buffer size of an IN transfer and the bytes moved by an OUT transfer are not recorded.
         _ if submitted == e.is_in => e.length = None,
         _ => e.length = length,
     }
@@ -65,7 +65,7 @@ pub(super) fn usbpcap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     usb::finish(d, e, data)
 }
 
-/// Which stage of a control transfer the record is, and what data it holds.
+/// The stage of a control transfer, and the data in the record.
 fn control<'a>(e: &mut UrbEvent, v: View<'a>, header: usize, length: Option<u32>, data: View<'a>) -> View<'a> {
     let stage = if header > HEADER { v.u8(HEADER) } else { None };
     let submitted = e.event == Some(Event::Submit);
@@ -85,7 +85,7 @@ fn control<'a>(e: &mut UrbEvent, v: View<'a>, header: usize, length: Option<u32>
         }
         Some(stage::STATUS) => e.length = None,
         Some(stage::COMPLETE) => e.length = length.filter(|n| *n > 0 || e.is_in),
-        // No stage told: the endpoint's direction bit decides.
+        // No stage in the record: the endpoint's direction bit decides.
         _ if submitted == e.is_in => e.length = None,
         _ => e.length = length,
     }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((e.event, e.is_in, e.bus, e.device, e.endpoint), (Some(Event::Submit), false, 3, 7, 2));
         assert_eq!((e.length, e.packets, e.function), (Some(43), 1, Some(9)));
         cut_everywhere(249, &sent);
-        // The room of an IN transfer and what an OUT transfer moved are not told.
+        // The buffer size of an IN transfer and the bytes moved by an OUT transfer are not recorded.
         assert_eq!(event(&urb(0, 0x81, 3, &[], &[])).length, None);
         assert_eq!(event(&urb(1, 2, 3, &[], &[])).length, None);
         assert_eq!(event(&urb(1, 0x81, 3, &[], &sound(b""))).length, Some(40));

@@ -1,4 +1,4 @@
-//! The one way decoders read bytes: every access is bounds-checked and knows captured from sent.
+//! The only way for decoders to read bytes: every access is bounds-checked and distinguishes captured from sent.
 
 use crate::packet::Stop;
 
@@ -11,7 +11,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A capture that claims fewer bytes on the wire than it holds is taken at what it holds.
+    /// If a capture states fewer bytes on the wire than it holds, the held length is used.
     pub fn new(data: &'a [u8], wire: usize) -> Self {
         View { data, wire: wire.max(data.len()) }
     }
@@ -31,19 +31,19 @@ impl<'a> View<'a> {
         self.data.len() == self.wire
     }
 
-    /// What follows the first `n` bytes.
+    /// The part after the first `n` bytes.
     #[inline]
     pub fn skip(self, n: usize) -> View<'a> {
         View { data: self.data.get(n..).unwrap_or(&[]), wire: self.wire.saturating_sub(n) }
     }
 
-    /// At most the first `n` bytes: what follows is padding or a trailer.
+    /// At most the first `n` bytes: the rest is padding or a trailer.
     #[inline]
     pub fn clip(self, n: usize) -> View<'a> {
         View { data: self.data.get(..n).unwrap_or(self.data), wire: self.wire.min(n) }
     }
 
-    /// Why the first `n` bytes are not all here: the capture kept too few, or there never were as many.
+    /// Why the first `n` bytes are not all here: the capture kept too few, or there were fewer.
     pub fn lack(self, n: usize) -> Stop {
         if n > self.wire {
             Stop::LengthLies
@@ -81,6 +81,12 @@ impl<'a> View<'a> {
     pub fn le32(self, at: usize) -> Option<u32> {
         self.array(at).map(u32::from_le_bytes)
     }
+}
+
+/// Lengths come from 16- and 32-bit fields; a longer one is not accepted.
+#[inline]
+pub(super) fn bytes(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn main() {
         frames.extend(records.into_iter().flat_map(|r| r.1));
     }
     run("wire", &options, frames, |input, rng| {
-        // Any frame to any decoder: a header of one is the noise of another.
+        // Any frame to any decoder: the header of one is random bytes for another.
         for link_type in &types {
             decode(*link_type, input, rng);
         }

@@ -1,22 +1,12 @@
 //! 802.11 frames of every type, and every capture header before them.
 
 use super::crypto;
+use super::mac_header::{header, AP};
 use super::{connection, halves, words};
 
-const AP: [u8; 6] = [2, 0xaa, 0, 0, 0, 1];
 const STATION: [u8; 6] = [2, 0xbb, 0, 0, 0, 2];
 const SNAP_IP: &[u8] = b"\xaa\xaa\x03\0\0\0\x08\0";
 const SNAP_EAPOL: &[u8] = b"\xaa\xaa\x03\0\0\0\x88\x8e";
-
-/// A MAC header of three addresses: frame control, from, to, sequence number.
-pub fn header(fc: u16, to: [u8; 6], from: [u8; 6], seq: u16) -> Vec<u8> {
-    let mut out = halves(false, &[fc, 44]);
-    out.extend(to);
-    out.extend(from);
-    out.extend(AP);
-    out.extend(halves(false, &[seq << 4]));
-    out
-}
 
 fn element(id: u8, value: &[u8]) -> Vec<u8> {
     [&[id, value.len() as u8][..], value].concat()
@@ -108,7 +98,7 @@ pub fn mpdus() -> Vec<Vec<u8>> {
         out.push([&header(0x0108, AP, STATION, 100 + seq)[..], &body].concat());
         out.push(crypto::ccmp(AP, STATION, 200 + seq, u64::from(seq), &body));
         out.push(crypto::wep(&header(0x4108, AP, STATION, 300 + seq), &body));
-        // TKIP: the extended IV, then noise.
+        // TKIP: the extended IV, then random bytes.
         out.push(
             [&header(0x4108, AP, STATION, 400 + seq)[..], &[0, 0x20, 1, 0x20, 0, 0, 0, 0], &body, &[9; 12]].concat(),
         );
@@ -160,7 +150,7 @@ const COMMON: &Fields = &[
     (14, 2, &[0, 0]),
 ];
 
-/// What tells each PHY.
+/// The fields of each PHY.
 const PHYS: [&Fields; 9] = [
     &[(2, 1, &[22])],
     &[(2, 1, &[108]), (15, 2, &[0, 0]), (16, 1, &[1]), (17, 1, &[2])],
@@ -258,12 +248,12 @@ fn ppi() -> Vec<u8> {
     [&[0, 0][..], &halves(false, &[8 + fields.len() as u16]), &words(false, &[105]), &fields].concat()
 }
 
-/// Link type and capture headers of it.
+/// Link type and its capture headers.
 pub fn headers() -> Vec<(u16, Vec<Vec<u8>>)> {
     vec![(105, vec![vec![]]), (127, radiotaps()), (119, vec![prism(), avs()]), (163, vec![avs()]), (192, vec![ppi()])]
 }
 
-/// Link type and records: every MPDU behind a header, the headers taking turns.
+/// Link type and records: every MPDU after a header, the headers in turn.
 pub fn records() -> Vec<(u16, Vec<Vec<u8>>)> {
     let mpdus = mpdus();
     headers()

@@ -6,7 +6,7 @@ use hmac::{Hmac, Mac};
 use rc4::{Rc4, StreamCipher};
 use sha1::Sha1;
 
-use super::air::header;
+use super::mac_header::header;
 use super::{halves, words};
 
 /// The keys as a user gives them.

@@ -6,7 +6,7 @@ fn ethernet() -> Vec<Vec<u8>> {
     frames().into_iter().find(|f| f.0 == 1).map(|f| f.1).unwrap_or_default()
 }
 
-/// A file of `frames`; `record` is the length of a record header, `behind` what stands behind its lengths.
+/// A file of `frames`; `record` is the length of a record header, `behind` the bytes after its lengths.
 fn netxray(
     version: &[u8; 8],
     network: u8,
@@ -99,7 +99,7 @@ pub fn dos_files() -> Vec<Vec<u8>> {
     let ppp = frames().into_iter().find(|f| f.0 == 9).map(|f| f.1).unwrap_or_default();
     let stored: Vec<u8> =
         records.chunks(500).flat_map(|c| [&(-(c.len() as i16)).to_le_bytes()[..], c].concat()).collect();
-    // Bytes as they are, then every code: runs, a string, a long string.
+    // Literal bytes, then every code: runs, a string, a long string.
     let packed: Vec<u8> = records
         .chunks(60)
         .flat_map(|c| {

@@ -2,7 +2,7 @@
 
 use super::{connection, halves, words, ETHERNET, T0};
 
-/// What a usbmon header says.
+/// The fields of a usbmon header.
 #[derive(Clone, Copy)]
 struct Urb<'a> {
     id: u64,
@@ -76,7 +76,7 @@ fn framed(ip: &[u8]) -> Vec<Vec<u8>> {
     vec![frame, ncm, rndis, asix, ax88179, r8152, prism2, qmap, ip.to_vec()]
 }
 
-/// Submissions and completions: bulk both ways in each framing, control, interrupt, isochronous.
+/// Submissions and completions: bulk in both directions in each framing, control, interrupt, isochronous.
 fn urbs() -> Vec<(Urb<'static>, Vec<u8>)> {
     let none = Urb { id: 1, event: b'S', transfer: 3, endpoint: 2, status: -115, asked: 0, setup: None, data: &[] };
     let mut out = Vec::new();

@@ -3,16 +3,16 @@
 use crate::engine::Ns;
 use crate::rng::Rng;
 
-/// On what the state of a burst channel goes on.
+/// What advances the state of a burst channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// With every frame: the channel stands still while nobody sends.
+    /// Frames: the state does not change without frames.
     Frames,
-    /// With time; mean lengths are then nanoseconds.
+    /// Time; mean lengths are then in nanoseconds.
     Time,
 }
 
-/// Bursts of errors: gaps without, short bursts, and now and then a long one. With `long_share` 0 it is Gilbert's channel of
+/// Bursts of errors: gaps without errors, short bursts, and sometimes a long one. With `long_share` 0 it is Gilbert's channel of
 /// two states. All lengths are geometric (frames) or exponential (time).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BurstConfig {
@@ -53,7 +53,7 @@ pub(super) struct Bursts {
 
 impl Bursts {
     pub(super) fn new(config: BurstConfig, rng: Rng) -> Self {
-        // The channel begins good, wherever in a gap.
+        // The channel begins error-free, at a random point of a gap.
         Bursts { config, rng, bad: false, left: 0.0, begun: false }
     }
 

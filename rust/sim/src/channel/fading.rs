@@ -1,9 +1,9 @@
-//! Signals that come and go: fades by the clock, and many waves that add up or cancel out.
+//! Varying signals: scripted fades, and multipath fading.
 
 use crate::engine::Ns;
 use crate::rng::Rng;
 
-/// A stretch of time with less signal.
+/// A period with less signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fade {
     pub start: Ns,
@@ -21,37 +21,37 @@ impl Fade {
     }
 }
 
-/// What fades take from a signal at a time.
+/// Attenuation by fades at a time.
 pub(super) fn depth_db(fades: &[Fade], now: Ns) -> f64 {
     fades.iter().filter(|f| f.holds(now)).map(|f| f.depth_db).sum()
 }
 
-/// Waves in the sum: from a dozen on its envelope is Rayleigh's.
+/// Number of paths in the sum: from a dozen on the envelope is Rayleigh's.
 const WAVES: usize = 12;
 
-/// Multipath fading: a direct wave and scattered ones, whose phases turn as things move (Clarke 1968; Rappaport, Wireless
-/// Communications, section 5.7). Without a direct wave the envelope is Rayleigh's.
+/// Multipath fading: a direct path and scattered ones, whose phases rotate with movement (Clarke 1968; Rappaport, Wireless
+/// Communications, section 5.7). Without a direct path the envelope is Rayleigh's.
 #[derive(Debug, Clone)]
 pub(super) struct Multipath {
-    /// Turns a second and first phases of the two quadratures of each wave.
+    /// Rotations per second and initial phases of the two quadratures of each path.
     waves: Vec<(f64, f64, f64)>,
-    /// Power of the direct wave over that of the scattered ones.
+    /// Power of the direct path over that of the scattered ones.
     direct: f64,
 }
 
 impl Multipath {
-    /// `doppler_hz`: the fastest turn, speed over wavelength (8 Hz for a person who walks, at 2.4 GHz).
+    /// `doppler_hz`: the fastest rotation, speed over wavelength (8 Hz for a walking person, at 2.4 GHz).
     pub(super) fn new(doppler_hz: f64, direct: f64, rng: &mut Rng) -> Self {
         let turn = std::f64::consts::TAU;
         let waves = (0..WAVES).map(|k| {
-            // Waves come from all sides.
+            // The paths arrive from all directions.
             let angle = turn * (k as f64 + rng.unit()) / (4 * WAVES) as f64;
             (turn * doppler_hz * angle.cos(), turn * rng.unit(), turn * rng.unit())
         });
         Multipath { waves: waves.collect(), direct }
     }
 
-    /// Power over its mean, dB.
+    /// Power relative to its mean, dB.
     pub(super) fn gain_db(&self, now: Ns) -> f64 {
         let t = now as f64 / 1e9;
         let sum = |phase: fn(&(f64, f64, f64)) -> f64| -> f64 {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn many_waves_make_rayleighs_envelope_and_a_direct_one_calms_it() {
+    fn scattered_paths_make_rayleighs_envelope_and_a_direct_path_reduces_fading() {
         // 1 - exp(-x): 63 %, 9.5 % and 1 %.
         let [whole, tenth, hundredth] = below(0.0);
         assert!((whole - 0.632).abs() < 0.03 && (tenth - 0.0952).abs() < 0.015 && (hundredth - 0.01).abs() < 0.005);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn it_changes_as_fast_as_things_move() {
+    fn it_changes_at_the_doppler_frequency() {
         let change = |doppler_hz| {
             let fading = Multipath::new(doppler_hz, 0.0, &mut Rng::stream(2, "fading", 0));
             let db: Vec<_> = (0..1000).map(|k| fading.gain_db(S + k * 5 * MS)).collect();

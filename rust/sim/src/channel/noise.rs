@@ -1,15 +1,15 @@
-//! White noise: from the signal to bits and frames in error.
+//! White noise: from the signal to noise ratio to bit and frame errors.
 
 use crate::phy::Rate;
 
-/// Chance that white noise damages a frame of so many bytes.
+/// Probability that white noise damages a frame of this many bytes.
 pub fn frame_error_rate(snr_db: f64, rate: Rate, bytes: u32) -> f64 {
     let ber = bit_error_rate(10f64.powf(snr_db / 10.0), rate);
     -(f64::from(bytes) * 8.0 * (-ber).ln_1p()).exp_m1()
 }
 
-/// The bound is a coherent receiver's, DQPSK's is not: 4 dB (a factor of 2.5) put the rates as far apart as the sensitivities
-/// that the standard asks for (clauses 15.4.8.2 and 16.3.8.2).
+/// The bound is for a coherent receiver, but DQPSK is not coherent: 4 dB (a factor of 2.5) separate the rates like the
+/// sensitivities in the standard (clauses 15.4.8.2 and 16.3.8.2).
 const CCK_LOSS: f64 = 2.512;
 
 /// Bits in error under white noise, `snr` in 22 MHz.

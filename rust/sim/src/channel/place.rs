@@ -1,8 +1,8 @@
-//! Where stations stand and go, and what distance takes from a signal.
+//! Positions and movement of stations, and path loss.
 
 use crate::engine::Ns;
 
-/// A place on the floor, and a steady walk from it.
+/// A position, and a constant velocity.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Place {
     pub at_m: (f64, f64),
@@ -32,7 +32,7 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    /// What is left of the signal.
+    /// The received signal.
     pub fn signal_dbm(&self, distance_m: f64) -> f64 {
         self.sent_dbm - self.first_metre_db - 10.0 * self.exponent * distance_m.max(1.0).log10()
     }
@@ -44,14 +44,14 @@ mod tests {
     use crate::engine::S;
 
     #[test]
-    fn ten_times_the_way_costs_ten_times_the_exponent() {
+    fn ten_times_the_distance_costs_ten_times_the_exponent() {
         let loss = PathLoss { sent_dbm: 15.0, first_metre_db: 40.0, exponent: 3.0 };
         assert_eq!([1.0, 10.0, 100.0].map(|d| loss.signal_dbm(d)), [-25.0, -55.0, -85.0]);
         assert_eq!(loss.signal_dbm(0.0), -25.0);
     }
 
     #[test]
-    fn who_walks_gets_farther() {
+    fn a_walking_station_moves_away() {
         let walker = Place { at_m: (3.0, 4.0), walks_m_per_s: (0.0, 1.0) };
         let origin = Place::default();
         assert_eq!([0, 8 * S].map(|t| origin.distance_m(&walker, t)), [5.0, 12.369_316_876_852_98]);

@@ -1,7 +1,8 @@
-//! DCF against hand-laid timelines and Bianchi's model.
+//! DCF against hand-computed timelines and Bianchi's model.
 
 use super::*;
 use crate::engine::{MS, S};
+use crate::phy::{Preamble, Rate};
 use crate::rate::Fixed;
 
 fn cell(n: usize, config: MacConfig, rate: Rate, seed: u64) -> Dcf {
@@ -74,24 +75,24 @@ fn one_sender_waits_difs_and_its_backoff() {
 }
 
 #[test]
-fn a_frame_that_finds_the_medium_idle_goes_at_once() {
+fn a_frame_at_an_idle_medium_is_sent_immediately() {
     let mut dcf = cell(2, MacConfig::default(), Rate::R11, 1);
     let mut out = Vec::new();
     dcf.enqueue(MS, 1, msdu(0, 100));
     dcf.advance(MS, &mut Perfect, &mut out);
     let end = aired(&out).last().unwrap().end;
-    // Just after a transmission the post-backoff holds it back ...
+    // Just after a transmission the post-backoff delays it ...
     let mut soon = cell(2, MacConfig::default(), Rate::R11, 1);
     soon.enqueue(MS, 1, msdu(0, 100));
     soon.advance(MS, &mut Perfect, &mut out);
     soon.enqueue(end + 60 * US, 1, msdu(0, 100));
     assert_eq!((soon.next().unwrap() - end - 50 * US) % (20 * US), 0);
-    // ... and long after it nothing does.
+    // ... and long after it no delay remains.
     dcf.enqueue(end + 10 * MS, 1, msdu(0, 100));
     assert_eq!(dcf.next(), Some(end + 10 * MS));
 }
 
-/// Damages what `bad` says.
+/// Damages the frames for which `bad` is true.
 struct Scripted<F: FnMut(StationId, u32) -> bool>(F);
 
 impl<F: FnMut(StationId, u32) -> bool> Channel for Scripted<F> {
@@ -115,7 +116,7 @@ fn retries_then_gives_up() {
 }
 
 #[test]
-fn the_retry_bit_tells_of_the_mpdu_and_not_of_its_rts() {
+fn the_retry_bit_is_for_the_mpdu_and_not_for_its_rts() {
     for (rts_threshold_bytes, bits) in [(0, vec![false, true]), (u32::MAX, vec![false, true, true])] {
         let config = MacConfig { rts_threshold_bytes, ..MacConfig::default() };
         let mut dcf = cell(2, config, Rate::R11, 1);
@@ -139,7 +140,7 @@ fn the_retry_bit_tells_of_the_mpdu_and_not_of_its_rts() {
 }
 
 #[test]
-fn a_lost_ack_makes_a_second_copy_that_is_not_handed_up() {
+fn after_a_lost_ack_the_second_copy_is_not_delivered() {
     let mut dcf = cell(2, MacConfig::default(), Rate::R11, 1);
     dcf.enqueue(MS, 1, msdu(0, 500));
     let (mut out, mut acks) = (Vec::new(), 0);
@@ -158,7 +159,7 @@ fn a_lost_ack_makes_a_second_copy_that_is_not_handed_up() {
 }
 
 #[test]
-fn both_parties_to_a_tie_send_again() {
+fn both_stations_of_a_tie_retransmit() {
     let (_, frames) = saturate(2, &MacConfig::default(), Rate::R11, 1528, 20 * S, 5);
     let of = |station: StationId| {
         frames.iter().filter(|f| f.from == station && matches!(f.fate, Fate::Collision(_))).count()
@@ -166,7 +167,7 @@ fn both_parties_to_a_tie_send_again() {
     assert!(of(1) > 100 && of(1) == of(2));
 }
 
-/// Bianchi 2000: the chance of a station to send in a slot, and that this collides, by fixed point.
+/// Bianchi 2000: the probability of a station to send in a slot, and that this collides, by fixed point.
 fn bianchi(n: usize, w: f64, m: i32) -> (f64, f64) {
     let tau_of = |p: f64| {
         let q = 1.0 - 2.0 * p;
@@ -185,7 +186,7 @@ fn bianchi(n: usize, w: f64, m: i32) -> (f64, f64) {
     (tau_of(low), low)
 }
 
-/// Saturation throughput in payload bits a second (Bianchi's equation 13).
+/// Saturation throughput in payload bits per second (Bianchi's equation 13).
 fn bianchi_throughput(n: usize, payload_bits: f64, success: f64, collision: f64, slot: f64) -> f64 {
     let (tau, _) = bianchi(n, 32.0, 5);
     let idle = (1.0 - tau).powi(n as i32);
@@ -194,7 +195,7 @@ fn bianchi_throughput(n: usize, payload_bits: f64, success: f64, collision: f64,
 }
 
 #[test]
-fn saturation_throughput_is_bianchis() {
+fn saturation_throughput_matches_bianchi() {
     const BYTES: u32 = 1028;
     for rts in [false, true] {
         let config = MacConfig {
@@ -214,7 +215,7 @@ fn saturation_throughput_is_bianchis() {
             let head = airtime(Rate::R2, l, RTS_BYTES);
             let announce = if rts { head + 2 * sifs + airtime(Rate::R2, l, CTS_BYTES) } else { 0 };
             let success = announce + data + sifs + ack + difs;
-            // Everybody else waits EIFS after a collision.
+            // All other stations wait EIFS after a collision.
             let collision = if rts { head } else { data } + Spaces::DSSS.eifs(l);
             let model = bianchi_throughput(n, 8000.0, seconds(success), seconds(collision), 20e-6);
             let error = got / model - 1.0;

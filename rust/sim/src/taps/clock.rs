@@ -1,22 +1,22 @@
-//! A tap's clock, and what it misses.
+//! A tap's clock, and the packets that it misses.
 
 use serde::Deserialize;
 
 use crate::engine::Ns;
 use crate::rng::Rng;
 
-/// How one tap's clock is off, and what it loses.
+/// The clock error of one tap, and the packets that it misses.
 #[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct TapConfig {
     /// Ahead of true time at the start.
     pub offset_ns: i64,
-    /// Gains this much: 1 ppm is 1 us a second.
+    /// Drift: 1 ppm is 1 us per second.
     pub drift_ppm: f64,
-    /// It is set once: at this true time (s) by this much, the other way when negative.
+    /// A step at this true time (s), backwards if negative.
     pub step_at_s: f64,
     pub step_ns: i64,
-    /// Stamps are multiples of it.
+    /// Resolution of the timestamps.
     pub tick_ns: u64,
     /// Share of packets that it misses.
     pub missed_share: f64,
@@ -38,7 +38,7 @@ impl Default for TapConfig {
     }
 }
 
-/// Stamps as the tap makes them.
+/// The timestamps of a tap.
 #[derive(Debug)]
 pub struct TapClock {
     pub config: TapConfig,
@@ -52,13 +52,13 @@ impl TapClock {
         TapClock { config, epoch_ns, rng }
     }
 
-    /// What the tap's clock shows at a true time, ns since 1970.
+    /// The tap's clock at a true time, ns since 1970.
     pub fn stamp(&self, now: Ns) -> i64 {
         let c = &self.config;
         let gained = if c.drift_ppm == 0.0 { 0 } else { (now as f64 * c.drift_ppm * 1e-6).round() as i64 };
         let set = if c.step_ns != 0 && now as f64 >= c.step_at_s * 1e9 { c.step_ns } else { 0 };
         let shown = self.epoch_ns + c.offset_ns + now as i64 + gained + set;
-        // By a constant, as it mostly is, division takes a tenth of the time.
+        // Division by a constant, the usual case, takes a tenth of the time.
         let past = match c.tick_ns {
             1_000 => shown.rem_euclid(1_000),
             tick => shown.rem_euclid(tick.max(1) as i64),
@@ -83,7 +83,7 @@ mod tests {
         let config = TapConfig { offset_ns: -5, drift_ppm: 100.0, tick_ns: 1000, ..TapConfig::default() };
         let clock = TapClock::new(config, 1_000_000_000, Rng::stream(1, "tap", 0));
         assert_eq!(clock.stamp(0), 999_999_000);
-        // 100 us a second.
+        // 100 us per second.
         assert_eq!(clock.stamp(10 * S), 11_000_999_000);
     }
 

@@ -1,9 +1,9 @@
-//! Bytes on their way to a file: headers are kept here, payloads only named, so that the system alone copies them.
+//! Bytes to be written to a file: headers are copied here, payloads only referenced, so that the system alone copies them.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 
-/// Pieces of static memory in one write: with the bytes between them as many as a system takes at once (IOV_MAX, 1024).
+/// Slices of static memory in one write: with the bytes between them as many as a system call accepts (IOV_MAX, 1024).
 const PIECES: usize = 510;
 /// Bytes gathered before they are written.
 const BYTES: usize = 1 << 20;
@@ -12,12 +12,12 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Gather {
     own: Vec<u8>,
-    /// What comes before which place of `own`.
+    /// Which slice comes before which position of `own`.
     lent: Vec<(usize, &'static [u8])>,
     lent_bytes: usize,
 }
 
-/// A place in a `Gather`.
+/// A position in a `Gather`.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     own: usize,
@@ -32,7 +32,7 @@ impl Gather {
         self.own.extend_from_slice(bytes);
     }
 
-    /// Append what stays where it is.
+    /// Append a reference to static bytes.
     #[inline]
     pub fn lend(&mut self, bytes: &'static [u8]) {
         if !bytes.is_empty() {
@@ -41,17 +41,17 @@ impl Gather {
         }
     }
 
-    /// Where the next byte goes.
+    /// The position of the next byte.
     pub fn mark(&self) -> Mark {
         Mark { own: self.own.len(), lent: self.lent.len(), bytes: self.own.len() + self.lent_bytes }
     }
 
-    /// How many bytes came after a mark.
+    /// Number of bytes after a mark.
     pub fn since(&self, mark: Mark) -> usize {
         self.own.len() + self.lent_bytes - mark.bytes
     }
 
-    /// What came after a mark, piece by piece.
+    /// The bytes after a mark, slice by slice.
     pub fn pieces<'a>(&'a self, mark: Mark, mut each: impl FnMut(&'a [u8])) {
         let mut from = mark.own;
         for &(place, lent) in &self.lent[mark.lent..] {
@@ -67,7 +67,7 @@ impl Gather {
         self.own[mark.own..mark.own + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Keep only so many bytes after a mark.
+    /// Keep only this many bytes after a mark.
     pub fn cut(&mut self, mark: Mark, kept: usize) {
         if kept < self.since(mark) {
             self.copy(mark);
@@ -75,7 +75,7 @@ impl Gather {
         }
     }
 
-    /// Copies of all bytes after a mark, to be changed.
+    /// Copies of all bytes after a mark, which can be changed.
     pub fn copy(&mut self, mark: Mark) -> &mut [u8] {
         let mut whole = Vec::with_capacity(self.since(mark));
         self.pieces(mark, |piece| whole.extend_from_slice(piece));
@@ -85,7 +85,7 @@ impl Gather {
         &mut self.own[mark.own..]
     }
 
-    /// So much is here that it should be written.
+    /// Whether there is enough to be written.
     pub fn full(&self) -> bool {
         self.lent.len() >= PIECES || self.own.len() + self.lent_bytes >= BYTES
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_changed_and_gone_on() {
+    fn bytes_are_cut_changed_and_appended() {
         let mut g = Gather::default();
         let start = g.mark();
         g.put(b"ab");

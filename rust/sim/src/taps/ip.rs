@@ -1,4 +1,4 @@
-//! IPv4 packets with TCP or UDP inside, checksums right.
+//! IPv4 packets with TCP or UDP inside and with right checksums.
 
 use super::Gather;
 use crate::packet::{Body, Packet};
@@ -14,7 +14,7 @@ pub struct Names {
     /// Initial sequence numbers of the sender of this packet and of its peer.
     pub isn: u32,
     pub peer_isn: u32,
-    /// What the sender's SYN offers.
+    /// The options of the sender's SYN.
     pub mss: u16,
     pub wscale: u8,
     pub sack_permitted: bool,
@@ -22,7 +22,7 @@ pub struct Names {
 
 const IP_HEADER: usize = 20;
 
-/// Length of a packet on the IP layer.
+/// Length of a packet at the IP layer.
 pub fn ip_bytes(body: &Body) -> u32 {
     match body {
         Body::Tcp(s) => (IP_HEADER + 20 + options_length(s) + s.len as usize) as u32,
@@ -53,7 +53,7 @@ pub fn write_ip(p: &Packet, n: &Names, out: &mut Gather) {
     header.put(dst);
     header.bytes[2] = pair(life, !fold(header.sum)).to_be_bytes();
 
-    // On with the pseudo-header's part of the checksum that follows.
+    // Add the part of the pseudo-header to the checksum.
     header.sum = u64::from(src) + u64::from(dst) + u64::from(protocol);
     let (from, len) = match &p.body {
         Body::Tcp(s) => {
@@ -117,12 +117,12 @@ fn tcp_header(s: &Segment, n: &Names, out: &mut Words) {
     }
 }
 
-/// Headers of IP and of what it carries, in words of 32 bits.
+/// Headers of IP and of its payload, in words of 32 bits.
 #[derive(Default)]
 struct Words {
     bytes: [[u8; 4]; 20],
     len: usize,
-    /// Of the words: in one's complement it is as good as that of 16-bit words (RFC 1071, section 2).
+    /// Sum of the words: in one's complement it is equivalent to that of 16-bit words (RFC 1071, section 2).
     sum: u64,
 }
 
@@ -141,15 +141,15 @@ fn pair(first: u16, second: u16) -> u32 {
 }
 
 const PERIOD: usize = 64;
-/// 64 printable characters, again and again: any packet's payload is one piece of it.
+/// 64 printable characters, repeated: any packet's payload is one slice of it.
 static PATTERN: [u8; PERIOD + 0xffff] = pattern();
-/// Sums of the pattern's bytes before each of its first places: above of those in even places, below in odd ones. No
-/// packet is so long that the lower sum would reach the upper.
+/// Sums of the pattern's bytes before each of its first positions: upper half for even positions, lower half for odd ones. No
+/// packet is long enough for the lower sum to reach the upper half.
 static SUMS: [u64; PERIOD + 1] = sums();
 
-/// Bytes of the application: a pattern by their place in the stream, so that a resend carries the same.
+/// Bytes of the application: a pattern by position in the stream, so that a retransmission carries the same.
 struct Payload {
-    /// Place in the pattern.
+    /// Position in the pattern.
     from: usize,
     len: usize,
 }
@@ -159,7 +159,7 @@ impl Payload {
         &PATTERN[self.from..self.from + self.len]
     }
 
-    /// The sum of its 16-bit words, an odd byte padded, without a look at the bytes.
+    /// The sum of its 16-bit words, an odd byte padded, without reading the bytes.
     fn words(&self) -> u64 {
         let before = |place: usize| (place / PERIOD) as u64 * SUMS[PERIOD] + SUMS[place % PERIOD];
         let sums = before(self.from + self.len) - before(self.from);
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_of_a_payload_are_those_of_its_bytes() {
+    fn the_sum_of_a_payload_is_the_sum_of_its_bytes() {
         for from in 0..PERIOD {
             for len in [0, 1, 2, 63, 64, 65, 536, 1447, 1448, 0xffff] {
                 let p = Payload { from, len };

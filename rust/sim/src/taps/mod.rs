@@ -1,4 +1,4 @@
-//! What the capture points write: real bytes in real formats.
+//! The captures of the capture points: real bytes in real formats.
 
 mod clock;
 mod ethernet;

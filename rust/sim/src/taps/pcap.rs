@@ -1,4 +1,4 @@
-//! A pcap file with nanosecond stamps.
+//! A pcap file with nanosecond timestamps.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Gather;
 
-/// Little-endian pcap, magic 0xa1b23c4d. It is written beside its name and takes it when it is whole.
+/// Little-endian pcap, magic 0xa1b23c4d. It is written under a temporary name and renamed when it is complete.
 #[derive(Debug)]
 pub struct PcapFile {
     file: File,
@@ -28,7 +28,7 @@ impl PcapFile {
         Ok(PcapFile { file, buffer, partial, path: path.to_path_buf(), snaplen })
     }
 
-    /// Append a record stamped with ns since 1970, whose bytes `fill` appends.
+    /// Append a record timestamped with ns since 1970, whose bytes `fill` appends.
     pub fn record(&mut self, stamp_ns: i64, fill: impl FnOnce(&mut Gather)) -> io::Result<()> {
         let head = self.buffer.mark();
         self.buffer.put(&[0; 16]);
@@ -46,7 +46,7 @@ impl PcapFile {
         Ok(())
     }
 
-    /// The file is whole: give it its name.
+    /// The file is complete: rename it.
     pub fn finish(mut self) -> io::Result<()> {
         self.buffer.flush(&mut self.file)?;
         std::fs::rename(&self.partial, &self.path)

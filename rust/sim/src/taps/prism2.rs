@@ -1,6 +1,6 @@
 //! The bulk transfers of a Prism 2 adapter: a descriptor of 60 bytes before each frame's body.
 //!
-//! Layout: Linux, drivers/staging/wlan-ng/hfa384x.h. 14 bytes of the adapter's own, the 802.11 header of four addresses,
+//! Layout: Linux, drivers/staging/wlan-ng/hfa384x.h. 14 bytes of the adapter's own, the 802.11 header with four addresses,
 //! the body's length, an 802.3 header; then LLC, SNAP and the packet.
 
 use super::head::Head;
@@ -10,17 +10,17 @@ use crate::packet::{Mac, Packet};
 pub const DESCRIPTOR_BYTES: u32 = 60;
 const LLC_SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
-/// Bytes of a transfer that carries a packet from the host: filled up to whole transactions.
+/// Bytes of a transfer with a packet from the host: padded to whole transactions.
 pub fn out_bytes(ip_bytes: u32) -> u32 {
     in_bytes(ip_bytes).next_multiple_of(64)
 }
 
-/// Bytes of a transfer that carries a packet to the host.
+/// Bytes of a transfer with a packet to the host.
 pub fn in_bytes(ip_bytes: u32) -> u32 {
     DESCRIPTOR_BYTES + LLC_SNAP.len() as u32 + ip_bytes
 }
 
-/// What the descriptor tells beside the packet.
+/// The fields of the descriptor besides the packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Prism2 {
     /// From the host to the adapter.
@@ -40,7 +40,7 @@ pub fn prism2_frame(f: &Prism2, p: &Packet, n: &Names, out: &mut Gather) {
     let start = out.mark();
     let body = (LLC_SNAP.len() as u32 + p.ip_bytes) as u16;
     let mut head = Head::<{ DESCRIPTOR_BYTES as usize + LLC_SNAP.len() }>::new();
-    // What is skipped is 0: of the adapter's own words most, duration, sequence control, the fourth address.
+    // Skipped fields are 0: most of the adapter's own words, duration, sequence control, the fourth address.
     head.skip(6);
     if f.out {
         head.skip(3);

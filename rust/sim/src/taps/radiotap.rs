@@ -1,4 +1,4 @@
-//! 802.11 frames behind radiotap headers, as a sniffer writes them.
+//! 802.11 frames after radiotap headers, as a sniffer writes them.
 
 use super::head::Head;
 use super::Gather;
@@ -8,7 +8,7 @@ use crate::packet::Mac;
 /// LINKTYPE_IEEE802_11_RADIOTAP.
 pub const LINKTYPE_RADIOTAP: u32 = 127;
 
-/// What the sniffer says beside the frame.
+/// The sniffer's data about the frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Reception {
     /// The MAC clock at the first bit of the MPDU.
@@ -87,7 +87,7 @@ pub fn air_frame(
     let mut fcs = crc32fast::Hasher::new();
     out.pieces(start, |piece| fcs.update(piece));
     if r.damaged {
-        // What was heard is not what was sent: bits of the body are wrong.
+        // A damaged frame: some bits of the body are wrong.
         let heard = out.copy(start);
         heard[heard.len() * 2 / 3] ^= 0x5a;
     }

@@ -22,11 +22,11 @@ pub struct UrbRecord {
     pub device: u8,
     pub bus: u16,
     pub status: i32,
-    /// Bytes asked for or transferred.
+    /// Bytes requested or transferred.
     pub length: u32,
-    /// Of a control transfer's submission.
+    /// For a control transfer's submission.
     pub setup: Option<[u8; 8]>,
-    /// How many bytes of data go with it: those out with the submission, those in with the completion.
+    /// Bytes of data in the record: those of OUT in the submission, those of IN in the completion.
     pub data_bytes: u32,
 }
 

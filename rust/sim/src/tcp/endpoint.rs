@@ -1,12 +1,13 @@
-//! One end of a connection: handshake, the two halves, and their timers.
+//! One end of a connection: handshake, sender, receiver, and their timers.
 
+use super::config::TcpConfig;
 use super::receiver::{Answer, Receiver};
+use super::segment::{Segment, Trigger};
 use super::sender::{Event, Fired, New, Next, Sender};
 use super::writer::{Step, View, Writer};
-use super::{Segment, TcpConfig, Trigger};
 use crate::engine::{Ns, MS};
 
-/// Who opens.
+/// Which end opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Client,
@@ -19,13 +20,13 @@ pub struct Endpoint {
     pub config: TcpConfig,
     role: Role,
     established: bool,
-    /// Both offered it.
+    /// Whether both sent the option.
     sack: bool,
     timestamps: bool,
     send: Sender,
     receive: Receiver,
     writer: Writer,
-    /// Timestamp clock offset: clocks of hosts differ.
+    /// Offset of the timestamp clock: it differs between hosts.
     stamp_offset: u32,
 }
 
@@ -64,11 +65,11 @@ impl Endpoint {
         self.send.arm(&self.config, now, false);
         if self.config.eifel_first_stamp_defect {
             let stamp = self.stamp(now);
-            self.send.keep_stamp(stamp);
+            self.send.set_retransmit_timestamp(stamp);
         }
     }
 
-    /// The application writes so many bytes.
+    /// The application writes this many bytes.
     pub fn write(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) {
         if self.config.send_buffer.bytes > 0 {
             self.writer.left = self.writer.left.saturating_add(bytes);
@@ -78,7 +79,7 @@ impl Endpoint {
         self.push(now, true, out);
     }
 
-    /// The application has no more to write.
+    /// The application has written everything.
     pub fn close(&mut self, now: Ns, out: &mut Vec<Segment>) {
         self.writer.closes = true;
         if self.writer.left == 0 {
@@ -88,11 +89,11 @@ impl Endpoint {
     }
 
     /// From here on the application reads only by `read`.
-    pub fn read_when_told(&mut self) {
+    pub fn read_on_request(&mut self) {
         self.receive.reads_at_once = false;
     }
 
-    /// The application reads so many bytes at most; gives how many there were.
+    /// The application reads at most this many bytes; returns how many there were.
     pub fn read(&mut self, now: Ns, bytes: u64, out: &mut Vec<Segment>) -> u64 {
         let there = self.receive.unread().min(bytes);
         if self.receive.read(&self.config, bytes) && self.established && there > 0 {
@@ -101,7 +102,7 @@ impl Endpoint {
         there
     }
 
-    /// The application goes on writing into its buffer.
+    /// The application continues to write into its buffer.
     fn write_on(&mut self, now: Ns, out: &mut Vec<Segment>) {
         if !self.established {
             return;
@@ -126,7 +127,7 @@ impl Endpoint {
         View {
             next: self.send.next,
             written: self.send.written,
-            outstanding: u64::from(self.send.board.len()),
+            outstanding: u64::from(self.send.scoreboard.len()),
             outstanding_bytes: self.send.next - self.send.una,
             cwnd: self.send.cwnd,
             peer_window_most: self.send.window_most,
@@ -143,7 +144,7 @@ impl Endpoint {
         self.established && self.send.drained()
     }
 
-    /// What happened in the sender since it was last asked.
+    /// The sender's events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.send.events)
     }
@@ -161,7 +162,7 @@ impl Endpoint {
         }
         if self.send.timer.is_some_and(|t| t <= now) {
             match self.send.on_timer(&self.config, now, self.sack) {
-                Some(Fired::Again(start, trigger)) => {
+                Some(Fired::Retransmit(start, trigger)) => {
                     self.again(now, start, trigger, out);
                     if trigger == Trigger::Rto {
                         self.send.arm(&self.config, now, self.sack);
@@ -171,8 +172,8 @@ impl Endpoint {
                         self.push(now, true, out);
                     }
                 }
-                Some(Fired::AskWindow) => {
-                    // An old sequence number makes the peer answer (Linux's tcp_xmit_probe_skb).
+                Some(Fired::Probe) => {
+                    // An old sequence number makes the peer respond (Linux's tcp_xmit_probe_skb).
                     let seq = self.send.una - 1;
                     let s = self.segment(now, seq, 0, Trigger::New, 0);
                     out.push(s);
@@ -186,7 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment of the other end arrived; the application reads at once.
+    /// A segment of the other end arrived; the application reads immediately.
     pub fn receive(&mut self, now: Ns, s: &Segment, out: &mut Vec<Segment>) {
         if s.rst {
             self.send.timer = None;
@@ -246,7 +247,7 @@ impl Endpoint {
         while sent < most {
             match self.send.next_to_send(&self.config, self.sack, nagle) {
                 None => break,
-                Some(Next::Again(start, trigger)) => {
+                Some(Next::Retransmit(start, trigger)) => {
                     if !self.again(now, start, trigger, out) {
                         break;
                     }
@@ -269,16 +270,16 @@ impl Endpoint {
         if had {
             self.send.validate(&self.config, self.sack, sent > 0);
         }
-        self.send.when_idle(&self.config, now);
+        self.send.arm_idle_timer(&self.config, now);
     }
 
     fn again(&mut self, now: Ns, start: u64, trigger: Trigger, out: &mut Vec<Segment>) -> bool {
         let stamp = self.stamp(now);
-        let Some(e) = self.send.sent_again(now, start, stamp) else { return false };
+        let Some(e) = self.send.sent_retransmission(now, start, stamp) else { return false };
         let s = self.segment(now, e.start, e.len, trigger, e.copies - 1);
         let ack = s.ack.filter(|_| !(e.syn && self.role == Role::Client));
         out.push(Segment { syn: e.syn, fin: e.fin, psh: e.psh, ack, ..s });
-        // The first outstanding segment starts the timer anew (RFC 6582 section 3.2 step 5).
+        // The first outstanding segment restarts the timer (RFC 6582 section 3.2 step 5).
         if self.send.timer.is_none() || (start == self.send.una && trigger != Trigger::TailLossProbe) {
             self.send.arm(&self.config, now, self.sack);
         }

@@ -1,13 +1,14 @@
-//! The receiving half: reassembly, the application's reading, when to acknowledge, and what the ACK says.
+//! The receiver: reassembly, the application's reading, when to acknowledge, and the content of the ACK.
 
-use super::{Segment, TcpConfig};
+use super::config::TcpConfig;
+use super::segment::Segment;
 use crate::engine::Ns;
 
 #[derive(Debug)]
 pub struct Receiver {
     /// The next byte expected.
     pub next: u64,
-    /// What came out of order: disjoint ranges, the latest first.
+    /// Data out of order: disjoint ranges, the latest first.
     ranges: Vec<(u64, u64)>,
     /// A duplicate to be reported (RFC 2883).
     duplicate: Option<(u64, u64)>,
@@ -16,31 +17,31 @@ pub struct Receiver {
     last_ack_sent: u64,
     /// ACKs of data.
     acks_sent: usize,
-    /// The window's right edge as it was told last: it never moves back.
+    /// The right edge of the window in the last ACK: it never moves back.
     offered_end: u64,
-    /// How far the window has grown.
+    /// The current size of the window.
     window: u32,
     /// Received in order and not read by the application.
     unread: u64,
-    /// The application reads what comes at once; else when it is told to.
+    /// The application reads immediately; else only when asked to.
     pub reads_at_once: bool,
-    /// Segments not acknowledged yet, and when the timer will acknowledge them.
+    /// Segments not yet acknowledged, and when the timer will acknowledge them.
     waiting: u32,
     pub timer: Option<Ns>,
     quick: u32,
-    /// Data came since the last ACK.
+    /// Data arrived since the last ACK.
     owed: bool,
     pub fin_at: Option<u64>,
 }
 
-/// How many segments wait for one ACK, by the segment's place in the stream (Altman and Jimenez 2003).
+/// Segments per ACK, by the segment's number in the stream (Altman and Jimenez 2003).
 fn every(config: &TcpConfig, s: &Segment) -> u32 {
     let number = s.seq.saturating_sub(1) / u64::from(config.mss_bytes.max(1)) + 1;
     let step = config.delayed_ack_steps.iter().find(|(last, _)| number <= *last);
     step.map_or(config.delayed_ack_segments, |(_, every)| *every)
 }
 
-/// What to do after a segment.
+/// The reaction to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Nothing,
@@ -71,28 +72,28 @@ impl Receiver {
         }
     }
 
-    /// Take a segment in; how it must be answered.
+    /// Process a segment; returns how it must be acknowledged.
     pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> Answer {
         let (start, end) = (s.seq, s.seq + s.span());
         if let Some((tsval, _)) = s.timestamps {
-            // Only a segment that spans the left edge renews the echo: a duplicate below it does not.
+            // Only a segment that covers the left edge updates the echo: a duplicate below it does not.
             let newer = (tsval.wrapping_sub(self.recent) as i32) >= 0;
             if newer && start <= self.last_ack_sent && (end > self.last_ack_sent || s.span() == 0) {
                 self.recent = tsval;
             }
         }
         if s.span() == 0 {
-            // Below what was acknowledged: a keep-alive or a probe of the window, which is answered (RFC 9293).
+            // Below the acknowledged data: a keep-alive or a window probe, which is answered (RFC 9293).
             return if end < self.last_ack_sent { Answer::Now } else { Answer::Nothing };
         }
-        // What ends below the last ACK is answered out of turn and uses up no quick ACK.
+        // A segment that ends below the last ACK is answered immediately and uses no quick ACK.
         self.owed |= s.len > 0 && end > self.last_ack_sent;
         if s.fin {
             self.fin_at = Some(end);
         }
         if end <= self.next {
             self.duplicate = config.dsack.then_some((start, end));
-            // What had come already means that the sender is in trouble: Linux acknowledges the next ones at once.
+            // A duplicate segment shows that the sender is in recovery: Linux acknowledges the next ones immediately.
             self.quick = self.quick.max(config.quick_acks);
             return Answer::Now;
         }
@@ -106,7 +107,7 @@ impl Receiver {
         let before = self.next;
         self.next = end;
         let filled = !self.ranges.is_empty();
-        // The ranges behind it follow.
+        // The ranges after it follow.
         while let Some(i) = self.ranges.iter().position(|r| r.0 <= self.next) {
             let range = self.ranges.remove(i);
             self.next = self.next.max(range.1);
@@ -122,7 +123,7 @@ impl Receiver {
         let quick = self.quick > 0;
         let all = self.waiting >= every(config, s).max(1);
         let pushed = config.ack_pushed && s.psh && self.reads_at_once;
-        // What fills a hole is acknowledged at once (RFC 5681 section 4.2).
+        // A segment that fills a hole is acknowledged immediately (RFC 5681 section 4.2).
         if s.syn || s.fin || filled || quick || all || pushed {
             return Answer::Now;
         }
@@ -132,7 +133,7 @@ impl Receiver {
         Answer::Later
     }
 
-    /// Linux lets the window grow by two segments with each that comes, and acknowledges at once while it grows.
+    /// In Linux the window grows by two segments with each one received, and each is acknowledged immediately while it grows.
     fn grow_window(&mut self, config: &TcpConfig, len: u32) -> bool {
         if config.receive_window_first_bytes == 0 || len == 0 {
             return false;
@@ -156,8 +157,8 @@ impl Receiver {
         self.ranges.insert(0, (low, high));
     }
 
-    /// The application reads so many bytes; whether the sender must be told of the room (RFC 9293 section 3.8.6.2.2): when
-    /// what it may send has doubled and a segment has room, as Linux.
+    /// The application reads this many bytes; returns whether to send a window update (RFC 9293 section 3.8.6.2.2): when
+    /// the usable window has doubled and a segment fits, as in Linux.
     pub fn read(&mut self, config: &TcpConfig, bytes: u64) -> bool {
         self.unread -= bytes.min(self.unread);
         let left = self.offered_end.saturating_sub(self.next);
@@ -172,7 +173,7 @@ impl Receiver {
         self.unread
     }
 
-    /// The window to offer, silly windows avoided: less than a segment is none, and the edge never moves back.
+    /// The window to advertise, without silly windows: less than a segment is zero, and the edge never moves back.
     fn room(&self, config: &TcpConfig) -> u32 {
         let free = u64::from(self.window).saturating_sub(self.unread);
         let free =
@@ -184,10 +185,10 @@ impl Receiver {
         free.max(self.offered_end.saturating_sub(self.next)).min(u64::from(u32::MAX)) as u32
     }
 
-    /// The ACK's fields; the delayed-ACK timer is satisfied.
+    /// The ACK's fields; the delayed-ACK timer stops.
     pub fn acknowledge(&mut self, config: &TcpConfig, sack_agreed: bool, s: &mut Segment) {
         s.ack = Some(self.next);
-        // What lies out of order has its place within the window.
+        // Data out of order occupies space in the window.
         s.window = self.room(config);
         if self.next > 1 {
             s.window = config.receive_window_script.get(self.acks_sent).copied().unwrap_or(s.window);

@@ -2,18 +2,18 @@
 
 use crate::engine::{Ns, MS, S};
 
-/// How a sender makes its timeout from round trips.
+/// How a sender computes its timeout from RTT samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RtoFlavour {
     /// RFC 6298 with clock granularity and floor.
     Rfc6298 { floor: Ns, granularity: Ns },
-    /// Linux since 2.6: the variance term has the floor, not the sum; deviations that fall slowly; whole ticks of the
+    /// Linux since 2.6: the variance term has the floor, not the sum; slowly falling deviation; whole ticks of the
     /// timer's clock (0: none).
     Linux { floor: Ns, tick: Ns },
-    /// Linux 2.4: the same, with every round trip measured in jiffies of 10 ms, at least one.
+    /// Linux 2.4: the same, with every RTT sample measured in jiffies of 10 ms, at least one.
     Linux24,
     /// Linux 2.2: (srtt + 4 mdev)(1 + 1/4 + 2^-(cwnd-1)), at least 200 ms, at most 120 s (the idle-time study's equation).
-    /// It keeps its doublings until nothing is outstanding; the study proposes to end them with the first ACK of new data.
+    /// It keeps its backoff until nothing is outstanding; the study proposes to reset it with the first ACK of new data.
     Linux22 { keeps_backoff: bool },
 }
 
@@ -25,7 +25,7 @@ impl RtoFlavour {
 
 /// Linux 2.4's clock.
 const JIFFY: Ns = 10 * MS;
-/// Linux's least timeout (TCP_RTO_MIN).
+/// Linux's minimum timeout (TCP_RTO_MIN).
 const LINUX_FLOOR: Ns = 200 * MS;
 /// No timeout is longer.
 const CEILING: Ns = 120 * S;
@@ -38,14 +38,14 @@ pub struct Rto {
     flavour: RtoFlavour,
     srtt: Option<i64>,
     mdev: i64,
-    /// Linux: the greatest deviation of this round trip, and the one in force.
+    /// Linux: the maximum deviation of this round trip, and the one in use.
     mdev_max: i64,
     rttvar: i64,
-    /// Linux: the round trip under way ends when this is acknowledged.
+    /// Linux: the current round trip ends when this is acknowledged.
     round_ends: u64,
-    /// Doublings in force.
+    /// Current backoff.
     pub backoff: u32,
-    /// Linux 2.2: the timeout as its last expiry doubled it; the formula is not asked before the next sample.
+    /// Linux 2.2: the timeout as doubled by its last expiry; the formula is not used before the next sample.
     running: Option<Ns>,
 }
 
@@ -58,7 +58,7 @@ impl Rto {
         self.srtt.map(|s| s as Ns)
     }
 
-    /// A valid sample; `una` and `next` bound the window just then.
+    /// A valid sample; `una` and `next` bound the window at its time.
     pub fn sample(&mut self, rtt: Ns, una: u64, next: u64) {
         self.running = None;
         let rtt = match self.flavour {
@@ -83,7 +83,7 @@ impl Rto {
         *srtt += error / 8;
         let mut step = error.abs() - self.mdev;
         if bounded {
-            // A round trip that got shorter must not raise the timeout: a falling deviation counts an eighth.
+            // A falling RTT must not raise the timeout: a falling deviation has a weight of an eighth.
             if error < 0 && step > 0 {
                 step /= 8;
             }
@@ -104,7 +104,7 @@ impl Rto {
         }
     }
 
-    /// The timeout without its doublings; `cwnd` in segments.
+    /// The timeout without backoff; `cwnd` in segments.
     pub fn fresh(&self, cwnd: u32) -> Ns {
         let Some(srtt) = self.srtt else { return INITIAL };
         let rto = match self.flavour {
@@ -115,7 +115,7 @@ impl Rto {
             RtoFlavour::Linux24 => whole_ticks(srtt + 4 * self.rttvar, JIFFY),
             RtoFlavour::Linux22 { .. } => {
                 let base = srtt + 4 * self.mdev;
-                // The shift by the window was unguarded; from 32 segments on it adds nothing.
+                // The shift by the window was not limited; from 32 segments on it adds nothing.
                 let small = base.checked_shr(cwnd.saturating_sub(1)).unwrap_or(0);
                 base + base / 4 + small
             }
@@ -123,12 +123,12 @@ impl Rto {
         (rto.max(0) as Ns).min(CEILING)
     }
 
-    /// The timeout in force.
+    /// The current timeout.
     pub fn current(&self, cwnd: u32) -> Ns {
         self.running.unwrap_or_else(|| self.backed_off(cwnd, self.backoff))
     }
 
-    /// The timer fired: it is doubled. Linux 2.2 doubles the running timer and not what the formula gives for the new window.
+    /// The timer fired: the timeout doubles. Linux 2.2 doubles the running timer, not the formula's value for the new window.
     pub fn expired(&mut self, cwnd: u32) {
         if matches!(self.flavour, RtoFlavour::Linux22 { .. }) {
             self.running = Some((2 * self.current(cwnd)).min(CEILING));
@@ -136,17 +136,17 @@ impl Rto {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// The timeout doubled so often.
+    /// The timeout after this backoff.
     pub fn backed_off(&self, cwnd: u32, doublings: u32) -> Ns {
         let doubled = self.fresh(cwnd).checked_shl(doublings.min(16)).unwrap_or(CEILING).min(CEILING);
         match self.flavour {
-            // What the formula gives is doubled first and bounded then.
+            // The formula's value is doubled first and then limited.
             RtoFlavour::Linux22 { .. } => doubled.max(LINUX_FLOOR),
             _ => doubled,
         }
     }
 
-    /// Whether new data acknowledged after a timeout takes the doublings back: not Linux 2.2's, which keeps them until
+    /// Whether the first ACK of new data after a timeout resets the backoff: not in Linux 2.2, which keeps it until
     /// nothing is outstanding.
     pub fn keeps_backoff(&self) -> bool {
         self.flavour == RtoFlavour::Linux22 { keeps_backoff: true }
@@ -165,7 +165,7 @@ fn whole_ticks(timeout: i64, tick: Ns) -> i64 {
 mod tests {
     use super::*;
 
-    /// The idle-time study's Table 2: what (srtt, mdev, cwnd, backoff) make.
+    /// The idle-time study's Table 2: the timeout for (srtt, mdev, cwnd, backoff).
     #[test]
     fn the_idle_time_studys_table() {
         let rto = |srtt: i64, mdev: i64, cwnd, backoff| {
@@ -183,11 +183,11 @@ mod tests {
             assert!((rto(srtt, mdev, cwnd, backoff) - printed).abs() < 0.05, "{}", rto(srtt, mdev, cwnd, backoff));
         }
         assert_eq!(rto(10_000, 10_000, 1, 10), 120.0);
-        // The bound comes after the doublings: 87.5 ms and a shade, sixteen times.
+        // The limit comes after the doublings: slightly above 87.5 ms, sixteen times.
         assert!((rto(30, 10, 8, 4) - 1.409).abs() < 0.001, "{}", rto(30, 10, 8, 4));
     }
 
-    /// Rows 1 to 5: an expiry doubles the running timer, whatever the formula gives for a window of one; a sample asks it again.
+    /// Rows 1 to 5: an expiry doubles the running timer, not the formula's value for a window of one; a sample uses it again.
     #[test]
     fn an_expiry_doubles_the_running_timer() {
         let mut r =
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(r.current(1), CEILING);
     }
 
-    /// One sample of three seconds takes 30/10 to 401/750 (the study's rows 5 and 6).
+    /// One sample of three seconds changes 30/10 to 401/750 (the study's rows 5 and 6).
     #[test]
     fn one_late_sample() {
         let mut r =

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::engine::{Queue, S};
+use crate::engine::{Ns, Queue, MS, S};
 
-/// One way of the pipe.
+/// One direction of the pipe.
 #[derive(Default)]
 struct Way {
     delay: Ns,
     bits_per_s: u64,
     limit: usize,
-    /// Segments with data to lose, by their number from 0; whole spans of time too.
+    /// Segments with data to lose, by their number from 0; also whole periods.
     lose: Vec<u64>,
     blackout: Vec<(Ns, Ns)>,
     hold: Option<(Ns, Ns)>,
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// The client sends so many bytes and closes.
+    /// The client sends this many bytes and closes.
     fn transfer(&mut self, bytes: u64, until: Ns) {
         let mut out = Vec::new();
         self.ends[0].open(0, &mut out);
@@ -192,7 +192,7 @@ fn three_losses_of_a_window() {
     let lose = || Way { lose: vec![40, 42, 45], ..path() };
     let mut w = world(newreno(), lose);
     w.transfer(300_000, 100 * S);
-    // A hole a round trip (RFC 6582).
+    // One hole per round trip (RFC 6582).
     assert_eq!(w.again(), [(40, Trigger::Fast), (42, Trigger::PartialAck), (45, Trigger::PartialAck)]);
     let mut w = world(TcpConfig::default(), lose);
     w.transfer(300_000, 100 * S);
@@ -214,7 +214,7 @@ fn a_lost_tail_waits_for_the_timer_or_a_probe() {
 }
 
 #[test]
-fn a_blackout_backs_the_timer_off() {
+fn a_blackout_backs_off_the_timer() {
     let mut w = world(newreno(), || Way { blackout: vec![(300 * MS, 4 * S)], ..path() });
     w.transfer(1_000_000, 100 * S);
     let timer: Vec<Ns> = w.data().iter().filter(|d| d.1.trigger == Trigger::Rto).map(|d| d.0).collect();
@@ -224,7 +224,7 @@ fn a_blackout_backs_the_timer_off() {
 }
 
 #[test]
-fn held_acks_fire_the_timer_spuriously() {
+fn held_acks_cause_a_spurious_timeout() {
     let hold = |config| {
         let mut w = world(config, path);
         w.ways[1].hold = Some((400 * MS, 800 * MS));
@@ -232,11 +232,11 @@ fn held_acks_fire_the_timer_spuriously() {
         assert!(w.ends[0].finished());
         w
     };
-    // Without evidence everything outstanding is sent again ...
+    // Without evidence everything outstanding is retransmitted ...
     let blind = hold(newreno());
     let sent: Vec<Trigger> = blind.again().iter().map(|a| a.1).collect();
     assert!(sent.len() > 10 && sent[0] == Trigger::Rto && sent[1..].iter().all(|t| *t == Trigger::GoBackN), "{sent:?}");
-    // ... timestamps or F-RTO leave it at the timer's own.
+    // ... with timestamps or F-RTO only the timer's own segment.
     for config in
         [TcpConfig { frto: false, ..TcpConfig::default() }, TcpConfig { eifel: false, ..TcpConfig::default() }]
     {
@@ -252,18 +252,18 @@ fn delayed_acks_come_every_second_segment_or_by_their_timer() {
     w.transfer(1448, 10 * S);
     let ack = w.log.iter().find(|l| l.1 == 1 && l.2.ack == Some(1450)).unwrap();
     let got = w.log.iter().find(|l| l.1 == 0 && l.2.len > 0).unwrap();
-    // The FIN goes with the data, so the answer is immediate; without it the timer answers.
+    // The FIN is sent with the data, so the ACK is immediate; without it the timer acknowledges.
     assert!(got.2.fin && ack.0 - got.0 < 25 * MS);
     let config = TcpConfig { receive_window_bytes: 1448, quick_acks: 0, ..newreno() };
     let mut w = world(config, path);
     w.transfer(14_480, 10 * S);
     let starts: Vec<Ns> = w.data().iter().map(|d| d.0).collect();
-    // One segment in flight: every round trip has the timer's 40 ms on top.
+    // One segment in flight: every round trip has the timer's 40 ms in addition.
     assert!(starts.windows(2).all(|s| s[1] - s[0] > 80 * MS), "{starts:?}");
 }
 
 #[test]
-fn any_pattern_of_losses_is_survived() {
+fn any_pattern_of_losses_is_repaired() {
     use crate::rng::Rng;
     for (i, config) in configs().into_iter().enumerate() {
         for seed in 0..30 {
@@ -277,12 +277,12 @@ fn any_pattern_of_losses_is_survived() {
     }
 }
 
-/// RFC 6675 section 5, step 4.3: what is in flight does not keep the first resend of a recovery back.
+/// RFC 6675 section 5, step 4.3: segments in flight do not delay the first retransmission of a recovery.
 #[test]
-fn recovery_by_sack_begins_with_a_resend_at_once() {
+fn recovery_by_sack_begins_with_an_immediate_retransmission() {
     let config = TcpConfig { prr: false, limited_transmit: true, ..TcpConfig::default() };
     let mut w = world(config, path);
-    // Of ten segments the first and the last five get lost: six are in flight by count, and half the window is five.
+    // Of ten segments the first and the last five are lost: six count as in flight, and half the window is five.
     w.ways[0].lose = vec![0, 4, 5, 6, 7, 8, 9];
     w.transfer(10 * 1448, 10 * S);
     let told = w.log.iter().filter(|l| l.1 == 1 && l.2.len == 0 && l.2.sack_blocks > 0).nth(2).map(|l| l.0);
@@ -307,26 +307,26 @@ fn linux_22_repairs_all_before_it_sends_new_data() {
     assert!(new_too_early(TcpConfig { repairs_all_first: false, ..linux22() }) > 0);
 }
 
-/// A second timeout before all is repaired leaves Linux 2.2's windows as they are.
+/// A second timeout before the end of the recovery does not change Linux 2.2's windows.
 #[test]
 fn linux_22_keeps_its_windows_over_further_timeouts() {
     let after_last = |config: TcpConfig| {
         let mut w = world(config, path);
-        // The flight, and what repairs its last six segments, until the third timeout of the first of these.
+        // The flight, and the retransmissions of its last six segments, until the third timeout of the first of these.
         w.ways[0].lose = (0..10).chain(14..20).collect();
         w.transfer(10 * 1448, 60 * S);
         assert!(w.ends[0].finished());
         let last = w.data().iter().rev().find(|(_, s)| s.trigger == Trigger::Rto).map(|d| d.0).unwrap();
         w.data().iter().filter(|(t, _)| (last..last + 100 * MS).contains(t)).count()
     };
-    // The timer's own, and what its ACK, put off by 40 ms, lets out: all five that are left, or two.
+    // The timer's own segment, and the segments released by its ACK, delayed by 40 ms: all five that are left, or two.
     assert_eq!(after_last(linux22()), 6);
     assert_eq!(after_last(TcpConfig { repairs_all_first: false, ..linux22() }), 3);
 }
 
-/// A window that grows by the ACK grows by half where every ACK is for two segments; one that counts segments doubles.
+/// A window that grows per ACK grows by half if every ACK is for two segments; one that counts segments doubles.
 #[test]
-fn a_window_grows_by_the_ack_or_by_the_segment() {
+fn a_window_grows_per_ack_or_per_segment() {
     let second_flight = |counts_segments| {
         let config = TcpConfig { counts_segments, quick_acks: 0, ..TcpConfig::default() };
         let mut w = world(config, || Way { delay: 20 * MS, ..Way::default() });

@@ -8,14 +8,14 @@ const FIRST_LEVEL: u64 = 63;
 /// The clock of a host's timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wheel {
-    /// 0: timers fire when they are due.
+    /// 0: timers fire exactly when due.
     pub tick: Ns,
-    /// When the clock stood at 0.
+    /// When the clock was at 0.
     pub phase: Ns,
 }
 
 impl Wheel {
-    /// When a timer set at `now` fires that is due after `wait` (Linux's calc_index: rounded up by the level's tick).
+    /// When a timer set at `now` for `wait` fires (Linux's calc_index: rounded up by the level's tick).
     pub fn fires(&self, now: Ns, wait: Ns) -> Ns {
         if self.tick == 0 {
             return now + wait;

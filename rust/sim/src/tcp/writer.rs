@@ -1,31 +1,31 @@
-//! The application's writes into a send buffer of finite size, as Linux: writes block when it is full and go on when a third
-//! of it is free; the push flag marks where a write ended or blocked.
+//! The application's writes into a send buffer of finite size, as in Linux: writes block when it is full and continue when a
+//! third of it is free; the push flag marks where a write ended or blocked.
 
 use std::collections::VecDeque;
 
-use super::{SendBuffer, TcpConfig};
+use super::config::{SendBuffer, TcpConfig};
 use crate::engine::Ns;
 
 #[derive(Debug)]
 pub struct Writer {
-    /// Still to be written, of it in the write under way.
+    /// Bytes left to write, and of these in the current write.
     pub left: u64,
     in_write: u64,
-    /// Something of the write under way is in the buffer.
+    /// Part of the current write is in the buffer.
     begun: bool,
     /// The application closes when all is written.
     pub closes: bool,
-    /// The buffer's bound now.
+    /// The current size limit of the buffer.
     bound: u64,
     blocked: bool,
-    /// When a blocked application goes on.
+    /// When a blocked application continues.
     pub wakeup: Option<Ns>,
     /// Ends of segments that carry the push flag.
     pushed: VecDeque<u64>,
     pushed_end: u64,
 }
 
-/// What the writer wants of the sender.
+/// What the sender must do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Send what the windows allow; small segments wait or not.
@@ -35,11 +35,11 @@ pub enum Step {
     /// Send one segment.
     PushOne,
     WriteOn,
-    /// Nothing more to write, or no room.
+    /// Nothing more to write, or no space.
     Done,
 }
 
-/// What the writer must know of the sender.
+/// The sender's state that the writer needs.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     pub next: u64,
@@ -62,20 +62,20 @@ impl Default for Writer {
             blocked: false,
             wakeup: None,
             pushed: VecDeque::new(),
-            // The data begins behind the SYN.
+            // The data begins after the SYN.
             pushed_end: 1,
         }
     }
 }
 
 impl Writer {
-    /// Memory that the buffer takes up now.
+    /// Memory that the buffer currently uses.
     fn held(b: SendBuffer, mss: u64, v: &View) -> u64 {
         let unsent = v.written - v.next;
         (v.outstanding + unsent.div_ceil(mss)) * b.overhead_bytes + v.outstanding_bytes + unsent
     }
 
-    /// Write into the buffer up to the next thing to do; gives how many bytes and what.
+    /// Write into the buffer until the sender must act; returns how many bytes and what to do.
     pub fn step(&mut self, c: &TcpConfig, v: &View) -> (u64, Step) {
         let (b, mss) = (c.send_buffer, u64::from(c.mss_bytes));
         self.bound = self.bound.max(b.bytes);
@@ -95,7 +95,7 @@ impl Writer {
             return (0, Step::Push { nagle: false });
         }
         if partial > 0 && !self.begun && self.pushed.back() == Some(&v.written) {
-            // A write that goes on in the last segment takes its push flag away.
+            // A write that continues in the last segment removes its push flag.
             self.pushed.pop_back();
         }
         let bytes = (mss - partial).min(self.in_write);
@@ -113,7 +113,7 @@ impl Writer {
         (bytes, if end - v.next == mss { Step::PushOne } else { Step::WriteOn })
     }
 
-    /// The last segment in the buffer gets the push flag, if it is not sent yet.
+    /// The last segment in the buffer gets the push flag, if it is not yet sent.
     fn mark(&mut self, v: &View, bytes: u64) {
         let end = v.written + bytes;
         if end > v.next {
@@ -144,12 +144,12 @@ impl Writer {
         }
     }
 
-    /// The connection stands: the application writes after a while.
+    /// The connection is established: the application writes after a delay.
     pub fn established(&mut self, c: &TcpConfig, now: Ns) {
         self.wakeup = Some(now + c.send_buffer.first_write);
     }
 
-    /// The application runs again.
+    /// The application continues.
     pub fn resume(&mut self) {
         (self.blocked, self.wakeup) = (false, None);
     }

@@ -1,24 +1,24 @@
-//! The frames of a run, column by column: there are more of them than of anything else, and each is told only once.
+//! The frames of a run, column by column: they are the most numerous rows, and each is written only once.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, Int8Array, RecordBatch, UInt32Array, UInt64Array};
 
-use super::tables::{codes, table};
-use super::{damage, fate, kind, DAMAGES, FRAME_FATES, FRAME_KINDS};
+use super::codes::{damage, fate, kind, DAMAGES, FRAME_FATES, FRAME_KINDS};
+use super::columns::{codes, table};
 use crate::dcf::AirFrame;
 
-/// Stand for null, which no station and no packet has.
+/// Null values, which no station and no packet has.
 const NO_STATION: u32 = u32::MAX;
 const NO_PACKET: u64 = u64::MAX;
 const NO_DAMAGE: i8 = -1;
 
-/// One row a frame on the air: the columns of `truth_frames`.
+/// One row per frame on the air: the columns of `truth_frames`.
 #[derive(Debug, Default)]
 pub struct Frames {
     start_ns: Vec<i64>,
     end_ns: Vec<i64>,
-    /// Place in `FRAME_KINDS`.
+    /// Index in `FRAME_KINDS`.
     pub kind: Vec<i8>,
     pub station: Vec<u32>,
     to: Vec<u32>,
@@ -41,7 +41,7 @@ impl Frames {
         self.kind.is_empty()
     }
 
-    /// A frame, the packet in it, and how loud the sniffer heard it.
+    /// Append a frame, the packet in it, and its signal at the sniffer.
     pub fn push(&mut self, f: &AirFrame, packet: Option<u64>, signal_dbm: f32) {
         let (fate, other) = fate(f);
         let place = |station: Option<usize>| station.map_or(NO_STATION, |s| s as u32);
@@ -70,26 +70,26 @@ impl Frames {
         let small = |column: Vec<u32>| -> ArrayRef { Arc::new(UInt32Array::from(column)) };
         table(
             "truth_frames",
-            "One row a frame on the air.",
+            "One row per frame on the air.",
             vec![
                 ("t_start_ns", "First bit of its preamble.", times(self.start_ns), false),
                 ("t_end_ns", "Last bit.", times(self.end_ns), false),
-                ("kind", "What it is.", codes(self.kind.into(), &FRAME_KINDS), false),
-                ("station", "Its sender's place in the cell.", small(self.station), false),
-                ("to", "Its receiver's place; null: all.", station(self.to), true),
-                ("seq", "Sequence number of data.", small(self.seq), false),
-                ("attempt", "Which attempt of its MSDU, from 0.", small(self.attempt), false),
+                ("kind", "Frame type.", codes(self.kind.into(), &FRAME_KINDS), false),
+                ("station", "Number of its transmitter in the cell, from 0.", small(self.station), false),
+                ("to", "Number of its receiver in the cell; null: broadcast.", station(self.to), true),
+                ("seq", "Sequence number of a data frame.", small(self.seq), false),
+                ("attempt", "Number of the transmission of its MSDU, from 0.", small(self.attempt), false),
                 ("rate_mbps", "Data rate.", Arc::new(Float64Array::from(self.rate_mbps)), false),
-                ("fate", "What became of it at its receiver.", codes(self.fate.into(), &FRAME_FATES), false),
+                ("fate", "Fate of the frame at its receiver.", codes(self.fate.into(), &FRAME_FATES), false),
                 (
                     "damaged_by",
-                    "What damaged it; null when nothing did, or a collision.",
+                    "Cause of the damage; null if there was none, or a collision.",
                     codes(damages, &DAMAGES),
                     true,
                 ),
-                ("signal_dbm", "At the sniffer.", Arc::new(Float64Array::from(self.signal_dbm)), false),
-                ("collided_with", "The other party's place in the cell.", station(self.other), true),
-                ("packet", "id of the packet in it.", Arc::new(packet), true),
+                ("signal_dbm", "Signal at the sniffer.", Arc::new(Float64Array::from(self.signal_dbm)), false),
+                ("collided_with", "Number in the cell of the other station of a collision.", station(self.other), true),
+                ("packet", "id of the packet in it; null for frames without a packet.", Arc::new(packet), true),
             ],
         )
     }

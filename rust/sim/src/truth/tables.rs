@@ -1,62 +1,12 @@
-//! The truth as Arrow tables.
+//! The ground truth as Arrow tables.
 
 use std::sync::Arc;
 
-use arrow_array::types::Int8Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, Int8Array, RecordBatch, StringArray};
-use arrow_array::{UInt32Array, UInt64Array};
-use arrow_schema::{Field, Schema};
+use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
 
-use super::{Truth, PACKET_FATES, TRIGGERS};
-
-/// Name, one sentence, values, and whether it may be null.
-type Column = (&'static str, &'static str, ArrayRef, bool);
-
-pub(super) fn table(name: &str, doc: &str, columns: Vec<Column>) -> RecordBatch {
-    let meta = |doc: &str| std::collections::HashMap::from([("doc".to_string(), doc.to_string())]);
-    let fields: Vec<Field> = columns
-        .iter()
-        .map(|(name, doc, values, null)| {
-            let unit = ["ns", "us", "bytes", "mbps"].into_iter().find(|u| name.ends_with(&format!("_{u}")));
-            let mut m = meta(doc);
-            m.extend(unit.map(|u| ("unit".to_string(), u.to_string())));
-            Field::new(*name, arrow_array::Array::data_type(values).clone(), *null).with_metadata(m)
-        })
-        .collect();
-    let mut m = meta(doc);
-    m.insert("table".to_string(), name.to_string());
-    let arrays = columns.into_iter().map(|c| c.2).collect();
-    RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, m)), arrays).expect("columns are of one length")
-}
-
-fn words(places: impl Iterator<Item = i8>, names: &[&str]) -> ArrayRef {
-    codes(Int8Array::from_iter_values(places), names)
-}
-
-/// Words by their places in `names`.
-pub(super) fn codes(places: Int8Array, names: &[&str]) -> ArrayRef {
-    Arc::new(DictionaryArray::<Int8Type>::new(places, Arc::new(StringArray::from(names.to_vec()))))
-}
-
-fn whole(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter_values(values))
-}
-
-fn small(values: impl Iterator<Item = u32>) -> ArrayRef {
-    Arc::new(UInt32Array::from_iter_values(values))
-}
-
-fn times(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values(values.map(|t| t as i64)))
-}
-
-fn maybe_times(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
-    Arc::new(values.map(|t| t.map(|t| t as i64)).collect::<Int64Array>())
-}
-
-fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
-    words(reverse.map(i8::from), &["a2b", "b2a"])
-}
+use super::codes::{PACKET_FATES, TRIGGERS};
+use super::columns::{directions, maybe_times, small, table, times, whole, words};
+use super::Truth;
 
 impl Truth {
     /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
@@ -75,62 +25,72 @@ impl Truth {
         let p = || self.packets.iter();
         table(
             "truth_packets",
-            "One row a packet that a stack made: why, and what became of it.",
+            "One row per packet that a stack sent, with its trigger and fate.",
             vec![
                 ("id", "Number of the packet in the run, from 0.", whole(p().map(|r| r.id)), false),
                 ("flow", "Flow of the scenario, from 0.", small(p().map(|r| r.flow)), false),
-                ("direction", "a is the client.", directions(p().map(|r| r.reverse)), false),
+                (
+                    "direction",
+                    "Direction: a2b or b2a, where a is the client.",
+                    directions(p().map(|r| r.reverse)),
+                    false,
+                ),
                 (
                     "rel_seq",
-                    "Offset in the stream; the SYN is 0. Of a datagram its number.",
+                    "Offset in the stream, where the SYN is 0; for a datagram its number in the flow.",
                     whole(p().map(|r| r.seq)),
                     false,
                 ),
-                ("rel_ack", "Offset acknowledged; 0 for none.", whole(p().map(|r| r.ack)), false),
-                ("len_bytes", "Payload.", small(p().map(|r| r.len)), false),
-                ("trigger", "Why it was sent.", words(p().map(|r| r.trigger), &TRIGGERS), false),
-                ("copy", "How often its first byte was sent before.", small(p().map(|r| r.copy.into())), false),
-                ("t_made_ns", "When its stack made it.", times(p().map(|r| r.made)), false),
+                ("rel_ack", "Offset acknowledged; 0 without ACK.", whole(p().map(|r| r.ack)), false),
+                ("len_bytes", "Length of the payload.", small(p().map(|r| r.len)), false),
+                ("trigger", "Trigger of the transmission.", words(p().map(|r| r.trigger), &TRIGGERS), false),
+                (
+                    "copy",
+                    "Number of earlier transmissions of its first byte.",
+                    small(p().map(|r| r.copy.into())),
+                    false,
+                ),
+                ("t_made_ns", "Time at which its stack created it.", times(p().map(|r| r.made)), false),
                 (
                     "t_tap_ns",
-                    "When its sender's tap saw it; null when it never did.",
+                    "Time at its sender's tap; null if it did not pass the tap.",
                     maybe_times(p().map(|r| r.tapped)),
                     true,
                 ),
-                ("fate", "What became of it.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
-                ("t_end_ns", "When that was decided.", times(p().map(|r| r.ended)), false),
-                ("attempts", "Attempts on the air.", small(p().map(|r| r.attempts)), false),
+                ("fate", "Fate of the packet.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
+                ("t_end_ns", "Time at which its fate was decided.", times(p().map(|r| r.ended)), false),
+                ("attempts", "Transmissions on the air.", small(p().map(|r| r.attempts)), false),
             ],
         )
     }
 
     fn event_table(&self) -> RecordBatch {
-        // A hold is told at its end, of its begin as well.
+        // A hold is recorded at its end, together with its start.
         let mut events = self.events.clone();
         events.sort_by_key(|e| e.t);
         let e = || events.iter();
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
-            "What TCP senders, receivers, the applications above them and adapters did, in order of time.",
+            "Events of TCP senders, receivers, applications and adapters, in order of time.",
             vec![
-                ("t_ns", "When.", times(e().map(|r| r.t)), false),
+                ("t_ns", "Time of the event.", times(e().map(|r| r.t)), false),
                 ("flow", "Flow of the scenario, from 0.", small(e().map(|r| r.flow)), false),
-                ("direction", "a is the client.", directions(e().map(|r| r.reverse)), false),
+                ("direction", "Direction: a2b or b2a, where a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (only the peer's window stands in the way), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter kept this flow's packets of this direction.",
+                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (the peer's window limits the sender), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter held this flow's packets of this direction.",
                     Arc::new(names),
                     false,
                 ),
-                ("rel_seq", "The segment that it is about; of a delayed ACK what it acknowledges.", whole(e().map(|r| r.seq)), false),
+                ("rel_seq", "Offset of the segment concerned; for a delayed ACK the offset acknowledged.", whole(e().map(|r| r.seq)), false),
                 (
                     "rto_ns",
-                    "Of a timeout: the timer's length. Of hold_ended: how long the hold lasted.",
+                    "For a timeout the retransmission timeout; for hold_ended the length of the hold.",
                     times(e().map(|r| r.value_ns)),
                     false,
                 ),
-                ("packets", "Of a hold: how many packets of the flow were kept.", small(e().map(|r| r.packets)), false),
+                ("packets", "For a hold the packets of the flow that were held.", small(e().map(|r| r.packets)), false),
             ],
         )
     }
@@ -139,25 +99,35 @@ impl Truth {
         let u = || self.urbs.iter();
         table(
             "truth_urbs",
-            "One row a completed transfer of a USB adapter, in order of completion.",
+            "One row per completed transfer of a USB adapter, in order of completion.",
             vec![
                 ("node", "Node of the host.", small(u().map(|r| r.node)), false),
-                ("direction", "out: to the adapter.", words(u().map(|r| i8::from(r.into_host)), &["out", "in"]), false),
+                (
+                    "direction",
+                    "Direction: out is to the adapter.",
+                    words(u().map(|r| i8::from(r.into_host)), &["out", "in"]),
+                    false,
+                ),
                 ("packet", "id of the packet in it.", whole(u().map(|r| r.packet)), false),
                 ("len_bytes", "Bytes transferred.", small(u().map(|r| r.bytes)), false),
-                ("t_submit_ns", "When the driver submitted it.", times(u().map(|r| r.submitted)), false),
-                ("t_first_ns", "Begin of its first transaction.", times(u().map(|r| r.times.first)), false),
+                ("t_submit_ns", "Time at which the driver submitted it.", times(u().map(|r| r.submitted)), false),
+                ("t_first_ns", "Start of its first transaction.", times(u().map(|r| r.times.first)), false),
                 ("t_last_ns", "End of its last transaction.", times(u().map(|r| r.times.last)), false),
-                ("t_complete_ns", "When the driver was told.", times(u().map(|r| r.completed)), false),
+                (
+                    "t_complete_ns",
+                    "Time at which the driver got the completion.",
+                    times(u().map(|r| r.completed)),
+                    false,
+                ),
                 (
                     "refused_ns",
-                    "How long the adapter had no room for it when its turn had come.",
+                    "Time for which the adapter refused it because its buffer was full.",
                     times(u().map(|r| r.times.refused)),
                     false,
                 ),
                 (
                     "ahead_count",
-                    "Packets that the adapter still had for the air when it had this one whole.",
+                    "Packets still in the adapter for the air when it had this one completely.",
                     small(u().map(|r| r.found)),
                     false,
                 ),
@@ -172,24 +142,24 @@ impl Truth {
         let dropped: UInt64Array = q().map(|r| r.note.dropped).collect();
         table(
             "truth_queues",
-            "What the queues were like: a row at each drop, at changes of the length (long queues: large ones) and when one \
-             became empty.",
+            "Lengths and drops of the queues: a row at each drop, at changes of the length (long queues: large changes) and when a \
+             queue becomes empty.",
             vec![
-                ("t_ns", "When.", times(q().map(|r| r.note.t)), false),
+                ("t_ns", "Time of the event.", times(q().map(|r| r.note.t)), false),
                 (
                     "queue",
-                    "Whose: \"wire 0 a2b\" is before the first line at its end a; \"station 1\" between that node and the air.",
+                    "Name of the queue: \"wire 0 a2b\" is before the first line at its end a; \"station 1\" between that node and the air.",
                     Arc::new(names),
                     false,
                 ),
                 (
                     "length_packets",
-                    "Packets waiting, the one being sent not counted.",
+                    "Packets in the queue, without the one being sent.",
                     small(q().map(|r| r.note.packets)),
                     false,
                 ),
-                ("average_packets", "RED's average; null for other queues.", Arc::new(average), true),
-                ("dropped", "id of the packet that was dropped; null for a change of length.", Arc::new(dropped), true),
+                ("average_packets", "Average length of RED; null for other queues.", Arc::new(average), true),
+                ("dropped", "id of the dropped packet; null for a change of length.", Arc::new(dropped), true),
             ],
         )
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::{S, US};
 
-/// A segment of 1448 bytes: IP, LLC and a descriptor of 60 bytes, filled up to whole transactions.
+/// A segment of 1448 bytes: IP, LLC and a descriptor of 60 bytes, padded to whole transactions.
 const SEGMENT: u32 = 1600;
 const ACK: u32 = 120;
 
@@ -11,13 +11,13 @@ fn config(depth_first: bool, reclamation: bool) -> UsbConfig {
     UsbConfig { depth_first, reclamation, phase: 300 * US, interrupt: 20 * US, descriptor: 100 * US, buffer_frames: 8 }
 }
 
-/// A saturated driver with so many transfers outstanding, an adapter that empties at once and answers every second packet
-/// with an ACK: when each packet out was taken, when each transfer was completed.
+/// A saturated driver with this many transfers outstanding, an adapter that is always empty and sends an ACK for every second
+/// packet: when each packet was taken, and when each transfer was completed.
 fn saturate(config: UsbConfig, urbs: usize, until: Ns) -> (Vec<Ns>, Vec<Times>) {
     saturate_in_steps(config, urbs, until, Ns::MAX)
 }
 
-/// The same, the bus asked to go on at least so often.
+/// The same, advancing the bus at least this often.
 fn saturate_in_steps(config: UsbConfig, urbs: usize, until: Ns, step: Ns) -> (Vec<Ns>, Vec<Times>) {
     let mut host = UsbHost::new(config);
     host.post(0);
@@ -56,7 +56,7 @@ fn saturate_in_steps(config: UsbConfig, urbs: usize, until: Ns, step: Ns) -> (Ve
     (taken, times)
 }
 
-/// Milliseconds a packet, once it runs, and how far two packets' distance is off the mean at most.
+/// Milliseconds per packet in the steady state, and the largest deviation of two packets' distance from the mean.
 fn pace(config: UsbConfig, urbs: usize) -> (f64, f64) {
     let (taken, _) = saturate(config, urbs, 4 * S);
     let taken = &taken[10..taken.len() - taken.len() % 2];
@@ -89,17 +89,17 @@ fn with_reclamation_a_packet_takes_no_more_than_two_frames() {
 }
 
 #[test]
-fn the_extra_frame_of_depth_first_is_the_adapters_refusal() {
+fn the_extra_frame_of_depth_first_comes_from_the_adapters_refusal() {
     for (urbs, ms) in [(1, 3.0), (4, 2.0)] {
         let (mean, _) = pace(UsbConfig { descriptor: 0, ..config(true, false) }, urbs);
         assert!((mean - ms).abs() < 1e-9, "{urbs}: {mean}");
     }
-    // Breadth first it makes no difference, nor does it matter much in a ring.
+    // Breadth first it makes no difference, and in a ring hardly any.
     assert_eq!(pace(UsbConfig { descriptor: 0, ..config(false, false) }, 4).0, pace(config(false, false), 4).0);
 }
 
 #[test]
-fn it_makes_no_difference_how_often_the_bus_is_asked() {
+fn the_step_of_advancing_makes_no_difference() {
     for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
         for urbs in [1, 4] {
             let whole = saturate(config(depth_first, reclamation), urbs, S);
@@ -111,7 +111,7 @@ fn it_makes_no_difference_how_often_the_bus_is_asked() {
     }
 }
 
-/// Begins of the transactions of a bus with much to do in both lists, one by one, and the list of each.
+/// Starts of the transactions of a bus with much work in both lists, and the list of each.
 fn begins(config: UsbConfig, until: Ns) -> Vec<(Ns, usize)> {
     let mut host = UsbHost::new(UsbConfig { buffer_frames: 50, ..config });
     for _ in 0..50 {
@@ -129,7 +129,7 @@ fn begins(config: UsbConfig, until: Ns) -> Vec<(Ns, usize)> {
 }
 
 #[test]
-fn a_frame_has_nineteen_places_and_each_mode_fills_its_own() {
+fn a_frame_has_nineteen_transactions_and_each_mode_fills_them_its_own_way() {
     for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
         let config = config(depth_first, reclamation);
         let begins = begins(config.clone(), 20 * MS);
@@ -141,7 +141,7 @@ fn a_frame_has_nineteen_places_and_each_mode_fills_its_own() {
             assert!(all.len() <= 19);
             match (depth_first, reclamation) {
                 (false, false) => assert_eq!((of(0), of(1)), (1, 1)),
-                // Descriptor and ACK; 19; what is left and an ACK.
+                // Descriptor and ACK; 19; the rest and an ACK.
                 (true, false) => assert_eq!((of(0), of(1)), [(1, 2), (19, 0), (5, 2)][(number as usize - 1) % 3]),
                 (_, true) => assert!(all.len() >= 17, "frame {number} has {}", all.len()),
             }
@@ -150,12 +150,12 @@ fn a_frame_has_nineteen_places_and_each_mode_fills_its_own() {
 }
 
 #[test]
-fn completions_are_told_at_a_frames_end() {
+fn completions_are_reported_at_a_frames_end() {
     let mut host = UsbHost::new(config(false, true));
     host.submit(5 * MS, 64);
     let mut done = Vec::new();
     host.advance(6 * MS, &mut done);
-    // Submitted 700 us into a frame: taken in it, told at its end.
+    // Submitted 700 us into a frame: taken in it, reported at its end.
     let first = 5 * MS - 700 * US + 14 * TRANSACTION;
     let times = Times { first, last: first + TRANSACTION, refused: 0 };
     assert_eq!(
@@ -174,7 +174,7 @@ fn a_submission_waits_for_the_next_frame_without_reclamation() {
 }
 
 #[test]
-fn a_full_adapter_refuses_and_says_for_how_long() {
+fn a_full_adapter_refuses_and_the_time_is_recorded() {
     let mut host = UsbHost::new(UsbConfig { buffer_frames: 1, ..config(false, true) });
     host.submit(0, 64);
     host.submit(0, 64);
@@ -207,7 +207,7 @@ fn received_frames_wait_for_a_transfer_and_for_the_adapter() {
 
 #[test]
 fn lists_do_not_wait_for_each_other_breadth_first() {
-    // One transaction of each list a frame: 25 frames for a packet each way at the same time, the last of the frame in
+    // One transaction of each list per frame: 25 frames for a packet in each direction at the same time, the last of the frame in
     // a short one.
     let mut host = UsbHost::new(config(false, false));
     host.post(0);
@@ -223,12 +223,12 @@ fn lists_do_not_wait_for_each_other_breadth_first() {
 }
 
 #[test]
-fn an_idle_bus_asks_for_nothing() {
+fn an_idle_bus_needs_no_calls() {
     for (depth_first, reclamation) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut host = UsbHost::new(config(depth_first, reclamation));
         host.post(0);
         assert_eq!(host.due(), None);
-        // Whatever time has passed, the next submission is served in its frame or the next.
+        // After any time, the next submission is served in its frame or the next.
         host.advance(3600 * S, &mut Vec::new());
         host.submit(3600 * S, 64);
         assert!(host.due().is_some_and(|t| t < 3600 * S + 2 * MS));

@@ -1,15 +1,15 @@
-//! The cell: packets into stations, frames onto the air and into its tap.
+//! The cell: packets to stations, frames on the air and into the sniffer's capture.
 
 use super::taps::{beacon_body, names, roles};
 use super::{Event, Hop, World, BEACON, MPDU_OVERHEAD};
 use crate::dcf::{AirFrame, FrameKind, Msdu, Out, StationId};
 use crate::engine::Ns;
+use crate::packet::PacketFate;
 use crate::phy::plcp;
 use crate::taps::{self, Gather, Reception};
-use crate::truth::PacketFate;
 
 impl World {
-    /// Hand packets from a host's queue to its station while that has room.
+    /// Pass packets from a host's queue to its station while that has space.
     pub(super) fn pump(&mut self, now: Ns, station: StationId) {
         if let Some(adapter) = self.stations[station].adapter {
             return self.usb_pump(now, adapter);
@@ -27,7 +27,7 @@ impl World {
         }
     }
 
-    /// Note when the next station will send.
+    /// Schedule the next station's transmission.
     pub(super) fn plan_air(&mut self) {
         if let Some(next) = self.dcf.replanned() {
             self.air_plan.set(next, &mut self.queue, Event::Air);
@@ -57,7 +57,7 @@ impl World {
             if let Some(packet) = self.release(handle) {
                 if let Some(row) = self.truth.row(packet.id) {
                     row.attempts += attempts;
-                    // Given up; a copy may have arrived all the same.
+                    // Dropped at the retry limit; a copy may still have arrived.
                     if !acked && row.fate == PacketFate::UnderWay {
                         (row.fate, row.ended) = (PacketFate::Air, now);
                     }

@@ -1,4 +1,4 @@
-//! Applications: when they begin, what they write, when a transfer is over and which follows it.
+//! Applications: their start, their writes, the end of a transfer and the flow after it.
 
 use super::{Event, World};
 use crate::application::Application;
@@ -15,10 +15,10 @@ impl World {
         let application = self.flows[flow].config.application.clone();
         let bytes = self.flows[flow].bytes;
         if application.size().is_some() {
-            self.tell_transfer(now, flow, "transfer_began", 0);
+            self.record_transfer(now, flow, "transfer_began", 0);
         }
         if self.flows[flow].config.reader.is_some() {
-            self.with_end(now, flow, 1, |e, _| e.read_when_told());
+            self.with_end(now, flow, 1, |e, _| e.read_on_request());
             self.read(now, flow);
         }
         self.with_end(now, flow, 0, |e, out| {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// The server's application reads, and comes again.
+    /// The server's application reads, and is scheduled again.
     pub(super) fn read(&mut self, now: Ns, flow: usize) {
         let Some(reader) = self.flows[flow].config.reader.clone() else { return };
         let pauses = config::spans(&reader.pauses_s);
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// A segment of a flow arrived at one of its ends: a server may have its request, a sender its last ACK.
+    /// A segment of a flow arrived at one of its ends: a server may have its complete request, a sender its last ACK.
     pub(super) fn progressed(&mut self, now: Ns, flow: usize) {
         let f = &mut self.flows[flow];
         let Some(ends) = &f.ends else { return };
@@ -101,7 +101,7 @@ impl World {
         }
         f.ended = true;
         let bytes = f.bytes;
-        self.tell_transfer(now, flow, "transfer_ended", bytes);
+        self.record_transfer(now, flow, "transfer_ended", bytes);
         for next in self.flows[flow].followers.clone() {
             let think_s = self.flows[next].config.think_s;
             let waits = if think_s > 0.0 { self.flows[next].rng.exponential(think_s) } else { 0.0 };
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    fn tell_transfer(&mut self, now: Ns, flow: usize, what: &'static str, seq: u64) {
+    fn record_transfer(&mut self, now: Ns, flow: usize, what: &'static str, seq: u64) {
         let reverse = self.flows[flow].config.application.sends() == 1;
         self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse, what, seq, value_ns: 0, packets: 0 });
     }

@@ -1,4 +1,4 @@
-//! Adapters that keep what they receive, at given times or at random, and then hand it on.
+//! Adapters that hold received packets, at given or random times, and then pass them on.
 
 use super::{Event, World};
 use crate::config::{self, Holds};
@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::truth::EventRow;
 
 impl World {
-    /// A hold of chance begins; the next is drawn.
+    /// A random hold begins; the next one is drawn.
     pub(super) fn hold_at_random(&mut self, now: Ns, node: usize, holds: Holds) {
         let rng = &mut self.nodes[node].rng;
         let lasts = holds.shortest_s + rng.unit() * (holds.longest_s - holds.shortest_s);
@@ -16,7 +16,7 @@ impl World {
         self.queue.at(now + config::seconds(lasts + gap), Event::HoldAtRandom { node });
     }
 
-    /// A node's adapter keeps what it receives for so long at least.
+    /// A node's adapter holds received packets for at least this time.
     pub(super) fn hold(&mut self, now: Ns, node: usize, lasts: Ns) {
         let until = now + lasts;
         let (began, before) = self.nodes[node].hold.unwrap_or((now, 0));
@@ -28,20 +28,20 @@ impl World {
         self.usb_hold(now, node, true);
     }
 
-    /// It hands on what it kept, unless another hold lasts longer.
+    /// It passes on the packets held, unless another hold lasts longer.
     pub(super) fn release_held(&mut self, now: Ns, node: usize) {
         let Some((began, _)) = self.nodes[node].hold.filter(|h| h.1 <= now) else { return };
         self.nodes[node].hold = None;
         let held = std::mem::take(&mut self.nodes[node].held);
         let on_usb = self.usb_hold(now, node, false);
-        self.tell_hold(began, now, held.iter().copied().chain(on_usb));
+        self.record_hold(began, now, held.iter().copied().chain(on_usb));
         for packet in held {
             self.deliver(now, node, packet);
         }
     }
 
-    /// What was held, flow by flow.
-    fn tell_hold(&mut self, began: Ns, ended: Ns, held: impl Iterator<Item = Packet>) {
+    /// The packets held, by flow.
+    fn record_hold(&mut self, began: Ns, ended: Ns, held: impl Iterator<Item = Packet>) {
         let mut flows: Vec<(usize, bool, u32)> = Vec::new();
         for p in held {
             match flows.iter_mut().find(|f| (f.0, f.1) == (p.flow, p.reverse)) {

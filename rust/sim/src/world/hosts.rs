@@ -1,14 +1,14 @@
-//! Hosts: TCP hands packets down, adapters hand them up, routers forward.
+//! Hosts: TCP passes packets down, adapters pass them up, routers forward.
 
 use super::{Event, Hop, World};
 use crate::engine::Ns;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, PacketFate};
 use crate::taps;
 use crate::tcp::{Endpoint, Segment};
-use crate::truth::{EventRow, PacketFate};
+use crate::truth::EventRow;
 
 impl World {
-    /// Let one end of a flow do something, send what it made, and set its timer.
+    /// Run an action of one end of a flow, send its segments, and set its timer.
     pub(super) fn with_end(
         &mut self,
         now: Ns,
@@ -42,7 +42,7 @@ impl World {
         f.timers[end].set(timer, &mut self.queue, Event::Timer { flow, end });
     }
 
-    /// A stack hands a packet down.
+    /// A stack passes a packet down.
     pub(super) fn emit(&mut self, now: Ns, flow: usize, end: usize, body: Body) {
         let f = &self.flows[flow].config;
         let (src, dst) = if end == 0 { (f.client, f.server) } else { (f.server, f.client) };
@@ -66,7 +66,7 @@ impl World {
 
     // ---- nodes
 
-    /// A packet came in at a node.
+    /// A packet arrived at a node.
     pub(super) fn arrived(&mut self, now: Ns, node: usize, packet: Packet) {
         if packet.dst != node {
             if self.loses_at_tick(now, node, &packet) {
@@ -82,7 +82,7 @@ impl World {
         self.deliver(now, node, packet);
     }
 
-    /// A driver hands a packet to its host.
+    /// A driver passes a packet to its host.
     pub(super) fn handed_up(&mut self, now: Ns, node: usize, packet: Packet) {
         if packet.dst == node {
             self.deliver(now, node, packet);
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// Whether a node loses this packet, since one of its ticks has come.
+    /// Whether a node loses this packet, according to its script.
     fn loses_at_tick(&mut self, now: Ns, node: usize, packet: &Packet) -> bool {
         let data = match packet.body {
             Body::Tcp(s) => s.len > 0,
@@ -123,7 +123,7 @@ impl World {
         lost
     }
 
-    /// Send a packet on towards its destination.
+    /// Forward a packet towards its destination.
     pub(super) fn forward(&mut self, now: Ns, node: usize, packet: Packet) {
         match self.nodes[node].routes[packet.dst] {
             None => self.truth.ended(packet.id, now, PacketFate::Wire),
@@ -132,10 +132,10 @@ impl World {
                 Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
                 Err(fate) => self.truth.ended(packet.id, now, fate),
             },
-            Some(Hop::Wire { wire, way }) => {
-                let w = &mut self.wires[wire].ways[way];
+            Some(Hop::Wire { wire, direction }) => {
+                let w = &mut self.wires[wire].directions[direction];
                 match w.queue.offer(now, packet, w.sending.is_none()) {
-                    Ok(()) => self.wire_next(now, wire, way),
+                    Ok(()) => self.wire_next(now, wire, direction),
                     Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
             }

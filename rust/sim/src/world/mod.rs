@@ -1,8 +1,10 @@
-//! The world: nodes, what joins them, the flows between them, and the taps. Wires the components as a description says.
+//! The world: nodes, their connections, the flows between them, and the taps.
 
+mod adapter;
 mod air;
 mod applications;
 mod build;
+mod check;
 mod holds;
 mod hosts;
 mod taps;
@@ -34,7 +36,7 @@ const BEACON: u64 = u64::MAX;
 
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A station's time to send has come, if the plan has not changed since.
+    /// A station's time to send has come, if the schedule has not changed since.
     Air,
     FromAir {
         station: StationId,
@@ -56,14 +58,14 @@ enum Event {
     /// A line has sent a packet.
     WireSent {
         wire: usize,
-        way: usize,
+        direction: usize,
     },
     WireArrives {
         wire: usize,
-        way: usize,
+        direction: usize,
         handle: u64,
     },
-    /// A host's adapter begins to keep what it receives.
+    /// A host's adapter begins to hold received packets.
     Hold {
         node: usize,
         lasts: Ns,
@@ -71,7 +73,7 @@ enum Event {
     HoldAtRandom {
         node: usize,
     },
-    /// It hands on what it kept.
+    /// It passes on the packets held.
     Release {
         node: usize,
     },
@@ -82,11 +84,11 @@ enum Event {
         adapter: usize,
         step: u8,
     },
-    /// The driver hands a packet up.
+    /// The driver passes a packet up.
     UsbUp {
         adapter: usize,
     },
-    /// The bus will have done something, if the plan has not changed since.
+    /// The bus has a result, if the schedule has not changed since.
     Usb {
         adapter: usize,
     },
@@ -105,18 +107,18 @@ enum Event {
     },
 }
 
-/// How a node reaches another.
+/// The next hop from a node to another.
 #[derive(Debug, Clone, Copy)]
 enum Hop {
     Cell { from: StationId, to: StationId },
-    Wire { wire: usize, way: usize },
+    Wire { wire: usize, direction: usize },
 }
 
 struct Node {
     drops: Vec<Ticks>,
-    /// At random, its adapter keeps what it receives.
+    /// Random holds of its adapter.
     holds: Option<config::Holds>,
-    /// It does: since when and until when.
+    /// The current hold: its start and end.
     hold: Option<(Ns, Ns)>,
     held: Vec<Packet>,
     rng: Rng,
@@ -125,7 +127,7 @@ struct Node {
     routes: Vec<Option<Hop>>,
 }
 
-/// A node's losses at fixed times: the next tick, from one to the next (0: no other), packets of each and of this one.
+/// A node's scripted losses: the next time, the interval (0: none), packets per time and packets left.
 struct Ticks {
     next: Option<Ns>,
     every: Ns,
@@ -135,13 +137,13 @@ struct Ticks {
 
 struct Station {
     node: usize,
-    /// Waiting between stack and device.
+    /// The queue between stack and device.
     queue: Buffer,
     config: config::Station,
     adapter: Option<usize>,
 }
 
-struct Way {
+struct LineDirection {
     queue: Buffer,
     sending: Option<Packet>,
     counted: u64,
@@ -149,7 +151,7 @@ struct Way {
 
 struct Wire {
     config: config::Wire,
-    ways: [Way; 2],
+    directions: [LineDirection; 2],
     blackouts: Vec<(Ns, Ns)>,
     holds: Vec<(Ns, Ns)>,
     ack_blackouts: Vec<(Ns, Ns)>,
@@ -161,16 +163,16 @@ struct Flow {
     /// Client and server; none for UDP.
     ends: Option<[Endpoint; 2]>,
     timers: [Alarm; 2],
-    /// What the taps write of its packets, by direction.
+    /// Addresses and ports of its packets for the taps, by direction.
     names: [Names; 2],
     datagrams: u64,
-    /// What its transfer carries.
+    /// The size of its transfer.
     bytes: u64,
-    /// The server has had its request.
+    /// The server has its complete request.
     answered: bool,
-    /// All of it has arrived, and its sender knows.
+    /// All of it has arrived and is acknowledged.
     ended: bool,
-    /// Flows that begin then.
+    /// Flows that begin after it.
     followers: Vec<usize>,
     rng: Rng,
 }
@@ -181,7 +183,7 @@ struct Tap {
     clock: TapClock,
 }
 
-/// A simulation under way.
+/// A simulation under direction.
 pub struct World {
     queue: Queue<Event>,
     end: Ns,
@@ -194,29 +196,29 @@ pub struct World {
     channel_mhz: u16,
     wires: Vec<Wire>,
     flows: Vec<Flow>,
-    /// Packets in the hands of stations and on lines, by handle: events stay small.
+    /// Packets in stations and on lines, by handle: this keeps events small.
     slab: Vec<Option<Packet>>,
     free: Vec<usize>,
     taps: [Option<Tap>; 2],
     air_tap: Option<Tap>,
-    adapters: Vec<usb::Adapter>,
+    adapters: Vec<adapter::Adapter>,
     usb_tap: Option<Tap>,
     usb_done: Vec<usb_host::Done>,
     pub truth: Truth,
     segments: Vec<Segment>,
     outs: Vec<Out>,
     failed: Option<io::Error>,
-    /// Handled so far.
+    /// Events so far.
     events: u64,
 }
 
 impl World {
-    /// Go on until `until` or the end; whether there is more. `Err`: a capture could not be written.
+    /// Run until `until` or the end; returns whether there is more. `Err`: a capture could not be written.
     pub fn run(&mut self, until: Ns) -> io::Result<bool> {
         Ok(self.run_some(until, u64::MAX)?.is_some())
     }
 
-    /// The same with at most so many events; how far it came, None when there is no more.
+    /// The same with at most this many events; returns the time reached, None when there is no more.
     pub fn run_some(&mut self, until: Ns, events: u64) -> io::Result<Option<Ns>> {
         let until = until.min(self.end);
         let mut left = events;
@@ -234,7 +236,7 @@ impl World {
         Ok(self.queue.peek().filter(|next| *next < self.end).map(|next| next.min(until)))
     }
 
-    /// Why this run is too long, after so much simulated time.
+    /// The limit that this run exceeds, and the simulated time.
     pub fn excess(&self) -> Option<(String, Ns)> {
         let rows = self.truth.packets.len() + self.truth.frames.len();
         let what = if rows > limits::ROWS {
@@ -247,7 +249,7 @@ impl World {
         Some((what, self.queue.now()))
     }
 
-    /// Keep a packet under a handle.
+    /// Store a packet under a handle.
     fn keep(&mut self, packet: Packet) -> u64 {
         match self.free.pop() {
             Some(slot) => {
@@ -261,27 +263,27 @@ impl World {
         }
     }
 
-    /// The packet under a handle, which is free again.
+    /// Remove and return the packet under a handle.
     fn release(&mut self, handle: u64) -> Option<Packet> {
         let packet = self.slab.get_mut(handle as usize)?.take()?;
         self.free.push(handle as usize);
         Some(packet)
     }
 
-    /// The captures are whole.
+    /// Close the captures.
     pub fn finish(mut self) -> io::Result<Truth> {
-        self.tell_queues();
+        self.collect_queues();
         for tap in self.taps.into_iter().chain([self.air_tap, self.usb_tap]).flatten() {
             tap.file.finish()?;
         }
         Ok(self.truth)
     }
 
-    /// Put the queues' histories together, in order of time.
-    fn tell_queues(&mut self) {
+    /// Collect the queues' histories, in order of time.
+    fn collect_queues(&mut self) {
         for (i, wire) in self.wires.iter_mut().enumerate() {
-            for (way, name) in wire.ways.iter_mut().zip(["a2b", "b2a"]) {
-                self.truth.queue(&format!("wire {i} {name}"), &mut way.queue.notes);
+            for (direction, name) in wire.directions.iter_mut().zip(["a2b", "b2a"]) {
+                self.truth.queue(&format!("wire {i} {name}"), &mut direction.queue.notes);
             }
         }
         for (i, station) in self.stations.iter_mut().enumerate() {
@@ -319,10 +321,10 @@ impl World {
                     }
                 }
             }
-            Event::WireSent { wire, way } => self.wire_sent(now, wire, way),
-            Event::WireArrives { wire, way, handle } => {
+            Event::WireSent { wire, direction } => self.wire_sent(now, wire, direction),
+            Event::WireArrives { wire, direction, handle } => {
                 let w = &self.wires[wire].config;
-                let node = if way == 0 { w.b } else { w.a };
+                let node = if direction == 0 { w.b } else { w.a };
                 if let Some(packet) = self.release(handle) {
                     self.arrived(now, node, packet);
                 }
@@ -336,7 +338,7 @@ impl World {
             }
             Event::UsbBegin { adapter } => self.usb_begin(now, adapter),
             Event::UsbDescribe { adapter, step } => self.usb_describe(now, adapter, step),
-            Event::UsbUp { adapter } => self.usb_up(now, adapter),
+            Event::UsbUp { adapter } => self.usb_deliver(now, adapter),
             Event::Usb { adapter } => self.on_usb(now, adapter, event),
             Event::Start { flow } => self.start(now, flow),
             Event::Write { flow } => self.write(now, flow),

@@ -31,7 +31,7 @@ impl World {
     }
 }
 
-/// Locally administered, the node's number last.
+/// Locally administered, with the node's number at the end.
 pub(super) fn mac(node: usize) -> [u8; 6] {
     let n = (node as u32 + 1).to_be_bytes();
     [0x02, 0, n[0], n[1], n[2], n[3]]
@@ -46,11 +46,11 @@ pub(super) fn names<'a>(flows: &'a [Flow], p: &Packet) -> &'a Names {
     &flows[p.flow].names[usize::from(p.reverse)]
 }
 
-/// Those of a flow's packets: its client's, then its server's.
+/// Addresses and ports of a flow's packets: its client's, then its server's.
 pub(super) fn flow_names(number: usize, f: &config::Flow, isn: [u32; 2]) -> [Names; 2] {
     let tcp = f.tcp.as_ref();
     let nodes = [f.client, f.server];
-    // Datagrams go to the discard service: decoders take those to other ports for protocols.
+    // Datagrams go to the discard service: decoders interpret other ports as protocols.
     let ports = [FIRST_PORT + number as u16, if tcp.is_some() { 5_001 } else { 9 }];
     let window = tcp.map_or(0, |t| t.receive_window_bytes);
     [(0, 1), (1, 0)].map(|(me, peer)| Names {
@@ -71,7 +71,7 @@ pub(super) fn roles(stations: &[Station], ad_hoc: bool, f: &AirFrame, p: Option<
     let (ta, ra) = (of(f.from), f.to.map_or([0xff; 6], of));
     let from_ap = stations[f.from].config.access_point;
     let third = match p {
-        // The cell's own number: that of its first station.
+        // The BSSID of an ad hoc cell: that of its first station.
         _ if ad_hoc => of(0),
         Some(p) if from_ap => mac(p.src),
         Some(p) => mac(p.dst),

@@ -1,22 +1,20 @@
 //! Hosts with USB adapters: packets to the adapter and received frames from it, as URBs over a bus.
 
-use std::collections::VecDeque;
-
+use super::adapter::Urb;
 use super::taps::{mac, names};
 use super::{Event, Hop, World, MPDU_OVERHEAD};
-use crate::config;
-use crate::dcf::{Msdu, StationId};
-use crate::engine::{Alarm, Ns};
-use crate::packet::{Mac, Packet};
+use crate::dcf::Msdu;
+use crate::engine::Ns;
+use crate::packet::{Packet, PacketFate};
 use crate::taps::{self, Gather, Prism2, UrbRecord, IN};
-use crate::truth::{PacketFate, UrbRow};
-use crate::usb_host::{Done, List, Times, UsbHost};
+use crate::truth::UrbRow;
+use crate::usb_host::{Done, List, Times};
 
 const BUS: u16 = 1;
 const DEVICE: u8 = 2;
 const ENDPOINT_IN: u8 = 1 | IN;
 const ENDPOINT_OUT: u8 = 2;
-/// Room of a posted IN transfer: the longest frame with its descriptor.
+/// Buffer size of a posted IN transfer: the longest frame with its descriptor.
 const IN_ROOM_BYTES: u32 = 2376;
 /// A full-speed device of a vendor's class with two bulk endpoints (USB 2.0 tables 9-8, 9-10, 9-12 and 9-13).
 const DEVICE_DESCRIPTOR: [u8; 18] = [18, 1, 0x10, 1, 0xff, 0, 0, 64, 0x9f, 0x04, 0x33, 0x00, 0, 1, 0, 0, 0, 1];
@@ -54,74 +52,6 @@ const CONFIGURATION: [u8; 32] = [
     0,
     0,
 ];
-
-/// A submitted URB.
-#[derive(Debug, Clone, Copy)]
-struct Urb {
-    id: u64,
-    submitted: Ns,
-    packet: Option<Packet>,
-    bytes: u32,
-    /// Packets that the adapter had for the air when it took this one.
-    found: u32,
-}
-
-/// A host's USB adapter.
-#[derive(Debug)]
-pub(super) struct Adapter {
-    pub station: StationId,
-    node: usize,
-    config: config::Usb,
-    host: UsbHost,
-    bssid: Mac,
-    /// Outstanding, the oldest first.
-    out: VecDeque<Urb>,
-    posted: VecDeque<Urb>,
-    /// How many of those out the adapter has.
-    taken: usize,
-    /// Frames for the host.
-    received: VecDeque<Packet>,
-    /// Packets that the driver hands up.
-    rising: VecDeque<Packet>,
-    driver: Ns,
-    /// The driver does one thing after another.
-    busy_until: Ns,
-    plan: Alarm,
-    urbs: u64,
-}
-
-impl Adapter {
-    pub fn new(station: StationId, node: usize, bssid: Mac, config: config::Usb, host: UsbHost) -> Self {
-        Adapter {
-            station,
-            node,
-            driver: config::seconds(config.driver_s),
-            config,
-            host,
-            bssid,
-            out: VecDeque::new(),
-            posted: VecDeque::new(),
-            taken: 0,
-            received: VecDeque::new(),
-            rising: VecDeque::new(),
-            busy_until: 0,
-            plan: Alarm::default(),
-            urbs: 0,
-        }
-    }
-
-    /// When the driver does what it could do then.
-    fn works(&mut self, at: Ns) -> Ns {
-        self.busy_until = self.busy_until.max(at);
-        self.busy_until
-    }
-
-    /// Addresses in kernel memory, used again in turn.
-    fn next_id(&mut self) -> u64 {
-        self.urbs += 1;
-        0xffff_8800_0000_0000 + (self.urbs % 64) * 0xc0
-    }
-}
 
 impl World {
     /// The driver posts its transfers, and the capture begins with the device's descriptors.
@@ -163,7 +93,7 @@ impl World {
         }
     }
 
-    /// Hand packets from the host's queue to the driver while it may have more outstanding.
+    /// Pass packets from the host's queue to the driver while it may have more outstanding.
     pub(super) fn usb_pump(&mut self, now: Ns, adapter: usize) {
         let a = &self.adapters[adapter];
         if a.out.len() < a.config.urbs_out as usize && !self.stations[a.station].queue.is_empty() {
@@ -211,7 +141,7 @@ impl World {
         }
     }
 
-    /// A node's USB adapter, if it has one, keeps what it receives or hands it on; what it kept.
+    /// A node's USB adapter, if it has one, holds received frames or passes them on; returns the packets held.
     pub(super) fn usb_hold(&mut self, now: Ns, node: usize, holding: bool) -> Vec<Packet> {
         let Some(adapter) = self.adapters.iter().position(|a| a.node == node) else { return Vec::new() };
         self.usb_catch_up(now, adapter);
@@ -222,7 +152,7 @@ impl World {
         kept
     }
 
-    /// The bus's time has come.
+    /// The bus's scheduled time has come.
     pub(super) fn on_usb(&mut self, now: Ns, adapter: usize, event: Event) {
         if self.adapters[adapter].plan.rings(&mut self.queue, event) {
             self.usb_catch_up(now, adapter);
@@ -236,21 +166,21 @@ impl World {
         a.plan.set(next, &mut self.queue, Event::Usb { adapter });
     }
 
-    /// What the bus has done until now takes effect.
+    /// Process the results of the bus until now.
     fn usb_catch_up(&mut self, now: Ns, adapter: usize) {
         let mut done = std::mem::take(&mut self.usb_done);
         self.adapters[adapter].host.advance(now, &mut done);
         for d in done.drain(..) {
             match d {
                 Done::Taken { .. } => self.usb_taken(now, adapter),
-                Done::Completed { list: List::Out, times, .. } => self.usb_sent(now, adapter, times),
-                Done::Completed { list: List::In, times, .. } => self.usb_came(now, adapter, times),
+                Done::Completed { list: List::Out, times, .. } => self.usb_out_completed(now, adapter, times),
+                Done::Completed { list: List::In, times, .. } => self.usb_in_completed(now, adapter, times),
             }
         }
         self.usb_done = done;
     }
 
-    /// The adapter has a packet whole: to the MAC with it.
+    /// The adapter has a packet completely: pass it to the MAC.
     fn usb_taken(&mut self, now: Ns, adapter: usize) {
         let a = &mut self.adapters[adapter];
         let (node, station) = (a.node, a.station);
@@ -266,31 +196,31 @@ impl World {
         self.dcf.enqueue(now, station, msdu);
     }
 
-    fn usb_sent(&mut self, now: Ns, adapter: usize, times: Times) {
+    fn usb_out_completed(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         a.taken -= 1;
-        let told = a.works(now);
+        let reported = a.works(now);
         let Some(urb) = a.out.pop_front() else { return };
-        self.tap_urb(told, adapter, List::Out, false, &urb);
-        self.urb_row(told, adapter, List::Out, &urb, times);
+        self.tap_urb(reported, adapter, List::Out, false, &urb);
+        self.urb_row(reported, adapter, List::Out, &urb, times);
         self.usb_submit(now, adapter);
     }
 
-    fn usb_came(&mut self, now: Ns, adapter: usize, times: Times) {
+    fn usb_in_completed(&mut self, now: Ns, adapter: usize, times: Times) {
         let a = &mut self.adapters[adapter];
         let Some((urb, packet)) = a.posted.pop_front().zip(a.received.pop_front()) else { return };
-        let told = a.works(now);
-        let up = told + a.driver;
+        let reported = a.works(now);
+        let up = reported + a.driver;
         a.rising.push_back(packet);
         let urb = Urb { packet: Some(packet), bytes: taps::in_bytes(packet.ip_bytes), ..urb };
-        self.tap_urb(told, adapter, List::In, false, &urb);
-        self.urb_row(told, adapter, List::In, &urb, times);
+        self.tap_urb(reported, adapter, List::In, false, &urb);
+        self.urb_row(reported, adapter, List::In, &urb, times);
         self.usb_post(up, adapter);
         self.queue.at(up, Event::UsbUp { adapter });
     }
 
-    /// The host gets what came.
-    pub(super) fn usb_up(&mut self, now: Ns, adapter: usize) {
+    /// The host gets the oldest received packet.
+    pub(super) fn usb_deliver(&mut self, now: Ns, adapter: usize) {
         let a = &mut self.adapters[adapter];
         let node = a.node;
         if let Some(packet) = a.rising.pop_front() {

@@ -4,53 +4,53 @@ use super::{Event, World};
 use crate::config;
 use crate::engine::Ns;
 use crate::packet::Body;
-use crate::truth::PacketFate;
+use crate::packet::PacketFate;
 
 impl World {
-    pub(super) fn wire_next(&mut self, now: Ns, wire: usize, way: usize) {
+    pub(super) fn wire_next(&mut self, now: Ns, wire: usize, direction: usize) {
         let w = &mut self.wires[wire];
-        if w.ways[way].sending.is_some() {
+        if w.directions[direction].sending.is_some() {
             return;
         }
-        let Some(packet) = w.ways[way].queue.take(now) else { return };
-        w.ways[way].sending = Some(packet);
+        let Some(packet) = w.directions[direction].queue.take(now) else { return };
+        w.directions[direction].sending = Some(packet);
         let bits = f64::from(packet.ip_bytes + w.config.header_bytes) * 8.0;
-        let node = if way == 0 { w.config.a } else { w.config.b };
-        self.queue.at(now + config::seconds(bits / w.config.rate_bps), Event::WireSent { wire, way });
+        let node = if direction == 0 { w.config.a } else { w.config.b };
+        self.queue.at(now + config::seconds(bits / w.config.rate_bps), Event::WireSent { wire, direction });
         if packet.src == node {
             self.tap_host(now, node, &packet);
         }
     }
 
-    pub(super) fn wire_sent(&mut self, now: Ns, wire: usize, way: usize) {
+    pub(super) fn wire_sent(&mut self, now: Ns, wire: usize, direction: usize) {
         let w = &mut self.wires[wire];
-        if let Some(packet) = w.ways[way].sending.take() {
+        if let Some(packet) = w.directions[direction].sending.take() {
             let data = matches!(packet.body, Body::Tcp(s) if s.len > 0);
-            let number = w.ways[way].counted;
-            w.ways[way].counted += u64::from(data == (way == 0));
-            let script = if way == 0 { &w.config.lose_data } else { &w.config.lose_acks };
-            let scripted = data == (way == 0) && script.contains(&number);
+            let number = w.directions[direction].counted;
+            w.directions[direction].counted += u64::from(data == (direction == 0));
+            let script = if direction == 0 { &w.config.lose_data } else { &w.config.lose_acks };
+            let scripted = data == (direction == 0) && script.contains(&number);
             let mut black = w.blackouts.iter().any(|b| (b.0..b.1).contains(&now));
-            black |= way == 1 && !data && w.ack_blackouts.iter().any(|b| (b.0..b.1).contains(&now));
+            black |= direction == 1 && !data && w.ack_blackouts.iter().any(|b| (b.0..b.1).contains(&now));
             let there = w.config.loss_rate;
-            let loss = if way == 0 { there } else { w.config.back_loss_rate.unwrap_or(there) };
+            let loss = if direction == 0 { there } else { w.config.back_loss_rate.unwrap_or(there) };
             let burst = w.config.bursts_s.iter().filter(|b| in_burst(b, now)).map(|b| b.2).fold(0.0, f64::max);
             if scripted || black || w.rng.chance(burst) || w.rng.chance(loss) {
                 self.truth.ended(packet.id, now, PacketFate::Wire);
             } else {
                 let mut at = now + config::seconds(w.config.delay_s);
-                if let (1, Some(hold)) = (way, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
+                if let (1, Some(hold)) = (direction, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
                     at = hold.1;
                 }
                 let handle = self.keep(packet);
-                self.queue.at(at, Event::WireArrives { wire, way, handle });
+                self.queue.at(at, Event::WireArrives { wire, direction, handle });
             }
         }
-        self.wire_next(now, wire, way);
+        self.wire_next(now, wire, direction);
     }
 }
 
-/// Whether a burst (from, for, chance, again after, in s) is on.
+/// Whether a burst (from, for, probability, again after, in s) is active.
 fn in_burst(&(from, lasts, _, every): &(f64, f64, f64, f64), now: Ns) -> bool {
     let since = now.checked_sub(config::seconds(from));
     since.is_some_and(|s| s.checked_rem(config::seconds(every)).unwrap_or(s) < config::seconds(lasts))

@@ -7,7 +7,7 @@ pub(super) struct Rate {
     pub den: u64,
 }
 
-/// Coded bits a subcarrier and stream, and coding rate, of the MCS of VHT (0..=9), HE (0..=11) and EHT (0..=13); the
+/// Coded bits per subcarrier and stream, and coding rate, of the MCS of VHT (0..=9), HE (0..=11) and EHT (0..=13); the
 /// first eight are HT's of one stream (clauses 19.5, 21.5, 27.5, 36.5).
 pub(super) fn scheme(mcs: u8) -> Option<(u64, Rate)> {
     let (bits, num, den) = match mcs {
@@ -34,7 +34,7 @@ pub(super) fn scheme(mcs: u8) -> Option<(u64, Rate)> {
 pub(super) const SERVICE: u64 = 16;
 pub(super) const TAIL: u64 = 6;
 
-/// Whether so many payload bits would lose too many coded bits to puncturing and take an LDPC extra symbol
+/// Whether this number of payload bits loses too many coded bits to puncturing and needs an LDPC extra symbol
 /// (clause 19.3.11.7.5, steps a to d; the same in clauses 21.3.10.5.4 and 27.3.12.5.2).
 pub(super) fn ldpc_extra(payload: u64, available: u64, r: Rate) -> bool {
     // Compared with the share of parity, (den - num) / den.

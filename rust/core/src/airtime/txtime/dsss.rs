@@ -1,6 +1,6 @@
 //! DSSS and HR/DSSS (clauses 15.3.4 and 16.3.4).
 
-use super::{sum, Times};
+use super::parts::{sum, Times};
 use crate::phy::Ppdu;
 
 /// PLCP preamble and header at 1 Mb/s: 144 + 48 us; the short ones: 72 us at 1 Mb/s and 24 us at 2 Mb/s.

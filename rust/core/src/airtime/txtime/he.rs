@@ -1,8 +1,8 @@
 //! HE (IEEE 802.11ax-2021 clause 27.4.3) and EHT (IEEE 802.11be-2024 clause 36.4.3).
 
 use super::coding::{ldpc_extra, scheme, Rate, SERVICE, TAIL};
+use super::parts::{signal_extension_ns, single_user, sum, Times};
 use super::vht::long_training_fields;
-use super::{signal_extension_ns, single_user, sum, Times};
 use crate::phy::{Format, Phy, Ppdu};
 
 /// Tones of a resource unit, its data subcarriers N_SD, and those of a quarter symbol N_SD,short (Tables 27-15 and 27-33,
@@ -114,7 +114,7 @@ fn training(p: &Ppdu) -> Option<(u32, u32)> {
     let fields = match p.ltf_symbols {
         Some(n @ (1 | 2 | 4 | 6 | 8)) => u32::from(n),
         Some(_) => return None,
-        // One HE user's streams fix it; EHT may send more than it needs.
+        // A single HE user's streams determine it; EHT may send more than needed.
         None if p.phy == Some(Phy::Ax) && matches!(p.format, Some(Format::Su | Format::ErSu)) => {
             long_training_fields(p.streams?.checked_mul(group(p) as u8)?)?
         }
@@ -133,7 +133,7 @@ fn group(p: &Ppdu) -> u64 {
     }
 }
 
-/// Tones, data subcarriers of a symbol and of its quarter, bits a subcarrier, coding rate.
+/// Tones, data subcarriers of a symbol and of its quarter, bits per subcarrier, coding rate.
 fn modulation(p: &Ppdu) -> Option<(u16, u64, u64, u64, Rate)> {
     let full = match p.width_mhz {
         Some(20) => Some(242),
@@ -193,13 +193,13 @@ fn symbols(p: &Ppdu, psdu_bytes: u32) -> Option<u64> {
         return Some((payload + TAIL).div_ceil(group * data) * group);
     }
     let symbols = payload.div_ceil(group * data) * group;
-    // The quarters of the last symbol that hold data; the rest is padding before the code (Equation 27-64).
+    // The quarters of the last symbol with data; the rest is padding before the code (Equation 27-64).
     let excess = payload % (group * data);
     let quarters = if excess == 0 { 4 } else { excess.div_ceil(group * data_short).min(4) };
     let last = |whole: u64, part: u64| if quarters == 4 { whole } else { quarters * part };
     let encoded = (symbols - group) * data + group * last(data, data_short);
     let available = (symbols - group) * coded + group * last(coded, coded_short);
-    // The extra segment is a symbol of its own only behind a full one.
+    // The extra segment is a symbol of its own only after a full one.
     let extra = quarters == 4 && ldpc_extra(encoded, available, rate);
     Some(symbols + if extra { group } else { 0 })
 }
@@ -213,7 +213,7 @@ fn midambles_ns(p: &Ppdu, symbols: u64, shape: &Shape) -> u64 {
     symbols.saturating_sub(1).div_ceil(period).saturating_sub(1) * u64::from(shape.training_ns)
 }
 
-/// Data and packet extension as the L-SIG and the PE Disambiguity bit tell a receiver; None where they do not.
+/// Data and packet extension according to the L-SIG and the PE Disambiguity bit; None if they are unknown.
 pub(super) fn by_l_sig(p: &Ppdu) -> Option<u32> {
     let shape = match p.phy? {
         Phy::Ax => he_shape(p)?,
@@ -223,8 +223,8 @@ pub(super) fn by_l_sig(p: &Ppdu) -> Option<u32> {
     by_shape_and_l_sig(p, &shape)
 }
 
-/// Equations 27-127 to 27-129: LENGTH counts from the L-SIG in 4 us, rounded up, so that the symbols fit in once and the
-/// packet extension is what is left in whole 4 us.
+/// Equations 27-127 to 27-129: LENGTH counts from the L-SIG in 4 us, rounded up, so that the symbols fit once and the
+/// packet extension is the remainder in whole 4 us.
 fn by_shape_and_l_sig(p: &Ppdu, shape: &Shape) -> Option<u32> {
     if p.midamble_symbols.unwrap_or(0) > 0 {
         return None;

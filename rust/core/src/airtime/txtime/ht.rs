@@ -1,18 +1,18 @@
 //! HT (clause 19.4.3).
 
 use super::coding::{ldpc_extra, scheme, Rate, SERVICE, TAIL};
-use super::{signal_extension_ns, sum, Times};
+use super::parts::{signal_extension_ns, sum, Times};
 use crate::phy::Ppdu;
 
 /// aPSDUMaxLength (Table 19-25).
 const PSDU_BYTES: u32 = 65_535;
 const DUPLICATE: u8 = 32;
-/// Coded bits a subcarrier of all streams together under unequal modulation, MCS 33..=76: two, three and four streams,
+/// Coded bits per subcarrier of all streams together under unequal modulation, MCS 33..=76: two, three and four streams,
 /// each at rate 1/2 and then at 3/4 (clause 19.5, Tables 19-36 to 19-41).
 const UNEQUAL: [&[u64]; 3] =
     [&[6, 8, 10], &[8, 10, 10, 12, 14, 14, 16], &[10, 12, 14, 12, 14, 16, 18, 16, 18, 20, 20, 22]];
 
-/// Spatial streams, coded bits a subcarrier of all streams, coding rate.
+/// Spatial streams, coded bits per subcarrier of all streams, coding rate.
 fn modulation(mcs: u8) -> Option<(u8, u64, Rate)> {
     if mcs < DUPLICATE {
         let streams = mcs / 8 + 1;

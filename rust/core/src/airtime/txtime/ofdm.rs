@@ -1,6 +1,6 @@
 //! OFDM (clause 17.4.3) and ERP-OFDM (clause 18.5.3.2).
 
-use super::{at_2_4_ghz, signal_extension_ns, sum, Times};
+use super::parts::{at_2_4_ghz, signal_extension_ns, sum, Times};
 use crate::phy::{Phy, Ppdu};
 
 /// N_DBPS of the eight rates (Table 17-4).
@@ -12,7 +12,7 @@ pub(super) fn times(p: &Ppdu, psdu_bytes: u32) -> Option<Times> {
     if psdu_bytes > PSDU_BYTES {
         return None;
     }
-    // All times grow as the clock is halved or quartered; a non-HT duplicate in wider channels is as long as in 20 MHz.
+    // All times grow as the clock is halved or quartered; a non-HT duplicate in wider channels lasts as long as in 20 MHz.
     let clock = match p.width_mhz {
         Some(5) => 4,
         Some(10) => 2,

@@ -1,4 +1,4 @@
-//! Hand-computed vectors of each PHY; the arithmetic stands beside each.
+//! Hand-computed vectors of each PHY, with the arithmetic.
 
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn dsss_rounds_up_to_whole_microseconds() {
 #[test]
 fn dsss_preamble_that_was_not_told() {
     assert_eq!(us(dsss(1.0, None), 14), Some(304.0));
-    // A receiver that flags a short preamble at 1 Mb/s is wrong: there is none.
+    // A receiver that flags a short preamble at 1 Mb/s is wrong: it does not exist.
     assert_eq!(us(dsss(1.0, Some(true)), 14), Some(304.0));
     assert_eq!(us(dsss(11.0, None), 14), None);
     assert_eq!(us(dsss(22.0, Some(false)), 14), None);
@@ -84,10 +84,10 @@ fn ofdm_and_its_signal_extension() {
 #[test]
 fn ofdm_at_half_and_quarter_clock() {
     let narrow = |rate, width| Ppdu { width_mhz: Some(width), ..ofdm(Phy::A, rate, 5890) };
-    // 6 Mb/s in 10 MHz is 48 bits a symbol of 8 us: 134 / 48 = 2.8, 3 symbols; 40 + 24.
+    // 6 Mb/s in 10 MHz is 48 bits per symbol of 8 us: 134 / 48 = 2.8, 3 symbols; 40 + 24.
     assert_eq!(us(narrow(6.0, 10), 14), Some(64.0));
     assert_eq!(us(narrow(27.0, 10), 14), Some(48.0));
-    // 1.5 Mb/s in 5 MHz: 24 bits a symbol of 16 us: 6 symbols; 80 + 96.
+    // 1.5 Mb/s in 5 MHz: 24 bits per symbol of 16 us: 6 symbols; 80 + 96.
     assert_eq!(us(narrow(1.5, 5), 14), Some(176.0));
     // 2.25 Mb/s as steps of 0.5 say it: 36 bits, 4 symbols.
     assert_eq!(us(narrow(2.5, 5), 14), Some(144.0));
@@ -106,7 +106,7 @@ fn ht_mixed_and_greenfield() {
     assert_eq!(us(Ppdu { greenfield: Some(true), ..ht(7, 20, 400) }, 1500), Some(193.2));
     // 12 310 bits / 1080 = 11.4, 12 symbols of 3.6: 43.2, up to 44; 2 LTFs: 40.
     assert_eq!(us(ht(15, 40, 400), 1536), Some(84.0));
-    // 1458 bits a symbol are 364.5 Mb/s, two encoders: 12 000 + 16 + 12 = 12 028 / 1458, 9 symbols; 4 LTFs for 3 streams.
+    // 1458 bits per symbol are 364.5 Mb/s, two encoders: 12 000 + 16 + 12 = 12 028 / 1458, 9 symbols; 4 LTFs for 3 streams.
     assert_eq!(us(ht(22, 40, 800), 1500), Some(84.0));
     // MCS 32, 24 bits: 134 / 24, 6 symbols: 36 + 24.
     assert_eq!(us(ht(32, 40, 800), 14), Some(60.0));
@@ -163,7 +163,7 @@ fn vht_preambles() {
 fn vht_data() {
     // 822 bits / 52 = 15.8, 16 symbols: 40 + 64.
     assert_eq!(us(vht(1, 1, 20, 800), 100), Some(104.0));
-    // 3120 bits a symbol, 2 encoders: 80 028 / 3120 = 25.7, 26 symbols of 3.6: 93.6, up to 96; 44 + 96.
+    // 3120 bits per symbol, 2 encoders: 80 028 / 3120 = 25.7, 26 symbols of 3.6: 93.6, up to 96; 44 + 96.
     assert_eq!(us(vht(9, 2, 80, 400), 10_000), Some(140.0));
     // STBC: 2 LTFs, pairs: 822 / 104 = 7.9, 8 pairs: 44 + 64.
     assert_eq!(us(Ppdu { stbc: Some(1), ..vht(1, 1, 20, 800) }, 100), Some(108.0));
@@ -175,7 +175,7 @@ fn vht_data() {
     assert!(us(vht(9, 3, 20, 800), 100).is_some());
     assert_eq!(us(vht(10, 1, 80, 800), 100), None);
     assert_eq!(us(Ppdu { channel_mhz: Some(2412), ..vht(1, 1, 20, 800) }, 100), None);
-    // Several users: the L-SIG's length alone tells. 141 bytes: 48 symbols of 4 us behind the first 20 us.
+    // Several users: the L-SIG's length alone tells. 141 bytes: 48 symbols of 4 us after the first 20 us.
     let mu = Ppdu { format: Some(Format::Mu), users: Some(2), ..vht(1, 1, 20, 800) };
     assert_eq!(us(mu, 100), None);
     assert_eq!(us(Ppdu { l_sig_bytes: Some(141), ..mu }, 100), Some(212.0));
@@ -214,7 +214,7 @@ fn vht_encoders_where_the_rule_of_600_megabits_is_not_enough() {
 
 #[test]
 fn he_single_user() {
-    // 980 * 20 * 5/6 = 16 333 bits a symbol hold 12 048: one symbol. 16 + 4 + 4 + 8 + 4 + 2 * (6.4 + 0.8) + 13.6.
+    // 980 * 20 * 5/6 = 16 333 bits per symbol hold 12 048: one symbol. 16 + 4 + 4 + 8 + 4 + 2 * (6.4 + 0.8) + 13.6.
     let wide = he(Format::Su, 11, 2, 80, 800, 2);
     assert_eq!(us(wide, 1504), Some(64.0));
     assert_eq!(us(Ppdu { channel_mhz: Some(2437), ..wide }, 1504), Some(70.0));
@@ -250,21 +250,21 @@ fn he_ldpc_extra_segment() {
 
 #[test]
 fn he_by_its_l_sig() {
-    // 64 us and 8 us of packet extension: 52 us behind the L-SIG, 13 * 3 - 3 - 2 = 34 bytes (LENGTH modulo 3 is 1: SU).
+    // 64 us and 8 us of packet extension: 52 us after the L-SIG, 13 * 3 - 3 - 2 = 34 bytes (LENGTH modulo 3 is 1: SU).
     let told = Ppdu { l_sig_bytes: Some(34), pe_disambiguity: Some(false), ..he(Format::Su, 11, 2, 80, 800, 2) };
     assert_eq!(us(told, 1504), Some(72.0));
-    assert!(!extension_untold(&told));
+    assert!(!extension_unknown(&told));
     // One symbol less would leave 20 us of extension, more than there is.
     assert_eq!(us(Ppdu { pe_disambiguity: None, ..told }, 1504), Some(72.0));
-    assert!(extension_untold(&Ppdu { l_sig_bytes: None, ..told }));
+    assert!(extension_unknown(&Ppdu { l_sig_bytes: None, ..told }));
     // An MU PPDU's length modulo 3 is 2 (m = 1). SIG-B of 3 symbols; 16 + 4 + 4 + 8 + 12 + 4 + 7.2 = 55.2, 10 symbols of
-    // 13.6 and 4 us of extension are 195.2: 175.2 behind the L-SIG, 44 * 3 - 3 - 1 = 128 bytes.
+    // 13.6 and 4 us of extension are 195.2: 175.2 after the L-SIG, 44 * 3 - 3 - 1 = 128 bytes.
     let mu = Ppdu { sig_symbols: Some(3), ltf_symbols: Some(1), ..he(Format::Mu, 5, 1, 80, 800, 2) };
     assert_eq!(us(mu, 1000), None);
     let told = Ppdu { l_sig_bytes: Some(128), pe_disambiguity: Some(false), ..mu };
     assert_eq!(us(told, 1000), Some(195.2));
     // Triggered: STF of 8 us, no SIG-B, 2 LTFs of 12.8 + 3.2: 40 + 32 = 72; 5 symbols of 16 and no extension: 152; 132
-    // behind the L-SIG, 33 * 3 - 3 - 2 = 94 bytes.
+    // after the L-SIG, 33 * 3 - 3 - 2 = 94 bytes.
     let tb = Ppdu { ltf_symbols: Some(2), ru_tones: Some(26), ..he(Format::Tb, 0, 1, 80, 3200, 4) };
     assert_eq!(us(tb, 50), None);
     assert_eq!(us(Ppdu { l_sig_bytes: Some(94), pe_disambiguity: Some(false), ..tb }, 50), Some(152.0));
@@ -296,14 +296,14 @@ fn eht() {
     // 490 bits, 25 symbols: 51.2 + 340.
     assert_eq!(us(Ppdu { mcs: Some(15), ..wide }, 1504), Some(228.0));
     assert_eq!(us(Ppdu { mcs: Some(14), ..wide }, 1504), Some(391.2));
-    // Its extension may be 20 us, and LENGTH is a multiple of 3: 44.8 + 20 behind the L-SIG, 17 * 3 - 3 = 48 bytes. A second
+    // Its extension may be 20 us, and LENGTH is a multiple of 3: 44.8 + 20 after the L-SIG, 17 * 3 - 3 = 48 bytes. A second
     // symbol would fit into these 64.8 us, so PE Disambiguity is set.
     let told = Ppdu { l_sig_bytes: Some(48), pe_disambiguity: Some(true), ..wide };
     assert_eq!(us(told, 1504), Some(84.8));
     // Triggered: 40 + 7.2.
     let tb = Ppdu { format: Some(Format::Tb), sig_symbols: None, l_sig_bytes: Some(48), ..wide };
     assert_eq!(us(tb, 100), None);
-    // 68 us behind the L-SIG, 40.8 of them behind the preamble: 3 symbols.
+    // 68 us after the L-SIG, 40.8 of them after the preamble: 3 symbols.
     assert_eq!(us(Ppdu { pe_disambiguity: Some(false), ..tb }, 100), Some(88.0));
     assert_eq!(us(Ppdu { format: Some(Format::ErSu), ..wide }, 100), None);
 }
@@ -368,8 +368,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 4_000 } else { 100_000 }))]
 
     #[test]
-    fn whatever_the_header_says_times_are_in_order(p in any_ppdu(), a in any::<u32>(), b in 0u32..20_000) {
-        let _ = (assumes(&p), extension_untold(&p), times(&p, a));
+    fn times_are_in_order_for_any_header(p in any_ppdu(), a in any::<u32>(), b in 0u32..20_000) {
+        let _ = (assumes(&p), extension_unknown(&p), times(&p, a));
         let (short, long) = (b, b + a % 3_000);
         let (first, second) = (times(&p, short), times(&p, long));
         if let (Some(first), Some(second)) = (first, second) {

@@ -1,14 +1,14 @@
 //! VHT (clause 21.4.3).
 
 use super::coding::{ldpc_extra, scheme, SERVICE, TAIL};
-use super::{at_2_4_ghz, single_user, sum, Times};
+use super::parts::{at_2_4_ghz, single_user, sum, Times};
 use crate::phy::Ppdu;
 
 /// APEP_LENGTH of 2^20 - 1 (Table 21-1).
 const PSDU_BYTES: u32 = 1_048_575;
 
 pub(super) fn times(p: &Ppdu, psdu_bytes: u32) -> Option<Times> {
-    // VHT is defined below 6 GHz without 2.4 GHz; whether vendors' 2.4 GHz VHT has a signal extension nobody says.
+    // VHT is defined below 6 GHz without 2.4 GHz; it is undefined whether vendors' 2.4 GHz VHT has a signal extension.
     if psdu_bytes > PSDU_BYTES || at_2_4_ghz(p)? {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn times(p: &Ppdu, psdu_bytes: u32) -> Option<Times> {
     let preamble = 36_000 + 4_000 * training;
 
     if !single_user(p) {
-        // The longest user's symbols count, and the L-SIG alone knows them (Equation 21-24).
+        // The longest user's symbols count, and only the L-SIG contains them (Equation 21-24).
         let total = 20_000 + 4_000 * (u32::from(p.l_sig_bytes?) + 3).div_ceil(3);
         return sum(28_000, preamble, u64::from(total.checked_sub(preamble)?), 0);
     }
@@ -65,7 +65,7 @@ pub(super) fn long_training_fields(space_time_streams: u8) -> Option<u32> {
     }
 }
 
-/// Combinations that clause 21.5 leaves out, since bits do not divide among encoders.
+/// Combinations that clause 21.5 leaves out, since the bits cannot be divided among encoders.
 fn excluded(mcs: u8, streams: u8, width: u16) -> bool {
     matches!((width, mcs, streams), (20, 9, 1 | 2 | 4 | 5 | 7 | 8) | (80, 6, 3 | 7) | (80, 9, 6) | (160, 9, 3))
 }

@@ -2,7 +2,7 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::{Gone, Sink};
+use super::sink::{Gone, Sink};
 use crate::container::bytes::Bytes;
 use crate::limits;
 use crate::notes::NoteKind;
@@ -12,7 +12,7 @@ const FEXTRA: u8 = 4;
 const FNAME: u8 = 8;
 const FCOMMENT: u8 = 16;
 
-/// What stands where a member should begin.
+/// What is at the position of a member.
 enum Next {
     Member(u8),
     End,
@@ -51,7 +51,7 @@ pub fn gunzip(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     }
 }
 
-/// Look at the next member's fixed header; padding zeros (tapes, block devices) are an end.
+/// Read the next member's fixed header; padding zeros (tapes, block devices) are an end.
 fn next_member(input: &mut Bytes) -> Next {
     if !input.fill(1) {
         return Next::End;

@@ -4,14 +4,15 @@ use std::io::Read;
 
 use lz4_flex::frame::{Error as Lz4Error, FrameDecoder};
 
-use super::{skip_skippable, Gone, Sink};
+use super::sink::{Gone, Sink};
+use super::skippable;
 use crate::container::bytes::Bytes;
 use crate::notes::NoteKind;
 
 pub const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Remembers whether the decoder wanted more than there was: the decoder itself takes a cut
-/// between two blocks for the end of the frame.
+/// Records whether the decoder wanted more bytes than there were: the decoder itself treats a cut
+/// between two blocks as the end of the frame.
 struct Watched<'a> {
     input: &'a mut Bytes,
     ran_dry: bool,
@@ -28,7 +29,7 @@ impl Read for Watched<'_> {
 pub fn unlz4(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     loop {
         out.wanted()?;
-        if skip_skippable(input) {
+        if skippable::skip(input) {
             continue;
         }
         let whole = input.fill(4);
@@ -45,7 +46,7 @@ pub fn unlz4(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
                 Ok(0) => break,
                 Ok(n) => out.filled(n)?,
                 Err(e) => match (lz4_error(&e), decoder.get_ref().ran_dry) {
-                    // Found behind the last block: the frame is whole, the next one may follow.
+                    // Found after the last block: the frame is whole, the next one may follow.
                     (Some(Lz4Error::ContentChecksumError), _) => {
                         out.odd(NoteKind::ChecksumWrong)?;
                         break;

@@ -1,21 +1,22 @@
-//! The decompressor's thread and the stream that its output makes.
+//! The decompressor's thread, and the stream of its output.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
 
-use super::{Compression, Gone, Sink};
+use super::compression::Compression;
+use super::sink::{Gone, Sink};
 use crate::container::bytes::{ByteStream, Bytes, Oddity};
 use crate::limits;
 use crate::notes::NoteKind;
 
-/// What the thread sends.
+/// Messages of the thread.
 enum Message {
     Data(Vec<u8>),
     Odd(Oddity),
     Failed(io::Error),
-    /// The thread is through; its silence would mean that it died.
+    /// The thread has finished; without this message it panicked.
     End,
 }
 
@@ -57,7 +58,7 @@ impl Decompressed {
 }
 
 impl Drop for Decompressed {
-    /// The thread is not waited for: it may sit in a read of a pipe that nobody writes to.
+    /// Do not join the thread: it may be blocked in a read of a pipe.
     fn drop(&mut self) {
         self.dropped.store(true, Ordering::Relaxed);
     }
@@ -74,7 +75,7 @@ impl ByteStream for Decompressed {
                     let old = std::mem::replace(&mut self.current, next);
                     self.at = 0;
                     if old.capacity() > 0 {
-                        // The thread may be through already: then nobody needs the buffer.
+                        // The thread may have finished already: then the buffer is not needed.
                         let _unneeded = self.emptied.try_send(old);
                     }
                 }
@@ -85,7 +86,7 @@ impl ByteStream for Decompressed {
                 }
                 Ok(Message::End) => self.ended = true,
                 Err(_) => {
-                    // A decoder that panicked: its output so far is as good as that of damaged data.
+                    // The decoder panicked: its output so far is treated like that of damaged data.
                     self.odd.push((NoteKind::CompressedDamaged, self.bytes));
                     self.ended = true;
                 }
@@ -107,7 +108,7 @@ impl ByteStream for Decompressed {
 struct Output {
     buffer: Vec<u8>,
     at: usize,
-    /// Bytes given out so far, for the offsets of oddities.
+    /// Bytes returned so far, for the offsets of anomalies.
     bytes: u64,
     send: SyncSender<Message>,
     reuse: Receiver<Vec<u8>>,
@@ -131,7 +132,7 @@ impl Output {
         let flushed = self.flush();
         let last = failure.map_or(Message::End, Message::Failed);
         if flushed.is_ok() {
-            // Nobody listening is no fault here.
+            // The receiver may have gone; that is not an error.
             let _gone = self.send.send(last);
         }
     }

@@ -4,14 +4,15 @@ use std::io::Read;
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::{skip_skippable, Gone, Sink};
+use super::sink::{Gone, Sink};
+use super::skippable;
 use crate::container::bytes::Bytes;
 use crate::limits;
 use crate::notes::NoteKind;
 
 pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// A last raw block of no bytes and a checksum: makes the decoder give up its window after damage.
+/// An empty last raw block and a checksum: makes the decoder release its window after damage.
 const LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
@@ -19,7 +20,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     decoder.set_max_window_size(limits::ZSTD_WINDOW_BYTES);
     loop {
         out.wanted()?;
-        if skip_skippable(input) {
+        if skippable::skip(input) {
             continue;
         }
         let whole = input.fill(4);
@@ -35,7 +36,7 @@ pub fn unzstd(input: &mut Bytes, out: &mut dyn Sink) -> Result<(), Gone> {
     }
 }
 
-/// Decode one frame; what came before damage is given out too.
+/// Decode one frame; output before damage is returned too.
 fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> Result<Result<(), NoteKind>, Gone> {
     let damage = |input: &mut Bytes| {
         if input.fill(1) {
@@ -50,7 +51,7 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
     while !decoder.is_finished() {
         if decoder.decode_blocks(&mut *input, BlockDecodingStrategy::UptoBytes(limits::CHUNK_BYTES)).is_err() {
             let kind = damage(input);
-            // The appended block always decodes; were it not to, the window's bytes would be lost, as noted.
+            // The appended block always decodes; otherwise the window's bytes would be lost, as noted.
             let _ended = decoder.decode_blocks(&LAST_BLOCK[..], BlockDecodingStrategy::All);
             drain(decoder, out)?;
             return Ok(Err(kind));
@@ -65,7 +66,7 @@ fn frame(decoder: &mut FrameDecoder, input: &mut Bytes, out: &mut dyn Sink) -> R
     Ok(Ok(()))
 }
 
-/// Give out what the decoder no longer needs as window.
+/// Return what the decoder no longer needs as window.
 fn drain(decoder: &mut FrameDecoder, out: &mut dyn Sink) -> Result<(), Gone> {
     out.wanted()?;
     while decoder.can_collect() > 0 {
@@ -77,14 +78,14 @@ fn drain(decoder: &mut FrameDecoder, out: &mut dyn Sink) -> Result<(), Gone> {
     Ok(())
 }
 
-/// Why the frame that begins `head` must not even be started: a sentence and a hint.
+/// Why the frame at the start of `head` must not be decoded: a sentence and a hint.
 pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     let descriptor = *head.strip_prefix(&MAGIC)?.first()?;
     let single_segment = descriptor & 0x20 != 0;
     let dictionary_bytes = [0_usize, 1, 2, 4][usize::from(descriptor & 3)];
     let after = head.get(5 + usize::from(!single_segment)..)?;
     if after.get(..dictionary_bytes)?.iter().any(|b| *b != 0) {
-        return Some(("a zstd stream that needs a dictionary".into(), "unpack it with `zstd -d -D DICTIONARY`"));
+        return Some(("the zstd data needs a dictionary".into(), "unpack it with `zstd -d -D DICTIONARY`"));
     }
     let window = if single_segment {
         let size = after.get(dictionary_bytes..)?;
@@ -99,7 +100,7 @@ pub fn refusal(head: &[u8]) -> Option<(String, &'static str)> {
     };
     (window > limits::ZSTD_WINDOW_BYTES).then(|| {
         (
-            format!("a zstd stream that asks for a window of {} MiB", window >> 20),
+            format!("the zstd data needs a window of {} MiB, more than the limit", window >> 20),
             "unpack it with `zstd -d --long=31` if you trust it",
         )
     })

@@ -1,6 +1,6 @@
 //! The file header of NetXRay and Windows Sniffer captures: 128 bytes, little-endian.
 //!
-//! The format was never published; the facts are those that Wireshark's wiretap gathered from captures.
+//! The format was never published; the facts are those that Wireshark's wiretap collected from captures.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -40,7 +40,7 @@ const LINKTYPE_PPP: u16 = 9;
 const LINKTYPE_C_HDLC: u16 = 104;
 pub const LINKTYPE_IEEE802_11: u16 = 105;
 
-/// How the records are laid out.
+/// The layout of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
     /// NetXRay before 1.0: one length.
@@ -51,35 +51,30 @@ pub enum Generation {
     Two,
 }
 
-/// What the file header says of all its records.
+/// The parts of the file header that apply to all its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileHeader {
     pub generation: Generation,
     pub link_type: u16,
-    /// Captured at a serial line by a pod, which tells the direction.
+    /// Captured at a serial line by a pod, which records the direction.
     pub wan: bool,
     /// Seconds since 1970 of the start.
     pub start_s: u32,
     /// The tick counter at the start.
     pub start_ticks: u64,
     pub ticks_per_s: u32,
-    /// The four bytes that some records have behind the frame are its FCS, not junk.
+    /// The four bytes that some records have after the frame are its FCS, not random bytes.
     pub fcs: bool,
     /// Number of records; 0: not known.
     pub frames: u32,
     /// Offset of the first record.
     pub first: u64,
-    /// Offset behind the last record; 0: not known.
+    /// Offset after the last record; 0: not known.
     pub end: u64,
 }
 
 pub fn is_netxray(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || head.starts_with(OLD_MAGIC)
-}
-
-/// Whether the header, as far as it is there, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
 }
 
 fn refused(kind: ErrorKind, at: usize, what: String) -> Error {
@@ -90,7 +85,7 @@ impl FileHeader {
     /// Parse a header that [`is_netxray`] recognised.
     pub fn parse(head: &[u8]) -> Result<FileHeader> {
         let Some(head): Option<&[u8; FILE_HEADER]> = head.first_chunk() else {
-            let what = "a NetXRay file cut in its file header".to_owned();
+            let what = "the NetXRay file ends inside its file header".to_owned();
             return Err(refused(ErrorKind::CorruptCapture, head.len(), what));
         };
         let u32_at = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
@@ -104,7 +99,7 @@ impl FileHeader {
             (Generation::Two, _) => {
                 ticks(network, head[at::CAPTURE_TYPE], head[at::TIME_UNIT], real_tick).map_err(|what| {
                     refused(ErrorKind::UnsupportedFormat, at::TIME_UNIT, what)
-                        .next("its times cannot be told: export it as libpcap from the Sniffer that wrote it")
+                        .next("its times are unknown: export it as libpcap from the Sniffer that wrote it")
                 })?
             }
         };
@@ -113,10 +108,10 @@ impl FileHeader {
             link_type: link_type(network, generation, head[at::CAPTURE_TYPE])?,
             wan: network == network::WAN && generation == Generation::Two,
             start_s: u32_at(at::START_TIME),
-            // Pods of 2.002 and later count from 0, whatever the header says.
+            // Pods of 2.002 and later count from 0, despite the header.
             start_ticks: if from_start || minor < 2 { start_ticks } else { 0 },
             ticks_per_s,
-            // Odd, but true of every capture known: cards whose clock has these two bytes keep the FCS.
+            // Found in every known capture: cards whose clock has these two bytes keep the FCS.
             fcs: generation == Generation::Two && real_tick >> 8 & 0xffff == 0x1234,
             frames: u32_at(at::FRAMES),
             first: u64::from(u32_at(at::FIRST)).max(FILE_HEADER as u64),
@@ -145,9 +140,10 @@ fn version(head: &[u8; FILE_HEADER]) -> Result<(Generation, u8)> {
         b"002.003\0" => Ok((Generation::Two, 3)),
         _ => {
             let shown: String = text.iter().filter(|b| b.is_ascii_graphic()).map(|b| char::from(*b)).collect();
-            let what = format!("NetXRay version \"{shown}\" is not known");
-            Err(refused(ErrorKind::UnsupportedFormat, at::VERSION, what)
-                .next("versions 1.0, 1.1 and 2.000 to 2.003 are; if the file is one of them, its header is damaged"))
+            let what = format!("NetXRay version \"{shown}\" is not supported");
+            Err(refused(ErrorKind::UnsupportedFormat, at::VERSION, what).next(
+                "supported are versions 1.0, 1.1 and 2.000 to 2.003; if the file is one of them, its header is damaged",
+            ))
         }
     }
 }
@@ -158,7 +154,7 @@ fn network(head: &[u8; FILE_HEADER]) -> Result<u16> {
         0 => Ok(number + 1),
         2 => Ok(number),
         other => {
-            let what = format!("a NetXRay network of the unknown kind {other}");
+            let what = format!("NetXRay network type {other} is unknown");
             Err(refused(ErrorKind::UnsupportedFormat, at::NETWORK_PLUS, what).next("the file header may be damaged"))
         }
     }
@@ -182,11 +178,11 @@ fn link_type(network: u16, generation: Generation, capture_type: u8) -> Result<u
         (other, ..) => format!("network {other}"),
     };
     let at = if network == network::WAN { at::CAPTURE_TYPE } else { at::NETWORK };
-    Err(refused(ErrorKind::UnsupportedLinkType, at, format!("a Sniffer capture of {named}, which has no decoder"))
-        .next("`wlanlens list formats` names the link types that have one"))
+    Err(refused(ErrorKind::UnsupportedLinkType, at, format!("Sniffer captures of {named} are not supported"))
+        .next("see `wlanlens list formats` for the supported link types"))
 }
 
-/// Ticks a second of a 2.x file, and whether records count from the header's start ticks in every version.
+/// Ticks per second of a 2.x file, and whether records count from the header's start ticks in every version.
 fn ticks(network: u16, capture_type: u8, unit: u8, real_tick: u32) -> std::result::Result<(u32, bool), String> {
     const NDIS: u8 = 0;
     const GIGABIT_POD: u8 = 2;
@@ -197,7 +193,7 @@ fn ticks(network: u16, capture_type: u8, unit: u8, real_tick: u32) -> std::resul
     let per_second = match (pod, capture_type, unit) {
         (false, _, 0) | (true, POD | POD_2, 0) => 1_000_000,
         (false, _, 1) => 1_193_000,
-        // Only of Ethernet it is known that the header has the rate of the card's own clock.
+        // Only for Ethernet it is known that the header has the rate of the card's own clock.
         (false, _, 2) if network == network::ETHERNET => real_tick,
         (false, _, 2) => 1_193_182,
         (true, GIGABIT_POD | GIGABIT_POD_2, 0) => 1_000_000_000,
@@ -207,7 +203,7 @@ fn ticks(network: u16, capture_type: u8, unit: u8, real_tick: u32) -> std::resul
         _ => 0,
     };
     match per_second {
-        0 => Err(format!("a Sniffer capture of type {capture_type} with the unknown time unit {unit}")),
+        0 => Err(format!("unknown time unit {unit} in a Sniffer capture of type {capture_type}")),
         n => Ok((n, !pod)),
     }
 }

@@ -1,11 +1,11 @@
 //! NetXRay and Windows Sniffer (`.cap`): a header of 128 bytes, then records of a header and the captured bytes.
 //!
-//! The format was never published; the facts are those that Wireshark's wiretap gathered from captures.
+//! The format was never published; the facts are those that Wireshark's wiretap collected from captures.
 
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::Framing;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -16,12 +16,12 @@ mod radio;
 mod record;
 mod ring;
 
-pub use header::{is_netxray, is_readable};
+pub use header::is_netxray;
 use header::{FileHeader, Generation, FILE_HEADER, LINKTYPE_IEEE802_11};
 use record::{Layout, RecordHeader};
 use ring::Ring;
 
-/// Bytes behind the frame in records that say so: its FCS, or junk of that size.
+/// Bytes after the frame in records that have them: its FCS, or random bytes of that size.
 const TRAILER: u16 = 4;
 
 /// Reads the records of one file.
@@ -29,7 +29,7 @@ pub struct NetXRaySource {
     framed: Framed<Layout>,
     file: FileHeader,
     compression: &'static str,
-    /// Of the last 802.11 record.
+    /// The radio parameters of the last 802.11 record.
     radio: Radio,
 }
 
@@ -44,7 +44,7 @@ impl NetXRaySource {
         Ok(NetXRaySource { framed, file, compression, radio: Radio::default() })
     }
 
-    /// Whether the last record, as the file header has it, was read.
+    /// Whether the last record, according to the file header, was read.
     fn at_end(&self) -> bool {
         !self.file.wrapped() && self.framed.bytes.offset() == self.file.end
     }
@@ -62,7 +62,7 @@ impl NetXRaySource {
         self.framed.end(notes)
     }
 
-    /// Judge a header that is odd in some way.
+    /// Handle an unusual header.
     fn examine(&mut self, h: &RecordHeader, notes: &mut Notes) -> Verdict {
         let (packet, offset) = (self.framed.records + 1, self.framed.bytes.offset());
         let layout = self.framed.framing;
@@ -85,26 +85,26 @@ impl NetXRaySource {
         Verdict::Keep
     }
 
-    /// Whether a credible header or exactly the end follows the record at the front.
+    /// Whether a plausible header or exactly the end follows the record at the front.
     fn record_follows(&mut self, h: &RecordHeader) -> bool {
         let (layout, last) = (self.framed.framing, self.framed.last());
         let at = layout.next(0, h);
         if !self.framed.bytes.fill(at.saturating_add(layout.header_bytes())) {
             return self.framed.bytes.available() == at;
         }
-        // One of the two clocks is damaged, or the capture did pause for so long.
+        // One of the two clocks is damaged, or the capture really paused.
         layout
             .parse_at(self.framed.bytes.data(), at)
             .is_some_and(|next| layout.plausible(&next, last) || layout.plausible(&next, Some(layout.clock(h))))
     }
 }
 
-/// Turn a ring into a line: bytes in front of the oldest record are kept until those behind it were read.
+/// Put a ring in order: bytes before the oldest record are kept until those after it were read.
 fn unwrap_ring(mut bytes: Bytes, file: &FileHeader) -> Result<Bytes> {
     let front = file.first - FILE_HEADER as u64;
     if front > limits::RING_BYTES as u64 {
         let what =
-            format!("a Sniffer ring whose oldest record lies {front} bytes behind its header cannot be put in order");
+            format!("the Sniffer ring cannot be put in order: its oldest record is {front} bytes after its header");
         return Err(Error::new(ErrorKind::UnsupportedFormat, what)
             .at(file.first)
             .next("convert it with `editcap -F pcapng IN OUT`"));
@@ -139,7 +139,7 @@ impl RecordSource for NetXRaySource {
                 return Ok(None);
             }
             let Some(h) = layout.parse_at(self.framed.bytes.data(), 0) else {
-                return Err(Error::new(ErrorKind::CorruptCapture, "a record header shorter than 16 bytes"));
+                return Err(Error::new(ErrorKind::CorruptCapture, "a record header is shorter than 16 bytes"));
             };
             let odd =
                 h.captured == 0 || h.captured > h.wire || self.framed.last().is_some_and(|last| layout.far(&h, last));
@@ -197,7 +197,7 @@ impl RecordSource for NetXRaySource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "netxray", compression: self.compression, readable: true }
+        Sniffed { format: "netxray".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

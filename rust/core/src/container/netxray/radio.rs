@@ -1,4 +1,4 @@
-//! What the record header of a 2.x file says of an 802.11 frame's reception.
+//! The radio parameters in the record header of a 2.x file.
 
 use crate::phy::{Phy, Ppdu, Radio};
 
@@ -6,9 +6,9 @@ use crate::phy::{Phy, Ppdu, Radio};
 const CHANNEL: usize = 24;
 const RATE: usize = 25;
 
-/// Channel and rate; 0 means that the adapter did not tell.
+/// Channel and rate; 0 means that the adapter did not report them.
 ///
-/// Signal (offset 26) and noise (27) are percentages of a scale of the adapter's own, so no level in dBm follows.
+/// Signal (offset 26) and noise (27) are percentages of the adapter's own scale, so they give no level in dBm.
 pub fn radio(header: &[u8]) -> Radio {
     let channel = header.get(CHANNEL).copied().and_then(centre_mhz);
     let half_mbps = header.get(RATE).copied().filter(|r| *r != 0);
@@ -33,7 +33,7 @@ fn centre_mhz(number: u8) -> Option<u16> {
     }
 }
 
-/// The PHY whose rate it is, by clauses 15.1, 16.1, 17.1 and 18.1; the rates of 802.11n are told otherwise.
+/// The PHY with this rate, by clauses 15.1, 16.1, 17.1 and 18.1; the rates of 802.11n are recorded otherwise.
 fn phy(half_mbps: u8, channel_mhz: Option<u16>) -> Option<Phy> {
     match (half_mbps, channel_mhz) {
         (2 | 4 | 11 | 22, Some(..=2484)) => Some(Phy::B),

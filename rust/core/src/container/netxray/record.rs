@@ -4,7 +4,7 @@ use super::header::{FileHeader, Generation};
 use crate::container::resync::Framing;
 use crate::limits;
 
-/// What every record header has.
+/// The common part of the record headers.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordHeader {
     pub ticks: u64,
@@ -12,7 +12,7 @@ pub struct RecordHeader {
     pub captured: u16,
 }
 
-/// How the records of one file are laid out, and their clock.
+/// The layout of the records of one file, and their clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     header: usize,
@@ -41,7 +41,7 @@ impl Layout {
     pub fn time_ns(&self, h: &RecordHeader) -> Option<i64> {
         const NS: i64 = 1_000_000_000;
         let per_second = i64::from(self.ticks_per_s);
-        // Both counters are 64 bits of an unknown origin: only their distance means anything.
+        // Both counters have 64 bits and an unknown origin: only their difference is meaningful.
         let since = h.ticks.wrapping_sub(self.start_ticks) as i64;
         let fraction = (since.rem_euclid(per_second) * NS + per_second / 2) / per_second;
         since
@@ -51,7 +51,7 @@ impl Layout {
             .and_then(|ns| ns.checked_add(fraction))
     }
 
-    /// Whether two records lie too far apart in time to be neighbours.
+    /// Whether two records are too far apart in time to be neighbours.
     pub fn far(&self, h: &RecordHeader, clock: i64) -> bool {
         self.clock(h).abs_diff(clock) > limits::NEAR_SECONDS * u64::from(self.ticks_per_s)
     }
@@ -84,7 +84,7 @@ impl Framing for Layout {
     }
 
     fn plausible(&self, h: &RecordHeader, near: Option<i64>) -> bool {
-        // Without a neighbour, a record lies near the start of the capture.
+        // Without a neighbour, a record must be near the start of the capture.
         h.captured > 0 && h.captured <= h.wire && !self.far(h, near.unwrap_or(0))
     }
 }

@@ -1,10 +1,10 @@
-//! A capture file that was a ring: what begins at its oldest record, goes on at its front.
+//! A capture file that was a ring: it begins at its oldest record and continues at its front.
 
 use std::io::{self, Read};
 
 use crate::container::bytes::{ByteStream, Bytes, Oddity};
 
-/// The bytes behind the oldest record, then those in front of it that were kept.
+/// The bytes after the oldest record, then those before it that were kept.
 pub struct Ring {
     tail: Bytes,
     front: Vec<u8>,

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 
 use crate::container::build::*;
-use crate::container::{open, sniff};
+use crate::container::{format_of, open};
 use crate::error::ErrorKind;
 use crate::notes::Notes;
 use crate::phy::{Phy, Radio};
 
-/// What a NetXRay file header says.
+/// The fields of a NetXRay file header.
 #[derive(Clone, Copy)]
 struct NetXRay {
     version: &'static [u8; 8],
@@ -21,7 +21,7 @@ struct NetXRay {
     end: u32,
 }
 
-/// Microseconds, Ethernet, no end told.
+/// Microseconds, Ethernet, no end in the header.
 const TWO: NetXRay = NetXRay {
     version: b"002.001\0",
     network: 0,
@@ -61,7 +61,7 @@ impl NetXRay {
         }
     }
 
-    /// A record with its fields as given; `more` is what a 2.x header has behind the lengths.
+    /// A record with its fields as given; `more` is what a 2.x header has after the lengths.
     fn raw(&self, ticks: u64, wire: u16, captured: u16, more: &[u8], data: &[u8]) -> Vec<u8> {
         let mut out = ticks.to_le_bytes().to_vec();
         out.extend(u16s(false, &[wire, captured]));
@@ -105,7 +105,7 @@ fn every_generation() {
         assert_eq!(third.time_ns, Some(i64::from(T0) * 1_000_000_000 + 2_000_000 * ms));
         assert_eq!((&third.data, third.wire_bytes, third.link_type), (&payload(2), 42, 1));
         assert_eq!(rows[0].offset, 128);
-        assert_eq!(sniff(&bytes).map(|s| (s.format, s.readable)), Some(("netxray", true)));
+        assert_eq!(format_of(&bytes), Some("netxray"));
     }
 }
 
@@ -281,10 +281,10 @@ fn damage_costs_only_itself() {
         assert_eq!((rows.len(), notes), (22, vec![("bytes_skipped", 37, at)]));
         let (rows, notes) = read_bytes(&damaged(&[0; 500])).unwrap();
         assert_eq!((rows.len(), notes[0].0, notes[0].2), (22, "zero_run", at));
-        // A time that is none, in a record that is whole.
+        // An invalid time, in a record that is complete.
         let (rows, _) = read_bytes(&damaged(&file.raw(u64::MAX / 3, 40, 40, &[], &[7; 40]))).unwrap();
         assert_eq!(rows.len(), 23);
-        // A length that runs over the end.
+        // A length beyond the end.
         let (rows, notes) = read_bytes(&damaged(&file.raw(10_500, 65_000, 65_000, &[], &[7; 40]))).unwrap();
         assert_eq!((rows.len(), notes[0].0), (22, "bytes_skipped"));
     }

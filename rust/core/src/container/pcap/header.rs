@@ -1,4 +1,4 @@
-//! The file header of pcap, all variants of it that libpcap and Wireshark read.
+//! The file header of pcap, in all variants that libpcap and Wireshark read.
 //!
 //! Source: draft-ietf-opsawg-pcap; for the magic numbers and old versions libpcap's sf-pcap.c, for the
 //! patched record headers Wireshark's wiretap.
@@ -37,7 +37,7 @@ pub enum Lengths {
     SmallerIsCaptured,
 }
 
-/// What the file header says of all its records.
+/// The parts of the file header that apply to all its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileHeader {
     pub big_endian: bool,
@@ -67,11 +67,6 @@ pub fn is_pcap(head: &[u8]) -> bool {
     magic(head).is_some()
 }
 
-/// Whether the header, as far as it is there, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
-}
-
 impl FileHeader {
     /// Parse a header that [`is_pcap`] recognised.
     pub fn parse(head: &[u8]) -> Result<FileHeader> {
@@ -83,9 +78,8 @@ impl FileHeader {
                 .next("convert it with `editcap -F pcapng`"));
         }
         if head.len() < FILE_HEADER {
-            return Err(
-                Error::new(ErrorKind::CorruptCapture, "a pcap file cut in its file header").at(head.len() as u64)
-            );
+            return Err(Error::new(ErrorKind::CorruptCapture, "the pcap file ends inside its file header")
+                .at(head.len() as u64));
         }
         let u16_at = |i: usize| {
             let b = [head[i], head[i + 1]];
@@ -110,21 +104,21 @@ impl FileHeader {
             (major, minor) => {
                 return Err(Error::new(
                     ErrorKind::UnsupportedFormat,
-                    format!("pcap version {major}.{minor} is not known"),
+                    format!("pcap version {major}.{minor} is not supported"),
                 )
                 .at(4)
-                .next("versions 2.0 to 2.4 are; if the file is one of them, its header is damaged"));
+                .next("supported are versions 2.0 to 2.4; if the file is one of them, its header is damaged"));
             }
         };
         let network = u32_at(20);
-        // Bits 16..25 are reserved; libpcap takes them for a part of the link type.
+        // Bits 16..25 are reserved; libpcap treats them as part of the link type.
         if network & 0x03ff_0000 != 0 {
             return Err(Error::new(
                 ErrorKind::UnsupportedLinkType,
-                format!("link type {} is not known", network & 0x03ff_ffff),
+                format!("link type {} is not supported", network & 0x03ff_ffff),
             )
             .at(20)
-            .next("`wlanlens list formats` names those that are"));
+            .next("see `wlanlens list formats` for the supported ones"));
         }
         Ok(FileHeader {
             big_endian,
@@ -137,13 +131,13 @@ impl FileHeader {
         })
     }
 
-    /// Largest captured length that is believed.
+    /// Largest captured length that is accepted.
     pub fn record_cap(&self) -> u32 {
         record_cap(self.link_type)
     }
 }
 
-/// Largest captured length believed for a link type.
+/// Largest captured length accepted for a link type.
 pub fn record_cap(link_type: u16) -> u32 {
     match link_type {
         LINKTYPE_USB_LINUX | LINKTYPE_USB_LINUX_MMAPPED | LINKTYPE_USBPCAP => limits::USB_RECORD_BYTES as u32,
@@ -153,7 +147,7 @@ pub fn record_cap(link_type: u16) -> u32 {
 
 /// The length of the frame check sequence, in the top four bits when bit 26 is set.
 ///
-/// The unit is 16 bits. No link has a check sequence of 8 bytes, so a 4 is a writer who counted bytes.
+/// The unit is 16 bits. No link has a check sequence of 8 bytes, so a 4 is from a writer that counted bytes.
 fn fcs_bytes(network: u32) -> Option<u8> {
     if network & 0x0400_0000 == 0 {
         return None;

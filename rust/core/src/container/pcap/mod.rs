@@ -5,7 +5,7 @@
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::{self, Framing};
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -14,7 +14,7 @@ mod header;
 mod record;
 
 use header::FileHeader;
-pub use header::{is_pcap, is_readable, record_cap, FILE_HEADER};
+pub use header::{is_pcap, record_cap, FILE_HEADER};
 use record::{Layout, RecordHeader, MODIFIED, MODIFIED_SMP, NOKIA, STANDARD};
 
 /// Reads the records of one or several concatenated pcap files.
@@ -25,7 +25,7 @@ pub struct PcapSource {
     snaplen: u32,
     compression: &'static str,
     interfaces: Vec<Interface>,
-    /// Of the file header in force, counted over all of them.
+    /// Of the current file header, counted over all of them.
     interface: u32,
 }
 
@@ -64,7 +64,7 @@ impl PcapSource {
     }
 
     /// Length of the record headers. Patched programs kept the magic number and wrote longer ones, so
-    /// another length is tried when the first records make no sense and do with that one.
+    /// another length is tried when the first records are implausible and become plausible with it.
     fn header_bytes(&mut self) -> usize {
         let (first, others): (usize, &[usize]) =
             if self.file.modified { (MODIFIED, &[MODIFIED_SMP, STANDARD]) } else { (STANDARD, &[MODIFIED, NOKIA]) };
@@ -94,7 +94,7 @@ impl PcapSource {
         others.iter().find(fits).copied().unwrap_or(first)
     }
 
-    /// Judge a header that is odd in some way, with `notes` for what is.
+    /// Handle an unusual header; `notes` records the anomaly.
     fn examine(&mut self, h: &RecordHeader, notes: &mut Notes) -> Verdict {
         let (packet, offset) = (self.framed.records + 1, self.framed.bytes.offset());
         if h.captured == 0 {
@@ -139,7 +139,7 @@ impl PcapSource {
         Verdict::Keep
     }
 
-    /// A header that claims no captured byte: another file's header, zeros, or indeed an empty record.
+    /// A header without captured bytes: another file's header, zeros, or an empty record.
     fn nothing_captured(&mut self, h: &RecordHeader, notes: &mut Notes) -> Verdict {
         let (packet, offset) = (self.framed.records + 1, self.framed.bytes.offset());
         if is_pcap(self.framed.bytes.data()) && self.framed.bytes.fill(FILE_HEADER) {
@@ -156,7 +156,7 @@ impl PcapSource {
         self.framed.empty(notes)
     }
 
-    /// Whether, `at` bytes further, there is a header with a credible length or exactly the end.
+    /// Whether there is a header with a plausible length, or exactly the end, `at` bytes further.
     fn record_follows(&mut self, at: usize) -> bool {
         if !self.framed.bytes.fill(at.saturating_add(self.framed.framing.header)) {
             return self.framed.bytes.available() == at;
@@ -181,7 +181,7 @@ impl RecordSource for PcapSource {
                 return Ok(None);
             }
             let Some(first) = self.framed.bytes.data().first_chunk() else {
-                return Err(Error::new(ErrorKind::CorruptCapture, "a record header shorter than 16 bytes"));
+                return Err(Error::new(ErrorKind::CorruptCapture, "a record header is shorter than 16 bytes"));
             };
             let h = self.framed.framing.parse(first);
             let mut take = h.captured as usize;
@@ -231,7 +231,7 @@ impl RecordSource for PcapSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcap", compression: self.compression, readable: true }
+        Sniffed { format: "pcap".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

@@ -1,4 +1,4 @@
-//! The record header of pcap and what can be told from it alone.
+//! The record header of pcap, and what follows from it alone.
 
 use super::header::{FileHeader, Lengths};
 use crate::container::resync::Framing;
@@ -26,7 +26,7 @@ pub struct RecordHeader {
     pub wire: u32,
 }
 
-/// How the records of one file are laid out.
+/// The layout of the records of one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub big_endian: bool,
@@ -37,7 +37,7 @@ pub struct Layout {
     pub fraction_limit: u32,
     /// Nanoseconds of one unit of the fraction.
     pub fraction_ns: u32,
-    /// Largest captured length believed.
+    /// Largest captured length accepted.
     pub cap: u32,
 }
 
@@ -76,7 +76,7 @@ impl Layout {
 
     /// Nanoseconds since 1970; None for a fraction of two seconds or more.
     ///
-    /// A fraction between one and two seconds is a carry that the writer forgot (aireplay-ng does).
+    /// A fraction between one and two seconds is a carry that the writer left out (aireplay-ng does).
     #[inline]
     pub fn time_ns(&self, h: &RecordHeader) -> Option<i64> {
         (h.fraction < 2 * self.fraction_limit)
@@ -85,7 +85,7 @@ impl Layout {
 
     /// Whether a modified header says that this host sent the packet.
     ///
-    /// "Received" is type 0, which writers that do not know leave there too: it says nothing.
+    /// "Received" is type 0, which is also the default of other writers: it gives no direction.
     pub fn outgoing(&self, header: &[u8]) -> Option<bool> {
         let modified = self.header == MODIFIED || self.header == MODIFIED_SMP;
         (modified && header.get(22) == Some(&PACKET_OUTGOING)).then_some(true)

@@ -166,7 +166,7 @@ fn garbage_and_zeros_cost_only_themselves() {
         );
         assert_eq!((notes.len(), notes[0].2), (1, p.file(11).len() as u64), "{notes:?}");
     }
-    // Garbage that begins with a record of one byte in 1970 hides neither itself nor what follows.
+    // Random bytes that begin with a record of one byte in 1970 hide neither that record nor the following ones.
     let (rows, notes) = read_bytes(&[p.file(11), b"\x01\0\0\0".repeat(9), p.records(11)].concat()).unwrap();
     assert_eq!((rows.len(), notes), (23, vec![("bytes_skipped", 19, p.file(11).len() as u64 + 17)]));
     let tail = [p.file(22), vec![0; 1 << 20]].concat();
@@ -183,7 +183,7 @@ fn notes_of(bytes: &[u8]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_lying_length_near_the_end_is_no_cut() {
+fn a_wrong_length_near_the_end_is_no_cut() {
     let p = Pcap::default();
     let file = [p.file(11), p.raw([T0, 0, 2000, 2000], &[0xee; 60]), p.records(11)].concat();
     let (rows, notes) = read_bytes(&file).unwrap();

@@ -42,7 +42,7 @@ impl Order {
         Some(if self.big_endian { u64::from_be_bytes(*b) } else { u64::from_le_bytes(*b) })
     }
 
-    /// As the byte-order magic of the section header at the front of `head` says.
+    /// From the byte-order magic of the section header at the front of `head`.
     pub fn of_section(head: &[u8]) -> Option<Order> {
         [false, true]
             .map(|big_endian| Order { big_endian })
@@ -51,17 +51,17 @@ impl Order {
     }
 }
 
-/// Whether `head` begins with a section header; the type reads the same in both byte orders.
+/// Whether `head` begins with a section header; its type is the same in both byte orders.
 pub fn is_section_header(head: &[u8]) -> bool {
     head.starts_with(&SECTION_HEADER.to_be_bytes())
 }
 
-/// Whether a total length can be that of a block.
+/// Whether a total length is possible for a block.
 pub fn length_is_possible(total: u32) -> bool {
     total as usize >= FRAME && total % 4 == 0 && total as usize <= limits::BLOCK_TOTAL_BYTES
 }
 
-/// The length of a sound block of a known type at `at`, judged strictly; for finding one among noise.
+/// The length of a valid block of a known type at `at`, checked strictly; for the search after damage.
 pub fn plausible(data: &[u8], at: usize, order: Order) -> Option<usize> {
     let block = data.get(at..)?;
     let order = if is_section_header(block) { Order::of_section(block)? } else { order };
@@ -80,10 +80,10 @@ pub fn plausible(data: &[u8], at: usize, order: Order) -> Option<usize> {
     (sound && order.u32(block, len - 4) == Some(total)).then_some(len)
 }
 
-/// Blocks of a tail whose whole chain is walked; more would be quadratic.
+/// Blocks of a tail whose whole chain is followed; more would be quadratic.
 const WHOLE_CHAINS: usize = 16;
 
-/// Find, in the last bytes of a file, blocks that end exactly with it.
+/// Find, in the last bytes of a file, blocks that end exactly at its end.
 pub fn blocks_to_the_end(data: &[u8], order: Order) -> Option<usize> {
     let starts = (1..data.len()).filter(|at| plausible(data, *at, order).is_some());
     for from in starts.take(WHOLE_CHAINS) {
@@ -101,19 +101,19 @@ pub fn blocks_to_the_end(data: &[u8], order: Order) -> Option<usize> {
     None
 }
 
-/// One option, or the end of a list that cannot be read on.
+/// One option, or the end of a list that cannot be read further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item<'a> {
     Value(u16, &'a [u8]),
-    /// The next option runs past the block.
+    /// The next option exceeds the block.
     Overrun,
-    /// There are more than are read.
+    /// There are more than the limit.
     TooMany,
 }
 
 pub const OPT_COMMENT: u16 = 1;
 
-/// Walk the options in `bytes`; opt_endofopt may be missing.
+/// Read the options in `bytes`; opt_endofopt may be missing.
 pub fn options(bytes: &[u8], order: Order) -> impl Iterator<Item = Item<'_>> {
     let (mut at, mut seen, mut stopped) = (0_usize, 0_usize, false);
     std::iter::from_fn(move || {

@@ -1,15 +1,15 @@
 //! From a 64-bit tick count to nanoseconds since 1970 (if_tsresol, if_tsoffset).
 
-/// How long one tick is.
+/// The duration of one tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tick {
-    /// So many nanoseconds.
+    /// This many nanoseconds.
     Nanoseconds(u64),
-    /// So many ticks a nanosecond.
+    /// This many ticks per nanosecond.
     PerNanosecond(u64),
     /// 2^-n seconds.
     Binary(u32),
-    /// 64 bits of it hold less than a few seconds: no clock counts so.
+    /// 64 bits of it cover less than a few seconds: no clock uses it.
     TooFine,
 }
 
@@ -17,7 +17,7 @@ enum Tick {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     tick: Tick,
-    /// Added to every time stamp.
+    /// Added to every timestamp.
     offset_ns: i128,
 }
 

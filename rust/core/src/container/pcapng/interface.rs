@@ -3,7 +3,7 @@
 use super::block::{options, Item, Order, OPT_COMMENT};
 use super::clock::Clock;
 use super::texts::{decode, Texts};
-use crate::container::Interface;
+use crate::container::record::Interface;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
 
@@ -19,7 +19,7 @@ const IF_HARDWARE: u16 = 15;
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-/// What decoding the packets of an interface needs.
+/// The parts of an interface that decoding needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tap {
     pub link_type: u16,
@@ -28,18 +28,18 @@ pub struct Tap {
     pub fcs_bytes: Option<u8>,
     /// Drops by the last statistics block, cumulative.
     pub stated_drops: Option<u64>,
-    /// Drops that the packets themselves carry (epb_dropcount), summed.
+    /// Drops in the packets themselves (epb_dropcount), summed.
     pub packet_drops: u64,
 }
 
 impl Tap {
-    /// Packets lost before they came into the file.
+    /// Packets lost before they were written to the file.
     pub fn drops(&self) -> u64 {
         self.stated_drops.unwrap_or(self.packet_drops)
     }
 }
 
-/// Where a block stands, for its notes.
+/// Position of a block, for its notes.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     pub packet: u64,
@@ -105,7 +105,7 @@ fn fcs_bytes(len: u8) -> u8 {
     }
 }
 
-/// The drops that the options of an interface statistics block state; None when it states none.
+/// The drops in the options of an interface statistics block; None if it has none.
 pub fn stated_drops(option_bytes: &[u8], order: Order, notes: &mut Notes, place: Place) -> Option<u64> {
     let mut sum = None;
     for item in options(option_bytes, order) {

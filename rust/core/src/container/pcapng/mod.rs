@@ -1,10 +1,10 @@
-//! pcapng: blocks of a type and a length, in sections, about interfaces.
+//! pcapng: blocks of a type and a length, in sections, with interfaces.
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 
 use super::bytes::Bytes;
 use super::pcap::record_cap;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -32,13 +32,13 @@ pub struct NgSource {
     shown: Vec<Interface>,
     texts: Texts,
     records: u64,
-    /// Blocks in a row that gave no bytes of a packet.
+    /// Consecutive blocks without packet bytes.
     empty_run: u64,
     resyncs: u32,
     done: bool,
 }
 
-/// Where the data of a packet are in its block, with all that is known of it.
+/// The position of a packet's data in its block, with its other fields.
 struct Found {
     total: usize,
     data_at: usize,
@@ -51,13 +51,16 @@ impl NgSource {
     pub fn open(mut bytes: Bytes, compression: &'static str) -> Result<Self> {
         let corrupt = |what: String| Error::new(ErrorKind::CorruptCapture, what).at(0);
         if !bytes.fill(SECTION_BLOCK) {
-            return Err(corrupt(format!("a pcapng file cut in its section header at byte {}", bytes.available())));
+            return Err(corrupt(format!(
+                "the pcapng file ends inside its section header at byte {}",
+                bytes.available()
+            )));
         }
         let order = block::Order::of_section(bytes.data())
-            .ok_or_else(|| corrupt("a pcapng section header without byte order".into()))?;
+            .ok_or_else(|| corrupt("the pcapng section header has no valid byte order".into()))?;
         let total = order.u32(bytes.data(), 4).unwrap_or(0);
         if !block::length_is_possible(total) || (total as usize) < SECTION_BLOCK || !bytes.fill(total as usize) {
-            return Err(corrupt(format!("a pcapng section header that claims {total} bytes")));
+            return Err(corrupt(format!("the pcapng section header has an impossible length of {total} bytes")));
         }
         let section = Section::parse(&bytes.data()[..total as usize], 0, 0)?;
         Ok(NgSource {
@@ -77,7 +80,7 @@ impl NgSource {
         Place { packet: self.records + 1, offset: self.bytes.offset() }
     }
 
-    /// Go on to the next block that is a packet; None at the end.
+    /// Go to the next block with a packet; None at the end.
     fn next_packet(&mut self, notes: &mut Notes) -> Result<Option<Found>> {
         while let Some((kind, total)) = self.next_block(notes) {
             self.empty_run += 1;
@@ -102,7 +105,7 @@ impl NgSource {
         Ok(None)
     }
 
-    /// Have the next whole block in memory: its type and total length. None at the end.
+    /// Read the next whole block into memory: its type and total length. None at the end.
     #[inline]
     fn next_block(&mut self, notes: &mut Notes) -> Option<(u32, usize)> {
         loop {
@@ -115,7 +118,7 @@ impl NgSource {
             }
             let data = self.bytes.data();
             let order = if is_section_header(data) {
-                // A header without byte order cannot be walked over.
+                // A header without byte order has no usable length.
                 block::Order::of_section(data).unwrap_or(self.section.order)
             } else {
                 self.section.order
@@ -144,7 +147,7 @@ impl NgSource {
         }
     }
 
-    /// The two lengths of the block at the front differ. True when the first one leads to another block.
+    /// The two lengths of the block at the front differ. True if the first one leads to another block.
     fn trailer_differs(&mut self, len: usize, notes: &mut Notes) -> bool {
         let follows = if self.bytes.fill(len + FRAME) {
             let next = &self.bytes.data()[len..];
@@ -159,7 +162,7 @@ impl NgSource {
         follows
     }
 
-    /// The framing is lost: look for the next sound block. False when there is none.
+    /// The framing is lost: search for the next valid block. False if there is none.
     fn lost(&mut self, kind: NoteKind, notes: &mut Notes) -> bool {
         let begin = self.place();
         let zeros = self.bytes.data().iter().take(FRAME).all(|b| *b == 0);
@@ -177,7 +180,7 @@ impl NgSource {
         found
     }
 
-    /// Go on to the next sound block of a known type; false when there is none before the bound or the end.
+    /// Go to the next valid block of a known type; false if there is none before the limit or the end.
     fn search(&mut self, begin: u64) -> bool {
         self.resyncs += 1;
         let bound = begin.saturating_add(limits::RESYNC_BYTES);
@@ -198,7 +201,7 @@ impl NgSource {
         false
     }
 
-    /// The stream ended inside the block at the front. True when sound blocks follow nevertheless.
+    /// The stream ended inside the block at the front. True if valid blocks follow nevertheless.
     fn cut(&mut self, notes: &mut Notes) -> bool {
         let place = self.place();
         match block::blocks_to_the_end(self.bytes.data(), self.section.order) {
@@ -271,7 +274,7 @@ impl NgSource {
         }
     }
 
-    /// Read the packet block at the front; None when it is lost.
+    /// Read the packet block at the front; None if it is lost.
     fn packet(&mut self, kind: u32, total: usize, notes: &mut Notes) -> Result<Option<Found>> {
         let place = self.place();
         let order = self.section.order;
@@ -284,7 +287,7 @@ impl NgSource {
             if self.section.next_interface() == 0 && self.records == 0 {
                 return Err(Error::new(
                     ErrorKind::CorruptCapture,
-                    "a pcapng file with packets but no interface described",
+                    "the pcapng file has packets but describes no interface",
                 )
                 .at(place.offset));
             }
@@ -352,7 +355,7 @@ impl NgSource {
         }))
     }
 
-    /// Say once what is known only at the end.
+    /// Add the notes that need the end of the file, once.
     fn end(&mut self, notes: &mut Notes) -> Result<()> {
         self.done = true;
         if self.records == 0 {
@@ -382,7 +385,7 @@ impl RecordSource for NgSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "pcapng", compression: self.compression, readable: true }
+        Sniffed { format: "pcapng".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

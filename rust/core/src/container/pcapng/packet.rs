@@ -11,13 +11,13 @@ const EPB_DROPCOUNT: u16 = 4;
 /// "Unknown" in the drop count of an obsolete packet block.
 const DROPS_UNKNOWN: u16 = 0xffff;
 
-/// The fixed fields of a packet block; the data follow at `data_at` in the body.
+/// The fixed fields of a packet block; the data begin at `data_at` in the body.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketFields {
     pub interface: u32,
     /// None in a simple packet block.
     pub ticks: Option<u64>,
-    /// As claimed; a simple packet block does not say: then the wire length.
+    /// As stated; a simple packet block has none: then the wire length.
     pub captured: u32,
     pub wire: u32,
     pub data_at: usize,
@@ -58,7 +58,7 @@ impl PacketFields {
     }
 }
 
-/// What the options of a packet say.
+/// The options of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PacketOptions {
     pub outgoing: Option<bool>,
@@ -87,7 +87,7 @@ impl PacketOptions {
         out
     }
 
-    /// epb_flags: direction in bits 0 and 1, octets of check sequence in bits 5 to 8 (0: not said).
+    /// epb_flags: direction in bits 0 and 1, octets of check sequence in bits 5 to 8 (0: unknown).
     fn flags(&mut self, flags: u32) {
         self.outgoing = match flags & 3 {
             1 => Some(false),

@@ -1,4 +1,4 @@
-//! Sections: each begins the interface numbers anew and may have its own byte order.
+//! Sections: each restarts the interface numbers and may have its own byte order.
 
 use super::block::{options, Item, Order, FRAME, OPT_COMMENT};
 use super::interface::{Place, Tap};
@@ -23,7 +23,7 @@ pub struct Section {
     pub first_interface: u32,
     /// Where its blocks begin.
     begin: u64,
-    /// Bytes of its blocks as the header claims; None: not said.
+    /// Bytes of its blocks according to the header; None: not stated.
     claimed: Option<u64>,
     /// Of a known version.
     pub readable: bool,
@@ -32,17 +32,18 @@ pub struct Section {
 impl Section {
     /// Parse the whole section header block at the front of `block`.
     pub fn parse(block: &[u8], offset: u64, first_interface: u32) -> Result<Section> {
-        let broken = || Error::new(ErrorKind::CorruptCapture, "a pcapng section header without byte order").at(offset);
+        let broken =
+            || Error::new(ErrorKind::CorruptCapture, "the pcapng section header has no valid byte order").at(offset);
         let order = Order::of_section(block).ok_or_else(broken)?;
         let (major, minor) = (order.u16(block, 12).unwrap_or(0), order.u16(block, 14).unwrap_or(0));
         // 1.2 was written by mistake and means 1.0 (draft 4.1).
         if major != 1 || !matches!(minor, 0 | 2) {
             return Err(Error::new(
                 ErrorKind::UnsupportedFormat,
-                format!("pcapng version {major}.{minor} is not known"),
+                format!("pcapng version {major}.{minor} is not supported"),
             )
             .at(offset + 12)
-            .next("version 1.0 is; if the file is that, its header is damaged"));
+            .next("supported is version 1.0; if the file has it, its header is damaged"));
         }
         let claimed = order.u64(block, 16).filter(|n| *n != u64::MAX);
         Ok(Section {
@@ -55,12 +56,12 @@ impl Section {
         })
     }
 
-    /// A section that cannot be read: its blocks are walked over.
+    /// A section that cannot be read: its blocks are skipped.
     pub fn unreadable(order: Order, first_interface: u32) -> Section {
         Section { order, first_interface, ..Section::default() }
     }
 
-    /// Keep what the options of the header say.
+    /// Store the options of the header.
     pub fn read_texts(&self, block: &[u8], texts: &mut Texts, notes: &mut Notes, place: Place) {
         let body = block.get(SECTION_BLOCK - 4..block.len() - 4).unwrap_or_default();
         for item in options(body, self.order) {
@@ -82,7 +83,7 @@ impl Section {
         }
     }
 
-    /// Check the claimed length, and say how many packets the taps dropped, when the section ends at `offset`.
+    /// Check the stated length, and note the packets dropped by the taps, when the section ends at `offset`.
     pub fn finish(&self, offset: u64, notes: &mut Notes) {
         if self.claimed.is_some_and(|n| n != offset.saturating_sub(self.begin)) {
             notes.add(NoteKind::SectionLength, 0, self.begin);
@@ -98,7 +99,7 @@ impl Section {
         self.first_interface.saturating_add(self.taps.len() as u32)
     }
 
-    /// Add an interface; false when there are too many.
+    /// Add an interface; false if there are too many.
     pub fn add(&mut self, tap: Tap) -> bool {
         let room = self.taps.len() < limits::INTERFACES;
         if room {

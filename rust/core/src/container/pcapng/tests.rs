@@ -4,7 +4,7 @@ use crate::error::ErrorKind;
 use crate::limits;
 use crate::notes::Notes;
 
-/// Half of a sound file, then `blocks`, then the other half.
+/// Half of a valid file, then `blocks`, then the other half.
 fn with(blocks: &[u8]) -> Vec<u8> {
     let mut file = pcapng(false, 11);
     file.extend_from_slice(blocks);

@@ -1,4 +1,4 @@
-//! What a pcapng file says in words: capped in number and length, decoded so that any bytes are text.
+//! The texts of a pcapng file: limited in number and length, decoded so that any bytes are text.
 
 use crate::limits;
 
@@ -9,7 +9,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Keep a text; false when there are too many already.
+    /// Store a text; false if there are too many already.
     pub fn add(&mut self, name: impl FnOnce() -> String, bytes: &[u8]) -> bool {
         let room = self.kept.len() < limits::TEXTS;
         if room {

@@ -1,6 +1,6 @@
 //! The compression of DOS Sniffer captures: blocks of up to 32 KiB, each with its length before it.
 //!
-//! A negative length is that of bytes as they are. Else words of 16 flags come between the items, the highest bit
+//! A negative length means literal bytes. Else words of 16 flags come between the items, the highest bit
 //! first: 0 for a byte, 1 for a code whose upper half is
 //!
 //! | 0 | the next byte, lower half + 3 times |
@@ -14,18 +14,18 @@ use crate::container::bytes::{ByteStream, Bytes, Oddity};
 use crate::limits;
 use crate::notes::NoteKind;
 
-/// What one block holds at most.
+/// Most bytes of one block.
 const OUTPUT: usize = 64 << 10;
 
-/// The bytes that come out of the blocks.
+/// The decompressed bytes of the blocks.
 pub struct Blocks {
     input: Bytes,
     out: Vec<u8>,
     at: usize,
-    /// Offset of the first byte that came out.
+    /// Offset of the first decompressed byte.
     base: u64,
     given: u64,
-    /// Blocks that held nothing, in a row.
+    /// Consecutive empty blocks.
     empty_run: u64,
     ended: bool,
     odd: Vec<Oddity>,
@@ -42,7 +42,7 @@ impl Blocks {
         self.odd.push((kind, self.base + self.given));
     }
 
-    /// Undo the next block; the last one ends the stream.
+    /// Decompress the next block; the last one ends the stream.
     fn next_block(&mut self) {
         (self.at, self.ended) = (0, true);
         self.out.clear();
@@ -66,7 +66,7 @@ impl Blocks {
         if self.ended {
             self.odd(NoteKind::CompressedCut);
         } else if !sound {
-            // Its length tells where the next one begins.
+            // Its length gives the position of the next one.
             self.odd(NoteKind::CompressedDamaged);
         }
         self.empty_run = if self.out.is_empty() { self.empty_run + 1 } else { 0 };
@@ -99,7 +99,7 @@ impl ByteStream for Blocks {
     }
 }
 
-/// Undo one compressed block; None when it is damaged, with what came out before in `out`.
+/// Decompress one block; None if it is damaged, with the bytes before the damage in `out`.
 pub fn expand(block: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut bytes = block.iter().copied();
     let mut flags = 0_u16;
@@ -139,7 +139,7 @@ fn repeat(out: &mut Vec<u8>, byte: u8, count: usize) -> Option<()> {
     (length <= OUTPUT).then(|| out.resize(length, byte))
 }
 
-/// Copy `count` bytes that begin `back` bytes before the end, all of them there already.
+/// Copy `count` bytes from `back` bytes before the end; all of them must exist.
 fn copy(out: &mut Vec<u8>, back: usize, count: usize) -> Option<()> {
     let from = out.len().checked_sub(back).filter(|_| count <= back && out.len() + count <= OUTPUT)?;
     out.extend_from_within(from..from + count);

@@ -1,7 +1,7 @@
 //! The start of a DOS Sniffer capture: the magic text, a version record, records about the capture.
 //!
 //! Source: the Expert Sniffer Network Analyzer Operations manual, release 5.50, as far as it goes; for the rest the
-//! facts that Wireshark's wiretap gathered from captures.
+//! facts that Wireshark's wiretap collected from captures.
 
 use crate::container::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +28,7 @@ mod at {
     pub const RESERVED: usize = 37;
 }
 
-/// Offset of the date, for the notes on it.
+/// Offset of the date, for its notes.
 pub const DATE_AT: u64 = at::DATE as u64;
 
 /// Record types (those without a packet are known by number only).
@@ -37,7 +37,7 @@ pub mod record_type {
     pub const END: u16 = 3;
     pub const FRAME_2: u16 = 4;
     pub const HEADER_1: u16 = 6;
-    /// In captures of serial lines: which protocol they carry.
+    /// In captures of serial lines: the protocol.
     pub const HEADER_2: u16 = 7;
     /// ATM frames; in version 2 and before, a description of the capture.
     pub const FRAME_4: u16 = 8;
@@ -55,24 +55,24 @@ const LINKTYPE_PPP: u16 = 9;
 /// Picoseconds of a tick, by the file's time unit.
 const TICK_PS: [u32; 7] = [15_000_000, 838_096, 15_000_000, 500_000, 2_000_000, 1_000_000, 100_000];
 
-/// What a record's frame is.
+/// The type of a record's frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// The same for all records.
     Of(u16),
-    /// A serial line whose protocol only the frame itself tells.
+    /// A serial line whose protocol only the frame itself shows.
     Serial,
 }
 
-/// What the start of the file says of all its records.
+/// The parts of the file header that apply to all its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileHeader {
     pub link: Link,
-    /// A serial line, whose frame status tells the direction.
+    /// A serial line, whose frame status contains the direction.
     pub wan: bool,
-    /// What follows the header records is compressed.
+    /// The part after the header records is compressed.
     pub compressed: bool,
-    /// Days from 1970 to the day of the capture, in the place where it was taken; None for a date that is none.
+    /// Days from 1970 to the day of the capture, in local time; None for an invalid date.
     pub day: Option<i64>,
     pub tick_ps: u32,
     major: u16,
@@ -83,36 +83,35 @@ pub fn is_sniffer(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// Whether the version record, as far as it is there, can be read.
-pub fn is_readable(head: &[u8]) -> bool {
-    head.len() < FILE_HEADER || FileHeader::parse(head).is_ok()
-}
-
 fn refused(kind: ErrorKind, at: usize, what: impl Into<String>) -> Error {
     Error::new(kind, what).at(at as u64)
 }
 
 fn no_decoder(at: usize, named: &str) -> Error {
-    refused(ErrorKind::UnsupportedLinkType, at, format!("a Sniffer capture of {named}, which has no decoder"))
-        .next("`wlanlens list formats` names the link types that have one")
+    refused(ErrorKind::UnsupportedLinkType, at, format!("Sniffer captures of {named} are not supported"))
+        .next("see `wlanlens list formats` for the supported link types")
 }
 
 impl FileHeader {
     /// Parse the version record of a file that [`is_sniffer`] recognised.
     pub fn parse(head: &[u8]) -> Result<FileHeader> {
         let Some(head): Option<&[u8; FILE_HEADER]> = head.first_chunk() else {
-            return Err(refused(ErrorKind::CorruptCapture, head.len(), "a Sniffer file cut in its version record"));
+            return Err(refused(
+                ErrorKind::CorruptCapture,
+                head.len(),
+                "the Sniffer file ends inside its version record",
+            ));
         };
         let u16_at = |i: usize| u16::from_le_bytes([head[i], head[i + 1]]);
         if u16_at(at::RECORD_TYPE) != record_type::VERSION || usize::from(u16_at(at::RECORD_LENGTH)) < VERSION_RECORD {
-            let what = "a Sniffer file that does not begin with a version record";
+            let what = "the Sniffer file does not begin with a version record";
             return Err(refused(ErrorKind::CorruptCapture, at::RECORD_TYPE, what).next("its header is damaged"));
         }
         let (major, network, unit) = (u16_at(at::MAJOR), head[at::NETWORK], head[at::TIME_UNIT]);
         let Some(tick_ps) = TICK_PS.get(usize::from(unit)).copied() else {
-            let what = format!("a Sniffer capture with the unknown time unit {unit}");
+            let what = format!("unknown time unit {unit} in a Sniffer capture");
             return Err(refused(ErrorKind::UnsupportedFormat, at::TIME_UNIT, what)
-                .next("its times cannot be told: export it as libpcap from the Sniffer that wrote it"));
+                .next("its times are unknown: export it as libpcap from the Sniffer that wrote it"));
         };
         let link = match network {
             1 => Link::Of(LINKTYPE_ETHERNET),
@@ -137,7 +136,7 @@ impl FileHeader {
         })
     }
 
-    /// Read the magic text, the version record and the records about the capture behind it; the packets follow.
+    /// Read the magic text, the version record and the records about the capture after it; the packets follow.
     pub fn read(bytes: &mut Bytes) -> Result<FileHeader> {
         bytes.fill(FILE_HEADER);
         let mut file = FileHeader::parse(bytes.data())?;
@@ -153,7 +152,7 @@ impl FileHeader {
             let about = match kind {
                 record_type::HEADER_1 | record_type::HEADER_2 => true,
                 record_type::HEADER_3..=record_type::HEADER_7 => true,
-                // A compressed block may be so short, too, but none is known to be.
+                // A compressed block may be as short, too, but no such file is known.
                 record_type::FRAME_4 => file.major <= 2,
                 _ => false,
             };
@@ -174,7 +173,7 @@ impl FileHeader {
         Ok(file)
     }
 
-    /// The protocol of a serial line by the record about it, which is `about` at offset `begin`.
+    /// The protocol of a serial line by its record, which is `about` at offset `begin`.
     fn serial(&self, about: &[u8], begin: usize) -> Result<Link> {
         match (self.major, about.get(4)) {
             (1 | 4 | 5, Some(0)) => Err(no_decoder(begin + 4, "SDLC")),

@@ -5,7 +5,7 @@
 use super::bytes::Bytes;
 use super::framed::{Framed, Verdict};
 use super::resync::Framing;
-use super::{Interface, Record, RecordSource, Sniffed};
+use crate::container::record::{Interface, Record, RecordSource, Sniffed};
 use crate::error::Result;
 use crate::notes::{NoteKind, Notes};
 
@@ -14,7 +14,7 @@ mod header;
 mod record;
 
 use blocks::Blocks;
-pub use header::{is_readable, is_sniffer};
+pub use header::is_sniffer;
 use header::{record_type, FileHeader, DATE_AT, RECORD_HEADER};
 use record::{link_type, Layout, RecordHeader};
 
@@ -62,7 +62,7 @@ impl SnifferSource {
         self.framed.skipped(notes)
     }
 
-    /// Judge a frame record that is odd in some way.
+    /// Handle an unusual frame record.
     fn examine(&mut self, h: &RecordHeader, notes: &mut Notes) -> Verdict {
         let (packet, offset) = (self.framed.records + 1, self.framed.bytes.offset());
         let far = self.framed.last().is_some_and(|last| self.framed.framing.far(h, last));
@@ -87,7 +87,7 @@ impl SnifferSource {
         Verdict::Keep
     }
 
-    /// Whether a credible header or exactly the end follows the record at the front.
+    /// Whether a plausible header or exactly the end follows the record at the front.
     fn record_follows(&mut self, h: &RecordHeader) -> bool {
         let (layout, last) = (self.framed.framing, self.framed.last());
         let at = layout.next(0, h);
@@ -111,7 +111,7 @@ impl RecordSource for SnifferSource {
                 return Ok(None);
             }
             if !self.framed.bytes.fill(RECORD_HEADER) {
-                // A capture may end without saying so.
+                // A capture may end without an end record.
                 if self.framed.bytes.available() > 0 {
                     notes.add(NoteKind::CutFile, self.framed.records + 1, self.framed.bytes.offset());
                 }
@@ -164,7 +164,7 @@ impl RecordSource for SnifferSource {
     }
 
     fn sniffed(&self) -> Sniffed {
-        Sniffed { format: "sniffer", compression: self.compression, readable: true }
+        Sniffed { format: "sniffer".into(), compression: self.compression }
     }
 
     fn interfaces(&self) -> Vec<Interface> {

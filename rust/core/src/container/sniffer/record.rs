@@ -9,11 +9,11 @@ const US_OF_DAY: i64 = 86_400_000_000;
 const FRAME_2: usize = 14;
 const FRAME_6: usize = 34;
 
-/// A record header, with what a frame record has behind it.
+/// A record header, with the fields after it in a frame record.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordHeader {
     pub kind: u16,
-    /// Bytes behind the record header.
+    /// Bytes after the record header.
     pub length: u16,
     /// Bytes of them before the frame; 0 in a record without one.
     pub before: usize,
@@ -63,13 +63,13 @@ impl Layout {
         Layout { tick_ps: file.tick_ps, start_ns: file.day.unwrap_or(0) * US_OF_DAY * 1000 }
     }
 
-    /// Nanoseconds since 1970, cut as the ticks are (2^40 ticks of 15 us are half a year).
+    /// Nanoseconds since 1970, truncated like the ticks (2^40 ticks of 15 us are half a year).
     pub fn time_ns(&self, h: &RecordHeader) -> i64 {
         let ns = h.ticks * u64::from(self.tick_ps) / 1000;
         self.start_ns + i64::from(h.days) * US_OF_DAY * 1000 + ns as i64
     }
 
-    /// Whether two records lie too far apart in time to be neighbours.
+    /// Whether two records are too far apart in time to be neighbours.
     pub fn far(&self, h: &RecordHeader, clock: i64) -> bool {
         self.clock(h).abs_diff(clock) > limits::NEAR_SECONDS * 1_000_000
     }
@@ -96,7 +96,7 @@ impl Framing for Layout {
         RECORD_HEADER
     }
 
-    /// A frame record that is cut in its fixed fields is none.
+    /// A frame record that is cut in its fixed fields is invalid.
     fn parse_at(&self, data: &[u8], at: usize) -> Option<RecordHeader> {
         let b = data.get(at..)?;
         let h: &[u8; RECORD_HEADER] = b.first_chunk()?;

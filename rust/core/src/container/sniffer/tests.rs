@@ -1,16 +1,16 @@
 use proptest::prelude::*;
 
 use crate::container::build::*;
-use crate::container::sniff;
+use crate::container::format_of;
 use crate::error::ErrorKind;
 
-/// What a version record says.
+/// The fields of a version record.
 #[derive(Clone, Copy)]
 struct Dos {
     major: u16,
     date: u16,
     network: u8,
-    /// 1: as it is; 2: compressed.
+    /// 1: literal; 2: compressed.
     format: u8,
     unit: u8,
     reserved: u16,
@@ -63,12 +63,12 @@ impl Dos {
     }
 }
 
-/// Blocks of `size` bytes as they are.
+/// Literal blocks of `size` bytes.
 fn stored(bytes: &[u8], size: usize) -> Vec<u8> {
     bytes.chunks(size).flat_map(|c| [&(-(c.len() as i16)).to_le_bytes()[..], c].concat()).collect()
 }
 
-/// Blocks of `size` bytes, with the codes for runs and for strings seen before.
+/// Blocks of `size` bytes, with the codes for runs and for repeated strings.
 fn packed(bytes: &[u8], size: usize) -> Vec<u8> {
     bytes
         .chunks(size)
@@ -120,7 +120,7 @@ fn plain_records() {
     assert_eq!((rows.len(), notes), (5, vec![("local_time", 1, 29)]));
     assert_eq!((rows[2].time_ns, rows[2].wire_bytes, &rows[2].data), (Some(DAY + 2_000_000), 42, &payload(2)));
     assert_eq!((rows[0].link_type, rows[0].offset, rows[0].outgoing), (1, 41, None));
-    assert_eq!(sniff(&bytes).map(|s| (s.format, s.readable)), Some(("sniffer", true)));
+    assert_eq!(format_of(&bytes), Some("sniffer"));
     assert_eq!(rows, self::rows(&bytes[..bytes.len() - END.len()]), "the end need not be marked");
 }
 
@@ -191,7 +191,7 @@ fn damaged_blocks_cost_only_themselves() {
 }
 
 #[test]
-fn records_about_the_capture_are_passed_over() {
+fn records_without_packets_are_skipped() {
     let about = [dos_record(6, &[7; 300]), dos_record(13, &[]), dos_record(17, &[1, 2, 3])].concat();
     assert_eq!(rows(&ETHERNET.with(&[about.clone(), frames(0..3)].concat())).len(), 3);
     let v2 = Dos { major: 2, ..ETHERNET }.with(&[dos_record(8, b"session\n"), frames(0..3)].concat());
@@ -320,7 +320,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked(bytes in prop::collection::vec(0_u8..3, 0..3000)) {
+    fn packing_and_unpacking_are_inverse(bytes in prop::collection::vec(0_u8..3, 0..3000)) {
         let mut out = Vec::new();
         prop_assert!(super::blocks::expand(&pack(&bytes), &mut out).is_some());
         prop_assert_eq!(out, bytes);

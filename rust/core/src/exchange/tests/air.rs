@@ -1,4 +1,4 @@
-//! Which frame an ACK answers.
+//! Which frame an ACK responds to.
 
 use super::*;
 use crate::phy::{Ppdu, Radio};
@@ -14,17 +14,17 @@ fn delivered(m: &mut Made) -> bool {
 #[test]
 fn by_time_of_either_end() {
     let ack = || answer(subtype::ACK, None, STA);
-    // Stamps of the ends: SIFS and the ACK; of the starts: the frame and SIFS.
+    // Timestamps of the ends: SIFS and the ACK; of the starts: the frame and SIFS.
     for gap in [10 + 44, 100 + 16] {
         let mut m = Made::new();
         m.at(0, with_tsf(plain(STA, AP, 1), 500), &[]).at(300, with_tsf(ack(), 500 + gap), &[]);
         assert!(delivered(&mut m), "{gap}");
     }
-    // Later than any answer.
+    // Later than any response.
     let mut m = Made::new();
     m.at(0, with_tsf(plain(STA, AP, 1), 500), &[]).at(300, with_tsf(ack(), 900), &[]);
     assert!(!delivered(&mut m));
-    // The host's stamps alone are late, but not by so much.
+    // The host's timestamps alone are late, but not by so much.
     for (gap, found) in [(20, true), (900, true), (3000, false)] {
         let mut m = Made::new();
         m.at(0, plain(STA, AP, 1), &[]).at(gap, ack(), &[]);

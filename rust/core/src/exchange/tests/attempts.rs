@@ -1,4 +1,4 @@
-//! Which frames are attempts of one exchange.
+//! Which frames are transmissions of one exchange.
 
 use super::*;
 

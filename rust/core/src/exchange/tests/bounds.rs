@@ -1,4 +1,4 @@
-//! Memory stays bounded, whatever a capture holds.
+//! Memory is bounded for any capture.
 
 use super::*;
 use crate::limits;

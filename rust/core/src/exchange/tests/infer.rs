@@ -1,4 +1,4 @@
-//! What follows from signs of frames not seen.
+//! What is inferred about missed frames.
 
 use super::*;
 
@@ -55,12 +55,12 @@ fn the_shared_counter() {
     let mut m = Made::new();
     m.send(plain(STA, AP, 1)).send(plain(STA, AP, 3));
     assert_eq!(told(&m.finish())[1], (Some(2), 0, 1, Some("sequence_gap"), "unknown"));
-    // An access point's missing number may have gone to anyone; a probe request lay between.
+    // An access point's missing number may belong to any receiver; a probe request was between.
     let mut m = Made::new();
     m.send(plain(AP, STA, 1)).send(plain(AP, STA, 3));
     m.send(plain(STA, AP, 1)).send(management(4, STA, ALL, 2)).send(plain(STA, AP, 3));
     assert!(m.finish().iter().all(|r| r.packets.len() == 1));
-    // Nor do numbers of group-addressed QoS data tell.
+    // Numbers of group-addressed QoS data show nothing either.
     let mut m = Made::new();
     m.send(qos(AP, ALL, 0, 1)).send(qos(AP, ALL, 0, 3));
     assert_eq!(m.finish().len(), 2);
@@ -86,7 +86,7 @@ fn lone_acks_are_those_of_the_missing_numbers() {
         [(Some(2), 0, 1, Some("sequence_gap"), "delivered"), (Some(3), 0, 1, Some("sequence_gap"), "delivered")]
     );
     assert_eq!((rows[1].ack, rows[2].ack, rows.len()), (Some(3), Some(4), 4));
-    // Fewer ACKs than numbers: no telling whose, but no frame of its own either.
+    // Fewer ACKs than numbers: it is unknown which, but they are no frames of their own either.
     let mut m = Made::new();
     m.send(plain(STA, AP, 1)).ack(STA).wait(5000).ack(STA).send(plain(STA, AP, 4));
     let rows = m.finish();
@@ -100,7 +100,7 @@ fn a_lone_ack_without_a_missing_number_is_that_of_a_repeat() {
     let rows = m.finish();
     assert_eq!(told(&rows), [(Some(1), 1, 1, Some("lone_ack"), "delivered"), (Some(2), 1, 0, None, "delivered")]);
     assert_eq!((rows[0].ack, rows[0].acked), (Some(2), Some(true)));
-    // An access point speaks to many: the ACK may be another station's.
+    // An access point sends to many stations: the ACK may be another station's.
     let mut m = Made::new();
     m.send(plain(AP, STA, 1)).wait(5000).ack(AP).send(plain(AP, STA, 2)).ack(AP);
     assert_eq!(told(&m.finish())[..2], [(Some(1), 1, 0, None, "unknown"), (None, 0, 1, Some("lone_ack"), "delivered")]);

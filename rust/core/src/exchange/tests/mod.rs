@@ -1,4 +1,4 @@
-//! Every rule by hand-made frames.
+//! Every rule, with constructed frames.
 
 mod air;
 mod attempts;
@@ -19,7 +19,7 @@ pub const AP: Mac = [0, 0, 0, 0, 0, 0xa];
 pub const STA: Mac = [0, 0, 0, 0, 0, 0xb];
 pub const ALL: Mac = [0xff; 6];
 
-/// A capture made by hand: every frame comes a millisecond after the one before, unless told otherwise.
+/// A constructed capture: frames are a millisecond apart unless stated otherwise.
 pub struct Made {
     tracker: Tracker,
     pub number: u64,
@@ -117,12 +117,12 @@ impl Made {
         self.at(self.now_us + 1000, f, &[])
     }
 
-    /// An ACK to `ra` that answers the frame before.
+    /// An ACK to `ra` for the previous frame.
     pub fn ack(&mut self, ra: Mac) -> &mut Self {
         self.at(self.now_us + 60, answer(subtype::ACK, None, ra), &[])
     }
 
-    /// A Block Ack from `ta` to `ra` that answers the frame before.
+    /// A Block Ack from `ta` to `ra` for the previous frame.
     pub fn block_ack(&mut self, ta: Mac, ra: Mac, body: &[u8]) -> &mut Self {
         self.at(self.now_us + 60, answer(subtype::BLOCK_ACK, Some(ta), ra), body)
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::phy::Radio;
 
-/// So many exchanges that the sniffer hears answered, from `seq` on.
+/// This number of exchanges with captured responses, from `seq` on.
 fn heard(m: &mut Made, seq: u16, count: u16) {
     for seq in seq..seq + count {
         m.send(plain(STA, AP, seq)).ack(STA);
@@ -33,18 +33,18 @@ fn given_up_at_the_limit() {
 
 #[test]
 fn not_without_evidence() {
-    // Too few attempts: the ACK was missed, or the last attempt.
+    // Too few transmissions: the ACK was missed, or the last transmission.
     let mut m = Made::new();
     heard(&mut m, 0, 10);
     silent(&mut m, 10, 3);
     heard(&mut m, 11, 1);
     assert_eq!(of(&m.finish(), 10), ("unknown", None, Some(200.0)));
-    // The sender did not go on.
+    // The sender did not continue.
     let mut m = Made::new();
     heard(&mut m, 0, 10);
     silent(&mut m, 10, 7);
     assert_eq!(of(&m.finish(), 10).0, "unknown");
-    // The sniffer hears no answers, or not enough.
+    // The sniffer captures no responses, or too few.
     let mut m = Made::new();
     silent(&mut m, 0, 1);
     (1..20).for_each(|seq| silent(&mut m, seq, 7));
@@ -80,11 +80,11 @@ fn refused_and_left_behind() {
     let refused = |m: &mut Made| {
         m.at(0, mpdu(9, 1), &[]).at(0, mpdu(10, 1), &[]).block_ack(AP, STA, &compressed(0, 9, 0b01));
     };
-    // The capture ends: it was not acknowledged, and nobody knows what came of it.
+    // The capture ends: it was not acknowledged, and the outcome is unknown.
     let mut m = Made::new();
     refused(&mut m);
     assert_eq!(of(&m.finish(), 10), ("unknown", Some(false), Some(100.0)));
-    // The sender asks from behind it on.
+    // The sender's request starts after it.
     let mut m = Made::new();
     refused(&mut m);
     m.at(500, answer(subtype::BLOCK_ACK_REQUEST, Some(STA), AP), &compressed(0, 11, 0)[..4]);
@@ -98,7 +98,7 @@ fn refused_and_left_behind() {
     refused(&mut m);
     m.at(500, mpdu(73, 2), &[]);
     assert_eq!(of(&m.finish(), 10).0, "unknown");
-    // A later Block Ack has it.
+    // A later Block Ack contains it.
     let mut m = Made::new();
     refused(&mut m);
     m.at(500, mpdu(74, 2), &[]).block_ack(AP, STA, &compressed(0, 10, u64::MAX));

@@ -5,7 +5,7 @@ use crate::phy::{rates, Format, Phy, Ppdu};
 use super::super::view::View;
 use super::he;
 
-/// radiotap.org/fields/U-SIG. Its second part means this only in the version 0 of the PHY, EHT.
+/// radiotap.org/fields/U-SIG. Its second part has this meaning only in version 0 of the PHY, EHT.
 pub(super) fn u_sig(ppdu: &mut Ppdu, v: View<'_>) {
     const BANDWIDTHS_MHZ: [Option<u16>; 8] =
         [Some(20), Some(40), Some(80), Some(160), Some(320), Some(320), None, None];
@@ -27,7 +27,7 @@ pub(super) fn u_sig(ppdu: &mut Ppdu, v: View<'_>) {
         (Some(false), Some(0 | 2)) => Some(Format::Mu),
         _ => ppdu.format,
     };
-    // A punctured PPDU is told by its RU/MRU size alone.
+    // A punctured PPDU is described by its RU/MRU size alone.
     ppdu.format = ppdu.format.filter(|&f| f == Format::Tb || mask & value & 0x3e00 == 0 || f != Format::Su);
     const SYMBOLS: u32 = 0x003e_0000;
     if mask & SYMBOLS == SYMBOLS && ppdu.format.is_some_and(|f| f != Format::Tb) {
@@ -55,7 +55,7 @@ pub(super) fn eht(ppdu: &mut Ppdu, v: View<'_>) {
     }
     let users = v.data().len() / 4;
     let captured = (USERS..users).filter_map(word).find(|u| u & 0x80 != 0);
-    // One user alone is the user.
+    // A single user is the user.
     if let Some(user) = captured.or_else(|| word(USERS).filter(|_| users == USERS + 1)) {
         let knows = |bit: u32| user & bit != 0;
         ppdu.mcs = knows(0x02).then_some((user >> 20 & 0xf) as u8);

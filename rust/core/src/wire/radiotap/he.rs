@@ -5,7 +5,7 @@ use crate::phy::{rates, Format, Phy, Ppdu};
 use super::super::heard::Heard;
 use super::super::view::View;
 
-/// Symbols that a code of "number of LTF symbols" stands for (HE and EHT).
+/// LTF symbols by the code of "number of LTF symbols" (HE and EHT).
 pub(super) fn ltf_symbols(code: u8) -> Option<u8> {
     [1, 2, 4, 6, 8].get(usize::from(code)).copied()
 }
@@ -72,13 +72,13 @@ fn resource_unit(code: u16) -> (Option<u16>, Option<u16>) {
     }
 }
 
-/// radiotap.org/fields/HE-MU: the PPDU around the user's data.
+/// radiotap.org/fields/HE-MU: the PPDU of the user's data.
 pub(super) fn he_mu(ppdu: &mut Ppdu, v: View<'_>) {
     let (Some(flags1), Some(flags2)) = (v.le16(0), v.le16(2)) else { return };
     if flags2 & 0x0004 != 0 {
         ppdu.width_mhz = Some(20 << (flags2 & 3));
     }
-    // Without SIG-B compression the count is of symbols, and its last code means 16 or more (Table 27-20); with it, of
+    // Without SIG-B compression the count is in symbols, and its last code means 16 or more (Table 27-20); with it, in
     // users.
     let compression = (flags1 & 0x4000 != 0).then_some(flags2 & 0x0008 != 0);
     let count = (flags2 >> 4 & 0xf) as u8;
@@ -95,7 +95,7 @@ pub(super) fn he_mu(ppdu: &mut Ppdu, v: View<'_>) {
     }
 }
 
-/// Symbols of a compressed HE-SIG-B, which has no common field: 21 bits a user, and 10 of CRC and tail for every two
+/// Symbols of a compressed HE-SIG-B, which has no common field: 21 bits per user, and 10 of CRC and tail for every two
 /// (clause 27.3.11.8.3). From 40 MHz on two content channels share the users.
 fn compressed_sig_b(users: u8, mcs: u16, dcm: bool, width_mhz: u16) -> Option<u8> {
     const BITS: [u32; 6] = [26, 52, 78, 104, 156, 208];

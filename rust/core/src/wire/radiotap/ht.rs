@@ -26,7 +26,7 @@ pub(super) fn mcs(heard: &mut Heard, v: View<'_>) {
     };
 }
 
-/// radiotap.org/fields/VHT. Of several users it is the one whose MCS is known: the data are theirs.
+/// radiotap.org/fields/VHT. With several users, the one with a known MCS is used: the data are theirs.
 pub(super) fn vht(heard: &mut Heard, v: View<'_>) {
     const UNKNOWN_MCS: u8 = 15;
     const MOST_STREAMS: u8 = 8;
@@ -74,7 +74,7 @@ pub(super) fn ampdu(radio: &mut Radio, v: View<'_>) {
     radio.ampdu_last = v.le16(4).filter(|f| f & 0x0004 != 0).map(|f| f & 0x0008 != 0);
 }
 
-/// radiotap.org/fields/S1G: sub-gigahertz PPDUs, whose PHY is not among ours.
+/// radiotap.org/fields/S1G: sub-gigahertz PPDUs, whose PHY is not decoded.
 pub(super) fn s1g(ppdu: &mut Ppdu, v: View<'_>) {
     let (Some(known), Some(data)) = (v.le16(0), v.le16(2)) else { return };
     let knows = |bit: u16| known & bit != 0;

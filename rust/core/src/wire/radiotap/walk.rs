@@ -1,4 +1,4 @@
-//! The walk over a radiotap header: its present words name its fields, each aligned from the header's start.
+//! Reading a radiotap header: its present words list its fields, each aligned from the header's start.
 
 use super::super::view::View;
 
@@ -39,18 +39,18 @@ const FIELDS: [(usize, usize); 28] = [
 ];
 /// From here on the header is a list of types, lengths and values.
 const TLV: usize = 28;
-/// Types of vendors in that list; the header's own bits are no types.
+/// Vendor types in that list; the header's own bits are not types.
 const VENDOR_TYPE: usize = 30;
 /// Bits of every present word, whatever its namespace.
 const RADIOTAP_NAMESPACE: u32 = 1 << 29;
 const VENDOR_NAMESPACE: u32 = 1 << 30;
 const ANOTHER_WORD: u32 = 1 << 31;
-/// The bits that stand for fields.
+/// The bits that are fields.
 const FIELD_BITS: u32 = RADIOTAP_NAMESPACE - 1;
 
 /// Call `field` with the bit or type and the bytes of each field; None when the fields do not fit.
 ///
-/// Fields of vendors are passed over by the length they state. Bits that nobody has defined end the walk, since the
+/// Vendor fields are skipped by their stated length. Undefined bits end the reading, since the
 /// size of their field is not known.
 pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> Option<()> {
     let mut words = 1;
@@ -93,14 +93,14 @@ pub(super) fn walk(header: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> 
     Some(())
 }
 
-/// The next multiple of a power of two: a division for every field would be felt.
+/// The next multiple of a power of two: a division for every field would be slow.
 #[inline]
 fn aligned(at: usize, align: usize) -> usize {
     (at + align - 1) & !(align - 1)
 }
 
-/// The list of types, lengths and values that fills the rest of the header (radiotap.org/fields/TLV). Bytes that a
-/// value leaves out at its end are zeros.
+/// The list of types, lengths and values in the rest of the header (radiotap.org/fields/TLV). Bytes missing at the
+/// end of a value are zeros.
 fn values(mut rest: View<'_>, mut field: impl FnMut(usize, View<'_>)) -> Option<()> {
     const LONGEST: usize = 12;
     while !rest.data().is_empty() {
@@ -181,14 +181,14 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_endless_words() {
-        // A second word without a namespace's reset counts on: bit 33 is nobody's.
+        // A second word without a namespace's reset counts on: bit 33 is undefined.
         assert_eq!(seen(&[0x8000_0002, 2], &[0; 9]), (vec![(1, 0)], true));
         assert_eq!(seen(&[0xffff_ffff; 10], &[]), (vec![], false));
     }
 
     #[test]
     fn types_lengths_and_values() {
-        // Flags; padding, a short VHT, a vendor's, a type of tomorrow.
+        // Flags; padding, a short VHT, a vendor's, an undefined type.
         let list = [
             9, 0, 0, 0, // flags and alignment
             28, 0, 0, 0, //

@@ -1,7 +1,7 @@
 //! ASIX adapters. Source: Linux, drivers/net/usb/asix_common.c and ax88179_178a.c.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 
 const LENGTH: u32 = 0x7ff;
 const HEADER: usize = 4;
@@ -9,7 +9,7 @@ const ETHERNET: usize = 14;
 /// A header without a frame fills up a transfer.
 const PADDING: u32 = 0xffff_0000;
 
-/// AX88178 and AX88772: before each frame its length and the complement of that; frames begin at even places and may go on
+/// AX88178 and AX88772: before each frame its length and its complement; frames begin at even offsets and may continue
 /// in the next transfer.
 pub(super) fn ax88772(v: View<'_>, carry: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
     let mut at = carry;
@@ -36,8 +36,8 @@ pub(super) fn ax88772(v: View<'_>, carry: usize, pieces: &mut Vec<Piece>) -> Opt
     Some(if odd { 0 } else { carry })
 }
 
-/// AX88179, received: frames, each behind two bytes and on a multiple of 8, then a word of length and flags for each, then
-/// how many there are and where those words begin.
+/// AX88179, received: frames, each after two bytes and aligned to 8, then a word of length and flags for each, then
+/// their number and the offset of these words.
 pub(super) fn ax88179_in(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
     const DAMAGED: u32 = 1 << 29;
     const DROPPED: u32 = 1 << 31;
@@ -55,7 +55,7 @@ pub(super) fn ax88179_in(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
     for i in 0..count {
         let word = v.le32(table + 4 * i)?;
         let length = (word >> 16 & 0x1fff) as usize;
-        // A word without a frame fills up the table.
+        // A word without a frame fills the table.
         if length == 0 {
             continue;
         }
@@ -73,7 +73,7 @@ pub(super) fn ax88179_in(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
 /// AX88179, sent: the length, the segment size, the frame.
 pub(super) fn ax88179_out(v: View<'_>, pieces: &mut Vec<Piece>) -> Option<()> {
     const HEADER: usize = 8;
-    /// Padding and alignment flags stand in the second word beside the segment size.
+    /// Padding and alignment flags are in the second word with the segment size.
     const SEGMENT_SIZE: u32 = 0x8000_bfff;
     let (length, second) = (v.le32(0)? as usize, v.le32(4)?);
     if length < ETHERNET || length.checked_add(HEADER)? != v.wire() || second & !SEGMENT_SIZE != 0 {

@@ -1,9 +1,7 @@
 //! IP packets in the bulk transfers of network adapters.
 //!
-//! A framing is believed for an endpoint once a transfer fits it to its end and holds an IP header that proves it: the
-//! descriptors that would name the device's class are often sent before a capture begins.
-
-use rustc_hash::{FxHashMap, FxHashSet};
+//! A framing is accepted for an endpoint once it fits a whole transfer that contains a verified IP header: the
+//! descriptors with the device's class are often sent before a capture begins.
 
 use crate::limits;
 use crate::notes::NoteKind;
@@ -15,59 +13,22 @@ use super::{ethernet, ip, llc};
 
 mod asix;
 mod ncm;
+mod piece;
 mod prism2;
 mod proof;
 mod qmap;
 mod realtek;
 mod rndis;
 mod search;
+mod state;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// What begins at a place of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Ethernet,
-    Llc,
-    Ip,
-}
+use piece::{Kind, Piece};
+use state::Endpoint;
+pub(super) use state::State;
 
-/// A frame in a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Piece {
-    kind: Kind,
-    at: usize,
-    bytes: usize,
-}
-
-impl Piece {
-    /// The frame's bytes; it may go on in the next transfer.
-    fn of(self, v: View<'_>) -> View<'_> {
-        View::new(v.skip(self.at).clip(self.bytes).data(), self.bytes)
-    }
-}
-
-/// What is known of an endpoint.
-#[derive(Debug, Clone, Copy, Default)]
-struct Endpoint {
-    framing: Option<Framing>,
-    /// Bytes of a frame that the next transfer begins with.
-    carry: usize,
-}
-
-/// What is remembered from transfer to transfer.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    /// Byte order of the latest usbmon header.
-    pub big_endian: bool,
-    endpoints: FxHashMap<u64, Endpoint>,
-    /// Devices that speak the bulk-only mass storage protocol: what looks like a packet there is a file's.
-    storage: FxHashSet<u64>,
-    /// Kept for its memory.
-    pieces: Vec<Piece>,
-}
-
-/// Framings in the order in which they are tried: those with a signature first, that of no header last.
+/// Framings in the order of trial: those with a signature first, the one without a header last.
 const CANDIDATES: [Framing; 9] = [
     Framing::Ncm,
     Framing::Rndis,
@@ -80,7 +41,7 @@ const CANDIDATES: [Framing; 9] = [
     Framing::Ip,
 ];
 
-/// Hand out the IP packets of a bulk transfer, and say in `e` how many there were and how they were framed.
+/// Emit the IP packets of a bulk transfer, and set their number and framing in `e`.
 pub(super) fn packets(d: &mut Decoder<'_>, e: &mut UrbEvent, v: View<'_>) {
     let device = u64::from(e.interface) << 32 | u64::from(e.bus) << 16 | u64::from(e.device);
     if is_storage(&mut d.state.usb, device, v, e.is_in) {
@@ -152,10 +113,10 @@ fn remember(state: &mut State, key: u64, endpoint: Endpoint) {
     state.endpoints.insert(key, endpoint);
 }
 
-/// Take a transfer to pieces, and say by which framing; None: no packet can be proved in it.
+/// Split a transfer into frames and return its framing; None: no packet in it can be verified.
 fn find(known: Endpoint, v: View<'_>, is_in: bool, pieces: &mut Vec<Piece>) -> Option<Endpoint> {
     if let Some(framing) = known.framing {
-        // What should have gone on may not have been captured.
+        // The continuation may not have been captured.
         let carries = [known.carry, 0];
         for carry in &carries[usize::from(known.carry == 0)..] {
             pieces.clear();
@@ -185,7 +146,7 @@ fn find(known: Endpoint, v: View<'_>, is_in: bool, pieces: &mut Vec<Piece>) -> O
         return Some(Endpoint { carry: known.carry.saturating_sub(v.wire()), ..known });
     }
     search::search(v, pieces);
-    // What is known of the endpoint is worth more than one find.
+    // The known framing of the endpoint has priority over a single find.
     (!pieces.is_empty()).then_some(Endpoint { framing: known.framing.or(Some(Framing::Found)), carry: 0 })
 }
 
@@ -193,12 +154,12 @@ fn is_continuation(known: Endpoint, v: View<'_>) -> bool {
     known.carry > 0 && v.wire() <= known.carry.saturating_add(limits::USB_SEARCH_BYTES)
 }
 
-/// Framings without a header of their own: any transfer fits them.
+/// Framings without a header: every transfer fits them.
 fn is_loose(framing: Framing) -> bool {
     matches!(framing, Framing::Ethernet | Framing::Ip)
 }
 
-/// Whether a frame of an endpoint known for such frames is one again.
+/// Whether this is again a frame of the endpoint's known framing.
 fn looks_like(p: Piece, v: View<'_>) -> bool {
     let frame = p.of(v);
     match p.kind {
@@ -213,8 +174,8 @@ fn looks_like(p: Piece, v: View<'_>) -> bool {
     }
 }
 
-/// Take a transfer to pieces by one framing: how many bytes of its last frame the next transfer holds, or None when it
-/// does not fit. `carry`: so many bytes at its begin belong to a frame before.
+/// Split a transfer by one framing: returns how many bytes of its last frame are in the next transfer, or None if it
+/// does not fit. `carry`: this many bytes at its start belong to the previous frame.
 fn split(framing: Framing, v: View<'_>, is_in: bool, carry: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
     match framing {
         Framing::Asix => return asix::ax88772(v, carry, pieces),
@@ -237,18 +198,9 @@ fn split(framing: Framing, v: View<'_>, is_in: bool, carry: usize, pieces: &mut 
     .map(|()| 0)
 }
 
-/// The transfer is one frame, which goes on in the next one where its IP header says so.
+/// The transfer is one frame, which continues in the next one if its IP header shows this.
 fn whole(kind: Kind, v: View<'_>, pieces: &mut Vec<Piece>) -> Option<usize> {
     let bytes = proof::frame_bytes(kind, v).unwrap_or(0).max(v.wire());
     pieces.push(Piece { kind, at: 0, bytes });
     Some(bytes - v.wire())
-}
-
-/// Add a frame; false when there are too many.
-fn add(pieces: &mut Vec<Piece>, kind: Kind, at: usize, bytes: usize) -> bool {
-    let room = pieces.len() < limits::USB_DATAGRAMS;
-    if room {
-        pieces.push(Piece { kind, at, bytes });
-    }
-    room
 }

@@ -1,7 +1,7 @@
 //! CDC-NCM transfer blocks (USB CDC NCM 1.0 section 3), of 16 and 32 bits, and MBIM's (USB CDC MBIM 1.0 section 7).
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 use crate::limits;
 
 /// Shapes of the 16- and the 32-bit structures.

@@ -1,16 +1,16 @@
-//! Prism 2 adapters under linux-wlan-ng and the prism2_usb driver that came of it.
+//! Prism 2 adapters with linux-wlan-ng and the prism2_usb driver derived from it.
 //!
-//! Both ways a descriptor of 60 bytes stands before the frame's body: 14 bytes of the adapter's own, the 802.11 header of
+//! In both directions a descriptor of 60 bytes is before the frame's body: 14 bytes of the adapter's own, the 802.11 header with
 //! four addresses, the body's length, an 802.3 header. Source: Linux, drivers/staging/wlan-ng/hfa384x.h.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 use crate::frame::control;
 
 const DESCRIPTOR: usize = 60;
 const FRAME_CONTROL: usize = 14;
 const BODY_LENGTH: usize = 44;
-/// Bits of the first word that are set in anything but a received frame.
+/// Bits of the first word that are set in everything but a received frame.
 const NOT_A_FRAME: u16 = 0x9000;
 /// Transfers are filled up to a multiple of this.
 const ROUND: usize = 64;

@@ -1,9 +1,9 @@
-//! Evidence that bytes are an IP packet: a checksum, lengths that fit, fields that can be.
+//! Evidence that bytes are an IP packet: a checksum, consistent lengths, possible fields.
 
 use super::super::ip::protocol;
 use super::super::ipv4::checksum_holds;
 use super::super::view::View;
-use super::Kind;
+use super::piece::Kind;
 
 const ETHERNET: usize = 14;
 const VLAN: usize = 4;
@@ -11,12 +11,12 @@ const SNAP: usize = 8;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 
-/// Whether the frame holds an IP packet beyond doubt.
+/// Whether the frame certainly holds an IP packet.
 pub(super) fn proves(kind: Kind, v: View<'_>) -> bool {
     packet_at(kind, v).is_some_and(|at| packet_bytes(v.skip(at)).is_some_and(|bytes| bytes <= v.skip(at).wire()))
 }
 
-/// Length of the frame by its IP header, if that is beyond doubt; it may be longer than what is here.
+/// Length of the frame by its IP header, if that is certain; it may be longer than the transfer.
 pub(super) fn frame_bytes(kind: Kind, v: View<'_>) -> Option<usize> {
     let at = packet_at(kind, v)?;
     Some(at + packet_bytes(v.skip(at))?)
@@ -35,7 +35,7 @@ fn packet_at(kind: Kind, v: View<'_>) -> Option<usize> {
     }
 }
 
-/// Total length of a sound IP packet.
+/// Total length of a valid IP packet.
 pub(super) fn packet_bytes(v: View<'_>) -> Option<usize> {
     match v.u8(0)? >> 4 {
         4 => ipv4(v),
@@ -44,7 +44,7 @@ pub(super) fn packet_bytes(v: View<'_>) -> Option<usize> {
     }
 }
 
-/// By its checksum; zero and multicast are no source, zero is no time to live.
+/// By its checksum; zero and multicast are no source addresses, zero is no time to live.
 pub(super) fn ipv4(v: View<'_>) -> Option<usize> {
     let h = v.array::<IPV4>(0)?;
     let header = usize::from(h[0] & 0xf) * 4;
@@ -53,7 +53,7 @@ pub(super) fn ipv4(v: View<'_>) -> Option<usize> {
     (sane && v.data().get(..header).is_some_and(checksum_holds)).then_some(total)
 }
 
-/// It has no checksum: a known protocol follows, and the fields that the versions of other protocols fill are sane.
+/// It has no checksum: a known protocol follows, and the other fields have plausible values.
 pub(super) fn ipv6(v: View<'_>) -> Option<usize> {
     use protocol as p;
     let h = v.array::<IPV6>(0)?;
@@ -74,7 +74,7 @@ pub(super) fn ipv6(v: View<'_>) -> Option<usize> {
     (h[0] >> 4 == 6 && payload > 0 && known && h[7] != 0 && source).then_some(IPV6 + payload)
 }
 
-/// Whether the transport header fits into the IPv4 packet: more evidence where nothing frames it.
+/// Whether the transport header fits into the IPv4 packet: further evidence without a framing.
 pub(super) fn transport_fits(v: View<'_>, total: usize) -> bool {
     let Some(header) = v.u8(0).map(|b| usize::from(b & 0xf) * 4) else {
         return false;

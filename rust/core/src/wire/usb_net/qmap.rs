@@ -2,7 +2,7 @@
 //! version 1): padding, channel and length before each IP packet.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 
 const HEADER: usize = 4;
 const COMMAND: u8 = 0x80;

@@ -1,7 +1,7 @@
-//! Realtek RTL8152 to RTL8156. Source: Linux, drivers/net/usb/r8152.c. (RTL8150 puts a trailer behind a bare frame.)
+//! Realtek RTL8152 to RTL8156. Source: Linux, drivers/net/usb/r8152.c. (RTL8150 puts a trailer after a bare frame.)
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 
 const ETHERNET: usize = 14;
 

@@ -1,7 +1,7 @@
 //! REMOTE_NDIS_PACKET_MSG (MS-RNDIS section 2.2.14), one after the other.
 
 use super::super::view::View;
-use super::{add, Kind, Piece};
+use super::piece::{add, Kind, Piece};
 
 const PACKET: u32 = 1;
 const HEADER: usize = 44;

@@ -1,14 +1,15 @@
 //! IP headers in a transfer whose framing is not known.
 
 use super::super::view::View;
-use super::{add, proof, Kind, Piece};
+use super::piece::{add, Kind, Piece};
+use super::proof;
 use crate::limits;
 
-/// The EtherTypes of IP, in front of a header that they prove.
+/// The EtherTypes of IP, before a header that they confirm.
 const ETHERTYPE_IPV4: [u8; 2] = [8, 0];
 const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xdd];
 
-/// Find an IP packet near the begin, then one near the end of each that was found.
+/// Find an IP packet near the start, then one near the end of each packet found.
 pub(super) fn search(v: View<'_>, pieces: &mut Vec<Piece>) {
     let mut from = 0;
     while let Some((at, bytes)) = next(v, from) {

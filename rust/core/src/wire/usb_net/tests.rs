@@ -1,4 +1,4 @@
-//! IP packets in transfers of every framing, and in what only looks like one.
+//! IP packets in transfers of every framing, and in transfers that only look like one.
 
 use super::super::testing::{cut_everywhere, ethernet, ipv4, ipv6, one, record, snap, tcp};
 use super::*;
@@ -22,7 +22,7 @@ pub(crate) fn bulk(is_in: bool, data: &[u8], length: usize) -> Vec<u8> {
     h
 }
 
-/// An IPv4 packet with the right checksum; the payload tells them apart.
+/// An IPv4 packet with the right checksum; the payload distinguishes them.
 pub(crate) fn sound(payload: &[u8]) -> Vec<u8> {
     let mut p = ipv4(6, &tcp(&[], payload));
     set_checksum(&mut p);
@@ -157,7 +157,7 @@ fn ncm_that_runs_in_circles() {
     let mut around = good.clone();
     around[18..20].copy_from_slice(&12u16.to_le_bytes());
     let (seen, _) = seen(true, &[good, around.clone(), around]);
-    // The search still finds the packets, and what the endpoint speaks stays known.
+    // The search still finds the packets, and the endpoint's framing stays known.
     assert_eq!(seen.framings, [Some(Framing::Ncm); 3]);
     assert!(seen.payloads.len() >= 4 && seen.payloads.len() <= 6);
 }
@@ -211,7 +211,7 @@ fn realtek_descriptors() {
     check(true, [received(frame(b"a")), received(frame(b"bc"))].concat(), Framing::R8152, &[1, 2]);
     let sent = |f: Vec<u8>| padded([&(f.len() as u32 | 3 << 30).to_le_bytes()[..], &[0; 4], &f].concat(), 4);
     check(false, [sent(frame(b"a")), sent(frame(b"bc"))].concat(), Framing::R8152, &[1, 2]);
-    // RTL8150: four bytes behind the frame.
+    // RTL8150: four bytes after the frame.
     check(true, [frame(b"a"), vec![0x3c, 0x10, 0, 0]].concat(), Framing::Ethernet, &[1]);
 }
 
@@ -236,13 +236,13 @@ fn bare_ip_and_qmap() {
 }
 
 #[test]
-fn search_where_the_framing_is_unknown() {
+fn search_without_a_known_framing() {
     let header = |n: usize| vec![0xa5; n];
     check(true, [header(37), sound(b"a"), header(50), sound(b"bc")].concat(), Framing::Found, &[1, 2]);
     check(true, [header(10), ethernet(0x86dd, &ipv6(6, &tcp(&[], b"ab")))].concat(), Framing::Found, &[2]);
     let far = [header(limits::USB_SEARCH_BYTES), sound(b"a")].concat();
     assert!(seen(true, &[far]).0.payloads.is_empty());
-    // A wrong checksum, a length that does not fit, a transport that cannot be.
+    // A wrong checksum, a length that does not fit, an impossible transport header.
     for (at, value) in [(10, 0), (3, 200), (20 + 12, 0x10)] {
         let mut bad = sound(b"a");
         bad[at] = value;
@@ -251,7 +251,7 @@ fn search_where_the_framing_is_unknown() {
 }
 
 #[test]
-fn files_on_a_stick_are_no_packets() {
+fn files_on_a_usb_stick_are_no_packets() {
     let command = [&b"USBC"[..], &[0; 27]].concat();
     assert_eq!(seen(false, &[frame(b"a"), command.clone(), frame(b"a")]).0.payloads, [1]);
     let block = padded([vec![0; 16], frame(b"a")].concat(), 512);
@@ -259,8 +259,8 @@ fn files_on_a_stick_are_no_packets() {
 }
 
 #[test]
-fn what_is_known_outlives_what_cannot_be_proved() {
-    // ARP has no row; an IP header with a wrong checksum has, once the framing is known.
+fn a_known_framing_stays_after_an_unverified_transfer() {
+    // ARP has no row; an IP header with a wrong checksum has one, once the framing is known.
     let arp = ethernet(0x0806, &[0; 28]);
     let mut wrong = frame(b"abc");
     wrong[24] ^= 1;

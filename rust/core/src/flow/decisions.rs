@@ -1,0 +1,161 @@
+//! Decisions about a sender that need later evidence: spurious retransmissions, kinds of timeouts, ends of recoveries.
+
+use super::kinds::{By, RecoveryEnd, TimeoutKind};
+use super::output::Out;
+use super::sender_state::{Recovery, SenderState, Timeout};
+use super::spurious::{AckFacts, Pending};
+use crate::limits;
+
+impl SenderState {
+    /// Evaluate an ACK for every undecided retransmission, and close those that later data has confirmed.
+    pub fn evaluate(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
+        for i in 0..self.pending.len() {
+            let p = self.pending[i];
+            let sacked = sack_news
+                && p.covered.is_none()
+                && facts.una < p.end
+                && self.scoreboard.range(p.start, p.end).all(|r| r.sacked);
+            let later = self.pending.iter().skip(i + 1).find(|q| q.start < p.end && p.start < q.end);
+            let (next_tsval, last_copy) = (later.and_then(|q| q.tsval), later.is_none());
+            self.pending[i].evaluate(facts, sacked, next_tsval, last_copy);
+        }
+        let una = self.una;
+        // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
+        while let Some(i) =
+            self.pending.iter().position(|p| p.covered.is_some() && (una > p.sent_end || p.verdict == Some(true)))
+        {
+            if let Some(p) = self.pending.remove(i) {
+                self.settle(&p, out);
+            }
+        }
+        self.emit_timeouts(false, out);
+    }
+
+    pub fn add_pending(&mut self, p: Pending, out: &mut Out<'_>) {
+        self.pending.push_back(p);
+        if self.pending.len() > limits::PENDING_RETRANSMISSIONS {
+            if let Some(p) = self.pending.pop_front() {
+                self.settle(&p, out);
+            }
+        }
+    }
+
+    fn settle(&mut self, p: &Pending, out: &mut Out<'_>) {
+        let mut p = *p;
+        // If reports can be lost, the absence of a second report proves nothing; a hole observed before still does.
+        if p.verdict == Some(false) && !p.hole && self.acks_missing.is_some_and(|t| t >= p.t) {
+            (p.verdict, p.by) = (None, None);
+        }
+        let p = &p;
+        out.segments.decide(p.row, p.verdict, p.by);
+        match p.verdict {
+            Some(true) => self.tally.spurious += 1,
+            Some(false) => self.tally.needed += 1,
+            None => self.tally.undecided += 1,
+        }
+        if let Some(t) = self.timeouts.iter_mut().find(|t| Some(t.id) == p.timeout) {
+            let kind = if p.verdict.is_some() { p.kind } else { TimeoutKind::Undecided };
+            t.kind = Some(kind);
+            t.by = if matches!(kind, TimeoutKind::Spurious | TimeoutKind::AckLost) { p.by } else { None };
+            t.evidence_packet = p.evidence_packet.filter(|_| kind != TimeoutKind::Undecided);
+        }
+        if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == p.recovery && p.recovery != 0) {
+            r.open = r.open.saturating_sub(1);
+            r.spurious += u32::from(p.verdict == Some(true));
+            r.undecided += u32::from(p.verdict.is_none());
+            if p.row == r.first_row {
+                r.first_spurious = p.verdict;
+            }
+        }
+        self.emit_recoveries(false, out);
+    }
+
+    /// The flow has ended: open retransmissions stay undecided or keep their last result.
+    pub fn decide_all(&mut self, t: i64, out: &mut Out<'_>) {
+        for p in std::mem::take(&mut self.pending) {
+            self.settle(&p, out);
+        }
+        self.end_recovery(t, RecoveryEnd::CaptureEnd, out);
+        self.emit_recoveries(true, out);
+        self.emit_timeouts(true, out);
+    }
+
+    /// Write timeouts whose kind and end are known.
+    pub fn emit_timeouts(&mut self, all: bool, out: &mut Out<'_>) {
+        let (una, end) = (self.una, self.end);
+        for t in self.timeouts.iter_mut().filter(|t| t.known_tail.is_none() && (all || una >= t.sent_end)) {
+            t.known_tail = Some(t.no_dupacks && end == t.sent_end);
+        }
+        while let Some(t) = self.timeouts.front() {
+            let known = t.kind.is_some() && t.progress.is_some() && t.known_tail.is_some();
+            if !(all || known || self.timeouts.len() > limits::PENDING_RETRANSMISSIONS) {
+                break;
+            }
+            if let Some(t) = self.timeouts.pop_front() {
+                self.write_timeout(&t, out);
+            }
+        }
+    }
+
+    fn write_timeout(&mut self, t: &Timeout, out: &mut Out<'_>) {
+        let kind = t.kind.unwrap_or(TimeoutKind::Undecided);
+        self.tally.rto[kind as usize] += 1;
+        let rows = &mut *out.timeouts;
+        rows.flow.push(out.flow);
+        rows.direction.push(i8::from(self.reverse));
+        rows.packet.push(t.packet);
+        rows.t_ns.push(t.t);
+        rows.rel_seq.push(t.start);
+        rows.len.push(t.len);
+        rows.kind.push(kind as i8);
+        rows.kind_evidence.push_opt(t.by.map(|b: By| b as i8));
+        rows.evidence_packet.push_opt(t.evidence_packet);
+        rows.backoff.push(t.backoff);
+        rows.rto_ns.push_opt(t.rto);
+        rows.fresh_rto_ns.push_opt(t.fresh_rto);
+        rows.waited_ns.push(t.waited);
+        rows.silent_from_ns.push(t.silent_from);
+        rows.progress_ns.push_opt(t.progress.map(|p| p.0));
+        rows.progress_packet.push_opt(t.progress.map(|p| p.1));
+        rows.flight_bytes.push(t.flight);
+        rows.tail.push(t.known_tail.unwrap_or(false));
+        rows.timer.push_opt(self.timer.fitted().then(|| self.timer.flavour() as i8));
+    }
+
+    /// A fast recovery has ended.
+    pub fn end_recovery(&mut self, t: i64, why: RecoveryEnd, out: &mut Out<'_>) {
+        if let Some(r) = self.recoveries.back_mut().filter(|r| r.ended.is_none()) {
+            r.ended = Some(why);
+            r.t_end = t;
+        }
+        self.emit_recoveries(false, out);
+    }
+
+    fn emit_recoveries(&mut self, all: bool, out: &mut Out<'_>) {
+        while let Some(r) = self.recoveries.front() {
+            let known = r.ended.is_some() && r.open == 0;
+            if !(all || known || self.recoveries.len() > limits::PENDING_RETRANSMISSIONS) {
+                break;
+            }
+            if let Some(r) = self.recoveries.pop_front() {
+                self.write_recovery(&r, out);
+            }
+        }
+    }
+
+    fn write_recovery(&self, r: &Recovery, out: &mut Out<'_>) {
+        let rows = &mut *out.recoveries;
+        rows.flow.push(out.flow);
+        rows.direction.push(i8::from(self.reverse));
+        rows.packet.push(r.packet);
+        rows.t_start_ns.push(r.t);
+        rows.t_end_ns.push(r.t_end.max(r.t));
+        rows.ended_by.push(r.ended.unwrap_or(RecoveryEnd::CaptureEnd) as i8);
+        rows.dupacks.push(r.dupacks);
+        rows.retransmissions.push(r.retransmissions);
+        rows.spurious_retransmissions.push(r.spurious);
+        rows.undecided.push(r.undecided + r.open);
+        rows.recover_rel_seq.push(r.recover);
+        rows.spurious.push_opt(r.first_spurious);
+    }
+}

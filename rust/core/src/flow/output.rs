@@ -1,0 +1,15 @@
+//! The tables to which a connection writes its facts.
+
+use super::rows::SegmentBlocks;
+use crate::notes::Notes;
+use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
+
+/// The tables, borrowed for one packet of one connection.
+pub struct Out<'a> {
+    pub flow: u32,
+    pub segments: &'a mut SegmentBlocks,
+    pub timeouts: &'a mut TimeoutRows,
+    pub recoveries: &'a mut RecoveryRows,
+    pub intervals: &'a mut IntervalRows,
+    pub notes: &'a mut Notes,
+}

@@ -1,0 +1,258 @@
+//! The state of one sender, as far as the tap can infer it.
+
+use std::collections::VecDeque;
+
+use super::intervals::Life;
+use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
+use super::recent::RecentPackets;
+use super::scoreboard::{Run, Scoreboard};
+use super::seq::SeqSpace;
+use super::spurious::Pending;
+use super::timer::Timer;
+use super::timestamp_clock::TimestampClock;
+
+/// A timer expiry whose kind or end is not yet decided.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeout {
+    pub id: u64,
+    pub packet: u64,
+    pub t: i64,
+    pub start: i64,
+    pub len: u32,
+    pub kind: Option<TimeoutKind>,
+    pub by: Option<By>,
+    pub evidence_packet: Option<u64>,
+    pub backoff: u16,
+    pub rto: Option<i64>,
+    pub fresh_rto: Option<i64>,
+    pub waited: i64,
+    pub silent_from: i64,
+    pub progress: Option<(i64, u64)>,
+    pub flight: u32,
+    /// Highest sequence sent at the expiry.
+    pub sent_end: i64,
+    pub no_dupacks: bool,
+    pub known_tail: Option<bool>,
+}
+
+/// A fast recovery in progress or just ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Recovery {
+    pub id: u64,
+    pub packet: u64,
+    pub t: i64,
+    pub t_end: i64,
+    pub ended: Option<RecoveryEnd>,
+    pub dupacks: u16,
+    pub retransmissions: u32,
+    pub spurious: u32,
+    pub undecided: u32,
+    pub open: u32,
+    pub recover: i64,
+    pub first_row: u64,
+    /// Whether the first segment retransmitted was spurious.
+    pub first_spurious: Option<bool>,
+}
+
+/// A tail loss probe; the next expiry shows whether it was an expiry itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    pub row: u64,
+    pub t: i64,
+    pub start: i64,
+    pub end: i64,
+    pub packet: u64,
+    pub waited: i64,
+    pub silent_from: i64,
+    pub len: u32,
+    /// The probe was the only segment outstanding: head and tail at once.
+    pub alone: bool,
+}
+
+/// Counts for `flows`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub payload_bytes: u64,
+    pub unique_bytes: u64,
+    pub first_t: Option<i64>,
+    pub last_t: i64,
+    pub first_packet: u64,
+    pub retransmissions: u64,
+    pub by_trigger: [u64; 7],
+    pub spurious: u64,
+    pub needed: u64,
+    pub undecided: u64,
+    pub rto: [u64; 4],
+    pub fast_recoveries: u64,
+    pub lost_before_tap: u64,
+    pub reordered: u64,
+    pub duplicates: [u64; 3],
+    pub acks_unseen: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: f64,
+    pub rtt_sum_sq: f64,
+    pub rtt_min: i64,
+    pub rtt_max: i64,
+    pub longest_idle: i64,
+    pub last_send: Option<i64>,
+    pub flight_max: i64,
+    pub window_min: Option<u32>,
+    pub window_max: u32,
+    pub zero_windows: u64,
+    pub keepalives: u64,
+    pub window_probes: u64,
+    pub dupacks: u64,
+    pub sack_acks: u64,
+    pub dsack_acks: u64,
+    pub ttl: u8,
+}
+
+/// State of one sender and of what its peer acknowledged.
+#[derive(Debug, Default)]
+pub struct SenderState {
+    /// Whether it goes from b to a.
+    pub reverse: bool,
+    pub seq: SeqSpace,
+    pub syn_seen: bool,
+    pub fin_end: Option<i64>,
+    pub mss: Option<u16>,
+    pub wscale: Option<u8>,
+    pub sack_permitted: bool,
+    pub timestamps: bool,
+    /// Largest payload sent: the size of a full segment.
+    pub segment: i64,
+
+    /// Highest ACK captured, and highest sequence number sent (exclusive).
+    pub una: i64,
+    pub end: i64,
+    pub scoreboard: Scoreboard,
+    /// Runs acknowledged recently, for copies that arrive after their ACK.
+    pub past: VecDeque<Run>,
+    /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
+    pub dupacks: u16,
+    /// Linux without SACK: duplicate ACKs not yet used up by progress.
+    pub unspent_dupacks: u16,
+    pub sacked_hi: i64,
+    pub sacked_bytes: i64,
+    pub last_sack: [(i64, i64); 4],
+    /// The peer's window: raw field, and in bytes where the scale is known.
+    pub raw_window: Option<u16>,
+    pub window: Option<u32>,
+
+    pub phase: Phase,
+    /// The previous phase of recovery or loss.
+    pub left: Phase,
+    /// Recovery point of the phase.
+    pub recover: i64,
+    pub timer: Timer,
+    /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
+    pub backoff: u16,
+    /// Consecutive expiries for the segment at `expired_at`.
+    pub expiries: u16,
+    pub expired_at: i64,
+    /// RTT of the handshake, both sides of the tap together.
+    pub rtt_whole: Option<i64>,
+    pub near_receiver: bool,
+    pub rtt_least: Option<i64>,
+    /// The minimum RTT is that of a small packet (the SYN): a full segment needs its transmission time in addition.
+    pub rtt_least_small: bool,
+    /// Minimum time above `rtt_least` per KiB in flight: the transmission time of the bytes ahead of a segment.
+    pub ns_per_kib: Option<i64>,
+    /// The same from ACKs that no receiver delayed.
+    pub prompt_ns_per_kib: Option<i64>,
+    /// The first data captured begins here: bytes below it were sent before the capture began.
+    pub captured_from: Option<i64>,
+    /// The bytes in flight just after the last transmission.
+    pub flight_sent: i64,
+    pub ts_clock: TimestampClock,
+    pub last_send: Option<i64>,
+    pub last_new_send: Option<i64>,
+    pub last_advance: Option<i64>,
+    pub last_ack: Option<i64>,
+    pub head_sent: Option<i64>,
+    /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
+    pub edge_filled: Option<i64>,
+    /// Shortest reaction time of this sender to an ACK.
+    pub reaction: Option<i64>,
+    pub answered: bool,
+
+    pub pending: VecDeque<Pending>,
+    pub timeouts: VecDeque<Timeout>,
+    pub recoveries: VecDeque<Recovery>,
+    pub next_id: u64,
+    pub probe: Option<Probe>,
+    /// A first expiry concerned the head although a probe would have come before: this sender sends no probes.
+    pub no_probes: bool,
+    /// Packets sent recently, to recognise copies of the same packet.
+    pub recent: RecentPackets,
+    /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.
+    pub duplicated: VecDeque<(u64, i64, i64)>,
+    pub last_ip_id: Option<u32>,
+    pub ip_id_steps: (u32, u32),
+    pub ip_id_same: u32,
+    /// Steps of exactly one, and all steps: a counter of this flow alone.
+    pub ip_id_ones: (u32, u32),
+    /// Packets sent between the previous captured one and this one, by such a counter.
+    pub skipped: u16,
+    /// The previous packet repeated acknowledged bytes.
+    pub repeated: bool,
+    /// This packet's step shows that earlier packets are missing.
+    pub step_missing: bool,
+    /// When the IP ID last showed that ACKs of the peer are missing.
+    pub acks_missing: Option<i64>,
+    /// When the previous packet was captured.
+    pub previous_packet: Option<i64>,
+    /// Bytes below this were sent before, in packets that are missing.
+    pub resent_until: i64,
+    /// The IP ID also counts packets of other flows.
+    pub ip_id_shared: bool,
+    pub keepalive_open: bool,
+
+    pub life: Option<Box<Life>>,
+    /// The latest expiry, whose recovery is in progress.
+    pub last_timeout: Option<u64>,
+    /// Slow start has ended.
+    pub start_over: bool,
+    /// When the flight last reached a new maximum.
+    pub grown: Option<i64>,
+    pub tally: Tally,
+}
+
+impl SenderState {
+    pub fn flight(&self) -> i64 {
+        self.end - self.una
+    }
+
+    pub fn flight_u32(&self) -> u32 {
+        u32::try_from(self.flight().max(0)).unwrap_or(u32::MAX)
+    }
+
+    pub fn mss(&self) -> i64 {
+        if self.segment > 0 {
+            self.segment
+        } else {
+            536
+        }
+    }
+
+    pub fn cwnd_segments(&self) -> i64 {
+        (self.flight() / self.mss()).max(1)
+    }
+
+    pub fn rto(&self) -> Option<i64> {
+        self.timer.rto(self.backoff, self.cwnd_segments())
+    }
+
+    /// Whether this sender's IP identification counts its packets.
+    pub fn ip_id_counts(&self) -> bool {
+        let (good, all) = self.ip_id_steps;
+        all >= 4 && good * 10 >= all * 9
+    }
+
+    pub fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+}

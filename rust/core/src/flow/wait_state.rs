@@ -1,0 +1,89 @@
+//! The state of a sender between two packets.
+
+use super::ack::{AckKind, AckOutcome};
+use super::intervals::own_delay;
+use super::kinds::{Phase, State};
+use super::sender_state::SenderState;
+
+const MS: i64 = 1_000_000;
+/// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
+const DELAYED_ACK_NS: i64 = 25 * MS;
+/// Longest: RFC 1122 section 4.2.3.2 allows 500 ms.
+const DELAYED_ACK_MAX_NS: i64 = 550 * MS;
+
+/// The state of a sender, from its outstanding bytes, the window and its phase.
+pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>) {
+    if !handshake_done {
+        return (State::Handshake, None);
+    }
+    let flight = h.flight();
+    // A window below one segment acts like a zero window: senders wait (RFC 9293 section 3.8.6.2.1).
+    let closed = h
+        .window
+        .is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
+    if flight <= 0 {
+        return match () {
+            () if h.fin_end.is_some_and(|f| h.una >= f) => (State::Closing, None),
+            () if closed => (State::ZeroWindow, None),
+            () => (State::Idle, None),
+        };
+    }
+    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
+        let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
+        return (state, Some(t.packet));
+    }
+    match h.phase {
+        Phase::Loss => (State::LossRecovery, h.last_timeout),
+        Phase::Recovery => (State::FastRecovery, None),
+        _ if h.window == Some(0) => (State::ZeroWindow, None),
+        _ if h.window.is_some_and(|w| flight + h.mss() > i64::from(w)) => (State::WindowLimited, None),
+        _ if !h.start_over => (State::SlowStart, None),
+        _ => (State::Transfer, None),
+    }
+}
+
+/// The time by which the receiver delayed the ACK of everything outstanding, while the sender was silent.
+pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, gap: i64) -> i64 {
+    if o.kind != AckKind::Advance
+        || h.flight() > 0
+        || h.phase == Phase::Loss
+        || !matches!(state, State::Transfer | State::SlowStart | State::WindowLimited | State::ZeroWindow)
+    {
+        return 0;
+    }
+    let Some(least) = h.rtt_least else { return 0 };
+    // The bytes ahead of the last segment delay it; until the path's speed is known, this is zero only for a single segment.
+    let own = match h.ns_per_kib {
+        Some(n) => own_delay(n, h.flight_sent),
+        None if h.flight_sent <= h.mss() => 0,
+        None => return 0,
+    };
+    let over = silent - least - own;
+    // An ACK whose own timestamp shows that it was made long before was delayed on the path, not by the receiver.
+    let held = o.made.is_some_and(|made| made + DELAYED_ACK_NS < h.last_advance.unwrap_or(0));
+    if !(DELAYED_ACK_NS..=DELAYED_ACK_MAX_NS).contains(&over) || gap < DELAYED_ACK_NS || held {
+        return 0;
+    }
+    over.min(gap)
+}
+
+impl SenderState {
+    /// The path's speed from an ACK that was not delayed, if it is a new estimate.
+    pub fn learn_speed(&mut self, o: &AckOutcome) -> Option<i64> {
+        let over = (o.rtt.filter(|_| o.burst > 0)? - self.rtt_least?).saturating_mul(1024);
+        // The minimum RTT itself contains no information about the speed.
+        if over <= 0 {
+            return None;
+        }
+        // On a slow line the time between segments exceeds the receiver's timer: it delays every ACK.
+        if o.several || over < DELAYED_ACK_NS * 1024 {
+            let slow = self.prompt_ns_per_kib.unwrap_or(i64::MAX);
+            self.prompt_ns_per_kib = Some(slow.min(over / o.burst));
+        }
+        if self.ns_per_kib.is_some_and(|known| over >= known.saturating_mul(o.burst)) {
+            return None;
+        }
+        self.ns_per_kib = Some(over / o.burst);
+        self.ns_per_kib
+    }
+}

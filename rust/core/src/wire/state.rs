@@ -1,0 +1,34 @@
+//! What the decoders keep from record to record.
+
+use super::fragments::Fragments;
+use super::interfaces::Interfaces;
+use super::usb_net;
+use crate::crypto::keys::Keys;
+use crate::crypto::Crypto;
+use crate::notes::{NoteKind, Notes};
+
+/// The decoders' state from record to record.
+#[derive(Default)]
+pub struct State {
+    pub(super) usb: usb_net::State,
+    pub(super) interfaces: Interfaces,
+    pub(super) crypto: Crypto,
+    pub(super) fragments: Fragments,
+}
+
+impl State {
+    /// With keys for protected frames.
+    pub fn new(keys: Keys) -> State {
+        State { crypto: Crypto::new(keys), ..State::default() }
+    }
+
+    /// Notes that need all records.
+    pub fn notes(&self) -> Notes {
+        let mut notes = self.crypto.notes();
+        match self.fragments.unfinished() {
+            0 => {}
+            n => notes.add_many(NoteKind::WlanFragment, n, 0, 0),
+        }
+        notes
+    }
+}

@@ -1,0 +1,155 @@
+//! Reading an ACK: the peer's window, SACK blocks, RTT samples, and how many segments it delivers.
+
+use super::{Event, Facts, Sender, State, THRESHOLD_MOST};
+use crate::engine::{Ns, MS};
+use crate::tcp::config::TcpConfig;
+use crate::tcp::scoreboard::Acked;
+use crate::tcp::segment::Segment;
+
+impl Sender {
+    /// Process an ACK. `stamp` is this host's current timestamp clock.
+    pub fn on_ack(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, ack: u64, sack: bool) {
+        let pure = s.span() == 0;
+        if ack > self.next || ack < self.una {
+            return;
+        }
+        let prior_una = self.una;
+        let advanced = ack > prior_una;
+        let window_update = self.take_window(s, ack);
+        let dsack = self.dsack(s, ack);
+        let (mut newly_sacked, mut original_sacked) = (0, false);
+        if sack {
+            for &(left, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
+                let (n, original) = self.scoreboard.sack(left, right);
+                newly_sacked += n;
+                original_sacked |= original;
+            }
+        }
+        if dsack && self.undo_retransmissions > 0 {
+            self.undo_retransmissions -= 1;
+        }
+        let outstanding = !self.scoreboard.is_empty();
+        let acked = if advanced {
+            self.una = ack;
+            self.expiries = 0;
+            self.scoreboard.acked(ack)
+        } else {
+            Acked::default()
+        };
+        if !outstanding {
+            self.arm_idle_timer(config, now);
+            return;
+        }
+        let duplicate = !advanced && pure && !window_update;
+        self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + 1 } else { 0 };
+        if advanced {
+            self.sample_rtt(config, now, stamp, s, &acked);
+            self.probed = self.probed.filter(|end| *end > ack);
+        }
+        let mut facts = Facts {
+            advanced,
+            duplicate,
+            delivered: 0,
+            acked,
+            original_sacked,
+            sack,
+            newly_sacked,
+            newly_lost: false,
+            dsack,
+        };
+        facts.delivered = self.delivered(&facts);
+        self.update_state(config, s, &mut facts);
+        self.update_cwnd(config, &facts);
+        // After a timeout a retransmitted segment is not retransmitted for duplicate ACKs.
+        let after_timeout = self.state == State::Loss;
+        if self.consecutive_dupacks == 3
+            && self.scoreboard.first().is_some_and(|e| if e.retransmitted { after_timeout } else { !e.lost })
+        {
+            self.events.push(Event::ThirdDuplicate { seq: self.una });
+        }
+        if advanced {
+            self.arm(config, now, sack);
+        }
+    }
+
+    /// RFC 9293 section 3.10.7.4: newer segments update the window, and among equally new ones those with a larger window.
+    pub(super) fn take_window(&mut self, s: &Segment, ack: u64) -> bool {
+        let offered = self.window_end.saturating_sub(self.una);
+        let window = u64::from(s.window);
+        let newer = ack > self.una
+            || s.seq > self.window_updated_by
+            || (s.seq == self.window_updated_by && (window > offered || window == 0 && offered > 0));
+        if newer {
+            self.window_updated_by = s.seq;
+            self.window_end = ack + window;
+            self.window_most = self.window_most.max(s.window);
+        }
+        newer
+    }
+
+    /// RFC 2883: the first block lies below the ACK or inside the second.
+    pub(super) fn dsack(&self, s: &Segment, ack: u64) -> bool {
+        if s.sack_blocks == 0 {
+            return false;
+        }
+        let first = s.sack[0];
+        first.1 <= ack || (s.sack_blocks > 1 && s.sack[1].0 <= first.0 && first.1 <= s.sack[1].1)
+    }
+
+    /// Karn's algorithm, or the echoed timestamp (RFC 7323); a valid sample resets the backoff (RFC 6298 section 5.7).
+    pub(super) fn sample_rtt(&mut self, config: &TcpConfig, now: Ns, stamp: u32, s: &Segment, acked: &Acked) {
+        let by_stamp = s.timestamps.filter(|t| config.timestamps && t.1 != 0).map(|t| {
+            let ticks = stamp.wrapping_sub(t.1);
+            Ns::from(ticks) * MS
+        });
+        let rtt = if acked.retransmitted { by_stamp } else { acked.oldest_once.map(|t| now - t).or(by_stamp) };
+        if let Some(rtt) = rtt {
+            self.rto.sample(rtt, self.una, self.next);
+            if !self.rto.keeps_backoff() {
+                self.rto.backoff = 0;
+            }
+        }
+        if self.rto.keeps_backoff() && self.scoreboard.is_empty() {
+            self.rto.backoff = 0;
+        }
+    }
+
+    /// Segments delivered according to this ACK. Without SACK those already counted by duplicate ACKs do not count again.
+    pub(super) fn delivered(&self, f: &Facts) -> u32 {
+        if f.sack {
+            f.acked.fresh + f.newly_sacked
+        } else if f.advanced {
+            f.acked.segments.saturating_sub(self.dupacks).max(u32::from(f.acked.segments > 0))
+        } else {
+            0
+        }
+    }
+
+    /// Without SACK: one of the segments acknowledged was the hole, the others were counted before.
+    pub(super) fn subtract_acked_dupacks(&mut self, f: &Facts) {
+        if !f.sack && f.acked.segments > 0 {
+            self.dupacks = self.dupacks.saturating_sub(f.acked.segments - 1);
+            self.limit_dupacks(f.acked.segments);
+        }
+    }
+
+    /// Without SACK every duplicate ACK means that a segment has left the network.
+    pub(super) fn count_dupack(&mut self, f: &mut Facts) {
+        if !f.sack && f.duplicate {
+            let before = self.dupacks;
+            self.dupacks += 1;
+            self.limit_dupacks(0);
+            f.delivered += self.dupacks.saturating_sub(before);
+        }
+    }
+
+    /// More duplicate ACKs than segments other than the holes: the network reorders or duplicates.
+    pub(super) fn limit_dupacks(&mut self, acked: u32) {
+        let out = self.scoreboard.len();
+        let holes = self.scoreboard.lost.max(1).min(out);
+        if self.dupacks + holes > out {
+            self.dupacks = out - holes;
+            self.threshold = self.threshold.max((out + acked).min(THRESHOLD_MOST));
+        }
+    }
+}

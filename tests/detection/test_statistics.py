@@ -1,0 +1,59 @@
+"""Tail probabilities against values from tables, and at their limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from wlanlens.detection.toolkit import (
+    binomial_tail,
+    normal_tail,
+    p_value_text,
+    poisson_tail,
+    variance_ratio_tail,
+)
+from wlanlens.detection.toolkit.statistics import binomial_point
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "chance", "p"),
+    [
+        (1, 3, 0.5, 0.875),
+        (3, 3, 0.5, 0.125),
+        (0, 3, 0.5, 1),
+        (4, 3, 0.5, 0),
+        (2, 3, 0, 0),
+        (2, 3, 1, 1),
+        (5, 5, 0.1, 1e-5),
+    ],
+)
+def test_binomial_tail(successes: int, trials: int, chance: float, p: float) -> None:
+    assert binomial_tail(successes, trials, chance) == pytest.approx(p)
+
+
+def test_the_probability_of_one_count_bounds_the_tail() -> None:
+    for successes in range(13):
+        assert binomial_point(successes, 12, 0.2) <= binomial_tail(successes, 12, 0.2) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("events", "mean", "p"), [(0, 2.0, 1), (1, 2.0, 0.864665), (5, 2.0, 0.052653), (3, 0.0, 0), (600, 500.0, 7.785e-6)]
+)
+def test_poisson_tail(events: int, mean: float, p: float) -> None:
+    assert poisson_tail(events, mean) == pytest.approx(p, rel=1e-3)
+
+
+def test_normal_tail() -> None:
+    assert normal_tail(1.959964) == pytest.approx(0.025)
+    assert normal_tail(-1.959964) == pytest.approx(0.975)
+
+
+def test_variance_ratio_tail() -> None:
+    # 5 % points of F with 5 and 5, and with 20 and 20 degrees of freedom.
+    assert variance_ratio_tail(5.0503, 5) == pytest.approx(0.05, abs=1e-4)
+    assert variance_ratio_tail(2.1242, 20) == pytest.approx(0.05, abs=1e-4)
+    assert variance_ratio_tail(1.0, 9) == pytest.approx(0.5)
+
+
+def test_p_values_in_words() -> None:
+    assert p_value_text(0.00312) == "p = 0.003"
+    assert p_value_text(1e-12) == "p < 1e-9"

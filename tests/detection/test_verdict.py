@@ -1,0 +1,171 @@
+"""The verdict: one plain sentence, and no cause where nothing is slow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.rows import intervals, table
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.verdict import Verdict, judge, seconds, share
+from wlanlens.formatting import size
+from wlanlens.ledger import ledger
+from wlanlens.trace import Trace
+
+S = 10**9
+HELD = Finding("ack_holding", 0, S, "test.pcap", "", "warning", 0.9, 1.0, {"kept_by": "adapter"}, flow=0)
+
+
+def verdict(
+    states: list[tuple[str, float]], kinds: tuple[str, ...] = (), findings: tuple[Finding, ...] = (), **counts: int
+) -> Verdict:
+    rows = table("intervals", intervals([(state, round(length * S)) for state, length in states]))
+    timeouts = table("timeouts", [{"packet": i, "kind": kind} for i, kind in enumerate(kinds)])
+    flows: list[dict[str, Any]] = [{"ip_src": "10.0.0.1", "src_port": 40000, "ip_dst": "10.0.0.2", "dst_port": 5001}]
+    trace = Trace.of_tables({"intervals": rows, "timeouts": timeouts, "flows": table("flows", flows)})
+    numbers = {"packets": 100, "connections": 1, **counts}
+    return judge(trace, ledger.from_intervals(rows), findings, **numbers)
+
+
+def test_timeouts_and_why() -> None:
+    made = verdict(
+        [("transfer", 3.66), ("rto_wait", 1.5), ("loss_recovery", 0.06)],
+        ("spurious", "genuine", "spurious", "genuine", "spurious"),
+        (HELD,),
+    )
+    assert made.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 5.22 s; it spent 1.56 s (30 %) on 5 retransmission timeouts, "
+        "3 of them spurious because ACKs were held by the adapter."
+    )
+    assert (made.duration_s, made.lost_s) == (5.22, 1.56)
+    assert sum(made.categories_ns.values()) == round(5.22 * S)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (("genuine",), "1 retransmission timeout."),
+        (("spurious",), "1 retransmission timeout, spurious."),
+        (("ack_lost", "ack_lost"), "2 retransmission timeouts, all because only ACKs were lost."),
+        (
+            ("spurious", "undecided", "genuine"),
+            "3 retransmission timeouts, 1 of them spurious and 1 of undetermined cause.",
+        ),
+        ((), "recovery from losses."),
+    ],
+)
+def test_kinds_of_timeouts(kinds: tuple[str, ...], words: str) -> None:
+    assert verdict([("transfer", 1), ("rto_wait", 1)], kinds).sentence.endswith("it spent 1 s (50 %) on " + words)
+
+
+def test_nothing_slow_names_no_cause() -> None:
+    said = verdict(
+        [("handshake", 0.02), ("slow_start", 0.1), ("transfer", 3.9), ("fast_recovery", 0.01)], connections=3
+    )
+    assert said.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: 3.9 s (97 %) path transfer. "
+        "2 other connections."
+    )
+    assert said.lost_s == 0
+
+
+def test_an_idle_application_is_named() -> None:
+    sentence = verdict([("transfer", 1), ("idle", 3)]).sentence
+    assert sentence.endswith("took 4 s; it was application-limited for 3 s (75 %).")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("fast_recovery", "it spent 1 s (25 %) in fast recovery"),
+        ("zero_window", "it was limited by the receiver's window for 1 s (25 %)"),
+        ("delayed_ack", "it waited 1 s (25 %) for delayed ACKs"),
+    ],
+)
+def test_causes(state: str, words: str) -> None:
+    assert verdict([("transfer", 3), (state, 1)]).sentence.endswith(f"took 4 s; {words}.")
+
+
+def test_captures_without_a_transfer() -> None:
+    assert verdict([], packets=0, connections=0).sentence == "The capture holds no packets."
+    assert verdict([], packets=0, connections=0, records=3).sentence == "No IP packet among 3 records."
+    assert verdict([], packets=1, connections=0).sentence == "No TCP connection among 1 packet."
+    assert verdict([], packets=9, connections=2).sentence.startswith("2 TCP connections without")
+
+
+def test_a_bus_without_ip() -> None:
+    rows = [
+        {"packet": n, "bus": 1, "device": 2, "endpoint": 1, "direction": "in", "done_bytes": size}
+        for n, size in enumerate((512, 800, None))
+    ]
+    trace = Trace.of_tables({"urbs": table("urbs", [*rows, {**rows[0], "direction": "out"}])})
+    empty = ledger.from_intervals(table("intervals", []))
+    numbers = {"packets": 0, "connections": 0, "records": 8}
+    assert judge(trace, empty, (), **numbers).sentence == (
+        "No IP packet among 8 records: 4 USB transfers of 2 endpoints moved 1.82 kB; USB bus 1 device 2 endpoint 1 in "
+        "moved most, 1.31 kB."
+    )
+    slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 1.0, sentence="The bus limited.")
+    assert judge(trace, empty, (slow,), **numbers).sentence.endswith("1.31 kB. The bus limited.")
+    nothing = Trace.of_tables({"urbs": table("urbs", [rows[2]])})
+    assert judge(nothing, empty, (), **numbers).sentence.endswith(
+        "8 records: 1 USB transfer of 1 endpoint moved no data."
+    )
+
+
+def test_a_bus_that_limited_a_flow() -> None:
+    slow = Finding("usb_bottleneck", 0, S, "usb.pcap", "", "serious", 0.9, 3.6)
+    assert verdict([("transfer", 4)], findings=(slow,)).sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; the USB bus limited it, which explains 3.6 s (90 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "values", "words"),
+    [
+        ("startup_overflow", {"buffer_packets": 30}, "slow start overshot a buffer of about 30 packets"),
+        ("startup_overflow", {"losses_count": 3}, "slow start overshot a buffer"),
+        ("periodic_loss", {"period_s": 0.1024}, "losses came every 102 ms"),
+        ("repeated_fast_retransmit", {"cwnd_reductions_count": 3}, "it reduced cwnd 3 times in one loss episode"),
+        (
+            "delayed_ack_deadlock",
+            {"waits_count": 7},
+            "it stalled 7 times for a delayed ACK with one segment in flight",
+        ),
+    ],
+)
+def test_what_explains_the_time(code: str, values: dict[str, float], words: str) -> None:
+    found = replace(HELD, code=code, values=dict(values), cost_s=0.5, direction="a2b")
+    made = verdict([("transfer", 3), ("fast_recovery", 1)], findings=(found,))
+    assert made.sentence == (
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; it spent 1 s (25 %) in fast recovery; "
+        f"{words}, which explains 500 ms (12 %)."
+    )
+    others = (replace(found, cost_s=0.04), replace(found, flow=1), replace(found, direction="b2a"))
+    for other in others:  # too little, or of another flow
+        assert "explains" not in verdict([("transfer", 4)], findings=(other,)).sentence
+    assert (
+        " (the costliest of 2 cases), which explains 750 ms"
+        in verdict([("transfer", 4)], findings=(replace(found, cost_s=0.25), found)).sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (999_999, "1 MB"), (1_570_000, "1.57 MB")]
+)
+def test_sizes(number: int, text: str) -> None:
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 us"), (999, "0.999 us"), (50_000, "50 us"), (1_560_000_000, "1.56 s"), (5 * 10**12, "5000 s")],
+)
+def test_seconds(ns: int, text: str) -> None:
+    assert seconds(ns) == text
+
+
+def test_share_of_nothing() -> None:
+    assert share(0, 0) == "0 us"

@@ -1,0 +1,150 @@
+"""The ledger covers each flow's life without gap or overlap and sums to the nanosecond."""
+
+from __future__ import annotations
+
+import itertools
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rows import intervals, table
+from wlanlens import registry, tables
+from wlanlens.ledger import classify, ledger
+from wlanlens.ledger.ledger import LedgerError
+
+
+def test_states_become_categories() -> None:
+    rows = intervals([("handshake", 5), ("slow_start", 10), ("rto_wait", 7), ("idle", 3), ("closing", 2)])
+    entered = ledger.from_intervals(table("intervals", rows))
+    tables.validate(entered, "ledger")
+    assert [(r["category"], r["t_start_ns"], r["t_end_ns"]) for r in entered.to_pylist()] == [
+        ("handshake", 0, 5),
+        ("slow_start", 5, 15),
+        ("rto_wait", 15, 22),
+        ("application", 22, 25),
+        ("unknown", 25, 27),
+    ]
+
+
+def test_every_state_has_a_category() -> None:
+    assert set(tables.enum_values("intervals", "state")) == set(classify.CATEGORY_OF_STATE)
+    assert set(classify.CATEGORY_OF_STATE.values()) <= set(ledger.CATEGORIES)
+    assert set(ledger.PLAIN) == set(ledger.CATEGORIES)
+
+
+def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
+    rows = intervals([("loss_recovery", 5), ("loss_recovery", 6)])
+    rows[0]["timeout_packet"], rows[1]["timeout_packet"] = 10, 20
+    timeouts = table("timeouts", [{"packet": 10, "kind": "spurious"}, {"packet": 20, "kind": "genuine"}])
+    entered = ledger.from_intervals(table("intervals", rows), timeouts)
+    assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
+
+
+def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
+    rows = intervals([("window_limited", 10**9), ("window_limited", 10**9), ("transfer", 10**9)])
+    for row, rtt, acked in zip(rows, (50, 50, 20), (900, 100, 1000), strict=True):
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"receiver_window": 10**9, "path": 2 * 10**9}
+
+
+def test_a_path_that_slows_and_never_pauses_is_not_window_limited() -> None:
+    # Ten times slower than its best rate, with an ACK every 10 ms and a round trip of 50 ms: a larger window only queues.
+    fast, slow = [("transfer", 10**6)] * 300, [("window_limited", 10**7)] * 100
+    rows = intervals([*fast, *slow, ("window_limited", 3 * 10**7)])
+    for row in rows:
+        row |= {"rtt_ns": 50 * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": 1000}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"path": 13 * 10**8, "receiver_window": 3 * 10**7}
+
+
+def test_a_round_trip_far_above_the_minimum_is_queueing_delay() -> None:
+    rows = intervals([("transfer", 5), ("transfer", 6), ("slow_start", 7)])
+    for row, rtt in zip(rows, (219, 221, 900), strict=True):
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6}
+    entered = ledger.from_intervals(table("intervals", rows))
+    assert ledger.totals(entered) == {"path": 5, "queue": 6, "slow_start": 7}
+
+
+def test_the_detectors_share_the_ledgers_figures() -> None:
+    limited, queued = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
+    assert limited["full_path_factor"] == classify.FULL_PATH
+    assert limited["full_pace_share"] == classify.FULL_RATE
+    assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from(sorted(classify.CATEGORY_OF_STATE)), st.integers(0, 2**60)),
+            min_size=1,
+            max_size=6,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_sums_to_the_nanosecond(flows: list[list[tuple[str, int]]]) -> None:
+    rows = [row for flow, states in enumerate(flows) for row in intervals(states, flow=flow)]
+    entered = ledger.from_intervals(table("intervals", rows[::-1]))
+    assert sum(ledger.totals(entered).values()) == sum(length for states in flows for _, length in states)
+    assert sum(ledger.summary(entered).column("ns").to_pylist()) == sum(ledger.totals(entered).values())
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_gap_or_overlap_is_refused(shift: int) -> None:
+    rows = intervals([("transfer", 5), ("idle", 5)])
+    rows[1]["t_start_ns"] += shift
+    with pytest.raises(LedgerError, match="flow 0"):
+        ledger.from_intervals(table("intervals", rows))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.sampled_from(["a2b", "b2a"]), st.integers(0, 50), st.integers(-3, 20)),
+        min_size=1,
+    )
+)
+def test_repaired_intervals_have_no_gap_or_overlap(spans: list[tuple[int, str, int, int]]) -> None:
+    rows = [
+        {"flow": flow, "direction": direction, "t_start_ns": start, "t_end_ns": start + length, "state": "transfer"}
+        for flow, direction, start, length in spans
+    ]
+    fixed, faults = ledger.repaired(table("intervals", rows))
+    entered = ledger.from_intervals(fixed)
+    lives: dict[tuple[int, str], list[int]] = {}
+    for flow, direction, start, length in spans:
+        lives.setdefault((flow, direction), []).extend((start, max(start, start + length)))
+    assert sum(ledger.totals(entered).values()) == sum(max(life) - min(life) for life in lives.values())
+    if not faults:
+        assert fixed.num_rows == len(rows)
+
+
+def test_no_intervals_no_rows() -> None:
+    empty = ledger.from_intervals(tables.empty("intervals"))
+    assert empty.num_rows == 0
+    assert isinstance(ledger.summary(empty), pa.Table)
+    assert ledger.totals(empty) == {}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(ledger.CATEGORIES), st.integers(1, 10**12)), min_size=1, max_size=60),
+    st.integers(1, 9),
+)
+def test_a_coarse_ledger_has_the_same_sums_and_covers_the_same_life(parts: list[tuple[str, int]], step: int) -> None:
+    rows = []
+    for flow in (0, 1):
+        at = flow
+        for category, length in parts:
+            rows.append({"flow": flow, "category": category, "t_start_ns": at, "t_end_ns": at + length})
+            at += length
+    whole = table("ledger", rows)
+    coarse = pa.Table.from_batches([ledger.coarse(whole.combine_chunks().to_batches()[0], step)])
+    tables.validate(coarse, "ledger")
+    assert ledger.summary(coarse).to_pylist() == ledger.summary(whole).to_pylist()
+    for flow in (0, 1):
+        ends = [(r["t_start_ns"], r["t_end_ns"]) for r in coarse.to_pylist() if r["flow"] == flow]
+        assert (ends[0][0], ends[-1][1]) == (flow, flow + sum(length for _, length in parts))
+        assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))

@@ -1,0 +1,100 @@
+"""Time on the path by link: the bus, the air, or the rest of the path, to the nanosecond."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.detectors.together import aligned, given
+from wlanlens.ledger import ledger
+from wlanlens.ledger.link_layer import Spans
+from wlanlens.simulation.applications import bulk
+from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
+from wlanlens.simulation.scenario import Scenario
+from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.trace import Trace
+
+
+def shares(trace: Trace) -> dict[str, float]:
+    """The share of the time of each category; checks the sums on the way."""
+    judged = trace.leading()
+    rough = ledger.from_intervals(judged.table("intervals"), judged.table("timeouts"))
+    fine = trace.table("ledger")
+    assert sum(ledger.sums(fine)) == sum(ledger.sums(rough))
+    # Time in other categories does not change.
+    before, after = ledger.totals(rough), ledger.totals(fine)
+    kept = {name: ns for name, ns in after.items() if not name.startswith("air_") and name not in ("usb", "path")}
+    assert kept == {name: ns for name, ns in before.items() if name != "path"}
+    rows = fine.to_pandas()
+    for _, one in rows.groupby(["flow", "direction"], observed=True):
+        assert (one.t_end_ns > one.t_start_ns).all()
+        assert (one.t_start_ns.to_numpy()[1:] == one.t_end_ns.to_numpy()[:-1]).all()
+    life = sum(after.values())
+    return {name: ns / life for name, ns in after.items()}
+
+
+def run(folder: Path, scenario: str | Scenario, **parameters: Any) -> Run:
+    return simulate(scenario, folder, seed=1, **parameters)
+
+
+def test_time_of_a_slow_bus_is_usb(tmp_path: Path) -> None:
+    got = shares(aligned(run(tmp_path, "slow_bus", duration_s=4.0)))
+    assert got["usb"] > 0.8
+    assert got.get("path", 0.0) < 0.02
+
+
+def test_time_of_a_slow_air_is_air_although_transfers_wait_on_the_bus(tmp_path: Path) -> None:
+    got = shares(aligned(run(tmp_path, "slow_air_over_usb", duration_s=4.0)))
+    assert got["air_useful"] > 0.9
+    assert got["usb"] < 0.05
+
+
+def test_time_of_retries_agrees_with_the_truth(tmp_path: Path) -> None:
+    made = run(tmp_path, "data_ack_collision", duration_s=4.0)
+    got = shares(aligned(made))
+    frames = made.facts.frames.to_pandas()
+    data = frames[frames.kind == "data"]
+    failed = data[data.fate != "received"]
+    # Two frames that collide are on the air together; between transmissions there is a backoff, whose window doubles.
+    on_air = (
+        failed.groupby((failed.t_start_ns.diff() > 1000).cumsum()).t_end_ns.max()
+        - failed.groupby((failed.t_start_ns.diff() > 1000).cumsum()).t_start_ns.min()
+    )
+    true = on_air.sum() / 4e9
+    assert true < got["air_retries"] < 2 * true
+    assert got.get("air_others", 0.0) < 0.01
+
+
+def test_time_of_another_station_is_air_others(tmp_path: Path) -> None:
+    world = World(
+        nodes=(Node("sender"), Node("receiver"), Node("other")),
+        cell=Cell((Station(node=0), Station(node=1), Station(node=2)), ad_hoc=True, beacons=False),
+        flows=(Flow(0, 1, bulk(), tcp=Tcp()), Flow(2, 1, bulk(), tcp=Tcp())),
+    )
+    trace = aligned(run(tmp_path, given(world, 4.0)), "sender", "air")
+    shares(trace)
+    mine = trace.table("ledger").to_pandas()
+    mine = mine[mine.capture == "sender.pcap"]
+    spent = (mine.t_end_ns - mine.t_start_ns).groupby(mine.category.astype(str)).sum()
+    assert 0.3 < spent["air_others"] / spent[["air_others", "air_retries", "air_useful"]].sum() < 0.7
+
+
+@pytest.mark.parametrize("taps", [("sender", "receiver"), ("sender",)])
+def test_without_an_air_capture_it_stays_path(tmp_path: Path, taps: tuple[str, ...]) -> None:
+    got = shares(aligned(run(tmp_path, "clean_link", duration_s=2.0), *taps))
+    assert not [name for name in got if name.startswith("air_") or name == "usb"]
+
+
+def test_spans() -> None:
+    spans = Spans.of(np.array([10, 0, 3, 20, 30]), np.array([15, 4, 8, 20, 40]))
+    assert list(zip(spans.start.tolist(), spans.end.tolist(), strict=True)) == [(0, 8), (10, 15), (30, 40)]
+    t = np.array([-1, 0, 7, 8, 12, 15, 29, 35, 99])
+    assert spans.holds(t).tolist() == [False, True, True, False, True, False, False, True, False]
+    assert spans.before(t).tolist() == [0, 0, 7, 8, 10, 13, 13, 18, 23]
+    assert spans.ended(np.array([9, 12, 20])).tolist() == [8, 12, 15]
+    none = Spans.of(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert none.before(t).tolist() == [0] * 9
+    assert not none.holds(t).any()

@@ -1,0 +1,131 @@
+"""An analysed directory is complete or absent, and files that wlanlens did not write stay."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.captures import CLEAN, MIXED
+from wlanlens.errors import OutputError, WlanlensError
+from wlanlens.pipeline.analyze import analyze, load
+from wlanlens.pipeline.file_names import LOCK, SCRATCH
+from wlanlens.pipeline.output_dir import Output, Scratch
+
+
+def tree(path: Path) -> set[str]:
+    return {str(p.relative_to(path)) for p in path.rglob("*")}
+
+
+def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
+    out = tmp_path / "a" / "b"
+
+    def fail() -> None:
+        with Output(out) as output:
+            output.file("tables", "packets", "part-00000.parquet").write_bytes(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert tree(tmp_path) == set()
+
+
+def test_a_failed_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    analyze([CLEAN], out=tmp_path / "out")
+    before = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
+    monkeypatch.setattr("wlanlens.pipeline.run.write_report", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        analyze([MIXED], out=tmp_path / "out")
+    after = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
+    assert after == before
+
+
+def test_files_of_an_earlier_run_are_removed_and_foreign_files_stay(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    analyze([CLEAN], out=out)
+    (out / "tables" / "packets" / "part-00001.parquet").write_bytes(b"stale")
+    foreign = [out / "thesis.tex", out / "tables" / "mine.parquet", out / "tables" / "packets" / "mine.txt"]
+    for path in foreign:
+        path.write_bytes(b"mine")
+    analyze([MIXED], out=out)
+    assert not (out / "tables" / "packets" / "part-00001.parquet").exists()
+    assert all(path.read_bytes() == b"mine" for path in foreign)
+    assert load(out).trace.captures[0].name == MIXED.name
+
+
+def test_symbolic_links_are_replaced_not_followed(tmp_path: Path) -> None:
+    out, home = tmp_path / "out", tmp_path / "home"
+    home.mkdir()
+    out.mkdir()
+    for name in ("report.html", "findings.json", "packets"):
+        (home / name).mkdir() if name == "packets" else (home / name).write_bytes(b"mine")
+    for name in ("report.html", "findings.json"):
+        os.symlink(home / name, out / name)
+    (out / "tables").mkdir()
+    os.symlink(home / "packets", out / "tables" / "packets")
+    os.symlink(home / "report.html", out / "analysis.json.tmp")
+    analyze([CLEAN], out=out)
+    assert (home / "report.html").read_bytes() == b"mine"
+    assert (home / "findings.json").read_bytes() == b"mine"
+    assert list((home / "packets").iterdir()) == []
+    assert not any(path.is_symlink() for path in out.rglob("*"))
+
+
+def test_a_foreign_report_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_bytes(b"mine")
+    with pytest.raises(OutputError, match="did not write"):
+        analyze([CLEAN], out=tmp_path)
+    assert tree(tmp_path) == {"report.html"}
+
+
+def test_the_output_directory_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_bytes(b"mine")
+    with pytest.raises(OutputError, match="is a file"):
+        analyze([CLEAN], out=tmp_path / "taken")
+
+
+def test_two_runs_do_not_share_a_directory(tmp_path: Path) -> None:
+    with Output(tmp_path / "out"):
+        with pytest.raises(OutputError, match="another wlanlens"):
+            analyze([CLEAN], out=tmp_path / "out")
+        assert (tmp_path / "out" / LOCK).exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_damaged_directories_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    analyze([CLEAN], out=out)
+    part = out / "tables" / "flows" / "part-00000.parquet"
+    whole = part.read_bytes()
+    part.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(WlanlensError, match="cannot be read"):
+        load(out).trace.table("flows")
+    (out / "tables" / "timeouts" / "part-00000.parquet").write_bytes(
+        (out / "tables" / "quality" / "part-00000.parquet").read_bytes()
+    )
+    with pytest.raises(WlanlensError, match="missing columns"):
+        load(out).trace.table("timeouts")
+    for damage in ("[]", "{", '{"captures": [], "detectors": [{}]}', "[" * 100_000):
+        (out / "analysis.json").write_text(damage)
+        with pytest.raises(WlanlensError, match="not what wlanlens writes"):
+            load(out)
+
+
+def test_the_scratch_folder_is_removed(tmp_path: Path) -> None:
+    """Nothing stays of the scratch folder: after a run, after a failed run, and after a run that was killed."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine").write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / SCRATCH).symlink_to(elsewhere)
+    with Output(out) as output, Scratch(output) as scratch:
+        scratch.file("0", "tables", "part").write_bytes(b"half")
+    assert (elsewhere / "mine").exists()
+    assert not os.path.lexists(out / SCRATCH)
+    (out / SCRATCH).mkdir()
+    (out / SCRATCH / "left").write_text("by a run that was killed")
+    with pytest.raises(WlanlensError, match="no packet in common"):
+        analyze([CLEAN, MIXED], out=out)
+    assert tree(out) == set()

@@ -1,0 +1,43 @@
+"""units.js formats numbers as formatting.py does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wlanlens import formatting
+from wlanlens.report import bundle
+
+VALUES = (
+    0.0,
+    1e-9,
+    4.9e-4,
+    5e-4,
+    0.0123,
+    0.9994,
+    0.9996,
+    1.0,
+    9.994,
+    9.996,
+    99.94,
+    99.96,
+    999.0,
+    1234.5,
+    5.2e6,
+    7.1e9,
+    3e12,
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "python"),
+    [
+        ("duration", formatting.page_duration),
+        ("bytes", formatting.page_size),
+        ("threeDigits", formatting.three_digits),
+    ],
+)
+def test_the_browser_formats_numbers_as_python_does(opened: Any, script: str, python: Any) -> None:
+    shown = opened().page.evaluate(f"(values) => {{ {bundle.text('units.js')} return values.map({script}); }}", VALUES)
+    assert shown == [python(value) for value in VALUES]

@@ -1,0 +1,134 @@
+"""How long a USB bus takes for the transfers of an endpoint that always has one outstanding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.capture.usb import FRAME_NS, FULL_SPEED_PACKET_BYTES, FULL_SPEED_PACKETS, Transfers
+from wlanlens.tables.columns import Array
+
+
+@dataclass(frozen=True)
+class BusyTransfers:
+    """Transfers of an endpoint in runs without long pauses.
+
+    A transfer's service runs from its submission, or the completion before it, to its completion.
+
+    Attributes
+    ----------
+    rows : array
+        Positions in the endpoint's transfers.
+    size : array
+        Bytes.
+    service_ns : array
+        Service of each.
+    depth : array
+        Transfers outstanding after submission.
+    follows : array of bool
+        Not the first of its run. The service of the first depends on when within a frame the application wrote.
+    lasted_ns : int
+        Length of all runs.
+    """
+
+    rows: Array
+    size: Array
+    service_ns: Array
+    depth: Array
+    follows: Array
+    lasted_ns: int
+
+    @classmethod
+    def of(cls, t: Transfers, *, pause_ns: int, busy_share: float, least: int) -> BusyTransfers:
+        """Find the runs.
+
+        Parameters
+        ----------
+        t : Transfers
+            Transfers of one endpoint.
+        pause_ns : int
+            Longest pause within a run.
+        busy_share : float
+            Least share of a run with a transfer outstanding.
+        least : int
+            Fewest transfers of a run.
+        """
+        rows = np.flatnonzero(t.size_bytes > 0)
+        begin, end = t.t_begin_ns[rows], t.t_complete_ns[rows]
+        service = end - begin
+        run = np.zeros(len(rows), np.int64)
+        if len(rows):
+            run[1:] = np.cumsum(begin[1:] - end[:-1] > pause_ns)
+        first = np.flatnonzero(np.diff(run, prepend=-1))
+        last = np.append(first[1:], len(rows)) - 1
+        lasted = end[last] - begin[first]
+        in_service = np.add.reduceat(service, first) if len(rows) else service
+        good = (in_service >= busy_share * lasted) & (last - first >= least - 1)
+        kept = good[run] if len(rows) else np.zeros(0, bool)
+        follows = np.ones(len(rows), bool)
+        follows[first] = False
+        return cls(
+            rows[kept],
+            t.size_bytes[rows][kept],
+            service[kept],
+            t.queue_depth[rows][kept],
+            follows[kept],
+            int(lasted[good].sum()),
+        )
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @property
+    def service_frames(self) -> Array:
+        """Service of each in frames of the bus; not whole numbers."""
+        return np.asarray(self.service_ns / FRAME_NS)
+
+    @property
+    def transactions(self) -> Array:
+        """Full-speed packets of each transfer."""
+        return -(-self.size // FULL_SPEED_PACKET_BYTES)
+
+    @property
+    def needed_frames(self) -> Array:
+        """Frames that each transfer needs if the whole of a frame is used."""
+        return -(-self.transactions // FULL_SPEED_PACKETS)
+
+    @property
+    def whole_frames(self) -> Array:
+        """Frames that each transfer took, rounded."""
+        return np.asarray(np.rint(self.service_frames).astype(np.int64))
+
+    @property
+    def bytes_per_ms(self) -> float:
+        """Bytes moved in a frame of 1 ms."""
+        return float(self.size.sum()) * FRAME_NS / max(1, self.lasted_ns)
+
+    def one_transaction_a_frame(self, least: int, turnaround: float) -> float:
+        """Share of the transfers of at least `least` transactions that took a frame for each, and a turnaround."""
+        long = (self.transactions >= least) & self.follows
+        over = (self.service_frames - self.transactions)[long]
+        enough = len(over) >= self.follows.sum() / 2
+        return float(np.mean((over >= -0.5) & (over <= turnaround))) if enough else 0.0
+
+    def earliest_end(self, jitter: float) -> float:
+        """Share of the transfers that took exactly the frames they need."""
+        if not self.follows.any():
+            return 0.0
+        over = (self.service_frames - self.needed_frames)[self.follows]
+        return float(np.mean(np.abs(over) <= jitter))
+
+    def waits_for_frames(self, jitter: float, least: float, most: float) -> bool:
+        """Whether services are whole frames (90 % of them), on average `least` to `most` more than needed."""
+        off = np.abs(self.service_frames - self.whole_frames)[self.follows]
+        waits = float(np.mean((self.whole_frames - self.needed_frames)[self.follows]))
+        return bool(np.mean(off <= jitter) >= 0.9 and least <= waits <= most)
+
+    def repeats(self, most: int) -> float:
+        """Share of the transfers of the commonest length whose frames repeat with a period of at most `most` transfers."""
+        transactions, frames = self.transactions[self.follows], self.whole_frames[self.follows]
+        kinds, times = np.unique(transactions, return_counts=True)
+        frames = frames[transactions == kinds[np.argmax(times)]]
+        periods = range(1, most + 1)
+        return max(float(np.mean(frames[p:] == frames[:-p])) if len(frames) > p else 0.0 for p in periods)

@@ -1,0 +1,100 @@
+"""When a sender reduced its congestion window: timeouts and fast retransmits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.detection.toolkit.acks import Acks
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows
+from wlanlens.tables.columns import Array
+
+
+@dataclass(frozen=True)
+class CwndReductions:
+    """Retransmissions at which senders reduced their congestion window, by key and time.
+
+    Attributes
+    ----------
+    rows : Rows
+        Of `segments`: columns `t_ns packet rel_seq spurious flight_bytes lost_before_tap`.
+    number : array
+        Place of each among all retransmissions.
+    spurious : array
+        Spurious retransmissions up to each, itself included.
+    fast : array of bool
+        A fast retransmit; False for a timeout.
+    with_sack : array of bool
+        Whether the connection uses SACK.
+    """
+
+    rows: Rows
+    number: Array
+    spurious: Array
+    fast: Array
+    with_sack: Array
+
+    @property
+    def recovery_point(self) -> Array:
+        """The highest byte sent before each."""
+        return np.asarray(self.rows["rel_seq"] + self.rows["flight_bytes"])
+
+
+def cwnd_reductions(facts: Facts, dupacks: int, answer_ns: int) -> CwndReductions:
+    """Find the rows of `recoveries` and `timeouts`, and without SACK retransmissions that answer duplicate ACKs.
+
+    Parameters
+    ----------
+    dupacks : int
+        Duplicate ACKs that cause a fast retransmit.
+    answer_ns : int
+        How soon it follows them.
+    """
+    copies = facts.rows(
+        "segments",
+        ["t_ns", "packet", "rel_seq", "spurious", "flight_bytes", "trigger", "trigger_evidence", "lost_before_tap"],
+        where={"transmission": ("retransmission",)},
+        valid=("t_ns", "rel_seq", "flight_bytes"),
+    )
+    copies = copies.take(copies["rel_seq"] > 0)
+    timer, recovers = np.zeros(len(copies), bool), np.zeros(len(copies), bool)
+    for mask, name in ((timer, "timeouts"), (recovers, "recoveries")):
+        rows = facts.rows(name, ["packet"])
+        mask[_positions(copies.key, copies["packet"], rows.key, rows["packet"])] = True
+    by_sack = (copies["trigger"] == "sack") | (copies["trigger_evidence"] == "sack_blocks")
+    with_sack = np.isin(copies.key, np.unique(copies.key[by_sack]))
+    fast = recovers | ~with_sack & _answers_dupacks(facts, copies, dupacks, answer_ns)
+    # Data that the tap saw acknowledged was not retransmitted for duplicate ACKs: that ACK was lost after the tap.
+    fast &= ~timer & (facts.cached(Acks).highest_before(copies.key, copies["packet"]) <= copies["rel_seq"])
+    number = np.flatnonzero(fast | timer)
+    spurious = np.cumsum(copies["spurious"] == 1)[number]
+    return CwndReductions(copies.take(number), number, spurious, fast[number], with_sack[number])
+
+
+def _positions(keys: Array, packets: Array, wanted_keys: Array, wanted: Array) -> Array:
+    """Positions of the wanted packets among rows; a packet is in one row of a capture."""
+    span = np.int64(1) << 40
+    have, want = (keys >> 34) * span + packets, (wanted_keys >> 34) * span + wanted
+    order = np.argsort(have, kind="stable")
+    at = np.searchsorted(have[order], want)
+    known = at < len(have)
+    known[known] &= have[order][at[known]] == want[known]
+    return np.asarray(order[at[known]])
+
+
+def _answers_dupacks(facts: Facts, copies: Rows, dupacks: int, answer_ns: int) -> Array:
+    """Retransmissions of the left edge soon after enough duplicate ACKs, the first since new data was acknowledged."""
+    keys = copies.key
+    acks = facts.rows("segments", ["t_ns", "rel_ack", "dupacks"], valid=("t_ns", "rel_ack"), keys=np.unique(keys) ^ 1)
+    if not len(keys) or not len(acks):
+        return np.zeros(len(keys), bool)
+    last = np.maximum(acks.last_until("t_ns", keys ^ 1, copies["t_ns"]), 0)
+    t, run = acks["t_ns"][last], acks["dupacks"][last]
+    answers = (acks.key[last] == keys ^ 1) & (run >= dupacks) & (acks["rel_ack"][last] == copies["rel_seq"])
+    answers &= (copies["t_ns"] >= t) & (copies["t_ns"] - t <= answer_ns)
+    # Since the ACK that made this byte the left edge there must be no other retransmission.
+    edge_since = acks["t_ns"][np.maximum(last - run, 0)]
+    before = np.concatenate(([False], (keys[1:] == keys[:-1]) & (copies["t_ns"][:-1] > edge_since[1:])))
+    return np.asarray(answers & ~before)

@@ -1,0 +1,189 @@
+"""Segments that were alone in flight, the ACK of each, and whether the sender had been waiting for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.detection.toolkit.ack_timestamps import ticks_between
+from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows, key_groups
+from wlanlens.tables.columns import NULL, Array
+
+_COLUMNS = (
+    "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "rel_ack", "kind", "transmission", "trigger", "tsval", "tsecr",
+    "lost_before_tap",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LoneSegments:
+    """Pure ACKs, one a position, ordered by the key of the data that they acknowledge and by packet.
+
+    Attributes
+    ----------
+    key : array
+        Of the data.
+    acks : Rows
+        The ACKs.
+    sends : Rows
+        Data segments, ordered by key and packet.
+    segment, following : array
+        Positions in `sends` of the last data before each ACK and the first data after it; any where there is none.
+    alone : array of bool
+        The ACK acknowledges one segment that was alone in flight, and the window had room for a second.
+    continued : array of bool
+        Data followed.
+    at_once : array of bool
+        The sender continued with the next byte at once: it had been waiting for this ACK.
+    unknown_flight : array of bool
+        It continued at once, but at this tap it is unknown whether more was in flight.
+    waited_ns : array
+        From the segment to its ACK, less the shortest round trip and the segment's own time on a slow line.
+    acked_singly : array of bool
+        The receiver acknowledges each segment of a queue: it delays no ACK.
+    """
+
+    key: Array
+    acks: Rows
+    sends: Rows
+    segment: Array
+    following: Array
+    alone: Array
+    continued: Array
+    at_once: Array
+    unknown_flight: Array
+    waited_ns: Array
+    acked_singly: Array
+
+
+def lone_segments(
+    facts: Facts, *, reaction_ns: int, path_share: float, calm_ns: int, min_single_acks: int
+) -> LoneSegments | None:
+    """Find them; None where there is no data or no ACK.
+
+    Parameters
+    ----------
+    reaction_ns : int
+        A sender continues at once when new data follows the ACK within this time.
+    path_share : float
+        At a tap away from the sender: and after this share of the time from the tap to the sender and back.
+    calm_ns : int
+        This long after a retransmission a receiver has no holes to fill, which it acknowledges at once.
+    min_single_acks : int
+        ACKs of single queued segments that show that a receiver acknowledges each.
+    """
+    keys = facts.all_data_keys()
+    rows = facts.rows("segments", _COLUMNS, valid=("t_ns",))
+    sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
+    # A MAC copy is in flight until its last transmission; copies made by the tap or the network are not new.
+    sends = sends.take(~np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))).sorted_by("packet")
+    acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
+    acks = acks.take(acks["transmission"] != "mac_copy").sorted_by("packet")
+    if not len(sends) or not len(acks):
+        return None
+    key = acks.key ^ 1
+    order = np.lexsort((acks["packet"], key))
+    acks, key = acks.take(order), key[order]
+    first = np.concatenate(([True], key[1:] != key[:-1]))
+    # What had been acknowledged before: for the first ACK, the SYN.
+    acked_before = np.where(first, 1, _previous(acks["rel_ack"], NULL))
+    last = sends.last_until("packet", key, acks["packet"])
+    segment = np.maximum(last, 0)
+    earlier = sends.last_until("packet", key, _previous(acks["packet"], 0))
+    ahead = np.where(last >= 0, last, np.searchsorted(sends.key, key) - 1) + 1
+    following = np.minimum(ahead, len(sends) - 1)
+    continued = (ahead < len(sends)) & (sends.key[following] == key)
+    end = sends["rel_seq"] + sends["len"]
+    highest = _highest(sends, end)
+
+    # One segment is all between the two ACKs; nothing was sent beyond it, or that was given up at a timeout.
+    alone = (last >= 0) & (sends["rel_seq"][segment] == acked_before) & (end[segment] == acks["rel_ack"])
+    trigger = sends["trigger"][segment]
+    given_up = (trigger == "rto") | ((trigger == "go_back_n") & (last == earlier + 1))
+    alone &= (highest[segment] == end[segment]) | given_up
+    # Duplicate ACKs in between show that more was in flight.
+    dupacks = rows.take(rows["kind"] == "dupack").sorted_by("packet")
+    alone &= ~dupacks.any_between("packet", key ^ 1, sends["packet"][segment] + 1, acks["packet"] - 1)
+    # A window without room for a second segment is the receiver's own limit.
+    window = sends["peer_window_bytes"][segment]
+    rtt = facts.flow_values("tap_rtt_min_ns", key)
+    alone &= ((window == NULL) | (window >= 2 * sends["len"][segment])) & (rtt != NULL)
+    rtt = np.maximum(rtt, 0)
+
+    # The sender's reaction to an ACK shows at the tap after the ACK has gone there and the data back.
+    to_sender = facts.flow_values("handshake_rtt_ns", key) - rtt
+    to_sender = np.where(facts.flow_values("tap", key) == "near_sender", 0, to_sender)
+    after = sends["t_ns"][following] - acks["t_ns"]
+    at_once = continued & (sends["rel_seq"][following] == acks["rel_ack"]) & (to_sender >= 0) & (after >= 0)
+    at_once &= (after >= path_share * to_sender - reaction_ns) & (after <= reaction_ns + to_sender / path_share)
+    away = facts.tap_away_from_sender(key)
+    echo_before, echo = sends["tsecr"][segment], sends["tsecr"][following]
+    echoed, proved = _echoes(acks["tsval"], echo_before, echo, first)
+    proved &= sends["lost_before_tap"][following] == 0
+    unknown_flight = away & ~echoed & at_once
+    at_once &= ~away | proved
+
+    retransmitted = sends.take(sends["transmission"] == "retransmission")
+    latest = retransmitted.last_until("packet", key, acks["packet"])
+    calm = latest < 0
+    if len(retransmitted):
+        calm |= acks["t_ns"] - retransmitted["t_ns"][np.maximum(latest, 0)] > calm_ns
+    all_acked = (last >= 0) & (highest[segment] == acks["rel_ack"])
+    since_last = np.where(all_acked, acks["t_ns"] - sends["t_ns"][segment] - rtt, NULL)
+    in_flight = np.where(earlier >= 0, highest[np.maximum(earlier, 0)], NULL)
+    in_flight = np.where(calm & ~(alone & (last > earlier)), in_flight, NULL)
+    largest = facts.flow_values("segment_max_bytes", key)
+    ns_per_byte, singly = _queued_acks(acks, key, in_flight, since_last, calm, largest, min_single_acks)
+    # Sent before the previous ACK, the segment was queued behind what that acknowledges.
+    begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, _previous(acks["t_ns"], 0))
+    waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
+    return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
+
+
+def _previous(values: Array, first: int) -> Array:
+    return np.concatenate(([first], values[:-1]))
+
+
+def _echoes(stamp: Array, echo_before: Array, echo: Array, first: Array) -> tuple[Array, Array]:
+    """Whether timestamps (RFC 7323) show what was in flight at a tap away from the sender, and whether they prove the segment
+    alone: it echoes the ACK before, so that all before it had been acknowledged, and the next data echoes this ACK."""
+    stamp_before = np.where(first, NULL, _previous(stamp, NULL))
+    known = (echo != NULL) & (echo_before != NULL) & (stamp != NULL) & (stamp != stamp_before)
+    return known, known & (ticks_between(stamp, echo) >= 0) & (first | (ticks_between(stamp_before, echo_before) >= 0))
+
+
+def _queued_acks(
+    acks: Rows, key: Array, in_flight: Array, since_last: Array, calm: Array, largest: Array, min_single_acks: int
+) -> tuple[Array, Array]:
+    """What a slow line takes for a byte, ns, and whether the receiver acknowledges each segment of a queue.
+
+    `in_flight`: up to which byte data was in flight at the previous ACK. `since_last`: time of the ACK since the last data, all
+    of which it acknowledges, less the round trip. The line is measured by the two quickest consecutive ACKs of queued
+    data and by ACKs of several segments, which no timer delays.
+    """
+    if len(key) < 2:
+        return np.zeros(len(key)), np.zeros(len(key), bool)
+    names, group = np.unique(key, return_inverse=True)
+    grown, gap = (np.concatenate(([0], np.diff(acks[column]))) for column in ("rel_ack", "t_ns"))
+    next_one = np.concatenate(([False], key[1:] == key[:-1])) & (grown > 0)
+    queued = np.flatnonzero(next_one & (in_flight != NULL) & (in_flight >= acks["rel_ack"]))
+    several = np.flatnonzero(next_one & (grown > largest) & calm)
+    whole = several[since_last[several] != NULL]
+    least = np.full(len(names), np.inf)
+    np.minimum.at(least, group[queued], gap[queued] / grown[queued])
+    np.minimum.at(least, group[whole], np.maximum(since_last[whole], 0) / grown[whole])
+    single = queued[grown[queued] <= largest[queued]]
+    singles, others = (np.bincount(group[which], minlength=len(names)) for which in (single, several))
+    acked_singly = (singles > others) & (singles >= min_single_acks)
+    return np.where(np.isfinite(least), least, 0.0)[group], acked_singly[group]
+
+
+def _highest(sends: Rows, end: Array) -> Array:
+    """The highest byte sent so far of each direction."""
+    first, length = key_groups(sends.key)
+    out = np.empty_like(end)
+    for a, n in zip(first.tolist(), length.tolist(), strict=True):
+        out[a : a + n] = np.maximum.accumulate(end[a : a + n])
+    return out

@@ -1,0 +1,103 @@
+"""Bit rates of a station pair: how often each was used, how often it worked, and the one that is best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wlanlens.detection.toolkit.air import Air
+from wlanlens.detection.toolkit.airtime import steady_us
+from wlanlens.tables.columns import Array
+
+
+@dataclass
+class RateUse:
+    """Rates of one pair, rising.
+
+    Attributes
+    ----------
+    rate, tried, settled, good : array
+        Rate in Mbit/s, its transmissions, those of known fate, those acknowledged.
+    streams, width_mhz : float
+        Most streams and widest channel used.
+    """
+
+    rate: Array
+    tried: Array
+    settled: Array
+    good: Array
+    streams: float
+    width_mhz: float
+
+
+def rates_used(air: Air, span: slice, streams: float = np.inf, width_mhz: float = np.inf) -> RateUse:
+    """Rates of the exchanges in `span`; more streams or width than given count as what the given ones carry."""
+    a = air.transmissions
+    mine = air.transmissions_of(np.arange(span.start, span.stop))
+    mine = mine[~np.isnan(a.rate_mbps[mine])]
+    many, wide = a.streams[mine], a.width_mhz[mine]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        less = np.fmin(1.0, streams / many) * np.fmin(1.0, width_mhz / wide)
+    rate, at = np.unique(a.rate_mbps[mine] * less, return_inverse=True)
+    bad = a.bad[mine]
+    return RateUse(
+        rate=rate,
+        tried=np.bincount(at, minlength=len(rate)),
+        settled=np.bincount(at, bad >= 0, len(rate)),
+        good=np.bincount(at, bad == 0, len(rate)),
+        streams=float(np.nanmax(many)) if (~np.isnan(many)).any() else 1.0,
+        width_mhz=float(np.nanmax(wide)) if (~np.isnan(wide)).any() else 20.0,
+    )
+
+
+def highest_working(used: RateUse, least: int, failed_share: float) -> tuple[float, float] | None:
+    """The highest rate with at least this many settled transmissions and at most this share of failures.
+
+    Returns
+    -------
+    tuple of float or None
+        The rate and its share of success, zeros where no rate works; None where none was used often enough.
+    """
+    often = used.settled >= least
+    if not often.any():
+        return None
+    success = used.good / np.maximum(used.settled, 1)
+    works = np.flatnonzero(often & (success >= 1 - failed_share))
+    return (float(used.rate[works[-1]]), float(success[works[-1]])) if len(works) else (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class SteadyRate:
+    """The rate at which a delivered packet would take least time: its chance of success, and that time."""
+
+    rate_mbps: float
+    success: float
+    packet_us: float
+
+
+def best_steady_rate(rate: Array, bad: Array, airtime_us: Array, *, limit: int, least: int) -> SteadyRate | None:
+    """The best of the rates with at least `least` transmissions of known fate; None where no rate works.
+
+    Parameters
+    ----------
+    rate, bad, airtime_us : array
+        Of each transmission: rate in Mbit/s, 1 failed, 0 acknowledged or -1 unknown, airtime.
+    limit : int
+        Most transmissions of one packet.
+    least : int
+        Transmissions from which a chance of success is taken.
+    """
+    known = (bad >= 0) & ~np.isnan(rate)
+    rates, at = np.unique(rate[known], return_inverse=True)
+    tried = np.bincount(at, minlength=len(rates))
+    good = np.bincount(at, bad[known] == 0, len(rates))
+    length = np.bincount(at, airtime_us[known], len(rates)) / np.maximum(tried, 1)
+    out = []
+    for i in np.flatnonzero((tried >= least) & (good > 0)).tolist():
+        success = float(good[i] / tried[i])
+        out.append((steady_us(float(length[i]), float(rates[i]), success, limit), float(rates[i]), success))
+    if not out:
+        return None
+    took, best, success = min(out)
+    return SteadyRate(best, success, took)

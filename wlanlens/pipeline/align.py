@@ -1,0 +1,115 @@
+"""`align`: captures as one Trace in memory, whose tables are made when they are first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from wlanlens import airtime, tables
+from wlanlens.alignment import align as alignment
+from wlanlens.capture import decryption_keys, quality
+from wlanlens.capture.capture import CAPTURE_POINTS, Capture
+from wlanlens.capture.capture import open as open_capture
+from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.errors import AlignmentError
+from wlanlens.ledger import ledger
+from wlanlens.tables.lazy_tables import LazyTables
+from wlanlens.trace import Trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.capture.decryption_keys import Keys
+
+Path = str | bytes | os.PathLike[Any]
+
+
+def align(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+    nat: bool = False,
+) -> Trace:
+    """Put captures on one time axis.
+
+    The clock of one capture is the axis itself. The clocks of several are fitted to one of them by the packets that they
+    share, and the table `links` holds which rows are the same packet.
+
+    Parameters
+    ----------
+    captures : path, Capture, or sequence of them
+        The captures.
+    roles : mapping, optional
+        Captures by capture point: {"sender": "a.pcap"}.
+    keys : optional
+        Keys of encrypted 802.11 networks, as in `open`.
+    nat : bool
+        Addresses or ports were changed between the capture points.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    AlignmentError
+        The captures cannot be one trace; the sentence says why.
+    """
+    opened = open_captures(captures, roles=roles, keys=keys)
+    if len(opened) == 1:
+        own = LazyTables({name: partial(opened[0].table, name) for name in tables.core_schemas()})
+        return Trace(opened, _with_derived(opened, own, own))
+    aligned = alignment.align_captures(opened, nat=nat)
+    combined = CombinedTables(opened, aligned)
+    leading = combined.leading()
+    held = _with_derived(opened, combined, leading)
+    return Trace(opened, held, leading=leading, start_ns=aligned.start_ns, clocks=aligned.clocks)
+
+
+def _with_derived(
+    captures: Sequence[Capture], held: Mapping[str, pa.Table], leading: Mapping[str, pa.Table]
+) -> LazyTables:
+    """The tables of captures, and those that are computed from the tables for detectors."""
+
+    @cache
+    def air() -> dict[str, pa.Table]:
+        sums = airtime.of_tables(leading["frames"], leading["exchanges"])
+        return sums.tables(max(captures, key=lambda capture: capture.rows("frames")).name)
+
+    return LazyTables(
+        {
+            **{name: partial(held.__getitem__, name) for name in held},
+            "ledger": lambda: ledger.build(leading),
+            "quality": lambda: quality.of(captures),
+            "airtime": lambda: air()["airtime"],
+            "stations": lambda: air()["stations"],
+        }
+    )
+
+
+def open_captures(
+    captures: Sequence[Path | Capture] | Path,
+    *,
+    roles: Mapping[str, Path] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> list[Capture]:
+    """Open the captures of one trace; the parameters are those of `align`."""
+    chosen: list[Path | Capture] = (
+        [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    )
+    known = decryption_keys.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=known) for c in chosen]
+    for role, path in (roles or {}).items():
+        if role not in CAPTURE_POINTS:
+            raise AlignmentError(f"unknown capture point {role!r}: expected one of {', '.join(CAPTURE_POINTS)}")
+        same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
+        if same:
+            same[0].point = role
+        else:
+            opened.append(open_capture(path, point=role, keys=known))
+    if not opened:
+        raise AlignmentError("there is no capture to align")
+    return opened

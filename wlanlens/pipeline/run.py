@@ -1,0 +1,165 @@
+"""A run: the rows of a source to tables, ledger, findings and report, in one pass and bounded memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from wlanlens import airtime, tables
+from wlanlens.detection import verdict
+from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
+from wlanlens.detection.runner import DetectorRunner, Findings
+from wlanlens.ledger import ledger
+from wlanlens.pipeline import description
+from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.file_names import FINDINGS
+from wlanlens.pipeline.flow_window import Window
+from wlanlens.pipeline.report_file import write_report
+from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
+from wlanlens.report import downsampling
+from wlanlens.tables.stored_tables import ParquetTables
+from wlanlens.trace import TIMED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.pipeline.output_dir import Output
+    from wlanlens.pipeline.sources import Rows, Source
+
+#: Findings kept of one analysis, costliest first; the others are counted. A flood of 60 000 one-packet connections
+#: must not become a report of 60 000 entries.
+FINDINGS_KEPT = 10_000
+
+
+class Run:
+    """One pass over one source."""
+
+    def __init__(self, source: Source, judge: DetectorRunner, output: Output) -> None:
+        self._source, self._judge, self._output = source, judge, output
+        self._thread = WriterThread()
+        self._writers = {name: ParquetWriter(output, self._thread, name) for name in tables.names()}
+        self._window = Window(source.captures, source.tables)
+        self._air = airtime.Air()
+        self._found: list[Finding] = []
+        self._left_out: Counter[str] = Counter()
+        self._ledger_ns = [0] * len(ledger.CATEGORIES)
+        self._last_t_ns = 0
+        self._mended = 0
+
+    def go(self, *, report: bool) -> None:
+        """Read everything, then write what is known only at the end."""
+        try:
+            self._read()
+            self._finish(report)
+        finally:
+            self._thread.stop()
+            for writer in self._writers.values():
+                writer.drop()
+
+    def _read(self) -> None:
+        for step in self._source.steps():
+            for rows in step:
+                self._take(rows)
+            if self._window.full:
+                self._judge_window(last=False)
+        self._judge_window(last=True)
+        if self._mended:
+            self._source.captures[0].add_note("ledger_mended", "error", self._mended, ledger.REPAIRED)
+
+    def _take(self, rows: Rows) -> None:
+        """Write some rows, and hold them for the detectors."""
+        import pyarrow.compute as pc
+
+        name, batch = rows.table, rows.batch
+        if rows.stored:
+            self._writers[name].append(batch)
+            if name in TIMED:
+                self._last_t_ns = max(self._last_t_ns, pc.max(batch.column("t_ns")).as_py() or 0)
+        if rows.judged:
+            self._air.add(name, batch)
+            self._window.add(name, batch)
+
+    def _judge_window(self, *, last: bool) -> None:
+        """Take rows out of the window, enter them in the ledger and run the detectors over them."""
+        held = self._window.cut(last=last)
+        trace = self._window.trace(
+            held, start_ns=self._source.start_ns, duration_ns=self._last_t_ns, clocks=self._source.clocks
+        )
+        entered = self._enter(held)
+        self._writers["ledger"].append(entered)
+        self._ledger_ns = [a + b for a, b in zip(self._ledger_ns, ledger.sums(entered), strict=True)]
+        self._follow_retransmissions(held)
+        self._found = join_windows(self._found, self._judge.run(trace))
+        self._window.forget()
+        del held, trace, entered
+        give_back()
+        self._found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code, f.subject))
+        for finding in self._found[FINDINGS_KEPT:]:
+            self._left_out[finding.code] += 1
+        del self._found[FINDINGS_KEPT:]
+
+    def _enter(self, held: Mapping[str, pa.Table]) -> pa.Table:
+        """The ledger of a window. Intervals that do not tile are a bug in wlanlens: they are mended and counted."""
+        try:
+            return ledger.build(held)
+        except ledger.LedgerError:
+            mended, faults = ledger.repaired(held["intervals"])
+            self._mended += faults
+            return ledger.build({**held, "intervals": mended})
+
+    def _follow_retransmissions(self, held: Mapping[str, pa.Table]) -> None:
+        """Count what became on the air of the original of each TCP retransmission."""
+        if "links" not in held:
+            self._air.retransmissions(held["segments"])
+            return
+        points = {capture.name: capture.point for capture in self._source.captures}
+        if "air" in points.values():
+            self._air.linked_retransmissions(held["segments"], held["links"], points)
+
+    def _finish(self, report: bool) -> None:
+        source, writers = self._source, self._writers
+        findings = Findings(self._found, self._judge.states())
+        writers["quality"].append(source.quality())
+        writers["findings"].append(to_table(findings))
+        self._air.finish()
+        for name, table in self._air.tables(source.air_capture).items():
+            writers[name].append(table)
+        used = self._air.summary(self._last_t_ns)
+        for writer in writers.values():
+            writer.finish()
+        self._thread.wait()
+        stored = ParquetTables({name: writer.paths for name, writer in writers.items()})
+        flows = downsampling.top_flows(stored, findings)
+        small = downsampling.digest(
+            source.captures,
+            stored,
+            flows,
+            start_ns=source.start_ns,
+            duration_ns=self._last_t_ns,
+            clocks=source.clocks,
+        )
+        connections = self._window.connections
+        conclusion = verdict.judge(
+            small,
+            small.table("ledger"),
+            findings,
+            packets=writers["packets"].rows,
+            connections=connections,
+            records=sum(int(capture.info.get("records", 0)) for capture in source.captures),
+            air=used,
+        )
+        self._output.write_text(FINDINGS, to_json(findings))
+        description.write(
+            self._output,
+            small,
+            verdict=conclusion,
+            connections=connections,
+            ledger_ns=dict(zip(ledger.CATEGORIES, self._ledger_ns, strict=True)),
+            air=used,
+            findings=findings,
+            left_out=self._left_out,
+            writers=writers,
+        )
+        if report:
+            write_report(self._output, small, findings, conclusion.sentence, connections, used)

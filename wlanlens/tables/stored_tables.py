@@ -1,0 +1,186 @@
+"""Tables on the disk: read whole when they are asked for by name, or scanned batch by batch at any size."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.errors import CorruptCapture
+from wlanlens.formatting import printable
+from wlanlens.tables.schemas import schema, validate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Rows of a batch while a Parquet file is scanned.
+BATCH_ROWS = 16 * 1024
+
+
+class StoredTables(Mapping[str, "pa.Table"], ABC):
+    """A mapping of table names to tables on the disk."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
+        self._read: dict[str, pa.Table] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> pa.Table:
+        import pyarrow as pa
+
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = pa.Table.from_batches(self.scan(name), schema(name)).unify_dictionaries()
+        return self._read[name]
+
+    @abstractmethod
+    def rows(self, name: str) -> int:
+        """The number of rows of a table."""
+
+    @abstractmethod
+    def scan(self, name: str, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of a table in the file's order: all columns, or only `columns`."""
+
+
+class ParquetTables(StoredTables):
+    """Tables in Parquet files.
+
+    Attributes
+    ----------
+    parts : dict
+        The files of each table, in their order.
+    """
+
+    def __init__(self, parts: Mapping[str, list[Path]]) -> None:
+        super().__init__(parts)
+        self.parts = dict(parts)
+
+    def checked(self) -> dict[str, list[Path]]:
+        """The files of each table, once their schemas are known to be valid.
+
+        Raises
+        ------
+        CorruptCapture
+            A file cannot be read.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for name, paths in self.parts.items():
+            for path in paths:
+                try:
+                    validate(pq.read_schema(path), name)
+                except pa.ArrowException as error:
+                    raise _unreadable(path, error) from error
+        return self.parts
+
+    def rows(self, name: str) -> int:
+        import pyarrow.parquet as pq
+
+        return sum(pq.read_metadata(path).num_rows for path in self.parts[name])
+
+    def scan(
+        self, name: str, columns: Collection[str] | None = None, flows: Collection[int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches of a table in the file's order, with the schema's types.
+
+        Parameters
+        ----------
+        name : str
+            The table.
+        columns : collection of str, optional
+            Read only these columns.
+        flows : collection of int, optional
+            Read only the rows of these connections.
+
+        Raises
+        ------
+        CorruptCapture
+            A file cannot be read.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        wanted = schema(name)
+        if columns is not None:
+            wanted = pa.schema([wanted.field(column) for column in columns], metadata=wanted.metadata)
+        chosen = None if flows is None else np.array(sorted(flows), np.uint32)
+        for path in self.parts[name]:
+            try:
+                # Reading ahead would keep every row group in memory until the file is closed.
+                with pq.ParquetFile(path, pre_buffer=False) as file:
+                    validate(file.schema_arrow, name)
+                    groups = [g for g in range(file.num_row_groups) if chosen is None or _may_hold(file, g, chosen)]
+                    for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted.names):
+                        yield from _select(batch, wanted, chosen)
+            except pa.ArrowException as error:
+                raise _unreadable(path, error) from error
+
+
+class ArrowTables(StoredTables):
+    """Tables in Arrow IPC streams, one file a table.
+
+    Parameters
+    ----------
+    paths : mapping
+        The file of each table.
+    rows : mapping
+        The number of rows of each table.
+    """
+
+    def __init__(self, paths: Mapping[str, Path], rows: Mapping[str, int]) -> None:
+        super().__init__(paths)
+        self._paths, self._rows = dict(paths), dict(rows)
+
+    def rows(self, name: str) -> int:
+        return self._rows[name]
+
+    def scan(self, name: str, columns: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The batches of a table in the file's order: all columns, or only `columns`."""
+        import pyarrow as pa
+
+        whole = schema(name)
+        wanted = None if columns is None else [whole.get_field_index(column) for column in columns]
+        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        # A memory map would not help: its pages count as the process's memory too.
+        with pa.OSFile(str(self._paths[name])) as file, pa.ipc.open_stream(file, options=options) as stream:
+            for batch in stream:
+                yield batch if columns is None else batch.select(list(columns))
+
+
+def _unreadable(path: Path, error: Exception) -> CorruptCapture:
+    return CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path)))
+
+
+def _may_hold(file: Any, group: int, flows: np.ndarray[Any, np.dtype[np.uint32]]) -> bool:
+    """Whether a row group may hold rows of the flows, by its statistics."""
+    metadata = file.metadata.row_group(group)
+    leaf = next(i for i in range(metadata.num_columns) if metadata.column(i).path_in_schema == "flow")
+    statistics = metadata.column(leaf).statistics
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return bool(np.any((flows >= statistics.min) & (flows <= statistics.max)))
+
+
+def _select(batch: pa.RecordBatch, wanted: pa.Schema, flows: Any) -> Iterator[pa.RecordBatch]:
+    """The rows of `flows`, with the schema's types; no batch when there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if flows is not None:
+        batch = batch.filter(pc.is_in(batch.column("flow"), pa.array(flows)))
+    if batch.num_rows:
+        columns = [c if c.type == f.type else c.cast(f.type) for f in wanted for c in (batch.column(f.name),)]
+        yield pa.RecordBatch.from_arrays(columns, schema=wanted)
