@@ -7,7 +7,7 @@ from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, repeated, scenario
 
 
-@scenario("held_acks_stamp_defect")
+@scenario("held_acks_timestamp_defect")
 @dataclass(frozen=True, kw_only=True)
 class HeldAcksStampDefect(Scenario):
     """ACKs are held at least twice, and Linux 2.4 does not detect that its first timeout was spurious.
