@@ -1,6 +1,6 @@
 """Exchanges of real captures beside what a plain reading of tshark's fields says.
 
-The captures stand beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def test_retries(name: str) -> None:
     later = {p for row in exchanges(name) for p in row["packets"][1:]}
     first = {row["first_packet"] for row in exchanges(name) if row["packets"] and row["attempts_inferred"]}
     assert all(f.number in later or f.number in first for f in repeated)
-    # Every later attempt has it, but for access points that forget it where a whole A-MPDU is sent again.
+    # Every retry has it, except for access points that clear it when they repeat a whole A-MPDU.
     bare = later - {f.number for f in repeated}
     assert len(bare) <= 0.03 * max(len(later), 100), sorted(bare)[:20]
 
@@ -214,7 +214,7 @@ def test_acks(name: str) -> None:
     for packet, ack in surely:
         row = by_packet[packet]
         assert row["acked"], (packet, ack)
-        # A frame sent again after its ACK was settled by the first one.
+        # A frame repeated after its ACK was settled by the first one.
         assert row["ack_packet"] is None or row["ack_packet"] <= ack
     acks = {f.number for f in frames(name) if f.kind == ACK and f.good}
     for row in exchanges(name):

@@ -330,7 +330,7 @@ def test_grid_vht(tmp_path: Path) -> None:
 
 
 def test_grid_he(tmp_path: Path) -> None:
-    """Single user and extended range, without a packet extension: no field of radiotap tells of it."""
+    """Single user and extended range, without a packet extension: radiotap has no field for it."""
     headers, expected = [], []
     units = {20: (234, 60), 40: (468, 120), 80: (980, 240), 160: (1960, 492)}
     guards = ((800, 2), (800, 4), (1600, 2), (3200, 4))

@@ -1,6 +1,6 @@
 """Every encrypted frame of the shared captures with known keys, as tshark decrypts it with the same keys.
 
-The captures stand beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every 802.11 frame of the shared captures, field by field, as tshark reads it.
 
 Where the two differ, `DEVIATIONS` says why, with the clause of IEEE 802.11-2020 or of the header's own definition; a
-difference that no rule names fails. The captures stand beside the repository (``../shared``) and tshark must be
+difference that no rule names fails. The captures are beside the repository (``../shared``) and tshark must be
 installed; otherwise the tests skip.
 """
 

@@ -1,6 +1,6 @@
 """Every TCP packet of the shared captures, field by field, as tshark reads it.
 
-The captures stand beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Published experiments: their exact rows, a small part of the others, and what `wlanlens reproduce` tells of them."""
+"""Published experiments: their exact rows, a small part of the others, and the output of `wlanlens reproduce`."""
 
 from __future__ import annotations
 

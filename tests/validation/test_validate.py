@@ -98,7 +98,7 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
         ("held_acks_timestamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
         ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission
         ("rate_thrashing", 1, "delayed_ack_deadlock"),  # the ACK before never came
-        ("rate_thrashing", 1, "acked_data_retransmission"),  # a SYN+ACK sent again makes a tap no sender's
+        ("rate_thrashing", 1, "acked_data_retransmission"),  # a retransmitted SYN+ACK must not move the tap
     ],
 )
 def test_other_taps_tell_only_what_is_true(scenario: str, seed: int, code: str) -> None:

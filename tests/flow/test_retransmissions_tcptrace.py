@@ -1,4 +1,4 @@
-"""What TCP sent again, beside tcptrace's byte-range map: equal but where the map cannot tell a copy from a resend."""
+"""Retransmissions compared with tcptrace's byte ranges: equal, except where the ranges cannot distinguish a copy from a retransmission."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPLAINED = {
     "pppoe-over-qinq.pcap": "the network or the tap doubled packets (same IP id)",
     "receiver.pcap": "probe train with a window field of 0: probes to tcptrace",
     "sender.pcap": "probe train with a window field of 0: probes to tcptrace",
-    "zwnd.dmp.gz": "one segment was sent again into a closed window: a probe to tcptrace",
+    "zwnd.dmp.gz": "one segment was retransmitted into a closed window: tcptrace counts a probe",
 }
 
 
