@@ -41,12 +41,12 @@ def ours(name: str) -> Counter[str]:
         count["spurious"] += sum(not entry["needed"] for entry in flow["retransmission_list"])
         count["rto"] += flow["rto"]
         count["rto_named"] += sum(row[f"rto_{kind}"] for kind in ("genuine", "spurious", "ack_lost", "undecided"))
-    count["ours"] = len(score.resent)
+    count["ours"] = len(score.retransmitted)
     count["false"] = len(score.false)
-    count["trigger"] = sum(r.trigger_right for r in score.resent)
-    count["need"] = sum(r.spurious is not None and r.spurious != r.truth["needed"] for r in score.resent)
-    count["need_wrong"] = sum(r.spurious is not None and r.spurious == r.truth["needed"] for r in score.resent)
-    count["spurious_known"] = sum(r.spurious is True for r in score.resent)
+    count["trigger"] = sum(r.trigger_right for r in score.retransmitted)
+    count["need"] = sum(r.spurious is not None and r.spurious != r.truth["needed"] for r in score.retransmitted)
+    count["need_wrong"] = sum(r.spurious is not None and r.spurious == r.truth["needed"] for r in score.retransmitted)
+    count["spurious_known"] = sum(r.spurious is True for r in score.retransmitted)
     return count
 
 

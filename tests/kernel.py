@@ -30,7 +30,7 @@ TRIGGERS = {
     "TLP": {"tail_loss_probe"},
 }
 
-needed = pytest.mark.skipif(not NAMES, reason="the kernel captures are not beside the repository")
+needed = pytest.mark.skipif(not NAMES, reason="the kernel captures (../shared/kernel) are absent")
 
 
 @cache
@@ -107,7 +107,7 @@ def timeouts(name: str, flow: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Resent:
+class Retransmitted:
     """One retransmission of the truth, and what the tables say of it."""
 
     capture: str
@@ -128,7 +128,7 @@ class Score:
 
     missed: tuple[int, ...]
     false: tuple[int, ...]
-    resent: tuple[Resent, ...]
+    retransmitted: tuple[Retransmitted, ...]
 
 
 @cache
@@ -136,7 +136,7 @@ def score(name: str) -> Score:
     """Retransmissions of all flows at the sender's tap."""
     missed: list[int] = []
     false: list[int] = []
-    resent: list[Resent] = []
+    retransmitted: list[Retransmitted] = []
     for flow in truth(name)["flows"]:
         rows = sent(name, flow)
         want = {entry["n"]: entry for entry in flow["retransmission_list"]}
@@ -146,5 +146,5 @@ def score(name: str) -> Score:
         for n in sorted(set(want) & got):
             spurious = rows["spurious"][n]
             known = None if pd.isna(spurious) else bool(spurious)
-            resent.append(Resent(name, n, want[n], str(rows["trigger"][n]), known))
-    return Score(tuple(missed), tuple(false), tuple(resent))
+            retransmitted.append(Retransmitted(name, n, want[n], str(rows["trigger"][n]), known))
+    return Score(tuple(missed), tuple(false), tuple(retransmitted))

@@ -85,7 +85,7 @@ FAULTS: tuple[Fault, ...] = (
         "test_idle_time_of_timeouts", n_http20_rev="the truth counts data only, the sender answered requests between"
     ),
     *_lines(
-        "test_no_other_delayed_ack_is_blamed",
+        "test_no_other_time_is_delayed_ack",
         m_app_idle_zero="79 ms of a closed window are called delayed ACK",
         m_readslow="3.9 s of a slow reader are called delayed ACK",
         n_ecn_loss10_both="0.4 s are called delayed ACK, as the truth has it; the test expects none",

@@ -1,4 +1,4 @@
-"""Hostile captures and surroundings: the shared generator and judge, where they are present."""
+"""Hostile captures and environments: the shared generator and judge (../shared/badinputs)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _tools() -> Path | None:
 
 TOOLS = _tools()
 pytestmark = [
-    pytest.mark.skipif(TOOLS is None, reason="the shared bad inputs are not beside this tree (WLANLENS_SHARED)"),
+    pytest.mark.skipif(TOOLS is None, reason="the shared bad inputs are absent (../shared or WLANLENS_SHARED)"),
     pytest.mark.timeout(1200),
 ]
 

@@ -24,7 +24,7 @@ REFUSED = {
     "malformed/pcapng-invalid-vers-1.pcapng": "version 0.1",
 }
 
-pytestmark = pytest.mark.skipif(not FILES, reason="the shared captures are not beside the repository")
+pytestmark = pytest.mark.skipif(not FILES, reason="the shared captures (../shared) are absent")
 
 
 def name_of(path: Path) -> str:

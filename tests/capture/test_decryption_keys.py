@@ -36,7 +36,7 @@ def key_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def induction() -> Path:
     if not INDUCTION.exists():
-        pytest.skip("wpa-Induction.pcap is not beside the repository")
+        pytest.skip("wpa-Induction.pcap is absent from ../shared")
     return INDUCTION
 
 

@@ -1,6 +1,6 @@
-"""Exchanges of real captures beside what a plain reading of tshark's fields says.
+"""Exchanges of real captures compared with a plain reading of tshark's fields.
 
-The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+Needs the captures in ``../shared`` and tshark; without them the tests are skipped.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def test_retries(name: str) -> None:
     later = {p for row in exchanges(name) for p in row["packets"][1:]}
     first = {row["first_packet"] for row in exchanges(name) if row["packets"] and row["attempts_inferred"]}
     assert all(f.number in later or f.number in first for f in repeated)
-    # Every retry has it, except for access points that clear it when they repeat a whole A-MPDU.
+    # Every later attempt has it, except from access points that omit it when they retransmit a whole A-MPDU.
     bare = later - {f.number for f in repeated}
     assert len(bare) <= 0.03 * max(len(later), 100), sorted(bare)[:20]
 
@@ -214,7 +214,7 @@ def test_acks(name: str) -> None:
     for packet, ack in surely:
         row = by_packet[packet]
         assert row["acked"], (packet, ack)
-        # A frame repeated after its ACK was settled by the first one.
+        # A frame that is retransmitted after its ACK: the first ACK decided it.
         assert row["ack_packet"] is None or row["ack_packet"] <= ack
     acks = {f.number for f in frames(name) if f.kind == ACK and f.good}
     for row in exchanges(name):
@@ -251,7 +251,7 @@ def test_block_acks(name: str) -> None:
 
 
 def unseen(name: str) -> dict[tuple[str, str, int], int]:
-    """Numbers that Block Acks tell of and that were never seen, by stream: a plain walk over data and Block Acks."""
+    """Numbers that Block Acks acknowledge and that were never seen, by stream: a plain walk over data and Block Acks."""
     head: dict[tuple[str, str, int], int] = {}
     known: dict[tuple[str, str, int], dict[int, int]] = {}
     out: dict[tuple[str, str, int], int] = {}
@@ -279,7 +279,7 @@ def unseen(name: str) -> dict[tuple[str, str, int], int]:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_numbers_that_only_block_acks_tell_of(name: str) -> None:
+def test_numbers_known_only_from_block_acks(name: str) -> None:
     """Bits beyond the newest number: rows without a frame, unless the frame came after all."""
     told = unseen(name)
     rows: dict[tuple[str, str, int], int] = {}

@@ -24,13 +24,13 @@ STALLS = ("delack_initcwnd1", "slowread")
 def test_retransmissions_are_exactly_the_senders(name: str) -> None:
     score = kernel.score(name)
     assert (score.missed, score.false) == ((), ())
-    wrong = [(r.n, r.truth["trigger"], r.trigger) for r in score.resent if not r.trigger_right]
-    assert len(wrong) <= 0.02 * len(score.resent), wrong
+    wrong = [(r.n, r.truth["trigger"], r.trigger) for r in score.retransmitted if not r.trigger_right]
+    assert len(wrong) <= 0.02 * len(score.retransmitted), wrong
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
 def test_need_is_never_wrong(name: str) -> None:
-    wrong = [(r.n, r.truth, r.spurious) for r in kernel.score(name).resent if r.spurious == r.truth["needed"]]
+    wrong = [(r.n, r.truth, r.spurious) for r in kernel.score(name).retransmitted if r.spurious == r.truth["needed"]]
     assert wrong == []
 
 
@@ -43,20 +43,20 @@ FIRST_SET = [name for name in kernel.WHOLE if not name.startswith(("m_", "n_"))]
 
 def test_triggers_over_the_set() -> None:
     right = known_faults.without("test_retransmissions_are_exactly_the_senders", kernel.WHOLE)
-    resent = [r for name in right for r in kernel.score(name).resent]
-    assert len(resent) > 900
-    assert sum(r.trigger_right for r in resent) >= 0.98 * len(resent)
-    first = [r for name in FIRST_SET for r in kernel.score(name).resent]
+    retransmitted = [r for name in right for r in kernel.score(name).retransmitted]
+    assert len(retransmitted) > 900
+    assert sum(r.trigger_right for r in retransmitted) >= 0.98 * len(retransmitted)
+    first = [r for name in FIRST_SET for r in kernel.score(name).retransmitted]
     assert len(first) == 624
     assert sum(r.trigger_right for r in first) == len(first)
-    everything = [r for name in kernel.WHOLE for r in kernel.score(name).resent]
+    everything = [r for name in kernel.WHOLE for r in kernel.score(name).retransmitted]
     assert len(everything) == 1131
     assert sum(r.trigger_right for r in everything) >= 1104
 
 
 def test_need_is_decided_where_the_receiver_reports() -> None:
-    resent = [r for name in REPORTING for r in kernel.score(name).resent]
-    assert sum(r.spurious is not None for r in resent) >= 0.90 * len(resent)
+    retransmitted = [r for name in REPORTING for r in kernel.score(name).retransmitted]
+    assert sum(r.spurious is not None for r in retransmitted) >= 0.90 * len(retransmitted)
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
@@ -117,7 +117,7 @@ def test_delayed_ack_stalls(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in kernel.WHOLE if name not in STALLS])
-def test_no_other_delayed_ack_is_blamed(name: str) -> None:
+def test_no_other_time_is_delayed_ack(name: str) -> None:
     assert kernel.categories_ns(name).get("delayed_ack", 0) == 0
 
 
@@ -187,7 +187,7 @@ class TestDamagedMeasurement:
         assert [n + before for n in again.index] == [entry["n"] for entry in want]
         assert all(said in kernel.TRIGGERS[w["trigger"]] for said, w in zip(again["trigger"], want, strict=True))
 
-    def test_packets_that_the_tap_missed_are_said_to_be_missing(self) -> None:
+    def test_packets_that_the_tap_missed_are_reported(self) -> None:
         trace = kernel.trace("clean_cubic-capdrop")
         (flow,) = kernel.truth("clean_cubic")["flows"]
         row = kernel.flow_row("clean_cubic-capdrop", flow)

@@ -1,4 +1,4 @@
-"""MAC retries that a sniffer hears are not TCP's doing (../shared/captures/wlan)."""
+"""MAC retries that a sniffer captures are not TCP retransmissions (../shared/captures/wlan)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = ROOT.parent / "shared" / "captures" / "wlan"
 
 #: What tshark calls retransmissions and duplicate ACKs, and what they are by transmitter, sequence control and IP id. The
 #: others: in active2 a header with bit errors (538) makes tshark begin another connection, where 539 seems to repeat; in
-#: testing_mix1 two packets are heard on both sides of the access point, and one TCP did send again.
+#: testing_mix1 two packets are heard on both sides of the access point, and one is a retransmission of TCP.
 RETRANSMISSIONS = {
     "active1": {"mac_copy": 27},
     "active2": {"mac_copy": 82, "first": 1},
@@ -27,7 +27,7 @@ RETRANSMISSIONS = {
 DUPLICATE_ACKS = {"active1": {"mac_copy": 17}, "active2": {"mac_copy": 39}, "testing_mix1": {"mac_copy": 11}}
 
 pytestmark = [
-    pytest.mark.skipif(not FOLDER.exists(), reason="the shared captures are not beside the repository"),
+    pytest.mark.skipif(not FOLDER.exists(), reason="the shared captures (../shared) are absent"),
     pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed"),
 ]
 
@@ -64,7 +64,7 @@ def test_tsharks_duplicate_acks(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RETRANSMISSIONS)
-def test_nobody_blames_tcp(name: str, tmp_path: Path) -> None:
+def test_mac_retries_are_not_charged_to_tcp(name: str, tmp_path: Path) -> None:
     analysis = wl.analyze(FOLDER / f"{name}.pcap", out=tmp_path / "out", report=False)
     copies = {p for p, words in segments(FOLDER / f"{name}.pcap").items() if "mac_copy" in words}
     for finding in analysis.findings:

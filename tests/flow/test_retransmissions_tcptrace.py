@@ -1,4 +1,4 @@
-"""Retransmissions compared with tcptrace's byte ranges: equal, except where the ranges cannot distinguish a copy from a retransmission."""
+"""Retransmissions compared with tcptrace's byte-range map: equal except where the map cannot distinguish a copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("WLANLENS_SHARED", ROOT.parent / "shared")) / "capt
 
 #: (capture, why the two differ). The map counts every byte seen before, whoever repeated it.
 EXPLAINED = {
-    "206_example_b.pcap": "47 resends into a closed window are zero-window probes to tcptrace",
+    "206_example_b.pcap": "tcptrace calls 47 retransmissions into a closed window zero-window probes",
     "discard.solaris.dmp.gz": "44 packets were captured twice (same IP id)",
     "hardware_dups.dmp.gz": "486 packets were captured twice (same IP id)",
     "ipv6-http-atomic-frag.pcap": "tcptrace splits the connection",
@@ -24,7 +24,7 @@ EXPLAINED = {
     "pppoe-over-qinq.pcap": "the network or the tap doubled packets (same IP id)",
     "receiver.pcap": "probe train with a window field of 0: probes to tcptrace",
     "sender.pcap": "probe train with a window field of 0: probes to tcptrace",
-    "zwnd.dmp.gz": "one segment was retransmitted into a closed window: tcptrace counts a probe",
+    "zwnd.dmp.gz": "tcptrace calls one retransmission into a closed window a probe",
 }
 
 
@@ -32,9 +32,9 @@ def captures() -> list[str]:
     return sorted(p.name for p in FOLDER.iterdir()) if FOLDER.is_dir() else []
 
 
-@pytest.mark.skipif(not FOLDER.is_dir(), reason="the shared captures are not beside the repository")
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="the shared captures (../shared) are absent")
 @pytest.mark.parametrize("name", captures())
-def test_resent_packets_are_tcptrace_s(name: str) -> None:
+def test_retransmissions_are_tcptraces(name: str) -> None:
     try:
         capture = wl.open(FOLDER / name)
         flows = capture.table("flows").to_pandas()

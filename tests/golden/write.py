@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 WHOLE = ("timeouts", "recoveries", "intervals", "segments", "ledger", "findings")
 
 #: Rows of the others, and columns above which a table is written with a line a column.
-MOST_ROWS, MOST_COLUMNS = 20, 45
+MOST_ROWS, MOST_COLUMNS = 20, 100
 
 #: Columns of `segments` that say what happened; only rows that are not plain data, ACKs or their first copies.
 SEGMENTS = (

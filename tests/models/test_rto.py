@@ -1,4 +1,4 @@
-"""The closed-form timers beside RFC 6298's worked rules and the simulator's own estimator."""
+"""The closed-form timers compared with the rules of RFC 6298 and the simulator's estimator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time on the air beside tshark's, and beside the standard's formulas written down a second time.
+"""Time on the air compared with tshark and with a second implementation of the standard's formulas.
 
 Clauses are those of IEEE 802.11-2020; HE is IEEE 802.11ax-2021 clause 27.
 """
@@ -74,7 +74,7 @@ def stamps(path: Path) -> dict[str, Any] | None:
 def shared(name: str) -> Path:
     path = SHARED / name
     if not path.exists():
-        pytest.skip(f"{name} is not beside the repository")
+        pytest.skip(f"{name} is absent from ../shared")
     return path
 
 
@@ -171,7 +171,7 @@ def test_preambles_that_tshark_guesses() -> None:
         ("wpa-Induction.pcap", "capture", []),
     ],
 )
-def test_what_stamps_name(name: str, clock: str, at: list[str]) -> None:
+def test_what_radiotap_timestamps_mark(name: str, clock: str, at: list[str]) -> None:
     found = stamps(shared(name))
     assert found is not None
     assert (found["clock"], found["stamp_at"]) == (clock, at)

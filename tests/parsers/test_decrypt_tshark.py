@@ -1,6 +1,6 @@
 """Every encrypted frame of the shared captures with known keys, as tshark decrypts it with the same keys.
 
-The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+Needs the captures in ``../shared`` and tshark; without them the tests are skipped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CAPTURES = [
     Keyed("eapol-amsdu_BP-fromap.pcapng", ("wpa-pwd:abcdefgh",), 73, 2),
 ]
 
-# tshark 4.0 takes the cipher of the group from the pairs: TKIP for the group beside CCMP for the pairs stays closed to
+# tshark 4.0 takes the cipher of the group from the pairs: TKIP for the group with CCMP for the pairs stays closed to
 # it. Ours are proved by ICV and Michael.
 GROUP_LEFT_CLOSED = {"wpa-Induction.pcap"}
 
@@ -87,7 +87,7 @@ def tshark(path: Path, keys: tuple[str, ...], where: str) -> dict[int, dict[str,
 def keyed(request: pytest.FixtureRequest) -> Keyed:
     found: Keyed = request.param
     if not (WLAN / found.name).exists():
-        pytest.skip(f"{found.name} is not beside the repository")
+        pytest.skip(f"{found.name} is absent from ../shared")
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     return found

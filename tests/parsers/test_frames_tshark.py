@@ -1,7 +1,7 @@
 """Every 802.11 frame of the shared captures, field by field, as tshark reads it.
 
 Where the two differ, `DEVIATIONS` says why, with the clause of IEEE 802.11-2020 or of the header's own definition; a
-difference that no rule names fails. The captures are beside the repository (``../shared``) and tshark must be
+difference that no rule names fails. Needs the captures in ``../shared``; tshark must be
 installed; otherwise the tests skip.
 """
 
@@ -59,7 +59,7 @@ def fetch(relative: str) -> Path:
     """The capture, where tshark can read it too."""
     path = SHARED / "captures" / relative
     if not path.exists():
-        pytest.skip(f"{relative} is not beside the repository")
+        pytest.skip(f"{relative} is absent from ../shared")
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     return path
@@ -219,7 +219,7 @@ DEVIATIONS = [
         lambda d: d.column in ("da", "sa") and d.row["amsdu"] and d.mine is None,
     ),
     Deviation(
-        "radiotap.org/fields/Antenna signal: without an antenna beside it the signal is of all; tshark shows the last antenna's",
+        "radiotap.org/fields/Antenna signal: without an antenna field the signal is that of all antennas; tshark shows the last antenna's",
         lambda d: d.column == "signal_dbm" and d.mine == number(d.fields, "radiotap.dbm_antsignal"),
     ),
     Deviation(
@@ -235,7 +235,7 @@ DEVIATIONS = [
         lambda d: d.column == "fcs_ok" and d.theirs is None and "fcs_found" in d.notes,
     ),
     Deviation(
-        "radiotap.org/fields/timestamp is the only clock; tshark shows it beside",
+        "radiotap.org/fields/timestamp is the only clock; tshark shows it separately",
         lambda d: d.column == "tsf_us" and d.theirs is None and d.mine == number(d.fields, "radiotap.timestamp.ts"),
     ),
     Deviation(
@@ -243,7 +243,7 @@ DEVIATIONS = [
         lambda d: d.column == "tsf_us" and d.mine is None and d.theirs >= 1 << 56,
     ),
     Deviation(
-        "clauses 15 to 18: the rate and the band tell the PHY where AVS and Prism drivers do not; DSSS is 22 MHz wide",
+        "clauses 15 to 18: the rate and the band determine the PHY where AVS and Prism drivers do not; DSSS is 22 MHz wide",
         lambda d: d.column in ("phy", "channel_mhz") and d.theirs is None and d.row["phy"] in ("a", "b", "g"),
     ),
     Deviation(
@@ -251,7 +251,7 @@ DEVIATIONS = [
         lambda d: d.column == "signal_dbm" and d.mine is None and d.theirs >= 0 and bool(d.fields["prism.did.rssi"]),
     ),
     Deviation(
-        "clause 19.5: the MCS index tells the streams; tshark has no field for them",
+        "clause 19.5: the MCS index determines the streams; tshark has no field for them",
         lambda d: (
             d.column == "streams" and d.row["phy"] == "n" and d.theirs is None and d.mine == ht_streams(d.row["mcs"])
         ),

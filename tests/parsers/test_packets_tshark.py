@@ -1,6 +1,6 @@
 """Every TCP packet of the shared captures, field by field, as tshark reads it.
 
-The captures are beside the repository (``../shared``) and tshark must be installed; otherwise the tests skip.
+Needs the captures in ``../shared`` and tshark; without them the tests are skipped.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def fetch(relative: str, tmp_path: Path) -> Path:
     """The capture, where tshark can read it too."""
     path = SHARED / relative
     if not path.exists():
-        pytest.skip(f"{relative} is not beside the repository")
+        pytest.skip(f"{relative} is absent from ../shared")
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     if path.suffix != ".zst":

@@ -49,7 +49,7 @@ SU, ER_SU, MU, TB = range(4)
 
 
 def he(ppdu: int, mcs: int, bandwidth: int, gi: int, nsts: int, *, dcm: int = 0, stbc: int = 0) -> bytes:
-    """A HE field in which all that tells the rate is known (radiotap.org/fields/HE)."""
+    """A HE field in which everything that determines the rate is known (radiotap.org/fields/HE)."""
     data1 = ppdu | 0x0020 | 0x0040 | 0x0080 | 0x0200 | 0x4000
     data3 = mcs << 8 | dcm << 12 | 1 << 13 | stbc << 15
     data5 = bandwidth | gi << 4 | 2 << 6 | 1 << 8

@@ -1,4 +1,4 @@
-"""Published experiments: their exact rows, a small part of the others, and the output of `wlanlens reproduce`."""
+"""Published experiments: their exact rows, a small part of the others, and what `wlanlens reproduce` prints."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_a_full_disk_costs_the_page_and_not_the_text(
     assert list(Path().iterdir()) == []
 
 
-def test_a_band_is_shown_with_as_many_digits_as_tell_its_ends_apart() -> None:
+def test_a_band_is_shown_with_as_many_digits_as_distinguish_its_ends() -> None:
     def shown(low: float, high: float) -> str:
         return runner.band(Row("", "", "E", low, (low, high)))
 

@@ -45,7 +45,7 @@ def test_distance_slows_a_station_and_nothing_else_does() -> None:
     assert rates(wl.simulate("moving_station", exponent=0.0, doppler_hz=0.0)) == (11.0, 11.0)
 
 
-def test_what_fades_is_heard_and_what_interferes_is_not() -> None:
+def test_fades_show_in_the_signal_and_interference_does_not() -> None:
     for name, spread_db in (("signal_fade", 15.0), ("interference", 0.0), ("harmless_dips", 15.0)):
         run = wl.simulate(name)
         signal = np.asarray(data_frames(run)["signal_dbm"])

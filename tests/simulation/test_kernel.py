@@ -1,4 +1,4 @@
-"""The simulator's TCP beside a real kernel's: over the same link with the same losses it sends the same segments.
+"""The simulator's TCP compared with a real kernel's: over the same link with the same losses it sends the same segments.
 
 What the kernel's captures do not leave to TCP is taken from them: which transmissions were lost, when ACKs were held, how
 the receiver's memory let its window grow, and the phase of the timers' clock. All else is the simulator's: which segment
@@ -31,7 +31,7 @@ DEPARTS = {
     "mixed_newreno": (
         606,
         "held ACKs are released in one batch while the sender's socket is locked: the kernel merged 8 of them in its backlog "
-        "(TCPBacklogCoalesce), so that four resends that an ACK each would have released were never sent",
+        "(TCPBacklogCoalesce), so that four retransmissions, each released by one ACK, were never sent",
     ),
     "ackhold400_frto0_ts0": (
         497,
@@ -40,7 +40,7 @@ DEPARTS = {
     ),
 }
 
-#: Resends the kernel's truth counts beyond the departing point are compared only where there is none.
+#: Retransmissions after the point of departure are not compared.
 NAMES = (
     "clean_newreno", "loss3_newreno", "tail3_newreno", "buf7_newreno", "burst_newreno", "rnd10_newreno",
     "ackhold1000_newreno", "mixed_newreno", "ackhold400_frto0_ts0",

@@ -84,7 +84,7 @@ def test_several_frames_a_transfer(framing: str, original: wl.Capture, sent: lis
 def test_usb_and_ethernet_in_one_file() -> None:
     path = Path(__file__).parents[2].parent / "shared/captures/usb/tfp_capture_tcp_usb.pcapng"
     if not path.exists():
-        pytest.skip("the shared captures are not beside the repository")
+        pytest.skip("the shared captures (../shared) are absent")
     capture = wl.open(path)
     packets, urbs = capture.table("packets").to_pandas(), capture.table("urbs").to_pandas()
     assert (len(packets), len(urbs)) == (1123, 888)

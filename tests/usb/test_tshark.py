@@ -1,4 +1,4 @@
-"""Transfers of the shared USB captures beside those that a few lines of Python make of tshark's fields."""
+"""Transfers of the shared USB captures compared with a few lines of Python on tshark's fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRANSFERS = {"0x00": "isochronous", "0x01": "interrupt", "0x02": "control", "0x0
 SETUP, DATA = "0", "1"
 
 pytestmark = [
-    pytest.mark.skipif(not FILES, reason="the shared captures are not beside the repository"),
+    pytest.mark.skipif(not FILES, reason="the shared captures (../shared) are absent"),
     pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed"),
 ]
 

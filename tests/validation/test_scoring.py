@@ -1,4 +1,4 @@
-"""The score of findings beside the truth: half of the time must be shared, both ways."""
+"""Findings scored against the truth: each must share half of its time with the other."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_each_finding_is_right_or_wrong_and_each_event_found_or_missed() -> None
     assert true_findings(found, truth) == [True, True, False]
 
 
-def test_one_finding_may_stand_for_events_in_a_row() -> None:
+def test_one_finding_may_cover_consecutive_events() -> None:
     result = of([make(1.0, 7.0)], [make(1.0, 3.0), make(3.0, 7.0)])
     assert (result.precision, result.recall) == (1.0, 1.0)
     assert result.time_errors_s == (0.0,)
     assert result.cost_off_s == 0.0
 
 
-def test_several_findings_may_tell_of_one_event() -> None:
+def test_several_findings_may_match_one_event() -> None:
     result = of([make(1.0, 3.0), make(3.1, 7.0)], [make(1.0, 7.0)])
     assert (result.precision, result.recall) == (1.0, 1.0)
     assert len(result.time_errors_s) == 1

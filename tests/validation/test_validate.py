@@ -70,7 +70,7 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
         ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
         ("interference", 5, "missing_fast_retransmit"),  # duplicates of spurious copies, while the needed one arrives
         ("long_path", 14, "window_limited"),  # half a congestion window of twice the receiver's fills that as well
-        ("long_path", 17, "window_limited"),  # ACKs that had waited for a lost segment tell nothing of the path
+        ("long_path", 17, "window_limited"),  # ACKs that waited for a lost segment say nothing about the path
     ],
 )
 def test_once_missed(scenario: str, seed: int, code: str) -> None:
@@ -95,13 +95,17 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
         ("delayed_ack_deadlock", 1, "spurious_timeout"),  # what fills a hole is acknowledged at once
         ("early_drop_at_buffer", 1, "spurious_timeout"),  # spurious copies stand in a queue of seconds
         ("genuine_timeout", 1, "tail_loss"),  # what was lost behind the tail comes after it
-        ("held_acks_timestamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
+        ("held_acks_stamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
         ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission
         ("rate_thrashing", 1, "delayed_ack_deadlock"),  # the ACK before never came
-        ("rate_thrashing", 1, "acked_data_retransmission"),  # a retransmitted SYN+ACK must not move the tap
+        (
+            "rate_thrashing",
+            1,
+            "acked_data_retransmission",
+        ),  # a retransmitted SYN+ACK does not prove that the tap is the sender's
     ],
 )
-def test_other_taps_tell_only_what_is_true(scenario: str, seed: int, code: str) -> None:
+def test_findings_at_other_taps_are_true(scenario: str, seed: int, code: str) -> None:
     views = [view for view in judge(Case(scenario, seed, (code,))).views if "sender" not in view.taps]
     assert views
     assert [view.wrong[code] for view in views] == [0] * len(views)
