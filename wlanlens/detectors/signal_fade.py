@@ -94,7 +94,7 @@ def signal_fade(
 def _finding(air: Air, fade: Fade) -> Finding:
     d = fade.drop
     length_s = (d.t_end_ns - d.t_start_ns) / 1e9
-    lost = f", {count(fade.lost, 'packet was', 'packets were')} dropped" if fade.lost else ""
+    lost = f"; {count(fade.lost, 'packet was', 'packets were')} dropped" if fade.lost else ""
     return air.finding(
         "signal_fade",
         fade.pair,
