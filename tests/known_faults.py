@@ -28,7 +28,7 @@ _ONE_DIRECTION = "the truth lists the retransmissions of one direction, the test
 _LAST_ACK = "the last ACK arrived after the receiver's capture had ended; the truth does not list it as lost"
 
 FAULTS: tuple[Fault, ...] = (
-    # tests/alignment/test_kernel.py
+    # tests/correlation/test_kernel.py
     *_lines(
         "test_the_clock",
         m_app_blackout="the offset is 0.67 ms from the true one",
@@ -45,9 +45,9 @@ FAULTS: tuple[Fault, ...] = (
         n_syn3="the offset is 0.31 ms from the true one",
     ),
     *_lines("test_every_packet_is_linked", delaystep=_LAST_ACK),
-    *_lines("test_what_was_lost_is_what_stayed_alone", delaystep=_LAST_ACK),
+    *_lines("test_the_dropped_copies_are_in_one_capture", delaystep=_LAST_ACK),
     *_lines(
-        "test_need_of_every_retransmission",
+        "test_every_retransmission_is_decided",
         m_blackhole="a tail loss probe is left undecided although the receiver's capture has it",
         n_bidir_newreno=_ONE_DIRECTION,
         n_http20=_ONE_DIRECTION,

@@ -38,23 +38,34 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("group", GROUPS)
 def test_survives(group: str, inputs: Path) -> None:
     assert TOOLS is not None
-    command = f"{sys.executable} -m wlanlens_cli.main analyze {{file}} -o {{out}}"
+    judge = [str(TOOLS / "run_badinputs.py")]
+    if group == "environment":
+        # What is around a process matters here: each command is started anew.
+        command, start = f"{sys.executable} -m wlanlens_cli.main analyze {{file}} -o {{out}}", [sys.executable]
+    else:
+        command, start = "wlanlens analyze {file} -o {out}", [sys.executable, "-m", "tests.warm"]
     done = subprocess.run(
-        [
-            sys.executable,
-            TOOLS / "run_badinputs.py",
-            inputs,
-            "--strict",
-            "--only",
-            group,
-            "--cmd",
-            command,
-            "--key-args",
-            "--key {key}",
-        ],
+        [*start, *judge, inputs, "--strict", "--only", group, "--cmd", command, "--key-args", "--key {key}"],
         capture_output=True,
         text=True,
         check=False,
+        cwd=ROOT,
+        # As the judge sets it for its commands: other allocators reserve address space, which it limits.
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
     )
-    failed = [line for line in done.stdout.splitlines() if not line.startswith("pass")]
+    judged = done.stdout.splitlines()
+    failed = [line for line in judged if not line.startswith("pass")]
     assert done.returncode == 0, "\n".join(failed) + done.stderr
+    assert sum(line.startswith("pass") for line in judged) >= 3
+
+
+@pytest.mark.parametrize("wrong", ["--exit", "analyze {file} --such-option"])
+def test_the_judge_sees_a_forked_command_fail(wrong: str, inputs: Path) -> None:
+    assert TOOLS is not None
+    words = [str(TOOLS / "run_badinputs.py"), inputs, "--only", "ng_cut", "--cmd", f"wlanlens {wrong}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.warm", *words], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 1
+    assert "FAIL ng_cut" in done.stdout
+    assert "exit 2" in done.stdout

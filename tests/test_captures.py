@@ -1,19 +1,14 @@
-"""Every shared capture through the command: tables and exit 0, or one clear line and exit 3; never a traceback, never much memory."""
+"""Every shared capture through the command: tables and exit 0, or one clear line and exit 3; no traceback, little memory."""
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import wlanlens as wl
 from tests.captures import ROOT
+from tests.warm import warm
 
 FOLDER = ROOT.parent / "shared" / "captures"
 FILES = sorted(path for path in FOLDER.glob("*/*") if path.is_file())
@@ -21,17 +16,7 @@ FILES = sorted(path for path in FOLDER.glob("*/*") if path.is_file())
 #: No capture of this set needs more.
 PEAK_BYTES = 500_000_000
 
-#: Runs a command from a small process: a child's account begins with the size of the process that it was forked from,
-#: and this one is large by then.
-MEASURE = """
-import resource, subprocess, sys
-status = subprocess.run(sys.argv[2:]).returncode
-with open(sys.argv[1], "w") as out:
-    out.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
-sys.exit(status)
-"""
-
-#: What a later unit will read; until then the refusal must say what it is and what to do.
+#: What cannot be read: the message names it.
 REFUSED = {
     "malformed/BT_USB_LinCooked_Eth_80211_RT.ntar.gz": "link type 201",
     "malformed/ns3tcp-loss-NewReno0-response-vectors.pcap": "link type 46522869",
@@ -47,42 +32,10 @@ def name_of(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-@dataclass(frozen=True)
-class Done:
-    """A finished command."""
-
-    status: int
-    out: str
-    err: str
-    peak_bytes: int
-    folder: Path
-
-
-def run(path: Path, folder: Path) -> Done:
-    """`wlanlens analyze` in a process of its own, with the system's account of its memory."""
-    folder.mkdir()
-    command = [sys.executable, "-m", "wlanlens_cli.main", "analyze", str(path), "-o", str(folder / "out"), "--quiet"]
-    command = [sys.executable, "-I", "-c", MEASURE, str(folder / "peak"), *command]
-    create = os.O_WRONLY | os.O_CREAT
-    said = [(os.POSIX_SPAWN_OPEN, fd, str(folder / name), create, 0o600) for fd, name in ((1, "stdout"), (2, "stderr"))]
-    child = os.posix_spawn(command[0], command, {**os.environ, "NO_COLOR": "1"}, file_actions=said)
-    _, status = os.waitpid(child, 0)
-    peak_kib = int((folder / "peak").read_text(encoding="ascii"))
-    out, err = ((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
-    return Done(os.waitstatus_to_exitcode(status), out, err, peak_kib * 1024, folder / "out")
-
-
-@pytest.fixture(scope="module")
-def runs() -> Iterator[dict[str, Future[Done]]]:
-    """All files, two at a time."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        yield {name_of(path): pool.submit(run, path, Path(folder) / str(i)) for i, path in enumerate(FILES)}
-        pool.shutdown(cancel_futures=True)
-
-
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_capture(path: Path, runs: dict[str, Future[Done]]) -> None:
-    done = runs[name_of(path)].result()
+def test_capture(path: Path, tmp_path: Path) -> None:
+    """Each in its own process, with the system's account of its memory."""
+    done = warm().run(tmp_path, "analyze", path, "-o", tmp_path / "out", "--quiet")
     assert "Traceback" not in done.err
     assert "panicked" not in done.err
     assert done.peak_bytes < PEAK_BYTES
@@ -91,10 +44,10 @@ def test_capture(path: Path, runs: dict[str, Future[Done]]) -> None:
         assert done.err.startswith("wlanlens: ")
         assert why in done.err
         assert len(done.err.splitlines()) == 1
-        assert not done.folder.exists()
+        assert not (tmp_path / "out").exists()
         return
     assert (done.status, done.out, done.err) == (0, "", "")
-    check_sums(wl.load(done.folder))
+    check_sums(wl.load(tmp_path / "out"))
 
 
 def check_sums(analysis: wl.Analysis) -> None:

@@ -117,7 +117,7 @@ def ack_loss(
             yield facts.undecided(
                 "ack_loss",
                 np.full(len(lost), key),
-                f"{count(len(lost), 'ACK')} not captured at the sender, but its tap missed {missed:.2%} of the data too: "
+                f"{count(len(lost), 'ACK')} not captured at the sender, but its tap missed {100 * missed:.2f} % of the data too: "
                 "whether the sender received them is unknown.",
                 t_start_ns=paths.first_ns(lost),
                 t_end_ns=paths.first_ns(lost) + int(min_stall_ms * 1e6),
