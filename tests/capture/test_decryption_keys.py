@@ -123,5 +123,5 @@ def test_a_wrong_key_is_said_aloud(induction: Path, tmp_path: Path) -> None:
     done = run(tmp_path, "analyze", induction, "-o", "out", "--quiet", WLANLENS_KEYS="wpa-pwd:induction:Coherer")
     assert done.returncode == 0
     assert "no frame could be decrypted with the given keys" in done.stderr
-    assert "check passphrase and network name" in done.stderr
+    assert "check the passphrase and the network name" in done.stderr
     assert run(tmp_path, "analyze", induction, "-o", "out", "--quiet", WLANLENS_KEYS="Induction").stderr == ""

@@ -109,7 +109,7 @@ def test_fail_on(run: Run) -> None:
     [
         (["analyze"], 2, "no capture given"),
         (["analyze", "missing.pcap"], 3, "missing.pcap: No such file or directory"),
-        (["analyze", MIXED, "--only", "nonsense"], 2, "no detector nonsense"),
+        (["analyze", MIXED, "--only", "nonsense"], 2, "unknown detector: nonsense"),
         (["analyze", MIXED, CLEAN], 3, "no packet in common"),
         (["nonsense"], 2, "No such command"),
         (["query", "nowhere", "select 1"], 3, "no such directory"),

@@ -1,4 +1,4 @@
-"""ack_holding: ACKs made during a silence that come in a burst after it."""
+"""ack_holding: ACKs that the receiver sent during a silence and that arrive in a burst after it."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ CODE = "ack_holding"
 
 
 def steady(n: int = 40, step_ms: float = 10.0) -> list[dict[str, Any]]:
-    """ACKs as they are made, one in 10 ms: enough to measure the timestamp clock."""
+    """ACKs that arrive when they are made, every 10 ms: enough to measure the timestamp tick."""
     rows = [ack(i + 1, i * step_ms, 1 + i * MSS) for i in range(n)]
     return rows + [ack(500 + i, 700 + i * step_ms, 1 + (100 + i) * MSS) for i in range(n)]
 
 
 def burst(*made_ms: float, at_ms: float = 600.0, **more: object) -> list[dict[str, Any]]:
-    """ACKs that come together at 600 ms though made at these times."""
+    """ACKs that arrive together at 600 ms, made at these times."""
     return [
         ack(100 + i, at_ms + i * 0.01, 1 + (40 + i) * MSS, tsval=5000 + int(t), **more) for i, t in enumerate(made_ms)
     ]
 
 
 def both(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows in order of time."""
+    """Sort rows by time."""
     return sorted([*a, *b], key=lambda row: row["t_ns"])
 
 
-def test_fires_with_the_hold() -> None:
+def test_fires_and_measures_the_hold() -> None:
     held = [400.0 + 10 * i for i in range(15)]
     found, undecided = run(CODE, trace(segments=both(steady(), burst(*held))))
     assert not undecided
@@ -62,7 +62,7 @@ def test_fires_with_the_hold() -> None:
         pytest.param([590.0], id="a delayed ACK"),
     ],
 )
-def test_look_alikes_by_hand(made_ms: list[float]) -> None:
+def test_no_finding_for_look_alikes(made_ms: list[float]) -> None:
     assert run(CODE, trace(segments=both(steady(), burst(*made_ms)))) == ([], [])
 
 
@@ -73,7 +73,7 @@ def test_without_timestamps_undecided() -> None:
     assert [u.count for u in undecided] == [1]
 
 
-def test_without_timestamps_a_jump_is_lost_acks() -> None:
+def test_without_timestamps_a_jump_means_lost_acks() -> None:
     rows = [{**row, "tsval": None, "srtt_ns": 20 * MS} for row in steady()]
     rows += [ack(100 + i, 600 + i * 0.01, 1 + (60 + i) * MSS, tsval=None, srtt_ns=20 * MS) for i in range(15)]
     assert run(CODE, trace(segments=both(rows, []))) == ([], [])
@@ -88,7 +88,7 @@ def test_at_the_receiver_undecided() -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["ackhold120", "ackhold400_frto2_ts1", "ackhold1000_tlp"])
-def test_holds_of_the_kernel(name: str) -> None:
+def test_holds_in_kernel_captures(name: str) -> None:
     true = kernel.truth(name)["emulator"]["b2a"]["held"]
     found = kernel.of(kernel.found(name), CODE)
     begin = kernel.offset_s(name)
@@ -101,7 +101,7 @@ def test_holds_of_the_kernel(name: str) -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["ackhold400_frto0_ts0", "ackhold1000_newreno", "mixed_newreno", "ipv6_ackhold"])
-def test_without_timestamps_of_the_kernel(name: str) -> None:
+def test_kernel_captures_without_timestamps(name: str) -> None:
     states = {s.code: s for s in kernel.found(name).states}
     assert states[CODE].state == "undecided"
     assert states[CODE].undecided == len(kernel.truth(name)["emulator"]["b2a"]["held"])
@@ -116,7 +116,7 @@ def test_without_timestamps_of_the_kernel(name: str) -> None:
         "win4k",
     ],
 )  # fmt: skip
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     states = {s.code: s for s in kernel.found(name).states}
     assert states[CODE].state == "fine"
 
@@ -135,7 +135,7 @@ def test_look_alikes(name: str) -> None:
         ("ack_holding", (), "adapter_or_driver", "by the adapter or its driver"),
     ],
 )
-def test_who_kept_them_by_the_other_captures(
+def test_other_captures_show_the_place(
     tmp_path: Path, name: str, taps: tuple[str, ...], kept_by: str, says: str
 ) -> None:
     found = said(tmp_path, name, CODE, *taps)
@@ -147,7 +147,7 @@ def test_who_kept_them_by_the_other_captures(
 @pytest.mark.parametrize(
     ("taps", "found_count"), [(("sender",), 0), (("sender", "air"), 3), (("sender", "receiver"), 3), ((), 3)]
 )
-def test_without_timestamps_another_capture_tells(tmp_path: Path, taps: tuple[str, ...], found_count: int) -> None:
+def test_without_timestamps_another_capture_decides(tmp_path: Path, taps: tuple[str, ...], found_count: int) -> None:
     run = simulate("ack_holding", tmp_path, seed=1, timestamps=False)
     found = wl.detect(aligned(run, *taps), only=[CODE])
     assert (len(found), sum(u.count for u in found.undecided)) == (found_count, 3 - found_count)
@@ -158,7 +158,7 @@ def test_without_timestamps_another_capture_tells(tmp_path: Path, taps: tuple[st
     assert all(f.values["held_s"] == pytest.approx(0.4, abs=0.005) for f in found)
 
 
-def test_without_timestamps_a_silent_receiver_is_told_beside_it(tmp_path: Path) -> None:
+def test_without_timestamps_a_capture_at_the_receiver_shows_a_silent_receiver(tmp_path: Path) -> None:
     world = find("silent_receiver").kind().world()
     flows = tuple(replace(flow, tcp=replace(flow.tcp or Tcp(), timestamps=False)) for flow in world.flows)
     run = simulate(given(replace(world, flows=flows), 30.0), tmp_path)
@@ -169,9 +169,9 @@ def test_without_timestamps_a_silent_receiver_is_told_beside_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("seed", "kept_by"), [(11, {"air"}), (2, {"queue"})])
-def test_kept_on_the_air(tmp_path: Path, seed: int, kept_by: set[str]) -> None:
-    """A slow link: an ACK's first attempt failed and the second had to wait for data at 2 Mb/s; another one stood behind an
-    ACK that was sent again though it had arrived."""
+def test_held_by_retries_on_the_air(tmp_path: Path, seed: int, kept_by: set[str]) -> None:
+    """A slow link: an ACK's first transmission failed and the second waited for data at 2 Mb/s; another one waited behind an
+    ACK that was retransmitted although it had arrived."""
     found = said(tmp_path, "weak_link", CODE, seed=seed)
     assert found
     assert {f.values["kept_by"] for f in found} == kept_by
@@ -179,8 +179,8 @@ def test_kept_on_the_air(tmp_path: Path, seed: int, kept_by: set[str]) -> None:
     assert all(says in f.sentence for f in found)
 
 
-def test_kept_by_a_queue_before_the_air(tmp_path: Path) -> None:
-    """The access point sends nothing for a while, ACKs for the station wait in it."""
+def test_held_in_a_queue_before_the_air(tmp_path: Path) -> None:
+    """The access point sends nothing for a while, and ACKs for the station wait there."""
     laptop = Station(node=0)
     stalled = Station(node=2, access_point=True, stalls_s=((2.0, 0.15, 2.0),))
     world = World(

@@ -1,4 +1,4 @@
-"""acked_data_retransmission: resends that pass the tap after their ACK."""
+"""acked_data_retransmission: retransmissions that pass the tap after their ACK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CODE = "acked_data_retransmission"
 
 
 def rows(after_ms: float, *, acked: int = 1 + 2 * MSS) -> list[dict[str, object]]:
-    """Two segments, their ACK, and the second again so long after it."""
+    """Two segments, their ACK, and a retransmission of the second this long after the ACK."""
     return [
         data(1, 0, 1),
         data(2, 0, 1 + MSS),
@@ -29,25 +29,25 @@ def test_fires_and_names_the_queue() -> None:
     assert finding.rows("segments") == (4,)
 
 
-def test_no_queue_is_so_long() -> None:
+def test_a_long_delay_is_not_a_queue() -> None:
     found, _ = run(CODE, trace(segments=rows(700)))
     assert [f.values["cause"] for f in found] == ["ACK not seen by the sender"]
 
 
-def test_look_alikes_by_hand() -> None:
+def test_no_finding_for_look_alikes() -> None:
     assert run(CODE, trace(segments=rows(12, acked=1 + MSS))) == ([], [])
     needed = [{**row, "spurious": False} if "spurious" in row else row for row in rows(12)]
     assert run(CODE, trace(segments=needed)) == ([], [])
 
 
-def test_away_from_the_sender_it_is_ordinary() -> None:
+def test_away_from_the_sender_undecided() -> None:
     found, undecided = run(CODE, trace(flows(tap="middle"), segments=rows(12)))
     assert not found
     assert [u.count for u in undecided] == [1]
 
 
 @kernel.needed
-def test_on_the_kernel() -> None:
+def test_kernel_capture() -> None:
     found = kernel.of(kernel.found("mixed_newreno"), CODE)
     true = {
         round(r["t"], 4)
@@ -63,5 +63,5 @@ def test_on_the_kernel() -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["blackout3", "reorder1", "rnd2_cubic", "tail_tlp", "burst_newreno", "synloss"])
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

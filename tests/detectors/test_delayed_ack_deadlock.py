@@ -1,4 +1,4 @@
-"""delayed_ack_deadlock: a lone segment waits for the receiver's timer; pauses, silly windows and slow lines do not count."""
+"""delayed_ack_deadlock: a lone segment waits for the receiver's timer; pauses, silly windows and slow lines are not stalls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def codes(rows: list[dict[str, object]], flow_rows: list[dict[str, object]] | No
     return [f.cost_s for f in run(CODE, trace(flow_rows or FLOWS, segments=rows))[0]]
 
 
-def test_each_wait_less_the_round_trip_is_its_cost() -> None:
+def test_the_cost_is_each_wait_less_the_round_trip() -> None:
     (found,), _ = run(CODE, trace(FLOWS, segments=lone()))
     assert found.cost_s == pytest.approx(0.3)
     assert found.values["waits_count"] == 3
@@ -39,31 +39,31 @@ def test_each_wait_less_the_round_trip_is_its_cost() -> None:
     assert "cwnd was one segment" in found.sentence
 
 
-def test_a_first_segment_alone_counts_by_itself() -> None:
+def test_the_first_segment_counts_alone() -> None:
     assert codes(lone(count=1)) == [pytest.approx(0.1)]
 
 
-def test_a_short_segment_behind_is_nagles_doing() -> None:
+def test_a_short_next_segment_names_nagle() -> None:
     rows = lone(count=1)
     rows[-1]["len"] = 200
     (found,), _ = run(CODE, trace(FLOWS, segments=rows))
     assert "Nagle" in found.sentence
 
 
-def test_an_application_that_pauses_is_silent() -> None:
+def test_no_finding_when_the_application_pauses() -> None:
     assert codes(lone(pause_ms=150.0)) == []
 
 
-def test_a_window_without_room_for_two_is_the_receivers_own() -> None:
+def test_no_finding_when_the_window_holds_one_segment() -> None:
     assert codes(lone(peer_window_bytes=2000)) == []
 
 
-def test_quick_acks_and_those_beyond_any_timer_are_silent() -> None:
+def test_no_finding_for_waits_outside_the_timers_range() -> None:
     assert codes(lone(wait_ms=20.0)) == []
     assert codes(lone(wait_ms=700.0)) == []
 
 
-def test_few_slow_ones_among_many_quick_are_no_timer() -> None:
+def test_few_slow_acks_among_many_fast_ones_are_no_timer() -> None:
     rows = lone(count=12, wait_ms=8.0)
     for row in rows:
         if row["packet"] > 10:  # type: ignore[operator]
@@ -73,14 +73,14 @@ def test_few_slow_ones_among_many_quick_are_no_timer() -> None:
     assert codes(rows) == []
 
 
-def test_a_slow_line_takes_as_long_for_each_segment() -> None:
+def test_no_finding_when_a_slow_line_delays_each_segment() -> None:
     # Two in a row are acknowledged 100 ms apart: that is the line, not a timer.
     rows = [*lone(), data(20, 2000, 1 + 4 * MSS), data(21, 2001, 1 + 5 * MSS)]
     rows += [ack(22, 2105, 1 + 5 * MSS), ack(23, 2205, 1 + 6 * MSS)]
     assert codes(rows) == []
 
 
-def test_the_last_of_two_may_be_alone_too() -> None:
+def test_the_last_of_two_segments_can_be_alone() -> None:
     # A sender that repairs all losses first sends nothing for the first ACK; the second waits for the timer.
     rows = []
     for k in range(3):
@@ -92,12 +92,12 @@ def test_the_last_of_two_may_be_alone_too() -> None:
     assert codes(rows) == [pytest.approx(3 * 0.045, rel=0.2)]
 
 
-def test_a_second_segment_outstanding_is_no_deadlock() -> None:
+def test_no_finding_with_a_second_segment_in_flight() -> None:
     rows = [data(1, 1000, 1), data(2, 1001, 1 + MSS), ack(3, 1105, 1 + MSS), data(4, 1105.02, 1 + 2 * MSS)]
     assert codes(rows) == []
 
 
-def test_what_a_timeout_gave_up_is_not_outstanding() -> None:
+def test_segments_given_up_at_a_timeout_are_not_in_flight() -> None:
     rows = [data(i + 1, 1000 + i, 1 + i * MSS, peer_window_bytes=32_768) for i in range(4)]
     rows += [again(10, 1210, 1, trigger="rto", peer_window_bytes=32_768), ack(11, 1315, 1 + MSS)]
     rows += [again(12, 1315.02, 1 + MSS, peer_window_bytes=32_768), ack(13, 1420, 1 + 2 * MSS)]
@@ -105,7 +105,7 @@ def test_what_a_timeout_gave_up_is_not_outstanding() -> None:
     assert codes(rows) == [pytest.approx(0.2, rel=1e-3)]
 
 
-def test_at_the_receiver_the_answer_takes_a_round_trip() -> None:
+def test_at_the_receiver_the_reaction_takes_a_round_trip() -> None:
     assert codes(echoing(lone(pause_ms=201.0)), FAR) == [pytest.approx(0.315)]
     # What comes sooner was sent for an ACK before.
     assert codes(echoing(lone(pause_ms=60.0)), FAR) == []
@@ -125,7 +125,7 @@ def echoing(rows: list[dict[str, Any]], back: int = 0) -> list[dict[str, Any]]:
     return rows
 
 
-def test_away_from_the_sender_an_older_echo_shows_that_more_was_under_way() -> None:
+def test_away_from_the_sender_an_older_echo_shows_more_in_flight() -> None:
     assert codes(echoing(lone(pause_ms=201.0), back=1), FAR) == []
 
 
@@ -136,7 +136,7 @@ def test_away_from_the_sender_without_timestamps_undecided() -> None:
 
 
 @kernel.needed
-def test_fires_on_the_kernels_first_segment_and_nowhere_else() -> None:
+def test_kernel_captures_stall_at_the_first_segment_only() -> None:
     (finding,) = kernel.of(kernel.found("delack_initcwnd1"), CODE)
     assert finding.cost_s == pytest.approx(0.041, abs=0.005)
     for name in ("clean_newreno", "applimited", "zerowin", "tail3_newreno", "bloat100"):
@@ -146,7 +146,7 @@ def test_fires_on_the_kernels_first_segment_and_nowhere_else() -> None:
 @pytest.mark.parametrize(
     ("scenario", "taps"), [("delayed_ack_deadlock", ("sender", "air")), ("nagle_stall", ("sender", "air"))]
 )
-def test_found_where_it_happened(scenario: str, taps: tuple[str, ...], tmp_path: Path) -> None:
+def test_simulated_stalls_are_found(scenario: str, taps: tuple[str, ...], tmp_path: Path) -> None:
     run_ = wl.simulate(scenario, tmp_path, seed=3, taps=taps)
     for tap in taps:
         found = wl.detect(wl.align([run_.captures[tap]]), only=[CODE])
@@ -159,7 +159,7 @@ def test_found_where_it_happened(scenario: str, taps: tuple[str, ...], tmp_path:
 
 
 @pytest.mark.parametrize(("scenario", "parameters"), [("application_pause", {}), ("nagle_stall", {"nagle": False})])
-def test_silent_where_nobody_waits(scenario: str, parameters: dict[str, object], tmp_path: Path) -> None:
+def test_no_finding_in_simulations_without_stalls(scenario: str, parameters: dict[str, object], tmp_path: Path) -> None:
     run_ = wl.simulate(scenario, tmp_path, seed=3, **parameters)
     assert not [f for f in run_.truth if f.code == CODE]
     for path in run_.captures.values():

@@ -1,4 +1,4 @@
-"""Every display filter is one that Wireshark takes, and selects the evidence."""
+"""Wireshark accepts every display filter, and it selects the evidence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def examples(folder: Path) -> dict[Path, list[wl.Finding]]:
     return out
 
 
-def test_tshark_takes_it_and_finds_the_evidence(tmp_path: Path) -> None:
+def test_tshark_accepts_filters_and_selects_the_evidence(tmp_path: Path) -> None:
     # Those of the air have their own, test_air_capture; those of several captures show packets of each.
     tcp = {code for code, unit in units("detectors").items() if not {"frames", "urbs", "links"} & set(unit.needs)}
     found = examples(tmp_path)

@@ -1,4 +1,4 @@
-"""idle_backoff: idle time over successive expiries."""
+"""idle_backoff: idle time during successive expiries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.detectors.made import MS, run, timeout, trace
 CODE = "idle_backoff"
 
 
-def test_two_expiries_and_what_a_reset_would_have_saved() -> None:
+def test_two_expiries_and_the_time_a_reset_saves() -> None:
     rows = [
         timeout(10, 1200, progress_ns=1620 * MS),
         timeout(11, 1600, silent_from_ns=1200 * MS, progress_ns=1620 * MS, waited_ns=400 * MS, backoff=1),
@@ -22,7 +22,7 @@ def test_two_expiries_and_what_a_reset_would_have_saved() -> None:
     assert found[0].values["long_timer_cause"] == "none"
 
 
-def test_a_later_byte_shows_that_an_ack_came_between() -> None:
+def test_a_higher_byte_shows_an_ack_in_between() -> None:
     rows = [
         timeout(10, 1200, progress_ns=1620 * MS),
         timeout(11, 1600, rel_seq=2897, silent_from_ns=1200 * MS, progress_ns=1620 * MS, fresh_rto_ns=400 * MS),
@@ -41,7 +41,7 @@ def test_a_kept_backoff() -> None:
     assert "1.4 s less" in found[0].sentence
 
 
-def test_a_timer_that_took_the_silence_for_a_round_trip() -> None:
+def test_the_silence_measured_as_a_round_trip() -> None:
     rows = [
         timeout(10, 1200),
         timeout(20, 2820, silent_from_ns=1220 * MS, waited_ns=1600 * MS, fresh_rto_ns=1600 * MS),
@@ -51,11 +51,11 @@ def test_a_timer_that_took_the_silence_for_a_round_trip() -> None:
     assert found[0].values["saved_by_reset_s"] == pytest.approx(1.4)
 
 
-def test_single_expiries_are_silent() -> None:
+def test_no_finding_for_single_expiries() -> None:
     assert run(CODE, trace(timeouts=[timeout(10, 1200), timeout(20, 4000)])) == ([], [])
 
 
-def test_no_answer_lasts_to_the_end() -> None:
+def test_without_an_ack_it_lasts_to_the_end() -> None:
     rows = [
         timeout(10, 1200, progress_ns=None, progress_packet=None),
         timeout(11, 1600, progress_ns=None, progress_packet=None, silent_from_ns=1200 * MS, backoff=1),
@@ -69,7 +69,7 @@ def test_no_answer_lasts_to_the_end() -> None:
 @pytest.mark.parametrize(
     "name", ["ackhold1000_newreno", "blackout_ack3", "blackout_data10", "ipv6_ackhold", "blackout3"]
 )
-def test_runs_of_the_kernel(name: str) -> None:
+def test_runs_in_kernel_captures(name: str) -> None:
     true = [r for r in kernel.truth(name)["flows"][0]["rto_runs"] if r["n"] >= 2]
     found = [f for f in kernel.of(kernel.found(name), CODE) if int(f.values["expiries_count"]) >= 2]
     assert [f.values["idle_s"] for f in found] == [pytest.approx(r["idle_s"], abs=0.02) for r in true]
@@ -84,5 +84,5 @@ def test_the_wait_after_the_blackout() -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["applimited", "zerowin", "slowread", "ackhold120", "tail3_newreno", "rnd10_newreno"])
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

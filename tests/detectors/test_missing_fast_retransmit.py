@@ -1,4 +1,4 @@
-"""missing_fast_retransmit: three duplicate ACKs without a resend, rightly or wrongly."""
+"""missing_fast_retransmit: three duplicate ACKs without a retransmission, right or wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def dupacks(t_ms: float = 100.0) -> list[dict[str, object]]:
     return out + [ack(51 + i, t_ms + i, HOLE, kind="dupack", dupacks=i + 1, **more) for i in range(3)]
 
 
-def test_wrong_when_nothing_justifies_it() -> None:
+def test_wrong_without_a_reason() -> None:
     rows = [data(1, 0, HOLE), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
     found, _ = run(CODE, trace(segments=rows))
     (finding,) = found
@@ -27,7 +27,7 @@ def test_wrong_when_nothing_justifies_it() -> None:
 
 
 @pytest.mark.parametrize("t_ms", [102.1, 115.0, 99.5])
-def test_answered_is_silent(t_ms: float) -> None:
+def test_no_finding_after_a_fast_retransmit(t_ms: float) -> None:
     rows = [data(1, 0, HOLE), *dupacks(), again(60, t_ms, HOLE, trigger="fast"), ack(61, 130, HOLE + MSS)]
     assert run(CODE, trace(segments=sorted(rows, key=lambda r: r["t_ns"]))) == ([], [])
 
@@ -40,46 +40,46 @@ def test_after_a_timeout() -> None:
 
 
 def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
-    """A timer's copy and the hole's behind it, segments `between`, and duplicates of the hole."""
+    """The timer's retransmission, then that of the hole, segments `between`, and duplicate ACKs for the hole."""
     first = again(40, 60, HOLE - MSS, spurious=False, trigger="rto")
     stood = ack(39, 59, HOLE - MSS)
     return [data(1, 0, HOLE), stood, first, *between, again(48, 62, HOLE), data(49, 63, HOLE + 5 * MSS), *dupacks()]
 
 
-def test_a_resend_is_lost_when_data_sent_after_it_is_answered() -> None:
+def test_a_retransmission_is_lost_when_later_data_is_answered() -> None:
     expiry = timeout(40, 60, rel_seq=HOLE - MSS, flight_bytes=3 * MSS)
     rows = [*resent_in_a_row(data(41, 61, HOLE + 4 * MSS)), ack(70, 400, HOLE + MSS)]
     found, _ = run(CODE, trace(segments=rows, timeouts=[expiry]))
     assert [f.values["reason"] for f in found] == ["after_timeout"]
 
 
-def test_a_resend_behind_three_segments_is_under_way() -> None:
+def test_a_retransmission_after_three_segments_is_in_flight() -> None:
     between = [data(41 + i, 61, HOLE + (i + 2) * MSS) for i in range(3)]
     assert run(CODE, trace(segments=resent_in_a_row(*between))) == ([], [])
 
 
-def test_duplicates_that_may_answer_what_went_before_the_resend() -> None:
-    """The ACK jumps from a hole over three segments that the receiver had: their copies make the duplicates."""
+def test_dupacks_may_answer_data_before_the_retransmission() -> None:
+    """The ACK jumps over three segments that the receiver had: their copies cause the duplicate ACKs."""
     expiry = timeout(40, 60, rel_seq=HOLE - 4 * MSS, flight_bytes=6 * MSS)
     copies = [again(40 + i, 60, HOLE - (4 - i) * MSS, spurious=False) for i in range(5)]
     rows = [data(1, 0, HOLE), ack(39, 59, HOLE - 4 * MSS), *copies, data(49, 63, HOLE + 5 * MSS), *dupacks()]
     assert run(CODE, trace(segments=rows, timeouts=[expiry])) == ([], [])
 
 
-def test_a_resend_in_a_fast_recovery_is_sent_once() -> None:
+def test_a_fast_recovery_retransmits_once() -> None:
     rows = resent_in_a_row()
     rows[-1]["phase"] = "recovery"
     assert run(CODE, trace(segments=rows)) == ([], [])
 
 
-def test_a_resend_long_ago_in_the_same_fast_recovery_is_the_answer() -> None:
+def test_an_old_retransmission_in_the_same_fast_recovery_is_the_answer() -> None:
     episode = {"packet": 2, "t_start_ns": 10 * MS, "t_end_ns": 300 * MS, "recover_rel_seq": HOLE + 20 * MSS}
     rows = [data(1, 0, HOLE), again(2, 10, HOLE, trigger="fast"), *dupacks(), again(60, 322, HOLE, trigger="rto")]
     rows[-2]["phase"] = "recovery"
     assert run(CODE, trace(segments=rows, recoveries=[episode])) == ([], [])
 
 
-def test_the_timer_answers_no_duplicates() -> None:
+def test_the_timers_retransmission_is_no_answer() -> None:
     episode = {"packet": 40, "t_start_ns": 50 * MS, "t_end_ns": 90 * MS, "recover_rel_seq": HOLE}
     rows = [*dupacks(), again(60, 115, HOLE, trigger="rto")]
     found, _ = run(CODE, trace(segments=rows, recoveries=[episode]))
@@ -106,12 +106,12 @@ def test_no_sack_blocks_although_agreed() -> None:
     assert [f.values["reason"] for f in found] == ["no_sack_blocks"]
 
 
-def test_filled_without_a_resend() -> None:
+def test_filled_without_a_retransmission() -> None:
     found, _ = run(CODE, trace(segments=[*dupacks(), ack(60, 104, HOLE + MSS)]))
     assert [f.values["reason"] for f in found] == ["filled_without_retransmission"]
 
 
-def test_window_updates_and_keepalives_are_silent() -> None:
+def test_no_finding_for_window_updates_and_keepalives() -> None:
     rows = [ack(51 + i, 100 + i, HOLE, kind=kind) for i, kind in enumerate(["window_update", "keepalive_ack"] * 3)]
     assert run(CODE, trace(segments=rows)) == ([], [])
 
@@ -124,7 +124,7 @@ def test_away_from_the_sender_undecided() -> None:
 
 
 @pytest.mark.parametrize("tap", ["near_receiver", "middle"])
-def test_away_from_the_sender_what_fills_the_hole_may_be_the_resend(tap: str) -> None:
+def test_away_from_the_sender_the_retransmission_may_fill_the_hole(tap: str) -> None:
     found, undecided = run(
         CODE, trace(flows(tap=tap), segments=[*dupacks(), data(60, 103, HOLE), ack(61, 104, HOLE + MSS)])
     )
@@ -133,18 +133,18 @@ def test_away_from_the_sender_what_fills_the_hole_may_be_the_resend(tap: str) ->
 
 
 @kernel.needed
-def test_after_held_acks_it_is_right() -> None:
+def test_right_after_held_acks() -> None:
     (finding,) = kernel.of(kernel.found("ackhold1000_newreno"), CODE)
     assert (finding.values["verdict"], finding.values["reason"]) == ("right", "after_timeout")
 
 
 @kernel.needed
 @pytest.mark.parametrize("name", kernel.NAMES)
-def test_the_kernel_is_never_wrong(name: str) -> None:
+def test_kernel_captures_are_never_wrong(name: str) -> None:
     assert all(f.values["verdict"] == "right" for f in kernel.of(kernel.found(name), CODE))
 
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["rnd2_cubic", "loss1_cubic", "loss3_newreno", "periodic2s", "zerowin", "twoflows"])
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

@@ -1,4 +1,4 @@
-"""Captures that hold one side only: what needs ACKs says that it cannot tell, and silence does not look like health."""
+"""Captures of one side only: detectors that need ACKs are undecided instead of silent."""
 
 from __future__ import annotations
 

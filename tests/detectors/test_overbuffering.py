@@ -72,5 +72,5 @@ def test_a_hundred_packets_at_one_megabit() -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", [n for n in kernel.NAMES if n not in ("bloat100", "m_huge_cubic", "m_ratestep")])
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

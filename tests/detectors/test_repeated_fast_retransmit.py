@@ -1,4 +1,4 @@
-"""Windows cut more than once for one window of losses; separate losses and New Reno's partial ACKs are none."""
+"""repeated_fast_retransmit: several cwnd reductions in one loss episode; separate losses and partial ACKs do not count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def resend(packet: int, t_ms: float, seq: int, flight: int, **more: Any) -> dict
 
 
 def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
-    """Segments 0 to 9 are out when the first is found lost; then another one, on duplicate ACKs after the partial ACK."""
+    """Segments 0 to 9 are in flight when the first is found lost; then another, by duplicate ACKs after the partial ACK."""
     rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(second + 4)]
     rows += dupacks(20, 1020, 1)
     rows.append(resend(30, 1022.5, 1, 10))
@@ -41,23 +41,23 @@ def reno(*, second: int = 6, partial_dupacks: bool = True) -> Trace:
     return trace(segments=sorted(rows, key=lambda row: row["packet"]), recoveries=[recovery])
 
 
-def test_reno_cuts_for_each_loss_of_a_window() -> None:
+def test_reno_reduces_cwnd_for_each_loss() -> None:
     (finding,), _ = run(CODE, reno())
     assert finding.values["cwnd_reductions_count"] == 2
     assert (finding.t_start_ns, finding.t_end_ns) == (1_022_500_000, 1_090_000_000)
     assert finding.cost_s == pytest.approx(0.0265)
 
 
-def test_a_resend_on_the_partial_ack_belongs_to_the_recovery() -> None:
+def test_a_retransmission_on_the_partial_ack_belongs_to_the_recovery() -> None:
     assert run(CODE, reno(partial_dupacks=False)) == ([], [])
 
 
-def test_a_loss_above_the_recovery_point_is_another() -> None:
+def test_a_loss_above_the_recovery_point_is_separate() -> None:
     assert run(CODE, reno(second=12)) == ([], [])
 
 
 def careless(spurious: int) -> Trace:
-    """A timer's resend, so many resends of what had arrived, and a fast one at the recovery point."""
+    """A timeout, a number of spurious retransmissions, and a fast retransmit at the recovery point."""
     rows = [data(1 + i, 1000 + i, 1 + i * MSS) for i in range(10)]
     rows.append(again(20, 1300, 1, trigger="rto", spurious=True, flight_bytes=10 * MSS))
     rows += [again(21 + i, 1310 + i, 1 + (i + 1) * MSS, spurious=True, flight_bytes=9 * MSS) for i in range(spurious)]
@@ -70,14 +70,14 @@ def careless(spurious: int) -> Trace:
     return trace(segments=sorted(rows, key=lambda row: row["packet"]), timeouts=[timeout(20, 1300)])
 
 
-def test_spurious_retransmissions_make_a_careless_sender_cut_again() -> None:
+def test_spurious_retransmissions_cause_another_reduction() -> None:
     (finding,), _ = run(CODE, careless(4))
     assert finding.values["first_reduction"] == "timeout"
     assert run(CODE, careless(1)) == ([], [])
 
 
 @pytest.mark.parametrize("scenario", ["repeated_fast_retransmit", "block_loss_without_sack"])
-def test_the_studys_causes(scenario: str, tmp_path: Path) -> None:
+def test_simulated_causes(scenario: str, tmp_path: Path) -> None:
     made = wl.simulate(scenario, tmp_path, taps=("sender",))
     (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
     (true,) = [f for f in made.truth if f.code == CODE]
@@ -96,7 +96,7 @@ def test_the_studys_causes(scenario: str, tmp_path: Path) -> None:
         ("congestion_cycles", {}),
     ],
 )
-def test_silent_where_each_window_is_cut_once(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
+def test_no_finding_with_one_reduction_per_window(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
     made = wl.simulate(scenario, tmp_path, taps=("sender",), **changed)
     assert [f for f in made.truth if f.code == CODE] == []
     assert list(wl.detect(wl.align([made.captures["sender"]]), only=[CODE])) == []
@@ -104,5 +104,5 @@ def test_silent_where_each_window_is_cut_once(scenario: str, changed: dict[str, 
 
 @kernel.needed
 @pytest.mark.parametrize("name", [name for name in kernel.NAMES if "newreno" in name])
-def test_the_kernel_is_careful(name: str) -> None:
+def test_no_finding_in_kernel_captures(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []

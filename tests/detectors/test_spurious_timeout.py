@@ -1,4 +1,4 @@
-"""spurious_timeout: timers that expired though nothing had been lost."""
+"""spurious_timeout: timers that expired although nothing had been lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_fires_with_the_silence_and_the_spurious_retransmissions() -> None:
     assert finding.display_filter == "frame.number in {10..12}"
 
 
-def test_expiries_in_a_row_are_one_finding() -> None:
+def test_consecutive_expiries_are_one_finding() -> None:
     rows = [
         timeout(10, 1200, kind="spurious", progress_ns=2000 * MS, progress_packet=20),
         timeout(
@@ -47,7 +47,7 @@ def test_expiries_in_a_row_are_one_finding() -> None:
     assert [f.values["expiries_count"] for f in found] == [2, 1]
 
 
-def test_cost_begins_after_expiries_that_had_their_reason() -> None:
+def test_cost_starts_after_genuine_expiries() -> None:
     rows = [
         timeout(10, 1000, kind="genuine", progress_ns=3100 * MS),
         timeout(11, 3000, kind="ack_lost", silent_from_ns=1000 * MS, progress_ns=3100 * MS),
@@ -57,12 +57,12 @@ def test_cost_begins_after_expiries_that_had_their_reason() -> None:
     assert "only its ACKs were lost" in found[0].sentence
 
 
-def test_genuine_and_none_are_silent() -> None:
+def test_no_finding_without_spurious_expiries() -> None:
     assert run(CODE, trace(timeouts=[timeout(10, 1200)])) == ([], [])
     assert run(CODE, trace()) == ([], [])
 
 
-def test_what_cannot_be_told_is_undecided() -> None:
+def test_undecided_expiries() -> None:
     found, undecided = run(
         CODE, trace(timeouts=[timeout(10, 1200, kind="undecided"), timeout(20, 3000, kind="undecided")])
     )
@@ -86,5 +86,5 @@ def test_held_acks(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["blackout_data10", "tail3_newreno", "tail_tlp", "rnd2_cubic", "zerowin", "ackhold120"]
 )
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

@@ -1,4 +1,4 @@
-"""Slow starts that overshot a buffer: found with the buffer's size, and not where losses are early for other reasons."""
+"""startup_overflow: slow start overshot a buffer of an estimated size; other early losses do not count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RTT_MS, SPACE_MS = 20, 2
 
 
 def started(lost: tuple[int, ...], *, queued: bool = True) -> list[dict[str, Any]]:
-    """Sixty segments, 2 ms apart, of which some are lost in the first window and sent again once, and a quiet rest.
+    """Sixty segments, 2 ms apart, some lost in the first window and retransmitted once, then no more losses.
 
     `queued`: the round trip grows up to the first loss, as a queue fills; else it grows on afterwards.
     """
@@ -62,33 +62,33 @@ def found(lost: tuple[int, ...], **more: Any) -> list[wl.Finding]:
     return run(CODE, trace(flows(), segments=started(lost, **more)))[0]
 
 
-def test_every_second_segment_from_a_full_queue_on() -> None:
+def test_every_second_segment_lost_at_a_full_queue() -> None:
     (finding,) = found((12, 14, 16, 18, 20, 22))
     assert finding.values["losses_count"] == 6
     assert finding.t_start_ns == 2 * 12 * 1_000_000
     assert finding.t_end_ns == (90 + 5 * 20 + RTT_MS) * 1_000_000
 
 
-def test_two_losses_are_no_run() -> None:
+def test_no_finding_for_two_losses() -> None:
     assert found((12, 14)) == []
 
 
-def test_the_queue_that_grows_on_was_not_full() -> None:
+def test_no_finding_when_the_queue_grows_further() -> None:
     assert found((12, 14, 16, 18, 20, 22), queued=False) == []
 
 
-def test_neighbours_are_a_burst_of_errors() -> None:
+def test_no_finding_for_a_burst_of_errors() -> None:
     assert found((12, 13, 14, 15, 16, 17)) == []
 
 
-def test_a_threshold_can_be_told() -> None:
+def test_thresholds_are_keywords() -> None:
     made = trace(flows(), segments=started((12, 14, 16, 18, 20, 22)))
     assert run(CODE, made, min_losses_count=7)[0] == []
     assert run(CODE, made, chance_share=1e-30)[0] == []
 
 
 @pytest.mark.parametrize("packets", [5, 7, 15, 30])
-def test_the_buffers_size(packets: int, tmp_path: Path) -> None:
+def test_the_estimated_buffer_size(packets: int, tmp_path: Path) -> None:
     made = wl.simulate("startup_overflow", tmp_path, buffer_packets=packets, loss_rate=0.0, taps=("sender",))
     (finding,) = wl.detect(wl.align([made.captures["sender"]]), only=[CODE])
     (true,) = [f for f in made.truth if f.code == CODE]
@@ -102,14 +102,14 @@ def test_the_buffers_size(packets: int, tmp_path: Path) -> None:
     ("scenario", "changed"),
     [("startup_overflow", {"buffer_packets": 100_000}), ("early_random_loss", {}), ("early_drop_at_buffer", {})],
 )
-def test_silent_without_the_overflow(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
+def test_no_finding_in_simulations_without_overflow(scenario: str, changed: dict[str, Any], tmp_path: Path) -> None:
     for seed in range(1, 4):
         made = wl.simulate(scenario, tmp_path / str(seed), seed=seed, taps=("sender",), **changed)
         assert [f for f in made.truth if f.code == CODE] == []
         assert list(wl.detect(wl.align([made.captures["sender"]]), only=[CODE])) == []
 
 
-def test_behind_the_queue_it_is_left_open(tmp_path: Path) -> None:
+def test_after_the_queue_undecided(tmp_path: Path) -> None:
     made = wl.simulate("startup_overflow", tmp_path, loss_rate=0.0, taps=("receiver",))
     states = {s.code: s for s in wl.detect(wl.align([made.captures["receiver"]]), only=[CODE]).states}
     assert states[CODE].undecided == 1
@@ -117,7 +117,7 @@ def test_behind_the_queue_it_is_left_open(tmp_path: Path) -> None:
 
 @kernel.needed
 @pytest.mark.parametrize(("name", "packets"), [("bloat100", 100), ("buf7_newreno", 7)])
-def test_the_kernels_overflows(name: str, packets: int) -> None:
+def test_overflows_in_kernel_captures(name: str, packets: int) -> None:
     (finding,) = kernel.of(kernel.found(name), CODE)
     lost = [r["prior"][0][0] for r in kernel.truth(name)["flows"][0]["retransmission_list"] if r["needed"]]
     assert finding.t_start_ns / 1e9 - kernel.offset_s(name) == pytest.approx(min(lost), abs=0.005)
@@ -128,5 +128,5 @@ def test_the_kernels_overflows(name: str, packets: int) -> None:
 @pytest.mark.parametrize(
     "name", ["burst_cubic", "burst_newreno", "rnd2_cubic", "rnd10_newreno", "loss3_newreno", "blackout3"]
 )
-def test_silent_where_the_kernel_lost_otherwise(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []

@@ -1,4 +1,4 @@
-"""tail_loss: the end of a transfer lost, found by a timer only."""
+"""tail_loss: the end of a transfer was lost, and only a timer found it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ END = 1 + 4 * MSS
 
 
 def sent() -> list[dict[str, object]]:
-    """Four segments, of which the first is acknowledged."""
+    """Four segments; the first is acknowledged."""
     return [data(i + 1, 1000, 1 + i * MSS) for i in range(4)] + [ack(5, 1020, 1 + MSS)]
 
 
@@ -39,28 +39,28 @@ def test_found_by_a_probe() -> None:
     assert found[0].values["found_by"] == "tail loss probe"
 
 
-def test_new_data_afterwards_means_it_was_no_end() -> None:
+def test_no_finding_when_new_data_follows() -> None:
     rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), data(12, 1221, END)]
     assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
 
 
 def at_the_receiver(*after: dict[str, object], **more: object) -> tuple[int, int]:
-    """Findings and cases left open there, of a timer's resend, its ACK and what comes after."""
+    """Findings and undecided cases at the receiver for a timeout, its ACK and what follows."""
     rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END), *after]
     expiry = timeout(10, 1200, flight_bytes=3 * MSS)
     found, undecided = run(CODE, trace(flows(tap="near_receiver", **more), timeouts=[expiry], segments=rows))
     return len(found), sum(u.count for u in undecided)
 
 
-def test_at_the_receiver_an_end_with_nothing_after_it() -> None:
+def test_at_the_receiver_without_later_data() -> None:
     assert at_the_receiver() == (1, 0)
 
 
-def test_at_the_receiver_new_data_comes_a_round_trip_later() -> None:
+def test_at_the_receiver_new_data_arrives_a_round_trip_later() -> None:
     assert at_the_receiver(data(12, 1620, END), handshake_rtt_ns=300 * MS) == (0, 0)
 
 
-def test_at_the_receiver_what_was_lost_behind_comes_first() -> None:
+def test_at_the_receiver_segments_lost_after_the_tail_come_first() -> None:
     lost = [again(12 + i, 1230 + i, END + i * MSS, lost_before_tap=True) for i in range(2)]
     rest = [ack(14, 1320, END + 2 * MSS), data(15, 1325, END + 2 * MSS)]
     assert at_the_receiver(*lost, *rest) == (0, 0)
@@ -70,13 +70,13 @@ def test_away_from_the_sender_a_pause_may_be_one_more_loss() -> None:
     assert at_the_receiver(data(12, 5000, END)) == (0, 1)
 
 
-def test_three_duplicate_acks_would_have_told() -> None:
+def test_no_finding_after_three_duplicate_acks() -> None:
     dups = [ack(6 + i, 1030 + i, 1 + MSS, kind="dupack", dupacks=i + 1) for i in range(3)]
     rows = [*sent(), *dups, again(10, 1200, 1 + MSS, trigger="rto"), ack(11, 1220, END)]
     assert run(CODE, trace(timeouts=[timeout(10, 1200, flight_bytes=3 * MSS)], segments=rows)) == ([], [])
 
 
-def test_spurious_and_syn_are_silent_unknown_is_undecided() -> None:
+def test_no_finding_for_spurious_and_syn_and_undecided_if_unknown() -> None:
     rows = [*sent(), ack(11, 1220, END)]
     for change in ({"kind": "spurious"}, {"rel_seq": 0, "flight_bytes": 1}):
         assert run(CODE, trace(timeouts=[timeout(10, 1200, **{"flight_bytes": 3 * MSS, **change})], segments=rows)) == (
@@ -92,7 +92,7 @@ def test_spurious_and_syn_are_silent_unknown_is_undecided() -> None:
 
 @kernel.needed
 @pytest.mark.parametrize("name", ["tail_tlp", "tail3_newreno", "finloss"])
-def test_fires_on_the_kernel(name: str) -> None:
+def test_kernel_captures(name: str) -> None:
     (finding,) = kernel.of(kernel.found(name), CODE)
     flow = kernel.truth(name)["flows"][0]
     waits = [r["t"] - r["prior"][-1][0] for r in flow["retransmission_list"] if r["trigger"] == "TLP"]
@@ -104,5 +104,5 @@ def test_fires_on_the_kernel(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["applimited", "blackout_data10", "blackout3", "ackhold1000_tlp", "synloss", "delack_initcwnd1"]
 )
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

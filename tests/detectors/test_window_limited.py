@@ -1,4 +1,4 @@
-"""window_limited: the receiver's window sets the pace."""
+"""window_limited: the receiver's window limits the throughput."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.detectors.made import MS, MSS, ack, flows, interval, run, trace
 CODE = "window_limited"
 
 
-def test_fires_with_window_over_round_trip() -> None:
+def test_fires_with_window_per_round_trip() -> None:
     rows = [
         interval("transfer", 0, 5000),
         interval("window_limited", 5000, 7000, window_bytes=10_000, acked_bytes=1_000_000),
@@ -25,12 +25,12 @@ def test_fires_with_window_over_round_trip() -> None:
     assert (finding.t_start_ns, finding.t_end_ns) == (5000 * MS, 8000 * MS)
 
 
-def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
+def test_no_finding_when_the_window_fills_the_path() -> None:
     rows = [interval("window_limited", 0, 9000, rtt_ns=60 * MS, acked_bytes=9_000_000)]
     assert run(CODE, trace(intervals=rows)) == ([], [])
 
 
-def test_a_long_round_trip_on_a_resting_path_is_the_window() -> None:
+def test_a_long_round_trip_on_a_path_that_rests_is_the_window() -> None:
     rows = [
         interval("window_limited", 0, 8000, rtt_ns=60 * MS, acked_bytes=1_000_000),
         interval("transfer", 8000, 9000, acked_bytes=1_000_000),
@@ -39,7 +39,7 @@ def test_a_long_round_trip_on_a_resting_path_is_the_window() -> None:
     assert [f.cost_s for f in found] == [pytest.approx(8.0)]
 
 
-def test_a_path_that_became_slow_but_never_rests_is_not_the_window() -> None:
+def test_no_finding_on_a_slow_path_that_never_rests() -> None:
     fast = [interval("window_limited", 5 * i, 5 * i + 5, acked_bytes=10_000) for i in range(200)]
     slow = [
         interval("window_limited", 1000 + 20 * i, 1020 + 20 * i, rtt_ns=80 * MS, acked_bytes=10_000) for i in range(400)
@@ -48,7 +48,7 @@ def test_a_path_that_became_slow_but_never_rests_is_not_the_window() -> None:
     assert (finding.cost_s, finding.t_end_ns) == (pytest.approx(1.0), 1000 * MS)
 
 
-def test_after_a_loss_the_congestion_window_may_be_as_small() -> None:
+def test_after_a_loss_the_congestion_window_may_be_the_limit() -> None:
     edge = 1 + 4 * MSS
     window = {"window_bytes": 4 * MSS, "flight_bytes": 4 * MSS}
     rows = [
@@ -74,7 +74,7 @@ def test_a_window_without_room_for_the_second_segment() -> None:
     assert run(CODE, trace(flows(segment_max_bytes=1448), intervals=waits)) == ([], [])
 
 
-def test_little_is_silent() -> None:
+def test_no_finding_below_the_limits() -> None:
     assert run(CODE, trace(intervals=[interval("zero_window", 0, 40)])) == ([], [])
     assert run(CODE, trace(intervals=[interval("zero_window", 0, 400)])) == ([], [])
 
@@ -113,5 +113,5 @@ def test_slow_reader() -> None:
 @pytest.mark.parametrize(
     "name", ["clean_cubic", "bloat100", "delack_initcwnd1", "applimited", "blackout3", "rnd2_cubic"]
 )
-def test_look_alikes(name: str) -> None:
+def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)

@@ -1,4 +1,4 @@
-"""A window of a long capture holds no `flows` row of connections that go on after it: detectors judge them all the same."""
+"""A window of a long capture has no `flows` row of connections that continue after it: detectors judge them too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HELD = ("segments", "timeouts", "recoveries", "intervals")
 
 
 def without_flows(name: str) -> Trace:
-    """The capture's facts, its connections not yet ended."""
+    """The capture's tables while its connections continue."""
     whole = kernel.trace(name)
     held = {table: whole.table(table) for table in HELD}
     return Trace.of_tables({**held, "flows": tables.empty("flows")}, duration_ns=whole.duration_ns)
@@ -33,7 +33,7 @@ def test_the_same_findings_without_flows(name: str) -> None:
     )
 
 
-def test_a_flood_makes_few_findings() -> None:
+def test_many_cases_make_a_limited_number_of_findings() -> None:
     one = kernel.trace("blackout3").table("timeouts").slice(0, 2)
     rows = one.to_pylist()
     many = [{**row, "flow": flow, "packet": row["packet"] + 1000 * flow} for flow in range(3000) for row in rows]

@@ -56,7 +56,7 @@ def test_analyze_finds_the_same(tmp_path: Path, add: Add) -> None:
     content = [record(r.time_ns or 0, r.link_type, r.wire_bytes, r.data) for r in records]
     (tmp_path / "mixed.toy").write_bytes(MAGIC + b"".join(content))
     found = wl.analyze([tmp_path / "mixed.toy"], out=tmp_path / "out")
-    expected = wl.analyze([MIXED])
+    expected = wl.analyze([MIXED], out=tmp_path / "expected")
     assert json.loads((tmp_path / "out/analysis.json").read_text())["captures"][0]["format"] == "toy"
     same = [(f.code, f.t_start_ns, f.t_end_ns, f.cost_s, f.values) for f in expected.findings]
     assert [(f.code, f.t_start_ns, f.t_end_ns, f.cost_s, f.values) for f in found.findings] == same

@@ -44,7 +44,7 @@ def test_hostile_values_are_noted(case: str, tmp_path: Path, add: Add) -> None:
     capture = wl.open(tmp_path / "c.toy")
     assert capture.table("packets").num_rows >= 1
     assert note in counts(capture)
-    wl.analyze([tmp_path / "c.toy"])
+    wl.analyze([tmp_path / "c.toy"], out=tmp_path / "out")
 
 
 REFUSED = [name for name, (_, note) in HOSTILE.items() if note in ("reader_failed", "unsupported_link_type")]

@@ -9,6 +9,7 @@ import pytest
 from wlanlens import formatting
 from wlanlens.report import bundle
 
+# No exact ties such as 1234.5: Python rounds them to even, browsers away from zero.
 VALUES = (
     0.0,
     1e-9,
@@ -23,7 +24,7 @@ VALUES = (
     99.94,
     99.96,
     999.0,
-    1234.5,
+    1234.56,
     5.2e6,
     7.1e9,
     3e12,

@@ -17,7 +17,7 @@ CODES = (
 )  # fmt: skip
 
 SCENARIOS = (
-    "ack_holding", "held_acks_stamp_defect", "spurious_retransmissions", "genuine_timeout", "silent_receiver", "lost_acks",
+    "ack_holding", "held_acks_timestamp_defect", "spurious_retransmissions", "genuine_timeout", "silent_receiver", "lost_acks",
     "window_updates", "keep_alives", "closed_window", "blackout", "lost_tail", "tail_loss_probes", "small_window",
     "congestion_window", "deep_buffer", "long_path",
 )  # fmt: skip
@@ -50,7 +50,7 @@ def test_found_is_what_happened(name: str, tmp_path: Path) -> None:
     ("name", "code", "off"),
     [
         ("ack_holding", "ack_holding", {"hold_s": 0.0}),
-        ("held_acks_stamp_defect", "acked_data_retransmission", {"device_frames": 100}),
+        ("held_acks_timestamp_defect", "acked_data_retransmission", {"device_frames": 100}),
         ("lost_acks", "spurious_timeout", {"lost_s": 0.0}),
         ("blackout", "idle_backoff", {"dead_s": 0.0}),
         ("small_window", "window_limited", {"window_bytes": 262_144, "loss_rate": 0.005}),

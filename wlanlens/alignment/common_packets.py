@@ -99,9 +99,9 @@ class CommonPackets:
         both = same & (x["flow"] >= 0) & (y["flow"] >= 0)
         key = x["flow"][both] << 32 | y["flow"][both]
         found, weight = np.unique(key, return_counts=True)
-        turned, against = np.unique(key[x["b2a"][both] ^ y["b2a"][both]], return_counts=True)
+        reversed_keys, against = np.unique(key[x["b2a"][both] ^ y["b2a"][both]], return_counts=True)
         opposite = np.zeros(len(found), np.int64)
-        opposite[np.searchsorted(found, turned)] = against
+        opposite[np.searchsorted(found, reversed_keys)] = against
         keys, *sums = self._links
         links, at = np.unique(np.concatenate((keys, found)), return_inverse=True)
         weights, opposites = (

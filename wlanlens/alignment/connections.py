@@ -30,19 +30,18 @@ def number_connections(
         numbers = np.full(summary.flows, -1, np.int64)
         swap = np.zeros(len(numbers), bool)
         for i in range(j):
-            own, ours, weight, against = found[i, j].links
-            theirs = flows[i][own]
-            opposite = np.where(swapped[i][own], weight - against, against)
+            other, own, weight, against = found[i, j].links
+            opposite = np.where(swapped[i][other], weight - against, against)
             # Several connections of one capture may be the same connection of the trace.
-            links, at = np.unique(theirs * len(numbers) + ours, return_inverse=True)
+            links, at = np.unique(flows[i][other] * len(numbers) + own, return_inverse=True)
             weight, against = (np.bincount(at, v, len(links)).astype(np.int64) for v in (weight, opposite))
             used = set(numbers[numbers >= 0].tolist())
             for k in np.argsort(-weight, kind="stable").tolist():
-                whose, mine = divmod(int(links[k]), len(numbers))
-                if numbers[mine] < 0 and whose not in used:
-                    numbers[mine] = whose
-                    used.add(whose)
-                    swap[mine] = 2 * against[k] > weight[k]
+                flow, own_number = divmod(int(links[k]), len(numbers))
+                if numbers[own_number] < 0 and flow not in used:
+                    numbers[own_number] = flow
+                    used.add(flow)
+                    swap[own_number] = 2 * against[k] > weight[k]
         new = np.flatnonzero(numbers < 0)
         numbers[new] = total + np.arange(len(new))
         total += len(new)

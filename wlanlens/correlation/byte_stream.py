@@ -40,17 +40,17 @@ class ByteStreams:
 
     def __init__(self, index: PacketIndex, wanted: Array) -> None:
         """Read the connections of the packets `wanted`."""
-        path = index.stream
-        connections = np.zeros(int(path.max(initial=-1)) // 2 + 2, bool)
-        connections[path[wanted] // 2] = path[wanted] >= 0
+        stream = index.stream
+        connections = np.zeros(int(stream.max(initial=-1)) // 2 + 2, bool)
+        connections[stream[wanted] // 2] = stream[wanted] >= 0
         seq, tcp = index.values("tcp_seq")
-        self.rows: Array = np.flatnonzero(connections[path // 2] & (path >= 0) & tcp)
+        self.rows: Array = np.flatnonzero(connections[stream // 2] & (stream >= 0) & tcp)
         ack, has_ack = (values[self.rows] for values in index.values("tcp_ack"))
         flags, length = (index.values(name)[0][self.rows] for name in ("tcp_flags", "payload_bytes"))
         self._seen, self._t_ns = index.seen[self.rows], index.t_ns[self.rows]
-        _, of = numbered(path[self.rows] // 2)
+        _, of = numbered(stream[self.rows] // 2)
         #: Twice the number of its connection here, plus 1 for b2a.
-        self._key: Array = 2 * of + path[self.rows] % 2
+        self._key: Array = 2 * of + stream[self.rows] % 2
         length = length.astype(np.int64) + ((flags & 0x03) > 0)
         # Packets without a known time come first.
         timed = self._seen.any(axis=1)
@@ -67,13 +67,13 @@ class ByteStreams:
         """
         self._begin: Array = np.zeros(len(seq), np.int64)
         self._reached: Array = np.full(int(self._key.max(initial=-1)) + 2, _LEAST)
-        whose, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
+        keys, values, asks = ([np.zeros(0, np.int64)] for _ in range(3))
         connection = self._key // 2
         order = in_time[np.argsort(narrow(connection[in_time]), kind="stable")]
-        for back in (0, 1):
-            data = self._key[order] % 2 == back
+        for direction in (0, 1):
+            data = self._key[order] % 2 == direction
             taken = order[data | has_ack[order]]
-            data = self._key[taken] % 2 == back
+            data = self._key[taken] % 2 == direction
             step = _steps(np.where(data, seq[taken], ack[taken]))
             fresh = np.diff(connection[taken], prepend=-1) != 0
             step[fresh] = 0
@@ -82,12 +82,12 @@ class ByteStreams:
             total = np.clip(total, -_FAR, _FAR - 1)
             self._begin[taken[data]] = total[data]
             asking, value = taken[~data], total[~data]
-            np.maximum.at(self._reached, 2 * connection[asking] + back, value)
-            whose.append(2 * connection[asking] + back)
+            np.maximum.at(self._reached, 2 * connection[asking] + direction, value)
+            keys.append(2 * connection[asking] + direction)
             values.append(value)
             asks.append(asking)
         self._end: Array = self._begin + length
-        self._asked = _at(np.concatenate(whose), np.concatenate(values))
+        self._asked = _at(np.concatenate(keys), np.concatenate(values))
         self._asking = np.concatenate(asks)
         self.data: Array = length > 0
         self.acked: Array = self.data & (self._reached[self._key] >= self._end)
@@ -118,7 +118,7 @@ class ByteStreams:
         byte = _at(self._key[chosen], self._begin[chosen])
         at = np.minimum(np.searchsorted(wanted, byte), len(wanted) - 1)
         out: Array = wanted[at] == byte
-        came = np.where(self._seen[:, capture], self._t_ns[:, capture], np.iinfo(np.int64).max)
+        passed = np.where(self._seen[:, capture], self._t_ns[:, capture], np.iinfo(np.int64).max)
         some = np.flatnonzero(out)
         for k in range(0, len(some), _ROWS):
             rows = some[k : k + _ROWS]
@@ -128,7 +128,7 @@ class ByteStreams:
             later = (self._key[later_sent] == self._key[mine][:, None]) & (
                 self._begin[later_sent] > self._begin[mine][:, None]
             )
-            out[rows] = np.where(later, came[later_sent], np.iinfo(np.int64).max).min(axis=1) < last[at[rows]]
+            out[rows] = np.where(later, passed[later_sent], np.iinfo(np.int64).max).min(axis=1) < last[at[rows]]
         return out
 
     def _last_asked(self, capture: int) -> tuple[Array, Array]:

@@ -124,15 +124,15 @@ def _stages(
 ) -> _Stages:
     """The stages between consecutive events on a packet's path; `uncertainty` is that of the end on the air."""
     one, other = patterns.order[:, :-1], patterns.order[:, 1:]
-    kinds = _kinds(one, other, patterns.out[:, None])
+    kinds = _kinds(one, other, patterns.to_adapter[:, None])
     first, second = (np.take_along_axis(patterns.capture, which, axis=1) for which in (one, other))
     tick = np.array(ticks)[first] + np.array(ticks)[second]
     uncertain = (one == AIR_END) | (other == AIR_END)
-    count = np.maximum(patterns.seen - 1, 0)[patterns.of]
+    count = np.maximum(patterns.count - 1, 0)[patterns.pattern_of]
     packet = np.repeat(np.arange(len(count)), count)
     nth = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count)
     # The entry of each stage in these small tables.
-    at = patterns.of[packet] * (len(EVENTS) - 1) + nth
+    at = patterns.pattern_of[packet] * (len(EVENTS) - 1) + nth
     first, second = first.ravel()[at], second.ravel()[at]
     off = tick.ravel()[at] + np.where(uncertain.ravel()[at], uncertainty[packet], 0)
     apart = np.flatnonzero(first != second)
@@ -144,16 +144,16 @@ def _stages(
     return _Stages(packet, kinds.ravel()[at], start, end, off, known)
 
 
-def _kinds(one: Array, other: Array, out: Array) -> Array:
+def _kinds(one: Array, other: Array, to_adapter: Array) -> Array:
     """The kind of stage between two consecutive events."""
     queue, bus, wait, air, wire, apart = range(len(tables.STAGES))
-    out = np.broadcast_to(out, one.shape)
+    to_adapter = np.broadcast_to(to_adapter, one.shape)
     kind = np.full(one.shape, wire)
     kind[np.isin(one, _HOSTS) & np.isin(other, _HOSTS)] = apart
     # The bus without the air: stages beyond the adapter are not separable.
     kind[np.isin(one, _USB) | np.isin(other, _USB)] = apart
     kind[np.isin(one, _HOSTS) & (other == SUBMIT)] = queue
-    kind[(one == COMPLETE) & np.isin(other, _HOSTS) & ~out] = queue
+    kind[(one == COMPLETE) & np.isin(other, _HOSTS) & ~to_adapter] = queue
     kind[((one == SUBMIT) & (other == COMPLETE)) | ((one == AIR_END) & (other == COMPLETE))] = bus
     kind[other == AIR_START] = wait
     kind[(one == AIR_START) & (other == AIR_END)] = air

@@ -34,23 +34,23 @@ class EventPatterns:
 
     Attributes
     ----------
-    of : int64 array
+    pattern_of : int64 array
         The pattern of each packet.
     order : int64 array
         [pattern, k]: the events in the order of the path; those that were not recorded come last.
-    seen : int64 array
+    count : int64 array
         Number of recorded events.
     capture : int64 array
         [pattern, event]: the capture that recorded it, -1 for none.
-    out : bool array
+    to_adapter : bool array
         Its URB goes to the adapter; not used without a URB.
     """
 
-    of: Array
+    pattern_of: Array
     order: Array
-    seen: Array
+    count: Array
     capture: Array
-    out: Array
+    to_adapter: Array
 
 
 class EventTimes:
@@ -58,7 +58,7 @@ class EventTimes:
 
     Attributes
     ----------
-    t_ns, capture : int64 and int8 arrays
+    t_ns, capture : int64 and int16 arrays
         [packet, event]: the time, and the capture that recorded it; -1: none.
     """
 
@@ -66,7 +66,7 @@ class EventTimes:
         count = len(index.rows)
         self.t_ns: Array = np.zeros((count, len(EVENTS)), np.int64, order="F")
         self.capture: Array = np.full((count, len(EVENTS)), -1, np.int16, order="F")
-        self._out: Array = np.zeros(count, bool)
+        self._to_adapter: Array = np.zeros(count, bool)
         self._at: dict[str, list[int]] = {
             point: [c for c, capture in enumerate(captures) if capture.point == point] for point in tables.POINTS
         }
@@ -94,13 +94,13 @@ class EventTimes:
             which = place[place >= 0][which]
             fresh = (self.capture[found, SUBMIT] < 0) & (self.capture[found, COMPLETE] < 0)
             found, which = found[fresh], which[fresh]
-            out = (coded(carried.column("direction"), ["out"]) == 0)[which]
-            self._out[found] = out
+            to_adapter = (coded(carried.column("direction"), ["out"]) == 0)[which]
+            self._to_adapter[found] = to_adapter
             for k, (event, name) in enumerate(((SUBMIT, "submit"), (COMPLETE, "complete"))):
                 t_ns, packet = (carried.column(f) for f in (f"t_{name}_ns", f"{name}_packet"))
                 there = known(t_ns)[which] & known(packet)[which]
                 # The submission of a URB for a packet still to come is no event of that packet.
-                there &= out | (event == COMPLETE)
+                there &= to_adapter | (event == COMPLETE)
                 self._put(event, found[there], filled(t_ns)[which][there], c)
                 numbers[found[there], k] = filled(packet)[which][there]
         columns: dict[str, pa.Array] = {}
@@ -118,7 +118,7 @@ class EventTimes:
 
     def patterns(self, paths: PathOrder) -> EventPatterns:
         """Group packets by their events, so that the order of events is found once a group."""
-        key = 2 * paths.path + self._out
+        key = 2 * paths.path + self._to_adapter
         for event in range(len(EVENTS)):
             if (self.capture[:, event] >= 0).any():
                 codes = self.capture[:, event].astype(np.int64) + 1
@@ -131,7 +131,7 @@ class EventTimes:
         rank = paths.rank()[paths.path[one][:, None], np.maximum(capture, 0)]
         place = np.where(capture >= 0, rank * len(EVENTS) + np.arange(len(EVENTS)), _LAST)
         order = np.argsort(place, axis=1, kind="stable")
-        return EventPatterns(of, order, (capture >= 0).sum(axis=1), capture, self._out[one])
+        return EventPatterns(of, order, (capture >= 0).sum(axis=1), capture, self._to_adapter[one])
 
     def settle_air_end(self, transmissions: AirTransmissions, patterns: EventPatterns, bounds: Array) -> Array:
         """End the time on the air with the transmission that delivered the packet: the last that ended before the next point saw it.
@@ -147,10 +147,10 @@ class EventTimes:
         if not len(transmissions.packet):
             return uncertainty
         place = (patterns.order == AIR_END).argmax(axis=1)
-        ahead = (patterns.capture[:, AIR_END] >= 0) & (place < patterns.seen - 1)
+        ahead = (patterns.capture[:, AIR_END] >= 0) & (place < patterns.count - 1)
         following = np.take_along_axis(patterns.order, np.minimum(place + 1, len(EVENTS) - 1)[:, None], axis=1)[:, 0]
-        rows = np.flatnonzero(ahead[patterns.of])
-        event = following[patterns.of[rows]]
+        rows = np.flatnonzero(ahead[patterns.pattern_of])
+        event = following[patterns.pattern_of[rows]]
         until = np.full(len(self.t_ns), _LAST)
         until[rows] = self.t_ns[rows, event]
         off = np.zeros(len(self.t_ns), np.int64)
@@ -164,13 +164,13 @@ class EventTimes:
         )
         chosen = np.clip(first + early[found] - 1, first, final)
         self.t_ns[found, AIR_END] = transmissions.end[chosen]
-        before, behind = np.maximum(chosen - 1, first), np.minimum(chosen + 1, final)
+        before, after = np.maximum(chosen - 1, first), np.minimum(chosen + 1, final)
         nearer = transmissions.end[chosen] > until[found] - off[found]
         uncertainty[found] = np.where(nearer, transmissions.end[chosen] - transmissions.end[before], 0)
-        farther = transmissions.end[behind] < until[found] + off[found]
+        farther = transmissions.end[after] < until[found] + off[found]
         farther &= until[found] < _LAST
         uncertainty[found] = np.maximum(
-            uncertainty[found], np.where(farther, transmissions.end[behind] - transmissions.end[chosen], 0)
+            uncertainty[found], np.where(farther, transmissions.end[after] - transmissions.end[chosen], 0)
         )
         return uncertainty
 

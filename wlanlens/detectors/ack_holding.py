@@ -134,12 +134,13 @@ def _findings(facts: Facts, bursts: list[HeldBurst]) -> Iterator[Finding]:
         else:
             values |= {"seen_spread_s": spread_s, "seen_at": burst.seen_at}
             proof = f"the capture at the {burst.seen_at} shows that they passed it over {duration(spread_s)}"
+        together = f"within {duration(burst_s)}" if burst_s > 0 else "together"
         where = "by the adapter, its driver or a queue on the ACKs' path"
         point = points.find(burst.key, int(burst.packets[1]), int(burst.packets[0]), burst.hold_ns) if points else None
         if point is not None:
             values["kept_by"], where = point.name, point.evidence
         return Description(
-            f"{count(acks, 'ACK')} arrived within {duration(burst_s)} at {moment(released)}, after {duration(silence_s)} "
+            f"{count(acks, 'ACK')} arrived {together} at {moment(released)}, after {duration(silence_s)} "
             f"without any, but {proof}; the first was held for {duration(hold_s)} {where}.",
             values,
             evidence={"segments": burst.packets},

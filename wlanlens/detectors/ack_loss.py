@@ -74,7 +74,7 @@ def ack_loss(
 
     How it decides
     --------------
-    `fate` and `lost` of `links`, which compares the captures packet by packet. A lost ACK is due at the sender the usual time
+    `arrival` and `loss_location` of `links`, which compares the captures packet by packet. A lost ACK is due at the sender the usual time
     (median) after its first capture; the stall is from then, or from the last new data after it, to the first ACK that
     covers the same bytes.
     `min_stall_ms`: shortest stall; longer than the shortest delayed-ACK timer (40 ms in Linux) and its jitter.
@@ -98,7 +98,7 @@ def ack_loss(
     paths = facts.cached(PacketPaths)
     # The last packet of a handshake counts: the connection may carry no data in this direction.
     pure = (paths.payload == 0) & (paths.ack != NULL) & (paths.flags & _CONTROL == 0)
-    not_seen = pure & (paths.fate == "not_seen")
+    not_seen = pure & (paths.arrival == "not_seen")
     stalls: list[_Stall] = []
     harmless: list[Finding] = []
     senders = facts.complete_data_keys()
@@ -117,7 +117,7 @@ def ack_loss(
             yield facts.undecided(
                 "ack_loss",
                 np.full(len(lost), key),
-                f"{count(len(lost), 'ACK')} not captured at the sender, but its tap missed {missed:.2%} of the data too: "
+                f"{count(len(lost), 'ACK')} not captured at the sender, but its tap missed {100 * missed:.2f} % of the data too: "
                 "whether the sender received them is unknown.",
                 t_start_ns=paths.first_ns(lost),
                 t_end_ns=paths.first_ns(lost) + int(min_stall_ms * 1e6),
@@ -128,7 +128,9 @@ def ack_loss(
         stalls += _stalls(facts, paths, key, acks, lost, stalled, start_ns)
         rest = np.flatnonzero(~stalled)
         if len(rest) and len(harmless) < MAX_FINDINGS:
-            harmless.append(_harmless(facts, key, acks, rest, len(lost) + len(arrived), _most(paths.lost[lost[rest]])))
+            harmless.append(
+                _harmless(facts, key, acks, rest, len(lost) + len(arrived), _most(paths.loss_location[lost[rest]]))
+            )
     cases = Cases(
         facts,
         "ack_loss",
@@ -194,7 +196,7 @@ def _stalls(
             begin,
             end,
             len(group),
-            _most(paths.lost[lost[group]]),
+            _most(paths.loss_location[lost[group]]),
             len(inside),
             not (inside["kind"] == "genuine").any(),
             [*acks.covering_packets(group), *inside["packet"]],

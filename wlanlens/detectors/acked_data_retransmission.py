@@ -70,6 +70,8 @@ def acked_data_retransmission(
         valid=("t_ns", "rel_seq"),
     )
     copies = copies.take(copies["spurious"] == 1)
+    if not len(copies):
+        return
     acks = facts.cached(Acks)
     highest = acks.highest_before(copies.key, copies["packet"])
     copies = copies.take((highest != NULL) & (copies["rel_seq"] + copies["len"] <= highest))

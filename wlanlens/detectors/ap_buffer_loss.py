@@ -56,7 +56,7 @@ def ap_buffer_loss(
 
     How it decides
     --------------
-    `lost` of `links` is before_air, by neighbours that the sniffer heard, and the direction's frames come from an access
+    `loss_location` of `links` is before_air, by neighbours that the sniffer heard, and the direction's frames come from an access
     point. The queue length at a loss counts the packets captured before and not yet on the air. A full queue admits no
     packet: losses at some length or more outnumber the packets admitted at a greater length.
     `chance_share`: losses independent of the queue fall on its greatest lengths as often as any packet does; this is the
@@ -80,20 +80,20 @@ def ap_buffer_loss(
     paths, keys = facts.cached(PacketPaths), downlink_keys(facts)
     downlink = np.isin(paths.key, keys)
     mine = downlink & (paths.payload > 0)
-    if not (mine & (paths.lost != "")).any():
+    if not (mine & (paths.loss_location != "")).any():
         return
     waiting = queue_lengths(paths, downlink)
     found: list[_Case] = []
     unheard: list[_Span] = []
     with_room: list[_Span] = []
-    for key in np.unique(paths.key[mine & np.isin(paths.lost, ("before_air", "on_path"))]).tolist():
+    for key in np.unique(paths.key[mine & np.isin(paths.loss_location, ("before_air", "on_path"))]).tolist():
         point, rows = paths.point(key), paths.of(key)
         if not point:
             continue
         rows = rows[(paths.payload[rows] > 0) & (paths.number[point][rows] != NULL)]
         sent, number = SentData(facts, key), paths.number[point]
         # A loss that was not retransmitted: the end of the capture, or a tap that missed the retransmission.
-        lost = rows[paths.lost[rows] == "before_air"]
+        lost = rows[paths.loss_location[rows] == "before_air"]
         lost = lost[sent.retransmitted_ns(number[lost]) != NULL]
         if not len(lost):
             continue

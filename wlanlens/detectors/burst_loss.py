@@ -120,7 +120,7 @@ def _finding(air: Air, tried: Trials, b: Bursts, losses: LostRuns, runs: bool) -
     lost = len(losses.dropped)
     rows = air.frame_rows(np.full(2, b.pair >> 48), np.array(b.longest_ends))
     from_s, to_s = [max(0, int(t)) / 1e9 for t in air.frames.t_ns[rows]] if (rows >= 0).all() else [0.0, 0.0]
-    what = f"{fer:.1%} of {b.trials} frames failed, in bursts of {b.mean:.2f} on average and of at most {b.longest}"
+    what = f"{100 * fer:.1f} % of {b.trials} frames failed, in bursts of {b.mean:.2f} on average, at most {b.longest}"
     if runs:
         what += f", where independent errors give {b.mean_by_chance:.2f} ({p_value_text(b.p_value)})"
     if lost:

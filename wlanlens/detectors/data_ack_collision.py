@@ -180,7 +180,7 @@ def _judge(
     if len(names) > 1:
         values["station_pairs_count"] = len(names)
     more = f" and {count(len(names) - 1, 'more pair')} of it" if len(names) > 1 else ""
-    of_udp = f" (UDP: {udp_rate:.1%})" if udp_rate is not None else ""
+    of_udp = f" (UDP: {100 * udp_rate:.1f} %)" if udp_rate is not None else ""
     usual = "" if excess else ", as usual where TCP sends in both directions"
     found = air.finding(
         "data_ack_collision",
@@ -194,7 +194,7 @@ def _judge(
         sentence=(
             f"{air.subject(pair)}{more}: {paired} of {len(failed_data)} retried TCP data frames and {len(failed_acks)} retried "
             f"TCP ACKs collided: they failed at the same moment, where chance predicts {expected:.1f} ({p_value_text(p)}); "
-            f"{rate:.1%} of TCP's frames were retried{of_udp}, which wasted {duration(cost_s)} of airtime{usual}."
+            f"{100 * rate:.1f} % of TCP's frames were retried{of_udp}, which wasted {duration(cost_s)} of airtime{usual}."
         ),
         frames_filter=f"(wlan.ta == {station} || wlan.ra == {station})",
     )

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wlanlens.detection.toolkit import NULL, Array, Cases, Description, Facts, Finding, TimeoutRuns, duration, moment
+from wlanlens.detection.toolkit import (
+    NULL,
+    Array,
+    Cases,
+    Description,
+    Facts,
+    Finding,
+    TimeoutRuns,
+    duration,
+    moment,
+    times,
+)
 from wlanlens.registry import detector
 
 if TYPE_CHECKING:
@@ -114,7 +125,7 @@ def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
 
 def _sentence(runs: TimeoutRuns, run: int, kept: str, idle_s: float, saved_s: float) -> str:
     t = runs.rows["t_ns"][runs.members(run)]
-    when = f"at {moment(t[0])}" if len(t) == 1 else f"{len(t)} times in a row from {moment(t[0])} to {moment(t[-1])}"
+    when = f"at {moment(t[0])}" if len(t) == 1 else f"{times(len(t))} in a row from {moment(t[0])} to {moment(t[-1])}"
     text = f"the retransmission timer expired {when}, and the sender was idle for {duration(idle_s)}"
     if not runs.answered[run]:
         text += "; no ACK of new data followed"

@@ -17,7 +17,6 @@ from wlanlens.detection.toolkit import (
     Finding,
     Rows,
     Undecided,
-    count,
     dupack_answers,
     duration,
     moment,
@@ -191,6 +190,7 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
         cases.setdefault((int(third.key[i]), str(reason[i])), []).append(i)
     for (key, why), rows in list(cases.items())[:MAX_FINDINGS]:
         t = third["t_ns"][rows]
+        runs = f"{len(rows)} runs of " if len(rows) > 1 else ""
         yield facts.finding(
             CODE,
             key,
@@ -202,7 +202,7 @@ def _right(facts: Facts, third: Rows, which: Array, reason: Array) -> Iterator[F
             values={"verdict": "right", "reason": why, "runs_count": len(rows)},
             evidence={"segments": third["packet"][rows]},
             sentence=(
-                f"{facts.subject(key)}: no fast retransmit after {count(len(rows), 'run')} of three duplicate ACKs from "
-                f"{moment(t.min())} on, {RIGHT[why]}."
+                f"{facts.subject(key)}: no fast retransmit after {runs}three duplicate ACKs, first at {moment(t.min())}, "
+                f"{RIGHT[why]}."
             ),
         )

@@ -94,7 +94,7 @@ def signal_fade(
 def _finding(air: Air, fade: Fade) -> Finding:
     d = fade.drop
     length_s = (d.t_end_ns - d.t_start_ns) / 1e9
-    lost = f", {count(fade.lost, 'packet was', 'packets were')} dropped" if fade.lost else ""
+    lost = f"; {count(fade.lost, 'packet was', 'packets were')} dropped" if fade.lost else ""
     return air.finding(
         "signal_fade",
         fade.pair,
@@ -118,7 +118,7 @@ def _finding(air: Air, fade: Fade) -> Finding:
         evidence=fade.evidence,
         sentence=(
             f"{air.subject(fade.pair)}: from {moment(d.t_start_ns)} for {duration(length_s)} the signal fell by {d.depth_db:.0f} dB "
-            f"and {fade.failed} of {fade.transmissions} transmissions failed, against {fade.outside:.1%} otherwise "
+            f"and {fade.failed} of {fade.transmissions} transmissions failed, against {100 * fade.outside:.1f} % otherwise "
             f"({p_value_text(fade.p_value)}){lost}; this cost {duration(fade.cost_s)} of throughput."
         ),
     )

@@ -21,6 +21,7 @@ from wlanlens.detection.toolkit import (
     last_ack_lateness_ns,
     moment,
     recovery_after_runs,
+    times,
 )
 from wlanlens.registry import detector
 
@@ -166,11 +167,12 @@ def _findings(
         }
         if late_ms is not None:
             values["ack_late_ms"] = late_ms
-        times = f"{spurious.sum()} times, first " if spurious.sum() > 1 else ""
+        often = f"{times(int(spurious.sum()))}, first " if spurious.sum() > 1 else ""
+        then = f" and then retransmitted {count(len(copies), 'segment')} spuriously" if len(copies) else ""
         return Description(
-            f"the retransmission timer expired {times}at {moment(t_first)} although "
-            f"{_why(set(kinds[spurious]), late_ms, late_ack_ms)}; the sender was idle for {duration(idle_s)} and then "
-            f"retransmitted {count(len(copies), 'segment')} spuriously; {duration(idle_s + recovery_s)} were lost.",
+            f"the retransmission timer expired {often}at {moment(t_first)} although "
+            f"{_why(set(kinds[spurious]), late_ms, late_ack_ms)}; the sender was idle for "
+            f"{duration(idle_s)}{then}; {duration(idle_s + recovery_s)} were lost.",
             values,
             evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *copies["packet"]]},
             confidence=min((_CONFIDENCE.get(kind, 0.9) for kind in evidence), default=0.9),

@@ -127,7 +127,7 @@ def stuck_rate(
             evidence=np.concatenate((a.packet[mine][:25], a.packet[mine][-25:])),
             sentence=(
                 f"{air.subject(pair)}: {total} data frames in {duration(lasted_s)}, all at {rate:g} Mbit/s, although only "
-                f"{failed:.1%} failed{heard} and {better:g} Mbit/s works in the other direction; this took {duration(cost_s)} "
+                f"{100 * failed:.1f} % failed{heard} and {better:g} Mbit/s works in the other direction; this took {duration(cost_s)} "
                 "more airtime."
             ),
         )

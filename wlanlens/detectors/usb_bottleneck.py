@@ -169,7 +169,7 @@ def _finding(trace: Trace, transfers: Transfers, busy: BusyTransfers, mode: _Mod
         },
         evidence={"urbs": transfers.packet[rows]},
         sentence=(
-            f"{endpoint}: the bus {mode.clause} ({mode.name}): {count(len(rows), 'transfer')} moved {bit_rate(speed)} with "
-            f"transfers always outstanding, and took {duration(max(0.0, cost_s))} longer than a better bus needs."
+            f"{endpoint}: the bus {mode.clause} ({mode.name}): {count(len(rows), 'transfer')} moved {bit_rate(speed)}, "
+            f"some always outstanding, and took {duration(max(0.0, cost_s))} longer than a better bus needs."
         ),
     )

@@ -19,7 +19,7 @@ class _Burst:
     #: From the end of the burst to the next data sent.
     idle_s: float
     #: Share of retransmissions among the packets sent in the burst.
-    resends: float
+    retransmissions: float
     #: Expiries from the begin of the burst to the first data after it.
     expiries: int
     shown: Packets
@@ -70,16 +70,16 @@ def seawind_burst_errors(lab: Lab) -> Result:
     total = [(name, {**base, "lasts_s": float(s), "loss_share": 1.0, "file_bytes": 200 << 10}) for s in _LENGTHS_S]
     idle = [b.idle_s / s for s, (b,) in zip(_LENGTHS_S, lab.measure_all(_measure, total, seeds=1), strict=True)]
     carried = {share: mean(b.share for b in small[share]) for share in shares}
-    resends = {share: mean(b.resends for b in small[share]) for share in shares}
+    retransmissions = {share: mean(b.retransmissions for b in small[share]) for share in shares}
     often = [b.idle_s / _LASTS_S for share in (0.2, 0.4) for b in (*small[share], *large[share]) if b.expiries >= 3]
     rows = (
         Row("data carried in the burst, share of the link's", "little or none from 20 % on", "S",
             ", ".join(f"{100 * s:.0f} %: {carried[s]:.2f}" for s in shares),
             holds=carried[0.2] < 0.5 * carried[0.02] and carried[0.4] < 0.1 and carried[1.0] < 0.1 < 0.8 < carried[0.0],
             because="a window of losses ends in a timeout, and most packets sent are retransmissions"),
-        Row("resends among what is sent", "most packets are retransmissions", "S",
-            ", ".join(f"{100 * s:.0f} %: {resends[s]:.2f}" for s in shares),
-            holds=resends[0.02] < resends[0.1] < resends[0.2] < resends[0.4] and resends[0.4] > 0.4,
+        Row("retransmissions among sent packets", "most packets are retransmissions", "S",
+            ", ".join(f"{100 * s:.0f} %: {retransmissions[s]:.2f}" for s in shares),
+            holds=retransmissions[0.02] < retransmissions[0.1] < retransmissions[0.2] < retransmissions[0.4] and retransmissions[0.4] > 0.4,
             because="so there is no round-trip sample, and the timer keeps its backoff"),
         Row("idle after a total loss, share of the burst: mean", "about half of the burst", "S", mean(idle),
             holds=0.3 <= mean(idle) <= 0.7, because="each wait is as long as all earlier ones together: its rest is half on average"),

@@ -18,8 +18,8 @@ class Held(NamedTuple):
     first_undone: bool
     later_undone: int
     later: int
-    resends_after_first: int
-    resends_after_later: int
+    retransmissions_after_first: int
+    retransmissions_after_later: int
     thirds: int
     fast: int
     after_the_ack: int
@@ -47,8 +47,8 @@ def held(run: Run) -> Held:
         first_undone=bool(was_undone) and was_undone[0],
         later_undone=sum(was_undone[1:]),
         later=len(was_undone[1:]),
-        resends_after_first=after[0] if after else 0,
-        resends_after_later=max(after[1:], default=0),
+        retransmissions_after_first=after[0] if after else 0,
+        retransmissions_after_later=max(after[1:], default=0),
         thirds=sum(e["what"] == "third_duplicate" for e in events),
         fast=sum(e["what"] == "recovery_began" for e in events),
         after_the_ack=_after_the_ack(packets),
@@ -82,10 +82,10 @@ def usb_ack_holding(lab: Lab) -> Result:
     is not detected. The burst of ACKs then makes the sender retransmit data that had arrived, faster than the adapter sends it.
     """
     seeds = 5
-    defect = lab.measure("held_acks_stamp_defect", held, seeds=seeds)
-    mended = lab.measure("held_acks_stamp_defect", held, seeds=seeds, stamp_defect=False)
-    direct = lab.measure("held_acks_stamp_defect", held, seeds=seeds, device_frames=100)
-    dsack = lab.measure("held_acks_stamp_defect", held, seeds=seeds, stamp_defect=True, dsack=True)
+    defect = lab.measure("held_acks_timestamp_defect", held, seeds=seeds)
+    mended = lab.measure("held_acks_timestamp_defect", held, seeds=seeds, stamp_defect=False)
+    direct = lab.measure("held_acks_timestamp_defect", held, seeds=seeds, device_frames=100)
+    dsack = lab.measure("held_acks_timestamp_defect", held, seeds=seeds, stamp_defect=True, dsack=True)
     return Result(
         (
             Row(
@@ -107,8 +107,8 @@ def usb_ack_holding(lab: Lab) -> Result:
                 holds=all(h.first_undone for h in mended), because="without the defect the effect is gone",
             ),
             Row(
-                "segments retransmitted after the first timeout", "slow start", "S", min(h.resends_after_first for h in defect),
-                holds=all(h.resends_after_first > 3 * max(1, h.resends_after_later) for h in defect),
+                "segments retransmitted after the first timeout", "slow start", "S", min(h.retransmissions_after_first for h in defect),
+                holds=all(h.retransmissions_after_first > 3 * max(1, h.retransmissions_after_later) for h in defect),
                 because="a whole recovery after the first, one segment after later ones",
             ),
             Row(

@@ -25,7 +25,7 @@ _SHOWN = (1.0, 3.5)
 @dataclass(frozen=True)
 class _Measured:
     mbps: float
-    packets_per_resend: float
+    packets_per_retransmission: float
     #: Silence at the sender's tap before fast retransmits, ms: time of the MAC's failed transmissions.
     gap_ms: float
     fast: int
@@ -45,7 +45,7 @@ def _measure(run: Run) -> _Measured:
     fast = np.isin(trigger, ("fast", "sack", "partial_ack"))
     return _Measured(
         mbps=throughput_mbps(run),
-        packets_per_resend=len(copy) / max(1, int((copy > 0).sum())),
+        packets_per_retransmission=len(copy) / max(1, int((copy > 0).sum())),
         gap_ms=_gap_ms(run),
         fast=int(fast.sum()),
         timer_acks=int((np.asarray(run.facts.events["what"]) == "delayed_ack").sum()),
@@ -102,7 +102,7 @@ def usb_rate_adaptation(lab: Lab) -> Result:
                 holds=order, because="wasted airtime and the stall of TCP together cause it"),
             Row("TCP with automatic rates and eight transmissions (Mb/s)", "similar", "S", mean(eight), holds=mean(eight) < mean(one),
                 because="the limit changes the waste, not the cycle"),
-            Row("packets sent for each TCP retransmission", "about 10", "Q", mean(auto, "packets_per_resend"), (7.0, 14.0),
+            Row("packets sent for each TCP retransmission", "about 10", "Q", mean(auto, "packets_per_retransmission"), (7.0, 14.0),
                 because="ten successes, then the probing frame is dropped"),
             Row("gap before the retransmission (ms)", "about 100", "Q", mean(auto, "gap_ms"), (55.0, 150.0),
                 because="ten transmissions with backoff up to 1023 slots: more than half of the time is backoff"),

@@ -207,7 +207,7 @@ class SendBuffer:
 
 @dataclass(frozen=True)
 class Tcp:
-    """Both ends of a connection. `TcpConfig` in rust/sim/src/tcp/mod.rs documents each field.
+    """Both ends of a connection. `TcpConfig` in rust/sim/src/tcp/config.rs documents each field.
 
     `delayed_ack_steps`: (n, d): up to segment number n an ACK for every d segments.
     """

@@ -48,13 +48,13 @@ def agreed(drifts: Mapping[Pair, Drift], steps: Mapping[Pair, int]) -> dict[Pair
 def _misses_step(pair: Pair, steps: Mapping[Pair, int]) -> bool:
     """Whether no step was found between two clocks, one between one of them and a third, and none between the third and the other."""
 
-    def shown(one: int, other: int) -> bool | None:
+    def has_step(one: int, other: int) -> bool | None:
         count = steps.get((one, other), steps.get((other, one)))
         return None if count is None else count > 0
 
     third = {capture for both in steps for capture in both} - set(pair)
-    others = [(shown(pair[0], k), shown(k, pair[1])) for k in third]
-    return not shown(*pair) and any({one, other} == {True, False} for one, other in others)
+    others = [(has_step(pair[0], k), has_step(k, pair[1])) for k in third]
+    return not has_step(*pair) and any({one, other} == {True, False} for one, other in others)
 
 
 def _connected(pairs: Mapping[Pair, Drift]) -> list[set[int]]:
@@ -68,12 +68,12 @@ def _connected(pairs: Mapping[Pair, Drift]) -> list[set[int]]:
 
 def _solved(captures: list[int], drifts: Mapping[Pair, Drift]) -> tuple[Array, Array]:
     """Rates of captures relative to the first of them, and their covariance."""
-    rows, gains = np.zeros((len(drifts), len(captures))), np.zeros(len(drifts))
+    rows, weighted = np.zeros((len(drifts), len(captures))), np.zeros(len(drifts))
     for k, ((one, other), drift) in enumerate(drifts.items()):
         weight = 1 / np.hypot(drift.error, _LEAST)
         rows[k, captures.index(other)], rows[k, captures.index(one)] = weight, -weight
         # A drift is a factor: the logarithms add up.
-        gains[k] = weight * 1e9 * np.log1p(drift.slope / 1e9)
+        weighted[k] = weight * 1e9 * np.log1p(drift.slope / 1e9)
     spread = np.zeros((len(captures), len(captures)))
     spread[1:, 1:] = np.linalg.inv(rows[:, 1:].T @ rows[:, 1:])
-    return np.asarray(spread @ (rows.T @ gains)), spread
+    return np.asarray(spread @ (rows.T @ weighted)), spread

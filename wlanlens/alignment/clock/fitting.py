@@ -148,13 +148,13 @@ class Fit:
 
 
 def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: OffsetLimits) -> str:
-    said = []
+    remarks = []
     if open_ended := [p for p in pieces if p.bound_ns is None]:
         known = "in one direction only" if (points.side != 0).any() else "of unknown direction"
         part = "" if len(open_ended) == len(pieces) else " for part of the time"
-        said.append(f"packets {known}{part}: the offset includes their delay")
+        remarks.append(f"packets {known}{part}: the offset includes their delay")
     for by, later in zip(jumps_ns, pieces[1:], strict=True):
         wrapped = abs(abs(by) - _WRAP_32_NS) < 1e9
         what = "32-bit microsecond counter wrapped" if wrapped else f"clock step of {by / 1e9:+.6f} s"
-        said.append(f"{what} at packet {later.first_packet}")
-    return "; ".join(said)
+        remarks.append(f"{what} at packet {later.first_packet}")
+    return "; ".join(remarks)

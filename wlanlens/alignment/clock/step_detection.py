@@ -36,7 +36,7 @@ def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
     if not len(rows):
         return cuts, out
     region = FeasibleRegion(x[0], limit[0])
-    odd: dict[int, list[int]] = {1: [], -1: []}
+    contradicting: dict[int, list[int]] = {1: [], -1: []}
     i = began = 0
     at_once = _AT_ONCE
     while i < len(rows):
@@ -53,16 +53,16 @@ def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
         place = int(np.searchsorted(same, i))
         following = same[place + 1 : place + 1 + _LOOK_AHEAD]
         against = sum(region.excess(x[k], limit[k], side[k]) > 0 for k in following)
-        recent = [k for k in odd[side[i]] if place - int(np.searchsorted(same, k)) < _RATE_CHANGE_OF]
+        recent = [k for k in contradicting[side[i]] if place - int(np.searchsorted(same, k)) < _RATE_CHANGE_OF]
         begin = i if len(following) and 2 * against > len(following) else None
         if begin is None and len(recent) + 1 >= _RATE_CHANGE:
             begin = recent[0]
-        if begin is None and len(odd[side[i]]) + 1 >= _RATE_CHANGE:
+        if begin is None and len(contradicting[side[i]]) + 1 >= _RATE_CHANGE:
             # Where few packets are fast, few contradict. Wrong pairs do not fit the pairs between them.
-            lately = odd[side[i]][-_LOOK_AHEAD:][: 2 - _RATE_CHANGE]
+            lately = contradicting[side[i]][-_LOOK_AHEAD:][: 2 - _RATE_CHANGE]
             begin = next((k for k in lately if _fits(x[k : i + 1], limit[k : i + 1], side[k : i + 1])), None)
         if begin is None:
-            odd[side[i]].append(i)
+            contradicting[side[i]].append(i)
             i += 1
             continue
         start = _step_row(points, region, int(rows[begin]), int(rows[same[place - 1]]) if place else -1)
@@ -70,11 +70,11 @@ def contradicted(points: OffsetLimits) -> tuple[list[int], Array]:
         i = began = max(int(np.searchsorted(rows, start)), began + 1)
         start = min(start, int(rows[i])) if start > rows[began - 1] else int(rows[i])
         cuts.append(start)
-        for k in odd[1] + odd[-1]:
+        for k in contradicting[1] + contradicting[-1]:
             out[rows[k]] |= rows[k] < start
-        odd = {1: [], -1: []}
+        contradicting = {1: [], -1: []}
         region = FeasibleRegion(x[i], limit[i])
-    out[rows[odd[1] + odd[-1]]] = True
+    out[rows[contradicting[1] + contradicting[-1]]] = True
     return cuts, out
 
 

@@ -71,7 +71,7 @@ def sniffer_doubt(paths: PacketPaths, rows: Array, unheard: int) -> float:
         Losses that the sniffer did not hear.
     """
     heard = paths.t["air"][rows] != NULL
-    arrived = paths.fate[rows] == "arrived"
+    arrived = paths.arrival[rows] == "arrived"
     missed = 1 - float(heard[arrived].mean()) if arrived.any() else 0.0
-    on_air = int((heard & (paths.fate[rows] == "not_seen")).sum())
+    on_air = int((heard & (paths.arrival[rows] == "not_seen")).sum())
     return missed * on_air / ((1 - missed) * unheard) if missed < 1 else 1.0

@@ -97,18 +97,18 @@ class HoldingPoints:
             target = "bus" if there == "usb" else "host"
             return HoldingPoint(
                 name,
-                f"by {holder}: it was on the air at {start} and reached the {target} {later} later than the ACK before",
+                f"by {holder}: it was on the air at {start} and took {later} longer to the {target} than the ACK before",
             )
         if here == "usb":
             return HoldingPoint(
                 "driver",
-                f"by the driver: it was on the bus at {start} and reached the host {later} later than the ACK before",
+                f"by the driver: it was on the bus at {start} and took {later} longer to the host than the ACK before",
             )
         if there == "air":
             where = "at the access point" if key in self._down else "in the receiver's adapter"
             return HoldingPoint(
                 "queue",
-                f"in a queue {where}: it left the receiver at {start} and was transmitted {later} later than the ACK before",
+                f"in a queue {where}: it left the receiver at {start} and took {later} longer to the air than the ACK before",
             )
         return HoldingPoint(
             "path", f"on the path: it left the receiver at {start} and took {later} longer than the ACK before"

@@ -23,7 +23,7 @@ class PacketPaths:
         By capture point (sender, usb, air, ap, receiver): when they passed it; `NULL` where they were not captured.
     number : dict of array
         By capture point: their packet number there.
-    fate, lost : array of str
+    arrival, loss_location : array of str
         As in `links`; "" for null.
     air_last : array
         Time of the last transmission on the air.
@@ -52,7 +52,7 @@ class PacketPaths:
         self.payload = column("payload_bytes")
         self.t = {point: column(f"{point}_t_ns") for point in tables.POINTS}
         self.number = {point: column(f"{point}_packet") for point in tables.POINTS}
-        self.fate, self.lost = (
+        self.arrival, self.loss_location = (
             np.array([word or "" for word in column(name)], object) for name in ("arrival", "loss_location")
         )
         self.air_last = np.where((last := column("air_last_ns")) == NULL, self.t["air"], last)

@@ -47,7 +47,7 @@ def _case(facts: Truth, side: Side, part: Array) -> Finding:
     t = d["t_tap_ns"][part]
     return finding(
         facts, side, "acked_data_retransmission", int(t[0]), int(t[-1]), cost_s,
-        "Retransmissions waited in the device's queue when the ACK arrived.", {"resends_count": len(part)},
+        "Retransmissions waited in the device's queue when the ACK arrived.", {"retransmissions_count": len(part)},
     )  # fmt: skip
 
 

@@ -236,7 +236,7 @@ class _Way:
             start,
             end,
             (end - chain[1][0]) / 1e9,
-            {"cuts_count": len(chain)},
+            {"cwnd_reductions_count": len(chain)},
             "cwnd was reduced again for data sent before it was reduced.",
         )
 

@@ -9,6 +9,7 @@ use crate::phy::Radio;
 
 use super::sink::Sink;
 use super::state::State;
+use super::view::View;
 
 /// Whether the decoders ended with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub(super) enum Found {
     /// A valid record of a protocol without rows, or one whose rows were already emitted.
     Other,
 }
+
+/// A decoder of a link type or of an EtherType.
+pub(super) type LinkDecoder = for<'a> fn(&mut Decoder<'_>, View<'a>) -> Found;
 
 pub(super) struct Decoder<'a> {
     pub packet: Packet,

@@ -2,7 +2,7 @@
 
 use crate::packet::{Layer, Stop};
 
-use super::decoder::{Decoder, Found};
+use super::decoder::{Decoder, Found, LinkDecoder};
 use super::view::View;
 use super::{gre, ipv4, ipv6, llc, mpls, ppp};
 
@@ -47,7 +47,7 @@ pub(super) fn ethertype(d: &mut Decoder<'_>, kind: u16, v: View<'_>) -> Found {
     }
 }
 
-fn nested(d: &mut Decoder<'_>, v: View<'_>, inner: super::LinkDecoder) -> Found {
+fn nested(d: &mut Decoder<'_>, v: View<'_>, inner: LinkDecoder) -> Found {
     if d.too_deep() {
         return d.damaged(Stop::TooDeep, Layer::Link);
     }

@@ -5,8 +5,8 @@ use crate::packet::{Addr, Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::{self, protocol};
 use super::view::{bytes, View};
+use super::{ip, protocol};
 
 const HEADER: usize = 40;
 

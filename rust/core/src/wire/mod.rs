@@ -2,8 +2,8 @@
 //!
 //! One protocol a file. Each decoder reads its header from the rest of the record and returns whether there is a row.
 //!
-//! The decoders call each other: a header names the protocol of its payload, and tunnels lead back (IP in GRE in IP,
-//! Ethernet in GRE, 802.11 after SLL). These are the only modules of this crate that import each other.
+//! Some decoders call each other: a header names the protocol of its payload, and tunnels lead back (IP in GRE in IP,
+//! Ethernet in GRE, any link type in PPI). These are the only modules of this crate that import each other.
 
 mod avs;
 pub mod beacon;
@@ -32,6 +32,7 @@ mod null;
 mod ppi;
 mod ppp;
 mod prism;
+mod protocol;
 mod radiotap;
 mod sink;
 mod sll;
@@ -50,7 +51,7 @@ use crate::container::Record;
 use crate::notes::Notes;
 use crate::packet::{Layer, Stop};
 
-use decoder::{Decoder, Found};
+use decoder::{Decoder, Found, LinkDecoder};
 use view::View;
 
 pub use sink::Sink;
@@ -81,8 +82,6 @@ fn has_own_fcs(link_type: u16) -> bool {
     use link_type::{IEEE802_11, IEEE802_11_AVS, IEEE802_11_PRISM, IEEE802_11_RADIOTAP, PPI};
     matches!(link_type, IEEE802_11 | IEEE802_11_RADIOTAP | IEEE802_11_PRISM | IEEE802_11_AVS | PPI)
 }
-
-type LinkDecoder = for<'a> fn(&mut Decoder<'_>, View<'a>) -> Found;
 
 fn decoder_of(link_type: u16) -> Option<LinkDecoder> {
     Some(match link_type {

@@ -2,7 +2,7 @@
 
 use super::fragments::Fragments;
 use super::interfaces::Interfaces;
-use super::usb_net;
+use super::usb_net::State as UsbState;
 use crate::crypto::keys::Keys;
 use crate::crypto::Crypto;
 use crate::notes::{NoteKind, Notes};
@@ -10,7 +10,7 @@ use crate::notes::{NoteKind, Notes};
 /// The decoders' state from record to record.
 #[derive(Default)]
 pub struct State {
-    pub(super) usb: usb_net::State,
+    pub(super) usb: UsbState,
     pub(super) interfaces: Interfaces,
     pub(super) crypto: Crypto,
     pub(super) fragments: Fragments,

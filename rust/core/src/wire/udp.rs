@@ -4,7 +4,7 @@ use crate::packet::{Layer, Stop};
 
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
-use super::ip::protocol;
+use super::protocol;
 use super::view::{bytes, View};
 
 const HEADER: usize = 8;

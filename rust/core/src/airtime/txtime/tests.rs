@@ -126,7 +126,7 @@ fn ht_rates_of_unequal_modulation() {
     for (mcs, mbps) in
         [(33, 39.0), (38, 97.5), (39, 52.0), (52, 156.0), (53, 65.0), (64, 143.0), (65, 97.5), (76, 214.5)]
     {
-        // 60 000 bytes are so many symbols that the rate shows to a symbol.
+        // 60 000 bytes are enough symbols to show the rate to a symbol.
         let symbols = (8.0_f64 * 60_000.0 + 22.0) / (mbps * 4.0);
         let preamble = f64::from(times(&ht(mcs, 20, 800), 60_000).expect("within the PHY").preamble_ns) / 1e3;
         assert_eq!(us(ht(mcs, 20, 800), 60_000), Some(preamble + 4.0 * symbols.ceil()), "MCS {mcs}");
@@ -175,7 +175,7 @@ fn vht_data() {
     assert!(us(vht(9, 3, 20, 800), 100).is_some());
     assert_eq!(us(vht(10, 1, 80, 800), 100), None);
     assert_eq!(us(Ppdu { channel_mhz: Some(2412), ..vht(1, 1, 20, 800) }, 100), None);
-    // Several users: the L-SIG's length alone tells. 141 bytes: 48 symbols of 4 us after the first 20 us.
+    // Several users: only the L-SIG has the length. 141 bytes: 48 symbols of 4 us after the first 20 us.
     let mu = Ppdu { format: Some(Format::Mu), users: Some(2), ..vht(1, 1, 20, 800) };
     assert_eq!(us(mu, 100), None);
     assert_eq!(us(Ppdu { l_sig_bytes: Some(141), ..mu }, 100), Some(212.0));

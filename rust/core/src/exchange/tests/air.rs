@@ -24,7 +24,7 @@ fn by_time_of_either_end() {
     let mut m = Made::new();
     m.at(0, with_tsf(plain(STA, AP, 1), 500), &[]).at(300, with_tsf(ack(), 900), &[]);
     assert!(!delivered(&mut m));
-    // The host's timestamps alone are late, but not by so much.
+    // The host's timestamps alone are late, but by less than this.
     for (gap, found) in [(20, true), (900, true), (3000, false)] {
         let mut m = Made::new();
         m.at(0, plain(STA, AP, 1), &[]).at(gap, ack(), &[]);

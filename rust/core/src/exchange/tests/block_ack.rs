@@ -57,7 +57,7 @@ fn after_a_request() {
 #[test]
 fn bits_of_frames_never_seen() {
     let mut m = Made::new();
-    // The first one only tells where the counter stands: its bits may be old.
+    // The first one only gives the position of the counter: its bits may be old.
     m.block_ack(AP, STA, &compressed(5, 100, u64::MAX));
     m.block_ack(AP, STA, &compressed(5, 102, u64::MAX ^ 1 << 62));
     let rows = m.finish();

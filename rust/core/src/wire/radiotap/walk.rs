@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn vendor_namespaces_are_passed_over() {
-        // The vendor's word stands for 3 bytes of its own; then radiotap's fields again.
+        // The vendor's word announces 3 bytes of its own; then radiotap's fields again.
         let fields = [7, 0, 1, 2, 3, 0, 3, 0, 9, 9, 9, 5];
         assert_eq!(seen(&[0xc000_0002, 0xa000_ffff, 0x20], &fields), (vec![(1, 7), (5, 5)], true));
         let liar = [7, 0, 1, 2, 3, 0, 0xff, 0xff];

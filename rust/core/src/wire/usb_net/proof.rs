@@ -1,7 +1,7 @@
 //! Evidence that bytes are an IP packet: a checksum, consistent lengths, possible fields.
 
-use super::super::ip::protocol;
 use super::super::ipv4::checksum_holds;
+use super::super::protocol;
 use super::super::view::View;
 use super::piece::Kind;
 

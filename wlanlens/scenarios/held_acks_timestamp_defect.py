@@ -7,9 +7,9 @@ from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity, repeated, scenario
 
 
-@scenario("held_acks_stamp_defect")
+@scenario("held_acks_timestamp_defect")
 @dataclass(frozen=True, kw_only=True)
-class HeldAcksStampDefect(Scenario):
+class HeldAcksTimestampDefect(Scenario):
     """ACKs are held at least twice, and Linux 2.4 does not detect that its first timeout was spurious.
 
     The USB study's section 4.2: the timestamp of the first retransmission is that of the SYN, so the first timeout is followed by

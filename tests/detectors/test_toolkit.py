@@ -1,0 +1,88 @@
+"""The detector toolkit: its public names, cheap imports, and findings made from cases."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.detectors.made import flows, trace
+from wlanlens.detection import toolkit
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.toolkit import MAX_EVIDENCE_ROWS, MAX_FINDINGS, Cases, Description, Facts, Rows, severity
+from wlanlens.registry import detector
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    for name in toolkit.__all__:
+        assert hasattr(toolkit, name)
+    for name in ("Facts", "Rows", "Cases", "Acks", "Losses", "TimeoutRuns", "PacketPaths"):
+        assert f"`{name}" in (toolkit.__doc__ or "")
+
+
+def test_the_import_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, wlanlens.detection.toolkit\nprint([m for m in ('pyarrow', 'pandas', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("cost_s", "lifetime_s", "expected"),
+    [
+        (0.05, 10.0, "info"),
+        (0.05, 1.0, "warning"),
+        (0.2, 100.0, "warning"),
+        (0.2, 1.0, "serious"),
+        (1.1, 1e3, "serious"),
+    ],
+)
+def test_severity_by_cost_and_share(cost_s: float, lifetime_s: float, expected: str) -> None:
+    assert severity(cost_s, lifetime_s) == expected
+
+
+def cases(number: int) -> list[Finding]:
+    whole = trace(flows())
+    facts = Facts.of(whole)
+    key = np.full(number, facts.complete_data_keys()[0])
+    times = np.arange(number)
+    made = Cases(facts, "test", key, times, times + 1, times / 1e6, times + 1)
+    evidence = range(1, 2 * MAX_EVIDENCE_ROWS)
+    return list(
+        made.findings(lambda i: Description("it lost.", {"n_count": i}, {"segments": evidence}, 0.9), what="a loss")
+    )
+
+
+def test_a_case_makes_a_finding_with_its_subject() -> None:
+    (finding,) = cases(1)
+    assert finding.sentence == "10.0.0.1:40000 > 10.0.0.2:5001: it lost."
+    assert (finding.flow, finding.direction) == (0, "a2b")
+    assert len(finding.rows("segments")) == MAX_EVIDENCE_ROWS
+    assert finding.values["evidence_left_out_count"] == MAX_EVIDENCE_ROWS - 1
+
+
+def test_the_costliest_cases_are_listed_and_the_rest_summed_up() -> None:
+    *listed, remainder = cases(MAX_FINDINGS + 2)
+    assert [f.values["n_count"] for f in listed] == list(range(2, MAX_FINDINGS + 2))
+    assert remainder.values["cases_count"] == 2
+    assert remainder.cost_s == pytest.approx(1e-6)
+    assert remainder.sentence.startswith("2 more cases of a loss in 1 flow")
+
+
+def test_rows_search_within_a_key() -> None:
+    rows = Rows(np.array([1, 1, 3]), {"t": np.array([10, 20, 15])})
+    keys, values = np.array([1, 1, 2, 3]), np.array([9, 25, 25, 15])
+    assert rows.last_until("t", keys, values).tolist() == [-1, 1, -1, 2]
+    assert rows.any_between("t", keys, values - 5, values).tolist() == [False, True, False, True]
+    assert len(rows.of_key(1)) == 2
+
+
+def test_a_detector_supplies_its_phrase() -> None:
+    finding = cases(1)[0]
+    fixed = detector("one", needs=("segments",), phrase="it was slow")(cases)
+    made = detector("two", needs=("segments",), phrase=lambda f: f"it had {f.values['n_count']} losses")(cases)
+    silent = detector("three", needs=("segments",))(cases)
+    assert [unit.phrase(finding) for unit in (fixed, made, silent)] == ["it was slow", "it had 0 losses", ""]
