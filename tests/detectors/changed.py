@@ -81,7 +81,7 @@ def beside(first: Trace, second: Trace) -> Trace:
 
 
 def aggregated(size: int, lost: np.ndarray[Any, Any]) -> Trace:
-    """A-MPDUs of `size` MPDUs from A to B at 65 Mbit/s; those marked lost arrive only when sent again."""
+    """A-MPDUs of `size` MPDUs from A to B at 65 Mbit/s; those marked lost arrive only when retransmitted."""
     packet, t_ns, aggregate = 0, 0, 0
     frames: dict[str, list[Any]] = {name: [] for name in ("packet", "t_ns", "seq", "retry", "ampdu")}
     exchanges: list[list[int]] = []

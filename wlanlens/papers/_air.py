@@ -119,7 +119,7 @@ def sequence_figure(p: Packets, title: str = "") -> Figure:
     figure = go.Figure()
     for name, t, y, symbol in (
         ("data", p.data_s[~again], p.data_bytes[~again], "line-ns-open"),
-        ("sent again", p.data_s[again], p.data_bytes[again], "x"),
+        ("retransmitted", p.data_s[again], p.data_bytes[again], "x"),
     ):
         figure.add_trace(go.Scatter(x=t, y=y / 1e3, mode="markers", name=name, marker={"symbol": symbol}))
     acks = go.Scatter(x=p.ack_s, y=p.ack_bytes / 1e3, mode="lines", line={"shape": "hv", "width": 1}, name="ACK")

@@ -49,7 +49,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     return [
         finding(
             facts, side, "overbuffering", start, end, cost_s,
-            "Its own data stood in a queue.", {"queueing_max_ms": float(delay.max()) / 1e6},
+            "Its own data waited in a queue.", {"queueing_max_ms": float(delay.max()) / 1e6},
         )
     ]  # fmt: skip
 

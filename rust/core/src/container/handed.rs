@@ -310,11 +310,10 @@ mod tests {
         }
     }
 
-    fn read(
-        records: &[(Time, i64, i64, usize)],
-        step: usize,
-        fails: bool,
-    ) -> Result<(Vec<Row>, Vec<(&'static str, u64)>)> {
+    /// Names and counts of the notes.
+    type Counts = Vec<(&'static str, u64)>;
+
+    fn read(records: &[(Time, i64, i64, usize)], step: usize, fails: bool) -> Result<(Vec<Row>, Counts)> {
         let mut source = HandedSource::new("list".into(), List { records: records.to_vec(), at: 0, step, fails });
         let (mut rows, mut notes) = (Vec::new(), Notes::default());
         while let Some(r) = source.next_record(&mut notes)? {

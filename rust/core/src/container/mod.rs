@@ -28,8 +28,11 @@ use usbmon_text::UsbmonText;
 
 pub use record::{Interface, Record, RecordSource, Sniffed};
 
+/// Whether a file that begins with these bytes has the format.
+type Recognises = fn(&[u8]) -> bool;
+
 /// The formats that are read here, and how each is recognised.
-const FORMATS: [(&str, fn(&[u8]) -> bool); 5] = [
+const FORMATS: [(&str, Recognises); 5] = [
     ("pcap", pcap::is_pcap),
     ("pcapng", pcapng::is_section_header),
     ("usbmon_text", usbmon_text::is_usbmon_text),

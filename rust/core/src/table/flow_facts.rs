@@ -24,7 +24,7 @@ define_table! {
     wire_bytes: U64, "bytes", "Length of the frames on the wire.";
     goodput_bps: F64 ? null, "bit/s", "Payload, each byte counted once, divided by the connection's duration.";
     throughput_bps: F64 ? null, "bit/s", "Payload with retransmissions, divided by the connection's duration.";
-    retransmissions: U64, "", "Segments that TCP sent again.";
+    retransmissions: U64, "", "Segments that TCP retransmitted.";
     retransmissions_rto: U64, "", "Retransmissions sent when the retransmission timer expired.";
     retransmissions_go_back_n: U64, "", "Retransmissions sent in the recovery after a timeout.";
     retransmissions_fast: U64, "", "Of these: on duplicate ACKs, partial ACKs or SACK.";
