@@ -124,7 +124,7 @@ FAULTS: tuple[Fault, ...] = (
     *_lines("test_idle_time_in_the_ledger", m_ratestep="0.56 s are called RTO wait, no timer expired"),
     # tests/detectors/test_missing_fast_retransmit.py
     *_lines(
-        "test_the_kernel_is_never_wrong",
+        "test_kernel_captures_are_never_wrong",
         n_bidir_newreno_rev="the timer retransmits after three duplicate ACKs; no reason is found",
     ),
 )
