@@ -96,7 +96,7 @@ def square_or_sleep(n: int) -> int:
 
 
 def test_workers_do_not_outlive_a_killed_parent() -> None:
-    code = "from wlanlens.sweep import sweep; from tests.simulation.test_sweep import sleep; list(sweep(sleep, range(4), workers=2))"
+    code = "from wlanlens.simulation.worker_pool import sweep; from tests.simulation.test_sweep import sleep; list(sweep(sleep, range(4), workers=2))"
     with subprocess.Popen([sys.executable, "-c", code]) as parent:
         try:
             end = time.monotonic() + 30
@@ -192,7 +192,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
         finally:
             child.kill()
     assert child.returncode == 130
-    assert "of 120 runs are done and kept" in said
+    assert "of 120 runs are finished and kept" in said
     assert "Traceback" not in said
     assert wait_until_gone(workers) == []
     kept = pq.read_table(tmp_path / "runs.parquet").num_rows
