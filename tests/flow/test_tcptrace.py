@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tcptrace_columns import COLUMNS, Row, printed_rows
 
-from wlanlens._core import Reader
+import wlanlens as wl
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CAPTURES = SHARED / "captures" / "tcp"
@@ -69,7 +69,7 @@ def kernel_captures() -> list[Path]:
 
 def flow_rows(path: Path) -> list[list[Row]]:
     """The rows of `flows`, a list a connection."""
-    reader = Reader(str(path))
+    reader = wl.Capture(path).reader()
     flows: dict[int, list[Row]] = {}
     while batches := reader.next_batches():
         for table, batch in batches:

@@ -137,7 +137,7 @@ def test_a_fin_ends_the_wait_for_the_timer() -> None:
     ("flows", "said"),
     [
         ((Flow(0, 1, bulk(), after=0),), "after"),
-        ((Flow(0, 1, bulk()), Flow(0, 1, bulk(), after=0)), "with an end"),
+        ((Flow(0, 1, bulk()), Flow(0, 1, bulk(), after=0)), "of limited size"),
         ((Flow(0, 1, file(1000), think_s=-1.0),), "think_s"),
         ((Flow(0, 1, file(pareto(30_000.0, 1.0))),), "Pareto"),
         ((Flow(0, 1, file(pareto(30_000.0, 1.5, number=3, of=3))),), "Pareto"),

@@ -81,7 +81,7 @@ def test_words_are_among_those_known(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "which scenario"),
+        ("", "no scenario given"),
         ("scenario = 5", "no scenario 5"),
         ('scenario = ["clean_link"]', "no scenario"),
         ('scenario = "clean_lnk"', "did you mean 'clean_link'"),
@@ -93,12 +93,12 @@ def test_words_are_among_those_known(name: str) -> None:
         ('scenario = "clean_link"\nseed = 1.5', "seed must be a whole number"),
         ('scenario = "clean_link"\nseed = -1', "the nearest is 0"),
         ('scenario = "clean_link"\nseed = 9223372036854775808', "the nearest is 9223372036854775807"),
-        ('scenario = "clean_link"\nscenario = "clean_link"', "no scenario in TOML"),
+        ('scenario = "clean_link"\nscenario = "clean_link"', "not a scenario in TOML"),
         ('scenario = "clean_link"\n[tcp]\nmss_bytes = 0', "no parameter 'tcp'"),
-        ("= 5", "no scenario in TOML"),
-        ("x = " + "[" * 5000, "no scenario in TOML"),
-        ("x = " + "9" * 5000, "no scenario in TOML"),
-        ("\x00\x01", "no scenario in TOML"),
+        ("= 5", "not a scenario in TOML"),
+        ("x = " + "[" * 5000, "not a scenario in TOML"),
+        ("x = " + "9" * 5000, "not a scenario in TOML"),
+        ("\x00\x01", "not a scenario in TOML"),
         ("# " + "x" * (1 << 20), "longer than"),
     ],
 )
@@ -115,7 +115,7 @@ def test_nonsense_in_a_scenario_file(text: str, said: str, tmp_path: Path) -> No
 
 def test_a_scenario_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(bytes(range(128, 256)))
-    assert "no scenario in TOML" in refused(run("--file", str(tmp_path / "binary")))
+    assert "not a scenario in TOML" in refused(run("--file", str(tmp_path / "binary")))
     assert "longer than" in refused(run("--file", "/dev/zero"))
     assert "No such file" in refused(run("--file", str(tmp_path / "absent")))
     assert "Is a directory" in refused(run("--file", str(tmp_path)))
@@ -124,7 +124,7 @@ def test_a_scenario_file_that_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--set", "duration_s"], "KEY=VALUE is wanted"),
+        (["--set", "duration_s"], "expected KEY=VALUE"),
         (["--set", "rate_mbps=-11"], "the nearest is 1"),
         (["--set", "rate_mbps=1e999"], "the nearest is 54"),
         (["--set", "receive_window_bytes=1448.5"], "must be a whole number"),
@@ -132,7 +132,7 @@ def test_a_scenario_file_that_is_none(tmp_path: Path) -> None:
         (["--seed", "-3"], "the nearest is 0"),
         (["--tap", "moon"], "has no tap 'moon'"),
         (["--sweep", "rate_mbps=1..0"], "for example"),
-        (["--sweep", "rate_mbps"], "KEY=VALUE is wanted"),
+        (["--sweep", "rate_mbps"], "expected KEY=VALUE"),
         (["--sweep", "rate_mbps=1,-1"], "the nearest is 1"),
         (["--seeds", "1..10000000"], "are possible"),
         (["--seeds", "1..1000", "--sweep", "duration_s=1..100000"], "are possible"),

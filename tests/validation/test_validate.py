@@ -95,7 +95,7 @@ def test_once_missed(scenario: str, seed: int, code: str) -> None:
         ("delayed_ack_deadlock", 1, "spurious_timeout"),  # what fills a hole is acknowledged at once
         ("early_drop_at_buffer", 1, "spurious_timeout"),  # spurious copies stand in a queue of seconds
         ("genuine_timeout", 1, "tail_loss"),  # what was lost behind the tail comes after it
-        ("held_acks_stamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
+        ("held_acks_timestamp_defect", 1, "idle_backoff"),  # a late ACK moved the sender on, not the timer
         ("long_path", 17, "spurious_timeout"),  # the same, after a fast retransmission
         ("rate_thrashing", 1, "delayed_ack_deadlock"),  # the ACK before never came
         (

@@ -66,7 +66,8 @@ def findings(facts: Truth) -> list[Finding]:
             came = int(ack_came[said]) if said < len(ack_came) and ack_made[said] == e["t_ns"] else None
             if came is None or sent >= len(made) or not 0 <= int(made[sent]) - came <= _AT_ONCE_NS:
                 continue
-            waits.append((int(made[last]), came, int(e["t_ns"] - arrived[last]), int(seq[last])))
+            # If this copy arrived after the timer had fired, an earlier one had started the timer.
+            waits.append((int(made[last]), came, max(0, int(e["t_ns"] - arrived[last])), int(seq[last])))
         if not waits or (len(waits) < _LEAST_WAITS and waits[0][3] != 1):
             continue
         cost_s = sum(w[2] for w in waits) / 1e9
