@@ -37,13 +37,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.capture.capture import Capture, open
     from wlanlens.detection.finding import Finding
     from wlanlens.detection.runner import detect
     from wlanlens.errors import WlanlensError
     from wlanlens.pipeline.align import align
-    from wlanlens.pipeline.analyze import Analysis, analyze, load, rewrite_report
+    from wlanlens.pipeline.analyze import Analysis, analyze, load
+    from wlanlens.pipeline.report_file import rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.simulate import simulate
     from wlanlens.tables import brief_columns
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Analysis": "pipeline.analyze",
     "Capture": "capture.capture",
-    "ClockMap": "alignment.clock",
+    "ClockMap": "alignment.clock_map",
     "Finding": "detection.finding",
     "Trace": "trace",
     "WlanlensError": "errors",
@@ -64,7 +65,7 @@ _HOME = {
     "list_units": "registry",
     "load": "pipeline.analyze",
     "open": "capture.capture",
-    "rewrite_report": "pipeline.analyze",
+    "rewrite_report": "pipeline.report_file",
     "simulate": "simulation.simulate",
     "score": "validation.scoring",
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.errors import MissingTable
 
 if TYPE_CHECKING:

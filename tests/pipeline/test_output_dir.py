@@ -34,7 +34,7 @@ def test_a_failed_run_leaves_no_files(tmp_path: Path) -> None:
 def test_a_failed_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analyze([CLEAN], out=tmp_path / "out")
     before = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}
-    monkeypatch.setattr("wlanlens.pipeline.run.write_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("wlanlens.pipeline.report_file.write_report", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         analyze([MIXED], out=tmp_path / "out")
     after = {name: (tmp_path / "out" / name).read_bytes() for name in tree(tmp_path / "out") if "." in name}

@@ -8,8 +8,10 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import MIXED
+from wlanlens.pipeline.aligned_captures import AlignedCaptures
+from wlanlens.pipeline.analyze import source_of
 from wlanlens.pipeline.output_dir import Output, Scratch
-from wlanlens.pipeline.sources import AlignedCaptures, OneCapture, source_of
+from wlanlens.pipeline.sources import OneCapture
 
 
 def test_one_capture_writes_nothing_to_the_scratch_folder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.report import synthetic
-from wlanlens import report
+from wlanlens.report import page
 
 CHROMIUM = "/usr/bin/chromium"
 ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -93,7 +93,7 @@ def opened(browser: Any) -> Iterator[Any]:
 def written(folder: Path, made: synthetic.Made, name: str = "report.html", **more: Any) -> Path:
     """The report of a synthetic analysis."""
     path = folder / name
-    report.write(
+    page.write(
         Path("out.wlanlens"),
         trace=made.trace,
         findings=made.findings,

@@ -29,7 +29,7 @@ NAME = "made.sender.pcap"
 
 @dataclass
 class Made:
-    """Arguments of `wlanlens.report.write`."""
+    """Arguments of `wlanlens.report.page.write`."""
 
     trace: Trace
     findings: list[Finding]

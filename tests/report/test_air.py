@@ -12,9 +12,10 @@ from tests.airtime.made import AP, STATION, exchanges, frames, many, trace_of
 from tests.report import synthetic
 from tests.report.conftest import written
 from tests.report.test_browser import BAITS
-from wlanlens import airtime, report, tables
+from wlanlens import airtime, tables
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.finding import Finding
+from wlanlens.report import page
 from wlanlens.trace import Trace
 
 
@@ -25,7 +26,7 @@ def of_air(folder: Path, trace: Trace, *, findings: tuple[Finding, ...] = (), ve
     described = {"name": "air.pcap", "path": "/air.pcap", "point": "air", "notes": [], "records": 13}
     trace.captures = [Capture.described(described)]
     trace.clocks = []
-    report.write(
+    page.write(
         Path("air.wlanlens"),
         trace=trace,
         findings=findings,

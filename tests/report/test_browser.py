@@ -9,7 +9,6 @@ import pytest
 
 from tests.report import synthetic
 from tests.report.conftest import written
-from wlanlens import report
 from wlanlens.detection.finding import grouped
 from wlanlens.report import page, views
 
@@ -190,7 +189,7 @@ def test_hostile_text_is_inert(opened, tmp_path):
     made.states[0] = synthetic.DetectorState(bait, bait, "failed", bait)
     path = tmp_path / "report.html"
     folder = Path("<img src=x onerror=alert(5)>'; rm -rf x")
-    report.write(
+    page.write(
         folder,
         trace=made.trace,
         findings=made.findings,

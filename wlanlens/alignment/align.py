@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.alignment import capture_points, duplicate_frames, length_matching
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.alignment.connections import number_connections
 from wlanlens.alignment.length_matching import InferredPairs
 from wlanlens.alignment.packet_matching import Pairs

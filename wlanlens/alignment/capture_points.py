@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.capture import quality

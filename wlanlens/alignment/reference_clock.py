@@ -9,7 +9,8 @@ import numpy as np
 
 from wlanlens.alignment import clock
 from wlanlens.alignment.capture_summary import CaptureSummary
-from wlanlens.alignment.clock import ClockMap, NoClockFit
+from wlanlens.alignment.clock import NoClockFit
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.alignment.common_packets import CommonPackets
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.errors import AlignmentError

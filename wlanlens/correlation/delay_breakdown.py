@@ -30,7 +30,7 @@ from wlanlens.tables.columns import filled
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.alignment.path_order import PathOrder
     from wlanlens.capture.capture import Capture
     from wlanlens.correlation.packet_index import PacketIndex

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wlanlens import airtime, tables
 from wlanlens.alignment import align as alignment
-from wlanlens.capture import decryption_keys, quality
-from wlanlens.capture.capture import CAPTURE_POINTS, Capture
-from wlanlens.capture.capture import open as open_capture
+from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import CombinedTables
-from wlanlens.errors import AlignmentError
 from wlanlens.ledger import ledger
+from wlanlens.pipeline.open_captures import AnyPath, open_captures
 from wlanlens.tables.lazy_tables import LazyTables
 from wlanlens.trace import Trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.capture.capture import Capture
     from wlanlens.capture.decryption_keys import Keys
-
-Path = str | bytes | os.PathLike[Any]
 
 
 def align(
-    captures: Sequence[Path | Capture] | Path,
+    captures: Sequence[AnyPath | Capture] | AnyPath,
     *,
-    roles: Mapping[str, Path] | None = None,
+    roles: Mapping[str, AnyPath] | None = None,
     keys: Keys | Iterable[str] | None = None,
     nat: bool = False,
 ) -> Trace:
@@ -88,28 +84,3 @@ def _with_derived(
             "stations": lambda: air()["stations"],
         }
     )
-
-
-def open_captures(
-    captures: Sequence[Path | Capture] | Path,
-    *,
-    roles: Mapping[str, Path] | None = None,
-    keys: Keys | Iterable[str] | None = None,
-) -> list[Capture]:
-    """Open the captures of one trace; the parameters are those of `align`."""
-    chosen: list[Path | Capture] = (
-        [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
-    )
-    known = decryption_keys.of(keys)
-    opened = [c if isinstance(c, Capture) else open_capture(c, keys=known) for c in chosen]
-    for role, path in (roles or {}).items():
-        if role not in CAPTURE_POINTS:
-            raise AlignmentError(f"unknown capture point {role!r}: expected one of {', '.join(CAPTURE_POINTS)}")
-        same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
-        if same:
-            same[0].point = role
-        else:
-            opened.append(open_capture(path, point=role, keys=known))
-    if not opened:
-        raise AlignmentError("there is no capture to align")
-    return opened

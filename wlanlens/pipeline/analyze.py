@@ -11,16 +11,13 @@ from wlanlens.capture.capture import Capture
 from wlanlens.detection import verdict
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.formatting import printable
-from wlanlens.pipeline.align import Path as AnyPath
-from wlanlens.pipeline.align import open_captures
 from wlanlens.pipeline.file_names import REPORT
+from wlanlens.pipeline.open_captures import AnyPath, open_captures
 from wlanlens.pipeline.output_dir import Output, Scratch
 from wlanlens.pipeline.progress import Watcher
-from wlanlens.pipeline.report_file import write_report
 from wlanlens.pipeline.result_dir import Stored
 from wlanlens.pipeline.run import Run
-from wlanlens.pipeline.sources import source_of
-from wlanlens.report import downsampling
+from wlanlens.pipeline.sources import OneCapture, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,6 +114,17 @@ def analyze(
     return Analysis(Stored(output.path))
 
 
+def source_of(
+    captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
+) -> Source:
+    """The source of one capture or of several."""
+    if len(captures) == 1:
+        return OneCapture(captures[0], progress)
+    from wlanlens.pipeline.aligned_captures import AlignedCaptures  # one capture needs no alignment
+
+    return AlignedCaptures(captures, scratch, nat=nat, progress=progress)
+
+
 def default_out(capture: Capture) -> Path:
     """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
     name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
@@ -126,22 +134,3 @@ def default_out(capture: Capture) -> Path:
 def load(folder: str | os.PathLike[str]) -> Analysis:
     """Read an analysed directory back, as `analyze` returned it."""
     return Analysis(Stored(folder))
-
-
-def rewrite_report(folder: str | os.PathLike[str]) -> Path:
-    """Write report.html of an analysed directory again; returns its path."""
-    stored = Stored(folder)
-    trace = stored.trace
-    small = downsampling.digest(
-        trace.captures,
-        stored.tables,
-        downsampling.top_flows(stored.tables, stored.findings),
-        start_ns=trace.start_ns,
-        duration_ns=trace.duration_ns,
-        clocks=trace.clocks,
-    )
-    sentence, connections = str(stored.description["verdict"]["sentence"]), int(stored.description["connections"])
-    with Output(stored.path) as output:
-        write_report(output, small, stored.findings, sentence, connections, stored.air)
-        output.replace()
-    return stored.path / REPORT

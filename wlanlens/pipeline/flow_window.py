@@ -19,7 +19,7 @@ from wlanlens.trace import Trace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.capture.capture import Capture
 
 #: Rows held before a window is judged: 100 MiB of segments at 200 bytes, and detectors need as much again.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wlanlens import report
 from wlanlens.pipeline.file_names import REPORT
+from wlanlens.pipeline.output_dir import Output
+from wlanlens.pipeline.result_dir import Stored
+from wlanlens.report import downsampling, page
 
 if TYPE_CHECKING:
     from wlanlens.airtime import Summary
     from wlanlens.detection.runner import Findings
-    from wlanlens.pipeline.output_dir import Output
     from wlanlens.trace import Trace
 
 
@@ -20,7 +23,7 @@ def write_report(
     """Write the report of a trace of bounded size, as `downsampling.digest` makes it."""
     path = output.file(REPORT)
     with output.writing():
-        report.write(
+        page.write(
             output.path,
             trace=trace,
             findings=findings,
@@ -32,3 +35,22 @@ def write_report(
             air=used,
             beside=output.file,
         )
+
+
+def rewrite_report(folder: str | os.PathLike[str]) -> Path:
+    """Write report.html of an analysed directory again; returns its path."""
+    stored = Stored(folder)
+    trace = stored.trace
+    small = downsampling.digest(
+        trace.captures,
+        stored.tables,
+        downsampling.top_flows(stored.tables, stored.findings),
+        start_ns=trace.start_ns,
+        duration_ns=trace.duration_ns,
+        clocks=trace.clocks,
+    )
+    sentence, connections = str(stored.description["verdict"]["sentence"]), int(stored.description["connections"])
+    with Output(stored.path) as output:
+        write_report(output, small, stored.findings, sentence, connections, stored.air)
+        output.replace()
+    return stored.path / REPORT

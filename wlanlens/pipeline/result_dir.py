@@ -9,7 +9,7 @@ from typing import Any
 
 from wlanlens import tables
 from wlanlens.airtime.summary import Summary
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.finding import Finding, from_json
 from wlanlens.detection.runner import STATES, DetectorState, Findings

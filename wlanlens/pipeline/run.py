@@ -15,7 +15,6 @@ from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.file_names import FINDINGS
 from wlanlens.pipeline.flow_window import Window
-from wlanlens.pipeline.report_file import write_report
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
 from wlanlens.report import downsampling
 from wlanlens.tables.stored_tables import ParquetTables
@@ -162,4 +161,6 @@ class Run:
             writers=writers,
         )
         if report:
+            from wlanlens.pipeline.report_file import write_report  # --no-report needs no templates
+
             write_report(self._output, small, findings, conclusion.sentence, connections, used)

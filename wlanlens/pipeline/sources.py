@@ -1,35 +1,24 @@
-"""Sources: where the rows of a run come from.
-
-One capture is streamed: its rows are judged and written while it is decoded. Several captures are decoded to the scratch
-folder, aligned, and read back in time chunks.
-"""
+"""Sources: where the rows of a run come from. One capture is streamed: its rows are judged and written while it is decoded."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wlanlens import tables
-from wlanlens.alignment import align
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.capture import quality
 from wlanlens.capture.capture import stamp
-from wlanlens.correlation.combined_tables import FACTS, HEARD, leaders
 from wlanlens.errors import WlanlensError
 from wlanlens.formatting import printable
-from wlanlens.pipeline import time_chunks
-from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.progress import Watcher, of_feed
-from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, WriterThread
-from wlanlens.tables.stored_tables import ArrowTables
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from wlanlens.capture.capture import Capture
     from wlanlens.capture.reader_thread import Feed
-    from wlanlens.pipeline.output_dir import Scratch
 
 
 class Rows(NamedTuple):
@@ -130,87 +119,3 @@ class OneCapture(Source):
             yield (Rows(name, batch) for name, batch in group)
         capture.take(feed)
         capture.point = self._counts[0].point(capture)
-
-
-class AlignedCaptures(Source):
-    """Several captures: each decoded once to the scratch folder, then aligned and read in time chunks."""
-
-    def __init__(
-        self, captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
-    ) -> None:
-        super().__init__(captures, (*tables.core_schemas(), "links"), progress)
-        self._scratch, self._nat = scratch, nat
-        self._start_ns = 0
-
-    @property
-    def start_ns(self) -> int:
-        return self._start_ns
-
-    @property
-    def air_capture(self) -> str:
-        return max(self.captures, key=lambda capture: capture.rows("frames")).name
-
-    def steps(self) -> Iterator[Iterator[Rows]]:
-        align.set_distinct_names(self.captures)
-        for number, capture in enumerate(self.captures):
-            if capture.loaded:
-                self._counts[number] = quality.counted(capture)
-            else:
-                self._store(number)
-        aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
-        self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
-        give_back()
-        leading = leaders(self.captures, aligned)
-        for chunk in time_chunks.cut(self.captures, aligned, leading):
-            yield self._rows(chunk, leading)
-            give_back()
-
-    def _store(self, number: int) -> None:
-        """Decode one capture to the scratch folder."""
-        capture, thread = self.captures[number], WriterThread()
-        writers = {name: ArrowWriter(self._scratch, thread, name, str(number)) for name in tables.core_schemas()}
-        feed = capture.feed()
-        try:
-            for group in self._decode(number, feed):
-                for name, batch in group:
-                    writers[name].append(batch)
-            for writer in writers.values():
-                writer.finish()
-            thread.wait()
-        finally:
-            thread.stop()
-            for writer in writers.values():
-                writer.drop()
-        paths = {name: writer.path for name, writer in writers.items()}
-        capture.keep(ArrowTables(paths, {name: writer.rows for name, writer in writers.items()}), feed)
-        give_back()
-
-    def _rows(self, chunk: time_chunks.Chunk, leading: Any) -> Iterator[Rows]:
-        """A chunk's own rows. Facts of connections come from the capture that leads each."""
-        import pyarrow as pa
-
-        for name in tables.core_schemas():
-            for number, part in enumerate(chunk.parts(name)):
-                rows = part
-                if name in FACTS and part.num_rows:
-                    rows = part.filter(pa.array(leading[part.column("flow").to_numpy()] == number))
-                yield from _batches(name, rows, judged=name not in HEARD)
-        # Detectors and sums get each 802.11 frame once, whichever sniffers heard it.
-        for name in HEARD:
-            for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
-                yield Rows(name, batch, stored=False)
-        yield from _batches("links", chunk.links())
-
-
-def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows]:
-    for batch in rows.cast(tables.schema(name)).to_batches():
-        yield Rows(name, batch, judged=judged)
-
-
-def source_of(
-    captures: Sequence[Capture], scratch: Scratch, *, nat: bool = False, progress: Watcher | None = None
-) -> Source:
-    """The source of one capture or of several."""
-    if len(captures) == 1:
-        return OneCapture(captures[0], progress)
-    return AlignedCaptures(captures, scratch, nat=nat, progress=progress)

@@ -1,5 +1,1 @@
 """The report: one self-contained HTML file, from the templates, scripts and styles in this folder."""
-
-from wlanlens.report.page import write
-
-__all__ = ["write"]

@@ -17,7 +17,7 @@ from wlanlens.trace import Trace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from wlanlens.alignment.clock import ClockMap
+    from wlanlens.alignment.clock_map import ClockMap
     from wlanlens.capture.capture import Capture
 
     Mask = np.ndarray[Any, np.dtype[np.bool_]]

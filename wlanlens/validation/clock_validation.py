@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.alignment import align
-from wlanlens.alignment.clock import ClockMap, Piece
+from wlanlens.alignment.clock_map import ClockMap, Piece
 from wlanlens.capture.capture import Capture
 from wlanlens.capture.capture import open as open_capture
 from wlanlens.correlation.combined_tables import CombinedTables
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.errors import AlignmentError
-from wlanlens.pipeline.align import open_captures
+from wlanlens.pipeline.open_captures import open_captures
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import EPOCH_NS, simulate

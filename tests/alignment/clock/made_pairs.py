@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wlanlens.alignment import clock
-from wlanlens.alignment.clock import ClockMap
+from wlanlens.alignment.clock_map import ClockMap
 
 MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9

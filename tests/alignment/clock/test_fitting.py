@@ -7,8 +7,9 @@ import pytest
 
 from tests.alignment.clock.made_pairs import EPOCH, MS, fit, fitted, pairs
 from wlanlens.alignment import clock
-from wlanlens.alignment.clock import ClockMap, NoClockFit
+from wlanlens.alignment.clock import NoClockFit
 from wlanlens.alignment.clock.feasible_region import FeasibleRegion
+from wlanlens.alignment.clock_map import ClockMap
 
 
 @pytest.mark.parametrize("drift_ppm", [-200.0, 0.0, 17.0, 200.0])

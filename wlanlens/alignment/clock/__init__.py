@@ -1,4 +1,4 @@
-"""ClockMap: the map from one capture's clock to the trace's, fitted to packets that both captures have.
+"""Fit a ClockMap to the packets that two captures have in common.
 
 The difference of a packet's two timestamps is the clock offset plus the delay, if the packet passes the reference first, or
 the offset minus the delay, if it passes the capture first. So packets of the two directions bound the offset from above and
@@ -7,7 +7,6 @@ bound. A clock step is where the region becomes empty, or where the least delays
 Skelly and Towsley 1999; Zhang, Liu and Xia 2002.)
 """
 
-from wlanlens.alignment.clock.clock_map import ClockMap, Piece
 from wlanlens.alignment.clock.direction import passed_first
 from wlanlens.alignment.clock.drift import Drift
 from wlanlens.alignment.clock.drift_consensus import agreed
@@ -17,11 +16,9 @@ from wlanlens.alignment.clock.resolution import tick_of, unwrap
 
 __all__ = [
     "DRIFT_PPM_MOST",
-    "ClockMap",
     "Drift",
     "Fit",
     "NoClockFit",
-    "Piece",
     "agreed",
     "passed_first",
     "tick_of",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wlanlens.alignment.clock import drift, offset_line, step_detection
-from wlanlens.alignment.clock.clock_map import ClockMap, Piece
 from wlanlens.alignment.clock.delay_hulls import COARSE_NS, OffsetLimits
 from wlanlens.alignment.clock.drift import Drift
+from wlanlens.alignment.clock_map import ClockMap, Piece
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,42 @@
+"""`open_captures`: the captures of one trace, by path or by capture point."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wlanlens.capture import decryption_keys
+from wlanlens.capture.capture import CAPTURE_POINTS, Capture
+from wlanlens.capture.capture import open as open_capture
+from wlanlens.errors import AlignmentError
+
+if TYPE_CHECKING:
+    from wlanlens.capture.decryption_keys import Keys
+
+AnyPath = str | bytes | os.PathLike[Any]
+
+
+def open_captures(
+    captures: Sequence[AnyPath | Capture] | AnyPath,
+    *,
+    roles: Mapping[str, AnyPath] | None = None,
+    keys: Keys | Iterable[str] | None = None,
+) -> list[Capture]:
+    """Open the captures of one trace; the parameters are those of `align`."""
+    chosen: list[AnyPath | Capture] = (
+        [captures] if isinstance(captures, str | bytes | os.PathLike | Capture) else list(captures)
+    )
+    known = decryption_keys.of(keys)
+    opened = [c if isinstance(c, Capture) else open_capture(c, keys=known) for c in chosen]
+    for role, path in (roles or {}).items():
+        if role not in CAPTURE_POINTS:
+            raise AlignmentError(f"unknown capture point {role!r}: expected one of {', '.join(CAPTURE_POINTS)}")
+        same = [c for c in opened if os.fsencode(c.raw_path) == os.fsencode(path)]
+        if same:
+            same[0].point = role
+        else:
+            opened.append(open_capture(path, point=role, keys=known))
+    if not opened:
+        raise AlignmentError("there is no capture to align")
+    return opened
