@@ -11,7 +11,7 @@ from tests.detectors.together import aligned
 from wlanlens.detection.finding import Finding
 from wlanlens.simulation.simulate import simulate
 from wlanlens.validation.cause_scoring import Answers, Causes, score_causes
-from wlanlens.validation.scoring import told
+from wlanlens.validation.scoring import value_pairs
 
 
 def scored(folder: Path, name: str, codes: tuple[str, ...], *taps: str, **parameters: Any) -> Causes:
@@ -78,7 +78,7 @@ def test_values_of_matching_findings_are_compared() -> None:
         made(3 * second, 4 * second),
         made(6 * second, 7 * second, kept_by="path"),
     ]
-    assert sorted(told(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
+    assert sorted(value_pairs(found, truth, "kept_by"), key=str) == [("adapter", "adapter"), (None, "queue")]
     assert Answers(3, 1, 2) + Answers(1) == Answers(4, 1, 2)
     assert Answers(3, 1, 2).share == 0.75
     assert Answers(open=2).share is None

@@ -123,7 +123,7 @@ class ClockMap:
     def words(self) -> str:
         """Offset, drift and residuals as text: "receiver.pcap: clock 3.700064 s ± 10.1 ms ahead of sender.pcap; ..."."""
         if not self.pieces:
-            return f"{self.capture}: its clock is the axis"
+            return f"{self.capture}: the reference clock"
         relation = "ahead of" if self.offset_ns <= 0 else "behind"
         bound = " (plus the packets' delay)" if self.bound_ns is None else f" ± {_short(self.bound_ns)}"
         main = max(self.pieces, key=lambda p: p.pairs)

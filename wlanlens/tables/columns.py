@@ -183,23 +183,8 @@ def enum_mask(column: pa.ChunkedArray, words: Iterable[str]) -> Array:
     return ColumnVector(column).among(words)
 
 
-def dictionary_encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A text column with its words as a dictionary."""
-    import pyarrow as pa
-
-    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-
-
 def _word_codes(column: pa.ChunkedArray) -> tuple[Array, Array]:
     """Codes of a text column and their words; the last word is None, for null."""
-    numbers: dict[str, int] = {}
-    parts = [np.zeros(0, np.int32)]
-    chunks = dictionary_encoded(column).chunks
-    for chunk in chunks:
-        for word in chunk.dictionary.to_pylist():
-            numbers.setdefault(word, len(numbers))
-    for chunk in chunks:
-        table = np.array([*(numbers[w] for w in chunk.dictionary.to_pylist()), len(numbers)], np.int32)
-        codes = chunk.indices.fill_null(len(table) - 1) if chunk.indices.null_count else chunk.indices
-        parts.append(table[codes.to_numpy(zero_copy_only=False)])
-    return np.concatenate(parts), np.array([*numbers, None], object)
+    whole = encoded(column)
+    words = np.array([*whole.dictionary.to_pylist(), None], object)
+    return (integers(whole.indices, len(words) - 1) if whole.null_count else np.asarray(whole.indices)), words

@@ -12,7 +12,7 @@ from wlanlens.detection.runner import detect
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.simulate import EPOCH_NS, Run
 from wlanlens.trace import Trace
-from wlanlens.validation.scoring import Score, score, told
+from wlanlens.validation.scoring import Score, score, value_pairs
 
 #: Accepted values of `kept_by` for the truth's adapter or queue: without the bus an adapter is not separable from its driver,
 #: and the truth does not separate a queue from the transmissions ahead of it. "path", without the air, leaves it open.
@@ -98,7 +98,7 @@ def _kept_by(found: Sequence[Finding], truth: Sequence[Finding]) -> Answers:
     held = ([f for f in found if f.code == "ack_holding"], [t for t in truth if t.code == "ack_holding"])
     out = Counter(
         "open" if said in (None, "path") else "right" if said in KEPT_BY.get(str(true), (true,)) else "wrong"
-        for said, true in told(*held, "kept_by")
+        for said, true in value_pairs(*held, "kept_by")
     )
     return Answers(**out)
 

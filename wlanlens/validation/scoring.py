@@ -101,7 +101,7 @@ def true_findings(findings: Sequence[Finding], truth: Sequence[Finding], *, tole
     return [_covered(f, truth, slack_ns) for f in findings]
 
 
-def told(
+def value_pairs(
     findings: Sequence[Finding], truth: Sequence[Finding], name: str, *, tolerance_ms: float = 5.0
 ) -> list[tuple[Value | None, Value]]:
     """Pairs (value of the findings, true value) of one named value, for each group of findings and events that match;

@@ -12,7 +12,7 @@ use crate::wire::beacon::{announcement, Announcement, Source, Ssid};
 
 /// The state of one network.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct Network {
     /// The latest announcement with the most information: beacons and probe responses have more than association requests.
     latest: Announcement,
     /// Beacons, probe responses, association requests.
@@ -25,7 +25,7 @@ struct Heard {
 #[derive(Debug, Default)]
 pub struct Networks {
     by_name: FxHashMap<(Mac, Ssid), usize>,
-    heard: Vec<Heard>,
+    networks: Vec<Network>,
     notes: Notes,
 }
 
@@ -39,18 +39,18 @@ impl Networks {
         let t_ns = frame.time_ns.and_then(|t| t.checked_sub(start_ns));
         let at = match self.by_name.get(&(said.bssid, said.ssid)) {
             Some(&at) => at,
-            None if self.heard.len() >= limits::NETWORKS => {
+            None if self.networks.len() >= limits::NETWORKS => {
                 self.notes.add(NoteKind::TooManyNetworks, frame.number, 0);
                 return;
             }
             None => {
                 let (packets, times_ns) = ([frame.number; 2], [t_ns; 2]);
-                self.heard.push(Heard { latest: said, counts: [0; 3], packets, times_ns });
-                self.by_name.insert((said.bssid, said.ssid), self.heard.len() - 1);
-                self.heard.len() - 1
+                self.networks.push(Network { latest: said, counts: [0; 3], packets, times_ns });
+                self.by_name.insert((said.bssid, said.ssid), self.networks.len() - 1);
+                self.networks.len() - 1
             }
         };
-        let network = &mut self.heard[at];
+        let network = &mut self.networks[at];
         network.counts[said.source as usize] += 1;
         network.packets[1] = frame.number;
         network.times_ns[0] = network.times_ns[0].or(t_ns);
@@ -65,7 +65,7 @@ impl Networks {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.heard.is_empty()
+        self.networks.is_empty()
     }
 
     /// All networks, in the order of their first announcement.
@@ -73,7 +73,7 @@ impl Networks {
         const TIME_UNIT_US: u32 = 1024;
         let mut rows = NetworkRows::default();
         let (mut bssids, mut names) = (FxHashMap::default(), FxHashMap::default());
-        for n in std::mem::take(&mut self.heard) {
+        for n in std::mem::take(&mut self.networks) {
             let said = n.latest;
             let bssid = *bssids.entry(said.bssid).or_insert_with(|| rows.bssid.intern(text(said.bssid)));
             rows.bssid.push_key(Some(bssid));

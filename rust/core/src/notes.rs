@@ -120,7 +120,7 @@ notes! {
     AirtimeUnknown, "airtime_unknown", Info, "802.11 frames whose capture header does not contain all parameters of the time on the air; airtime_us is null";
     AirtimeAssumes, "airtime_assumes", Info, "802.11 frames whose capture header does not contain some transmitter options (STBC, greenfield, extension streams, LDPC, DCM, Doppler); airtime_us assumes that they were not used";
     PacketExtensionUntold, "packet_extension_untold", Info, "HE or EHT frames whose packet extension (0 to 16 us, EHT 20 us) is not in the capture; airtime_us does not include it";
-    StampUndecided, "stamp_undecided", Info, "802.11 frames without an idle time before them: responses do not show which instant the timestamps mark";
+    TimestampUndecided, "timestamp_undecided", Info, "802.11 frames without an idle time before them: responses do not show which instant the timestamps mark";
     FramesOverlap, "frames_overlap", Info, "802.11 frames whose timestamp is before the end of the previous frame; ifs_us is null";
     PpiMalformed, "ppi_malformed", Info, "a PPI header whose fields do not fit into it; the frame after it was read";
     MissingSequence, "missing_sequence", Loss, "802.11 sequence numbers that were used but not captured: the sniffer missed their frames";

@@ -119,7 +119,7 @@ def test_tick_of_a_clock() -> None:
 def test_identity() -> None:
     own = ClockMap.identity("a.pcap")
     assert own.to_axis(np.array([5, 7])).tolist() == [5, 7]
-    assert own.words() == "a.pcap: its clock is the axis"
+    assert own.words() == "a.pcap: the reference clock"
 
 
 def test_limits_through_one_point_add_no_corners() -> None:

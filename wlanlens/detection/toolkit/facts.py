@@ -12,7 +12,7 @@ from wlanlens.detection.finding import Finding, Undecided, Value, frame_filter
 from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, make_finding, severity
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.formatting import count, duration
-from wlanlens.tables.columns import NULL, Array, ColumnVector, dictionary_encoded, vector
+from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded, vector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,15 +122,9 @@ class Facts:
         return found
 
     def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
-        parts = [np.zeros(0, np.int64)]
-        for chunk in dictionary_encoded(column).chunks:
-            names = chunk.dictionary.to_pylist()
-            numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names], np.int64)
-            if len(numbers) == 1 and not chunk.indices.null_count:
-                parts.append(np.full(len(chunk), numbers[0]))
-            else:
-                parts.append(numbers[np.asarray(chunk.indices.to_numpy(zero_copy_only=False), np.int64)])
-        return np.concatenate(parts)
+        names = encoded(column)
+        numbers = np.array([self._captures.setdefault(n, len(self._captures)) for n in names.dictionary.to_pylist()])
+        return np.asarray(numbers.astype(np.int64)[np.asarray(names.indices)])
 
     # Keys.
 

@@ -212,7 +212,7 @@ impl Idle {
             }
         };
         let Some(gap) = gap else {
-            notes.add(NoteKind::StampUndecided, w.number, 0);
+            notes.add(NoteKind::TimestampUndecided, w.number, 0);
             return None;
         };
         if gap < 0 {

@@ -137,7 +137,7 @@ fn indistinguishable_instants_stay_unknown_only_where_it_matters() {
     assert_eq!(air.at(), ["ppdu_start", "header_end", "mpdu_start"]);
     assert_eq!(ifs[40], Some(100.0));
     assert_eq!(ifs[60], None, "no response links HT to OFDM");
-    assert_eq!(air.timing.notes().get(NoteKind::StampUndecided).count, 1);
+    assert_eq!(air.timing.notes().get(NoteKind::TimestampUndecided).count, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
-use super::intervals::{Life, Piece, ACCESS_NS, TICK_NS};
+use super::intervals::{Piece, Timeline, ACCESS_NS, TICK_NS};
 use super::kinds::{Kind, State, Transmission};
 use super::output::Out;
 use super::rows::SegmentRow;
@@ -247,7 +247,7 @@ impl Connection {
         row.kind = kind;
 
         self.follow_handshake(t, syn, has_ack, reverse);
-        if payload > 0 && self.senders[usize::from(reverse)].life.is_none() {
+        if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
             self.begin_intervals(reverse, t, p.number, rest_ns);
         }
@@ -270,32 +270,32 @@ impl Connection {
             rtt_count: i64::from(rtt.is_some()),
             rtt_least: h.rtt_least.unwrap_or(i64::MAX),
         };
-        if let Some(mut life) = me.life.take() {
-            life.pass(piece(before[0].0, before[0].1, me, 0, None));
-            me.life = Some(life);
+        if let Some(mut timeline) = me.timeline.take() {
+            timeline.pass(piece(before[0].0, before[0].1, me, 0, None));
+            me.timeline = Some(timeline);
         }
-        if let Some(mut life) = peer.life.take() {
+        if let Some(mut timeline) = peer.timeline.take() {
             let o = &acked;
             let silent = last_send_of_peer.map_or(0, |s| t - s);
-            let stall = delayed_ack(peer, o, before[1].0, silent, t - life.now());
+            let stall = delayed_ack(peer, o, before[1].0, silent, t - timeline.now());
             if stall > 0 {
-                life.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
-                life.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
+                timeline.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
                 if peer.ns_per_kib.is_none() {
-                    life.doubt_stall(peer.flight_sent);
+                    timeline.doubt_stall(peer.flight_sent);
                 }
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
-                life.pass(piece(state, timeout, peer, o.acked, o.rtt));
+                timeline.pass(piece(state, timeout, peer, o.acked, o.rtt));
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
-                    life.adjust_stall(ns_per_kib);
+                    timeline.adjust_stall(ns_per_kib);
                 }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
-                life.acked();
+                timeline.acked();
             }
-            life.trim(out.intervals, self.id, !reverse);
-            peer.life = Some(life);
+            timeline.trim(out.intervals, self.id, !reverse);
+            peer.timeline = Some(timeline);
         }
 
         if let Some((s, None)) = &sent {
@@ -390,7 +390,7 @@ impl Connection {
 
     /// The first data of a direction: its intervals start with the connection.
     fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
-        let mut life = Life::new(self.start, rest_ns);
+        let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,
             end,
@@ -408,10 +408,10 @@ impl Connection {
         };
         if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
             let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
-            life.pass(piece(done, State::Handshake));
+            timeline.pass(piece(done, State::Handshake));
         }
-        life.pass(piece(t, State::Idle));
-        self.senders[usize::from(reverse)].life = Some(Box::new(life));
+        timeline.pass(piece(t, State::Idle));
+        self.senders[usize::from(reverse)].timeline = Some(Box::new(timeline));
     }
 
     /// Keep only what an idle sender may still need.
@@ -430,8 +430,8 @@ impl Connection {
         for sender in &mut self.senders {
             sender.decide_all(t, out);
             let reverse = sender.reverse;
-            if let Some(mut life) = sender.life.take() {
-                life.finish(out.intervals, self.id, reverse);
+            if let Some(mut timeline) = sender.timeline.take() {
+                timeline.finish(out.intervals, self.id, reverse);
             }
         }
     }

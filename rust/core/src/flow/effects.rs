@@ -72,8 +72,8 @@ impl SenderState {
         let number = out.segments.push(row, !o.acked_before);
         if trigger == Trigger::TailLossProbe {
             self.remember_probe(s, o, number);
-            if let Some(life) = &mut self.life {
-                life.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
+            if let Some(timeline) = &mut self.timeline {
+                timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
             }
         }
         if let Some(r) = self.recoveries.iter_mut().find(|r| r.id == recovery && recovery != 0) {
@@ -95,8 +95,8 @@ impl SenderState {
             let pending = self.pending_of(s, o, number, timeout, recovery);
             self.add_pending(pending, out);
         }
-        if let Some(life) = &mut self.life {
-            life.commit(out.intervals, out.flow, self.reverse);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.commit(out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -115,8 +115,8 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
-        if let Some(life) = &mut self.life {
-            life.commit(out.intervals, out.flow, self.reverse);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.commit(out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -162,9 +162,9 @@ impl SenderState {
             known_tail: None,
         });
         self.emit_timeouts(false, out);
-        if let Some(life) = &mut self.life {
+        if let Some(timeline) = &mut self.timeline {
             let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
-            life.was_timer_wait(silent_from, state, s.packet);
+            timeline.was_timer_wait(silent_from, state, s.packet);
         }
         self.end_recovery(s.t, RecoveryEnd::Timeout, out);
         self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };

@@ -37,7 +37,7 @@ struct Counts {
 /// The pieces of one direction. The last one can grow, and those since the sender's last transmission can become a wait for the
 /// retransmission timer.
 #[derive(Debug)]
-pub struct Life {
+pub struct Timeline {
     now: i64,
     /// Shorter pauses are no idle time of the application.
     rest_ns: i64,
@@ -68,9 +68,9 @@ pub const TICK_NS: i64 = 1_000_000;
 /// a sender with data may need this long between an ACK and its next segment.
 pub const ACCESS_NS: i64 = 30_000_000;
 
-impl Life {
+impl Timeline {
     pub fn new(start: i64, rest_ns: i64) -> Self {
-        Life {
+        Timeline {
             now: start,
             rest_ns,
             open: Vec::new(),

@@ -10,7 +10,7 @@ const ON_WIRE: usize = limits::RECENT_PACKETS;
 
 /// A packet captured on the air.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct AirCopy {
     mpdu: Mpdu,
     print: u64,
     ip_id: Option<u32>,
@@ -23,7 +23,7 @@ pub struct RecentPackets {
     prints: [u64; ON_WIRE],
     times: [i64; ON_WIRE],
     next: u8,
-    air: VecDeque<Heard>,
+    air: VecDeque<AirCopy>,
 }
 
 /// What identifies a packet: TCP never sends two identical ones, since a retransmission has another IP ID.
@@ -82,7 +82,7 @@ impl RecentPackets {
         if self.air.len() >= limits::RECENT_MPDUS {
             self.air.pop_front();
         }
-        self.air.push_back(Heard { mpdu: *mpdu, print, ip_id, seq });
+        self.air.push_back(AirCopy { mpdu: *mpdu, print, ip_id, seq });
         found
     }
 

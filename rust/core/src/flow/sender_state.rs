@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::intervals::Life;
+use super::intervals::Timeline;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
@@ -210,7 +210,7 @@ pub struct SenderState {
     pub ip_id_shared: bool,
     pub keepalive_open: bool,
 
-    pub life: Option<Box<Life>>,
+    pub timeline: Option<Box<Timeline>>,
     /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
     /// Slow start has ended.

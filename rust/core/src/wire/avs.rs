@@ -4,7 +4,7 @@ use crate::packet::Stop;
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard::{channel_mhz, legacy, Heard};
+use super::radio_header::{channel_mhz, legacy, RadioHeader};
 use super::view::View;
 
 /// The top 28 bits of the first word; the version is in the rest.
@@ -25,25 +25,27 @@ pub(super) fn avs(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         return dot11::lost(d, Stop::BadHeader);
     }
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
-    dot11::behind(d, v, length, LEAST, &mut heard(header))
+    dot11::behind(d, v, length, LEAST, &mut radio_header(header))
 }
 
 /// The header's fields, all in network byte order; fields beyond its length are unknown.
-fn heard(header: View<'_>) -> Heard {
+fn radio_header(header: View<'_>) -> RadioHeader {
     const INFRARED_OR_HOPPING: [u32; 2] = [1, 3];
     const DBM: u32 = 2;
     const NO_NOISE: u32 = u32::MAX;
     let field = |at: usize| header.be32(at);
-    let mut heard = Heard::default();
-    heard.frame.radio.tsf_us = header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(|t| heard.tsf(t));
-    heard.frame.radio.antenna = field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok());
+    let mut radio_header = RadioHeader::default();
+    radio_header.frame.radio.tsf_us =
+        header.array(8).map(u64::from_be_bytes).filter(|&t| t != 0).and_then(|t| radio_header.tsf(t));
+    radio_header.frame.radio.antenna = field(36).filter(|&a| a != 0).and_then(|a| u8::try_from(a).ok());
     if field(44) == Some(DBM) {
-        heard.frame.radio.signal_dbm = field(48).and_then(|p| heard.dbm(p as i32));
-        heard.frame.radio.noise_dbm = field(52).filter(|&n| n != NO_NOISE).and_then(|p| heard.dbm(p as i32));
+        radio_header.frame.radio.signal_dbm = field(48).and_then(|p| radio_header.dbm(p as i32));
+        radio_header.frame.radio.noise_dbm =
+            field(52).filter(|&n| n != NO_NOISE).and_then(|p| radio_header.dbm(p as i32));
     }
-    let ppdu = &mut heard.frame.radio.ppdu;
+    let ppdu = &mut radio_header.frame.radio.ppdu;
     if field(24).is_some_and(|phy| INFRARED_OR_HOPPING.contains(&phy)) {
-        return heard;
+        return radio_header;
     }
     ppdu.channel_mhz = field(28).and_then(|frequency| match frequency {
         0..=255 => channel_mhz(frequency),
@@ -57,7 +59,7 @@ fn heard(header: View<'_>) -> Heard {
         _ => None,
     });
     legacy(ppdu);
-    heard
+    radio_header
 }
 
 /// The header has no PHY beyond OFDM: 54 Mbit/s, and 108 of vendors that doubled it, in 100 kbit/s.

@@ -11,40 +11,46 @@ use super::digest;
 use super::elements;
 use super::fcs;
 use super::fragments::Joined;
-use super::heard::Heard;
 use super::llc;
 use super::mac_header;
+use super::radio_header::RadioHeader;
 use super::view::View;
 
 /// The frame after a capture header with a length field, which must be at least `least` bytes.
-pub(super) fn behind(d: &mut Decoder<'_>, v: View<'_>, header_bytes: u32, least: usize, heard: &mut Heard) -> Found {
+pub(super) fn behind(
+    d: &mut Decoder<'_>,
+    v: View<'_>,
+    header_bytes: u32,
+    least: usize,
+    radio_header: &mut RadioHeader,
+) -> Found {
     let header = usize::try_from(header_bytes).unwrap_or(usize::MAX);
     if header < least || header > v.wire() {
         return lost(d, Stop::LengthLies);
     }
-    frame(d, v.skip(header), heard)
+    frame(d, v.skip(header), radio_header)
 }
 
 /// A frame that begins with its 802.11 header; only the container describes its FCS.
 pub(super) fn dot11(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let radio = d.radio.copied().unwrap_or_default();
-    frame(d, v, &mut Heard::of(radio))
+    frame(d, v, &mut RadioHeader::of(radio))
 }
 
 /// The record's frame: its packets are emitted, then the frame itself.
-pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Found {
-    radio(d, heard);
-    if heard.empty {
-        return no_frame(d, &mut heard.frame);
+pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, radio_header: &mut RadioHeader) -> Found {
+    radio(d, radio_header);
+    if radio_header.empty {
+        return no_frame(d, &mut radio_header.frame);
     }
-    let fcs = fcs::settle(d, v, heard);
+    let fcs = fcs::settle(d, v, radio_header);
     if fcs.ok == Some(false) {
         d.note(NoteKind::BadFcs);
         d.unproven = true;
     }
     let before = d.packet;
     let v = if fcs.at_end == Some(true) { v.clip(v.wire().saturating_sub(fcs::BYTES)) } else { v };
-    let Heard { frame, padded, .. } = heard;
+    let RadioHeader { frame, padded, .. } = radio_header;
     (frame.number, frame.time_ns, frame.fcs_ok) = (d.packet.number, d.packet.time_ns, fcs.ok);
     frame.mpdu_bytes = u32::try_from(v.wire() + fcs::BYTES).unwrap_or(u32::MAX);
     let mut header = mac_header::read(frame, v);
@@ -73,11 +79,11 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, heard: &mut Heard) -> Foun
 }
 
 /// Note anomalies of the radio header.
-fn radio(d: &mut Decoder<'_>, heard: &Heard) {
-    if heard.implausible {
+fn radio(d: &mut Decoder<'_>, radio_header: &RadioHeader) {
+    if radio_header.implausible {
         d.note(NoteKind::RadioImplausible);
     }
-    if let Some(tsf) = heard.frame.radio.tsf_us {
+    if let Some(tsf) = radio_header.frame.radio.tsf_us {
         let last = d.state.interfaces.of(d.interface).tsf_us.replace(tsf);
         if last.is_some_and(|last| tsf < last) {
             d.note(NoteKind::TsfBackwards);

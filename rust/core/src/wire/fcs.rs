@@ -4,7 +4,7 @@ use crate::limits;
 use crate::notes::NoteKind;
 
 use super::decoder::Decoder;
-use super::heard::Heard;
+use super::radio_header::RadioHeader;
 use super::view::View;
 
 pub(super) const BYTES: usize = 4;
@@ -21,10 +21,10 @@ pub(super) struct Settled {
 }
 
 /// Determine the FCS of a frame that begins `v`.
-pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled {
-    let at_end = heard.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, heard));
+pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, radio_header: &RadioHeader) -> Settled {
+    let at_end = radio_header.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, radio_header));
     let ok = match at_end {
-        _ if heard.fcs.failed => Some(false),
+        _ if radio_header.fcs.failed => Some(false),
         Some(true) => right(v),
         _ => None,
     };
@@ -33,8 +33,8 @@ pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Settled
 
 /// Whether this interface's frames end with an FCS. A frame that this host sent has none, since no receiver
 /// added one.
-fn find(d: &mut Decoder<'_>, v: View<'_>, heard: &Heard) -> Option<bool> {
-    if heard.frame.radio.transmitted {
+fn find(d: &mut Decoder<'_>, v: View<'_>, radio_header: &RadioHeader) -> Option<bool> {
+    if radio_header.frame.radio.transmitted {
         return None;
     }
     let trial = &mut d.state.interfaces.of(d.interface).unannounced_fcs;

@@ -16,7 +16,6 @@ mod ethernet;
 mod fcs;
 mod fragments;
 mod gre;
-mod heard;
 #[cfg(test)]
 mod hostile;
 mod icmp;
@@ -33,6 +32,7 @@ mod ppi;
 mod ppp;
 mod prism;
 mod protocol;
+mod radio_header;
 mod radiotap;
 mod sink;
 mod sll;

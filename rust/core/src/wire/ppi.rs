@@ -7,7 +7,7 @@ use crate::phy::{rates, Phy, Radio};
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard::{legacy, Fcs, Heard};
+use super::radio_header::{legacy, Fcs, RadioHeader};
 use super::view::View;
 use super::{link, link_type};
 
@@ -44,8 +44,8 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let frame = v.skip(length);
     match u16::try_from(inner) {
         Ok(link_type::IEEE802_11) => {
-            let mut heard = heard(d, fields, flags & ALIGNED != 0);
-            dot11::frame(d, frame, &mut heard)
+            let mut radio_header = radio_header(d, fields, flags & ALIGNED != 0);
+            dot11::frame(d, frame, &mut radio_header)
         }
         Ok(inner) => link(d, inner, frame),
         Err(_) => d.damaged(Stop::UnknownType, Layer::Link),
@@ -53,8 +53,8 @@ pub(super) fn ppi(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 }
 
 /// The 802.11 fields (PPI specification 1.0.10, sections 4.1.2 to 4.1.4).
-fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
-    let mut heard = Heard::default();
+fn radio_header(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> RadioHeader {
+    let mut radio_header = RadioHeader::default();
     for _ in 0..limits::PPI_FIELDS {
         let (Some(kind), Some(length)) = (v.le16(0), v.le16(2)) else {
             break;
@@ -66,39 +66,39 @@ fn heard(d: &mut Decoder<'_>, mut v: View<'_>, aligned: bool) -> Heard {
             break;
         }
         match kind {
-            COMMON => common(&mut heard, field.clip(length)),
-            MAC => mac(&mut heard.frame.radio, field.clip(length)),
-            MAC_PHY => mac_phy(&mut heard.frame.radio, field.clip(length)),
+            COMMON => common(&mut radio_header, field.clip(length)),
+            MAC => mac(&mut radio_header.frame.radio, field.clip(length)),
+            MAC_PHY => mac_phy(&mut radio_header.frame.radio, field.clip(length)),
             _ => {}
         }
         v = field.skip(if aligned { length.next_multiple_of(4) } else { length });
     }
-    if heard.frame.radio.ppdu.phy.is_none() {
-        legacy(&mut heard.frame.radio.ppdu);
+    if radio_header.frame.radio.ppdu.phy.is_none() {
+        legacy(&mut radio_header.frame.radio.ppdu);
     } else {
-        heard.frame.radio.ppdu.short_preamble = None;
+        radio_header.frame.radio.ppdu.short_preamble = None;
     }
-    heard
+    radio_header
 }
 
 /// 802.11-Common: TSF timer, flags, rate, channel and its flags, hopping, signal and noise.
-fn common(heard: &mut Heard, v: View<'_>) {
+fn common(radio_header: &mut RadioHeader, v: View<'_>) {
     const FCS_PRESENT: u16 = 0x0001;
     const TSF_IN_MS: u16 = 0x0002;
     const FCS_FAILED: u16 = 0x0004;
     let (Some(tsf), Some(flags)) = (v.array(0).map(u64::from_le_bytes), v.le16(8)) else { return };
-    heard.fcs = Fcs { at_end: Some(flags & FCS_PRESENT != 0), failed: flags & FCS_FAILED != 0 };
+    radio_header.fcs = Fcs { at_end: Some(flags & FCS_PRESENT != 0), failed: flags & FCS_FAILED != 0 };
     let us = if flags & TSF_IN_MS != 0 { tsf.checked_mul(1000) } else { Some(tsf) };
-    heard.frame.radio.tsf_us = us.filter(|&t| t != 0).and_then(|us| heard.tsf(us));
-    let ppdu = &mut heard.frame.radio.ppdu;
+    radio_header.frame.radio.tsf_us = us.filter(|&t| t != 0).and_then(|us| radio_header.tsf(us));
+    let ppdu = &mut radio_header.frame.radio.ppdu;
     if ppdu.phy.is_none() {
         ppdu.rate_mbps = v.le16(10).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0);
     }
     ppdu.channel_mhz = v.le16(12).filter(|&f| f != 0);
     // Both are -128 if not measured.
     let power = |at: usize| v.u8(at).map(|b| b as i8).filter(|&p| p != i8::MIN).map(i32::from);
-    heard.frame.radio.signal_dbm = power(18).and_then(|p| heard.dbm(p));
-    heard.frame.radio.noise_dbm = power(19).and_then(|p| heard.dbm(p));
+    radio_header.frame.radio.signal_dbm = power(18).and_then(|p| radio_header.dbm(p));
+    radio_header.frame.radio.noise_dbm = power(19).and_then(|p| radio_header.dbm(p));
 }
 
 /// 802.11n MAC Extensions: flags, A-MPDU id.

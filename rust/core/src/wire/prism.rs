@@ -7,7 +7,7 @@ use crate::phy::Radio;
 use super::avs;
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard::{channel_mhz, legacy, Heard};
+use super::radio_header::{channel_mhz, legacy, RadioHeader};
 use super::view::View;
 
 /// Message code, message length, device name.
@@ -33,7 +33,7 @@ pub(super) fn prism(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let shift = if order(first) == WLAN_NG { 16 } else { 12 };
     let header = v.clip(usize::try_from(length).unwrap_or(usize::MAX));
     let radio = radio(header.skip(LEAST), order, shift);
-    dot11::behind(d, v, length, LEAST, &mut Heard::of(radio))
+    dot11::behind(d, v, length, LEAST, &mut RadioHeader::of(radio))
 }
 
 /// The byte order of this host.

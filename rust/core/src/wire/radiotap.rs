@@ -11,7 +11,7 @@ use crate::phy::{Phy, Ppdu, StampAt};
 
 use super::decoder::{Decoder, Found};
 use super::dot11;
-use super::heard::{self, Fcs, Heard};
+use super::radio_header::{self, Fcs, RadioHeader};
 use super::view::View;
 
 /// Bits of the flags field.
@@ -44,13 +44,13 @@ pub(super) fn radiotap(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         d.note(NoteKind::S1g);
     }
     fields.settle();
-    dot11::frame(d, v.skip(length), &mut fields.heard)
+    dot11::frame(d, v.skip(length), &mut fields.radio_header)
 }
 
 /// The fields read so far.
 #[derive(Default)]
 struct Fields {
-    heard: Heard,
+    radio_header: RadioHeader,
     /// Fields read, one bit each: of a repeated field (per antenna, per user) the first counts.
     seen: u64,
     s1g: bool,
@@ -66,16 +66,16 @@ impl Fields {
             return;
         }
         self.seen |= bit;
-        let heard = &mut self.heard;
+        let radio_header = &mut self.radio_header;
         match kind {
-            0 => heard.frame.radio.tsf_us = v.array(0).and_then(|t| heard.tsf(u64::from_le_bytes(t))),
-            1 => flags(heard, v.u8(0).unwrap_or(0)),
-            5 => heard.frame.radio.signal_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
-            6 => heard.frame.radio.noise_dbm = v.u8(0).and_then(|b| heard.dbm(i32::from(b as i8))),
-            19 => ht::mcs(heard, v),
-            21 => ht::vht(heard, v),
-            22 => timestamp(heard, v),
-            23 => he::he(heard, v),
+            0 => radio_header.frame.radio.tsf_us = v.array(0).and_then(|t| radio_header.tsf(u64::from_le_bytes(t))),
+            1 => flags(radio_header, v.u8(0).unwrap_or(0)),
+            5 => radio_header.frame.radio.signal_dbm = v.u8(0).and_then(|b| radio_header.dbm(i32::from(b as i8))),
+            6 => radio_header.frame.radio.noise_dbm = v.u8(0).and_then(|b| radio_header.dbm(i32::from(b as i8))),
+            19 => ht::mcs(radio_header, v),
+            21 => ht::vht(radio_header, v),
+            22 => timestamp(radio_header, v),
+            23 => he::he(radio_header, v),
             _ => self.plain(kind, v),
         }
     }
@@ -86,7 +86,7 @@ impl Fields {
         const S1G: usize = 32;
         const U_SIG: usize = 33;
         const EHT: usize = 34;
-        let radio = &mut self.heard.frame.radio;
+        let radio = &mut self.radio_header.frame.radio;
         let ppdu = &mut radio.ppdu;
         match kind {
             2 => ppdu.rate_mbps = v.u8(0).filter(|&r| r != 0).map(|r| f64::from(r) / 2.0),
@@ -96,7 +96,7 @@ impl Fields {
             18 => channel(ppdu, v.le16(4), v.le16(0)),
             20 => ht::ampdu(radio, v),
             24 => he::he_mu(ppdu, v),
-            26 => self.heard.empty = true,
+            26 => self.radio_header.empty = true,
             27 => ppdu.l_sig_bytes = l_sig_bytes(v),
             S1G => {
                 self.s1g = true;
@@ -110,10 +110,10 @@ impl Fields {
 
     /// Values that depend on several fields.
     fn settle(&mut self) {
-        let ppdu = &mut self.heard.frame.radio.ppdu;
+        let ppdu = &mut self.radio_header.frame.radio.ppdu;
         match ppdu.phy {
             None if self.s1g => {}
-            None => heard::legacy(ppdu),
+            None => radio_header::legacy(ppdu),
             Some(Phy::Ax) => he::settle(ppdu),
             Some(Phy::Be) => eht::settle(ppdu),
             Some(_) => {}
@@ -124,10 +124,10 @@ impl Fields {
     }
 }
 
-fn flags(heard: &mut Heard, flags: u8) {
-    heard.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
-    heard.padded = flags & flag::DATA_PAD != 0;
-    heard.frame.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
+fn flags(radio_header: &mut RadioHeader, flags: u8) {
+    radio_header.fcs = Fcs { at_end: Some(flags & flag::FCS_AT_END != 0), failed: flags & flag::BAD_FCS != 0 };
+    radio_header.padded = flags & flag::DATA_PAD != 0;
+    radio_header.frame.radio.ppdu.short_preamble = Some(flags & flag::SHORT_PREAMBLE != 0);
 }
 
 /// Channel and XChannel, whose low 16 flags are the same.
@@ -144,7 +144,7 @@ fn channel(ppdu: &mut Ppdu, mhz: Option<u16>, flags: Option<u16>) {
 }
 
 /// radiotap.org/fields/timestamp: the radio's clock, often another than the TSFT's, and the instant that it marks.
-fn timestamp(heard: &mut Heard, v: View<'_>) {
+fn timestamp(radio_header: &mut RadioHeader, v: View<'_>) {
     let (Some(stamp), Some([unit, flags])) = (v.array(0).map(u64::from_le_bytes), v.array(10)) else { return };
     let stamp = if flags & 0x01 != 0 { stamp & 0xffff_ffff } else { stamp };
     let stamp_ns = match unit & 0x0f {
@@ -160,11 +160,11 @@ fn timestamp(heard: &mut Heard, v: View<'_>) {
         2 => Some(StampAt::PpduEnd),
         _ => None,
     };
-    heard.frame.radio.stamp_ns = stamp_ns;
-    heard.frame.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
-    if heard.frame.radio.tsf_us.is_none() {
+    radio_header.frame.radio.stamp_ns = stamp_ns;
+    radio_header.frame.radio.stamp_at = at.filter(|_| stamp_ns.is_some());
+    if radio_header.frame.radio.tsf_us.is_none() {
         // Without a TSFT it is the only clock.
-        heard.frame.radio.tsf_us = stamp_ns.and_then(|t| heard.tsf(t / 1000));
+        radio_header.frame.radio.tsf_us = stamp_ns.and_then(|t| radio_header.tsf(t / 1000));
     }
 }
 

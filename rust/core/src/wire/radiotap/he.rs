@@ -2,7 +2,7 @@
 
 use crate::phy::{rates, Format, Phy, Ppdu};
 
-use super::super::heard::Heard;
+use super::super::radio_header::RadioHeader;
 use super::super::view::View;
 
 /// LTF symbols by the code of "number of LTF symbols" (HE and EHT).
@@ -21,7 +21,7 @@ pub(super) fn guard_ns(code: u8) -> Option<u16> {
 }
 
 /// radiotap.org/fields/HE.
-pub(super) fn he(heard: &mut Heard, v: View<'_>) {
+pub(super) fn he(radio_header: &mut RadioHeader, v: View<'_>) {
     const LAST_MCS: u8 = 11;
     const MOST_STREAMS: u8 = 8;
     let word = |i: usize| v.le16(2 * i).unwrap_or(0);
@@ -29,10 +29,10 @@ pub(super) fn he(heard: &mut Heard, v: View<'_>) {
     let knows1 = |bit: u16| data1 & bit != 0;
     let knows2 = |bit: u16| data2 & bit != 0;
     let mcs = (data3 >> 8 & 0xf) as u8;
-    let mcs = if knows1(0x0020) { heard.plausible(mcs, mcs <= LAST_MCS) } else { None };
+    let mcs = if knows1(0x0020) { radio_header.plausible(mcs, mcs <= LAST_MCS) } else { None };
     let space_time = (data6 & 0xf) as u8;
-    let space_time = heard.plausible(space_time, space_time <= MOST_STREAMS).unwrap_or(0);
-    let ppdu = &mut heard.frame.radio.ppdu;
+    let space_time = radio_header.plausible(space_time, space_time <= MOST_STREAMS).unwrap_or(0);
+    let ppdu = &mut radio_header.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ax);
     ppdu.format = Some([Format::Su, Format::ErSu, Format::Mu, Format::Tb][usize::from(data1 & 3)]);
     ppdu.mcs = mcs;

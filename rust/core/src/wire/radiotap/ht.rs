@@ -2,15 +2,15 @@
 
 use crate::phy::{rates, Phy, Ppdu, Radio};
 
-use super::super::heard::Heard;
+use super::super::radio_header::RadioHeader;
 use super::super::view::View;
 
 /// radiotap.org/fields/MCS.
-pub(super) fn mcs(heard: &mut Heard, v: View<'_>) {
+pub(super) fn mcs(radio_header: &mut RadioHeader, v: View<'_>) {
     let Some([known, flags, mcs]) = v.array(0) else { return };
     let knows = |bit: u8| known & bit != 0;
-    let mcs = if knows(0x02) { heard.plausible(mcs, rates::ht_streams(mcs).is_some()) } else { None };
-    let ppdu = &mut heard.frame.radio.ppdu;
+    let mcs = if knows(0x02) { radio_header.plausible(mcs, rates::ht_streams(mcs).is_some()) } else { None };
+    let ppdu = &mut radio_header.frame.radio.ppdu;
     ppdu.phy = Some(Phy::N);
     ppdu.width_mhz = knows(0x01).then_some(if flags & 3 == 1 { 40 } else { 20 });
     ppdu.mcs = mcs;
@@ -27,7 +27,7 @@ pub(super) fn mcs(heard: &mut Heard, v: View<'_>) {
 }
 
 /// radiotap.org/fields/VHT. With several users, the one with a known MCS is used: the data are theirs.
-pub(super) fn vht(heard: &mut Heard, v: View<'_>) {
+pub(super) fn vht(radio_header: &mut RadioHeader, v: View<'_>) {
     const UNKNOWN_MCS: u8 = 15;
     const MOST_STREAMS: u8 = 8;
     let (Some(known), Some([flags, bandwidth]), Some(users), Some(coding)) =
@@ -40,8 +40,8 @@ pub(super) fn vht(heard: &mut Heard, v: View<'_>) {
     let captured = |u: &u8| present(u) && u >> 4 != UNKNOWN_MCS;
     let user = users.iter().position(captured).or_else(|| users.iter().position(present));
     let user = user.and_then(|u| Some((u, *users.get(u)?)));
-    let user = user.and_then(|(u, field)| heard.plausible((u, field), field & 0xf <= MOST_STREAMS));
-    let ppdu = &mut heard.frame.radio.ppdu;
+    let user = user.and_then(|(u, field)| radio_header.plausible((u, field), field & 0xf <= MOST_STREAMS));
+    let ppdu = &mut radio_header.frame.radio.ppdu;
     ppdu.phy = Some(Phy::Ac);
     ppdu.stbc = knows(0x0001).then_some(flags & 1);
     ppdu.guard_ns = knows(0x0004).then_some(if flags & 0x04 != 0 { 400 } else { 800 });

@@ -14,7 +14,7 @@ pub(super) struct Fcs {
 
 /// The content of a capture header.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct RadioHeader {
     pub fcs: Fcs,
     /// The body starts at a multiple of four bytes (radiotap's data pad).
     pub padded: bool,
@@ -26,9 +26,9 @@ pub(super) struct Heard {
     pub frame: Frame,
 }
 
-impl Heard {
+impl RadioHeader {
     pub fn of(radio: Radio) -> Self {
-        Heard { frame: Frame { radio, ..Frame::default() }, ..Heard::default() }
+        RadioHeader { frame: Frame { radio, ..Frame::default() }, ..RadioHeader::default() }
     }
 
     /// A clock above 2^56 us, 2283 years, is invalid.
