@@ -53,31 +53,8 @@ AIR_FIELDS = (
 )
 ANCHORS = {"capinfos": 12.97, "tcpdump -w /dev/null": 11.12, "tcptrace -l -r -W": 4.82}
 
-#: What runs inside one process of wlanlens: the loop is measured without the imports.
-INSIDE = {
-    "decode to Arrow": "drain(False)",
-    "+ flow facts": "drain(True)",
-    "+ detectors and ledger": "judge()",
-}
-INSIDE_CODE = """
-import json, sys, time
-import wlanlens as wl
-path, what, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-def drain(track):
-    reader = wl.Capture(path).reader(track=track)
-    while reader.next_batches():
-        pass
-def judge():
-    trace = wl.align([path])
-    wl.detect(trace)
-    trace.table("ledger")
-spent = []
-for _ in range(runs + 1):
-    begun = time.process_time()
-    eval(what)
-    spent.append(time.process_time() - begun)
-print(json.dumps(spent[1:]))
-"""
+#: Steps inside one process of wlanlens: each is measured without the imports.
+STEPS = {"decode to Arrow": "decode", "+ flow facts": "facts", "+ detectors and ledger": "detectors"}
 
 
 @dataclass(frozen=True)
@@ -144,14 +121,16 @@ def tshark(path: Path, names: str = TSHARK_FIELDS) -> list[str]:
     return ["tshark", "-r", str(path), "-c", str(TSHARK_PACKETS), "-T", "fields", *fields]
 
 
-def inside(path: Path, runs: int) -> dict[str, float]:
-    """CPU seconds of each step of wlanlens, each in its own process."""
-    out = {}
-    for name, what in INSIDE.items():
-        command = [sys.executable, "-c", INSIDE_CODE, str(path), what, str(runs)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        out[name] = median(json.loads(done.stdout))
-    return out
+def step(name: str, paths: list[str], runs: int) -> tuple[int, float]:
+    """Rows read, and CPU seconds of one step of wlanlens in its own process."""
+    command = [sys.executable, str(HERE / "steps.py"), name, *paths, "--runs", str(runs)]
+    rows, spent = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return rows, median(spent)
+
+
+def steps(path: Path, runs: int) -> dict[str, float]:
+    """CPU seconds of each step of wlanlens on one capture."""
+    return {title: step(name, [str(path)], runs)[1] for title, name in STEPS.items()}
 
 
 @dataclass(frozen=True)
@@ -177,7 +156,7 @@ def speed(path: Path, packets: int, folder: Path, runs: int, targets: Mapping[st
         head = min(packets, TSHARK_PACKETS)
         spent = cost(tshark(path), 1, warm=False).cpu_s * packets / head
         rows.append(Row("tshark, 12 fields", spent, packets, note=f"measured on the first {head:,} packets, scaled"))
-    rows += [Row(name, spent, packets, targets.get(name, 0.0)) for name, spent in inside(path, runs).items()]
+    rows += [Row(name, spent, packets, targets.get(name, 0.0)) for name, spent in steps(path, runs).items()]
     for name, extra in (("analyze --no-report", ["--no-report"]), ("analyze", [])):
         taken = cost([*WLANLENS, "analyze", str(path), "-o", str(folder / "out"), "--quiet", *extra], runs)
         rows.append(
@@ -200,7 +179,7 @@ def link(path: Path, records: int, runs: int, fields: str, targets: Mapping[str,
         rows.append(Row("tshark, 12 fields", spent, records, note=f"measured on the first {head:,} records, scaled"))
     own = {
         name.replace("+ flow facts", tracked): spent
-        for name, spent in inside(path, runs).items()
+        for name, spent in steps(path, runs).items()
         if "detectors" not in name
     }
     return rows + [Row(name, spent, records, targets.get(name, 0.0)) for name, spent in own.items()]
@@ -211,22 +190,6 @@ ALIGN_TARGET = 1.0
 #: Peak memory at three times the packets, relative to the peak at one time: it is constant except for the window's size,
 #: which varies by one slice.
 ALIGN_GROWTH = 1.05
-
-ALIGN_CODE = """
-import json, sys, time
-from wlanlens.pipeline.allocator import settle
-settle()
-import wlanlens as wl
-from wlanlens.alignment.align import join
-spent = []
-captures = [wl.open(path) for path in sys.argv[1:3]]
-packets = sum(c.table("packets").num_rows for c in captures)
-for _ in range(int(sys.argv[3]) + 1):
-    begun = time.process_time()
-    join(captures)
-    spent.append(time.process_time() - begun)
-print(json.dumps([packets, spent[1:]]))
-"""
 
 
 def align(folder: Path, packets: int, runs: int) -> tuple[Row, list[Cost]]:
@@ -241,11 +204,8 @@ def align(folder: Path, packets: int, runs: int) -> tuple[Row, list[Cost]]:
         make_capture.write(Path(paths[1]), there, 96, there_ns)
         del made, there, there_ns
         if not costs:
-            done = subprocess.run(
-                [sys.executable, "-c", ALIGN_CODE, *paths, str(runs)], check=True, capture_output=True, text=True
-            )
-            count, spent = json.loads(done.stdout)
-            row = Row("align, both decoded", median(spent), count, ALIGN_TARGET)
+            count, spent = step("align", paths, runs)
+            row = Row("align, both decoded", spent, count, ALIGN_TARGET)
         command = [*WLANLENS, "analyze", *paths, "-o", str(folder / "out"), "--quiet", "--no-report"]
         costs.append(cost(command, 1, warm=False))
     for path in paths:

@@ -35,14 +35,6 @@ OUT, TRACE = "out", "ns2.tr"
 #: How much wlanlens writes.
 WRITES = ("nothing", "captures", "all")
 
-#: One run inside one process: the scenario, its parameters, where to write ("" for nowhere), captures or all.
-INSIDE = """
-import sys
-import wlanlens as wl
-name, out, what, settings = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
-wl.simulate(name, out or None, truth=what == "all", **dict(s.split("=") for s in settings))
-"""
-
 
 @dataclass(frozen=True)
 class Case:
@@ -85,7 +77,7 @@ def slope_ms(command: Callable[[float], list[str]], seconds: float, runs: int, w
 def ours(case: Case, folder: Path, what: str) -> Callable[[float], list[str]]:
     """The command of wlanlens for `seconds` simulated seconds; `what` is one of WRITES."""
     out = str(folder / OUT) if what != WRITES[0] else ""
-    base = [sys.executable, "-c", INSIDE, case.scenario, out, what, *case.settings]
+    base = [sys.executable, str(HERE / "simulate_once.py"), case.scenario, out, what, *case.settings]
     return lambda seconds: [*base, f"duration_s={seconds}"]
 
 
