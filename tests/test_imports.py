@@ -53,7 +53,7 @@ NARROW = {
     "detectors": {"pipeline": set(), "capture": {"capture.usb"}},
     "trace": {
         "capture": {"capture.capture"},
-        "alignment": {"alignment.clock"},
+        "alignment": {"alignment.clock_map"},
         "correlation": set(),
         "ledger": set(),
         "airtime": set(),

@@ -37,6 +37,7 @@ def overbuffering(
     min_delay_ms: float = 200.0,
     min_share_percent: float = 10.0,
     min_correlation_ratio: float = 0.5,
+    min_samples_count: int = 8,
     max_samples: int = 20_000,
     min_flow_bytes: int = 64 * 1024,
     min_timestamps_count: int = 8,
@@ -65,6 +66,7 @@ def overbuffering(
     `min_share_percent`: of the flow's lifetime, so that one burst does not count.
     `min_correlation_ratio`: of round-trip time and the flow's bytes in flight when the segment was sent, so that the
     delay is its own; 0.5 is far above chance for dozens of samples.
+    `min_samples_count`: with fewer, a correlation of 0.5 is no surprise by chance.
     `max_samples`: evenly spread samples for the correlation, enough for three digits.
     `min_flow_bytes`: a smaller flow is no more than a first window.
     `min_timestamps_count`, `tick_error_share`: the receiver's timestamps show on which direction the delay arose where there are
@@ -113,7 +115,7 @@ def overbuffering(
     on_ack_path = []
     for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * lifetime_s * 1e9)).tolist():
         part = np.arange(first[n], first[n] + length[n])
-        r = _correlation(rtt[part], flight[part], max_samples)
+        r = _correlation(rtt[part], flight[part], min_samples_count, max_samples)
         if r is None or r < min_correlation_ratio:
             continue
         mine = samples.take(part)
@@ -154,11 +156,11 @@ def _is_on_ack_path(samples: Rows, queued: Array, delay: Array, min_count: int, 
     return bool(np.median((late - late.min())[queued]) > np.median(delay[queued]) / 2)
 
 
-def _correlation(rtt: Array, flight: Array, max_samples: int) -> float | None:
+def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) -> float | None:
     """Pearson's r of round-trip time and flight."""
     step = max(1, len(rtt) // max_samples)
     rtt, flight = rtt[::step].astype(np.float64), flight[::step].astype(np.float64)
-    if len(rtt) < 8 or rtt.std() == 0 or flight.std() == 0:
+    if len(rtt) < min_samples or rtt.std() == 0 or flight.std() == 0:
         return None
     return float(np.corrcoef(rtt, flight)[0, 1])
 

@@ -43,6 +43,7 @@ def startup_overflow(
     min_losses_count: int = 3,
     chance_share: float = 0.001,
     ceiling_share: float = 0.7,
+    ceiling_quantile_share: float = 0.95,
     lost_share: float = 0.8,
     batch_rtts: float = 0.1,
     before_share: float = 0.8,
@@ -70,8 +71,9 @@ def startup_overflow(
     this probability (binomial, one episode added to the rest): one of 1000 connections with random losses.
     Losses of the rest that come together count once, because the same queue overflows again.
     `ceiling_share`: a full queue is as long as it ever is, while random losses occur at any length. The queueing delay before the
-    first loss was at least this share of the connection's highest (95 % of its round trips are below); 0.7 allows
-    for delayed ACKs and the jitter of a radio. A delay that exceeds the highest by as much is no queue.
+    first loss was at least this share of the connection's highest; 0.7 allows for delayed ACKs and the jitter of a radio.
+    A delay that exceeds the highest by as much is no queue.
+    `ceiling_quantile_share`: the highest is this quantile of the round trips, so that a few held packets do not count.
     `lost_share`: a full queue accepts a segment whenever one leaves, while a burst of errors destroys all: at most this
     share of the segments between the first and the last loss was lost.
     `batch_rtts`: a batch sent within this many round trips may be lost whole.
@@ -109,7 +111,7 @@ def startup_overflow(
         part = losses.of(key)
         first = np.flatnonzero((losses.t_ns[part] < reaction) & (losses.copy[part] == 1)) + part.start
         if len(first) >= min_losses_count:
-            case = _case(facts, losses, data, acks.of_key(key ^ 1), first, reaction)
+            case = _case(facts, losses, data, acks.of_key(key ^ 1), first, reaction, ceiling_quantile_share)
             if case is None or case.p_value > chance_share:
                 continue
             full = case.queue_ns > 0 and (
@@ -158,7 +160,9 @@ class _Case:
     cost_s: float
 
 
-def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, reaction: int) -> _Case | None:
+def _case(
+    facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, reaction: int, quantile: float
+) -> _Case | None:
     key = losses.key[first[:1]]
     t_first, t_last = int(losses.t_ns[first[0]]), int(losses.t_ns[first[-1]])
     acks = facts.cached(Acks)
@@ -195,7 +199,7 @@ def _case(facts: Facts, losses: Losses, data: Rows, back: Rows, first: Array, re
         # The first loss is where the search began: it does not count.
         p_value=binomial_tail(len(first) - 1, int(inside.sum()) - 1, chance),
         queue_ns=rtt_before - min_rtt,
-        ceiling_ns=int(np.quantile(rtts, 0.95)) - min_rtt,
+        ceiling_ns=int(np.quantile(rtts, quantile)) - min_rtt,
         flight=int(data["flight_bytes"][sent <= t_first].max(initial=0)),
         flight_before=int(data["flight_bytes"][sent < t_first - rtt_before].max(initial=0)),
         bytes_per_s=rate,

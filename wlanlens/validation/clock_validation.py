@@ -324,7 +324,7 @@ def _links(index: PacketIndex, rows: Sequence[_Rows]) -> tuple[int, int, int]:
         linked += int((index.packet_of[i][rows_a] == index.packet_of[j][rows_b]).sum())
         both = index.rows[(index.rows[:, i] >= 0) & (index.rows[:, j] >= 0)]
         one, other = both[:, i], both[:, j]
-        told = a.known[one] & b.known[other]
+        known = a.known[one] & b.known[other]
         same = (a.key[one] == b.key[other]) & (np.abs(a.t_ns[one] - b.t_ns[other]) < _UNDER_WAY_NS)
-        wrong += int((told & ~same).sum())
+        wrong += int((known & ~same).sum())
     return shared, linked, wrong

@@ -55,7 +55,11 @@ class BurstSearch:
     min_acks, max_acks : int
         Its fewest ACKs, and how many are looked at.
     min_spread_ns : int
-        The ACKs had been made over at least this time, and over twice the burst's duration.
+        The ACKs had been made over at least this time.
+    min_compression_ratio : int
+        ... and over so many times the burst's duration: ACKs made at one moment were not held one by one.
+    min_hold_ticks : int
+        The timestamps' ticks are at most this part of the shortest hold: a timestamp is uncertain by one tick at each end.
     """
 
     min_hold_ns: int
@@ -63,12 +67,14 @@ class BurstSearch:
     min_acks: int
     max_acks: int
     min_spread_ns: int
+    min_compression_ratio: int = 2
+    min_hold_ticks: int = 2
 
     def by_timestamps(self, facts: Facts) -> tuple[list[HeldBurst], Array]:
         """Held bursts of ACKs with timestamps; and the data's key of each burst whose timestamps are too coarse."""
         stamps = facts.cached(AckTimestamps)
         start = self._starts(stamps.key, stamps.t)
-        fine = (stamps.tick[start] > 0) & (stamps.tick[start] * 2 <= self.min_hold_ns)
+        fine = (stamps.tick[start] > 0) & (stamps.tick[start] * self.min_hold_ticks <= self.min_hold_ns)
         coarse, start = stamps.key[start[~fine]] ^ 1, start[fine]
         # One tick of doubt: a timestamp is the time at which its tick began.
         start = start[stamps.lateness_ns(start, start - 1) - stamps.tick[start] >= self.min_hold_ns]
@@ -130,8 +136,7 @@ class BurstSearch:
         return found, acks.key[np.array(open_, np.int64)] ^ 1
 
     def _is_held(self, acks: int, spread_ns: int, took_ns: int) -> bool:
-        # ACKs made at one moment were not held one by one.
-        return acks >= self.min_acks and spread_ns >= max(self.min_spread_ns, 2 * took_ns)
+        return acks >= self.min_acks and spread_ns >= max(self.min_spread_ns, self.min_compression_ratio * took_ns)
 
     def _starts(self, key: Array, t: Array) -> Array:
         """Positions of ACKs that follow a silence of their key and start a burst."""

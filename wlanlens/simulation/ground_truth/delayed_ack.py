@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wlanlens.detection.finding import Finding
+from wlanlens.formatting import times
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import among
 from wlanlens.simulation.ground_truth._frames import severity
@@ -46,18 +47,18 @@ def findings(facts: Truth) -> list[Finding]:
         # Windows and ACKs that the sender had received, by time.
         here = among(acks["fate"], "delivered")
         order = np.argsort(ack_came[here], kind="stable")
-        told_at, told = ack_came[here][order], np.maximum.accumulate(ack[here][order])
+        acked_at, acked = ack_came[here][order], np.maximum.accumulate(ack[here][order])
         mine = pc.and_(pc.equal(expired["flow"], flow), pc.equal(expired["direction"], there))
         timeouts = np.asarray(expired.filter(mine)["t_ns"])
         waits = []
         for e in fired:
             sent, said = int(np.searchsorted(made, e["t_ns"])), int(np.searchsorted(ack_made, e["t_ns"]))
-            heard = int(np.searchsorted(told_at, e["t_ns"]))
+            heard = int(np.searchsorted(acked_at, e["t_ns"]))
             if not sent or not heard:
                 continue
             # The latest copy of the one segment between what was acknowledged before and what is now.
             last = sent - 1
-            if seq[last] != told[heard - 1] or seq[last] + size[last] != e["rel_seq"]:
+            if seq[last] != acked[heard - 1] or seq[last] + size[last] != e["rel_seq"]:
                 continue
             given_up = timeouts[np.searchsorted(timeouts, made[last], side="right") - 1] if len(timeouts) else -1
             others = (seq[:last] + size[:last] > e["rel_seq"]) & (made[:last] >= given_up)
@@ -83,7 +84,7 @@ def findings(facts: Truth) -> list[Finding]:
                 confidence=1.0,
                 cost_s=cost_s,
                 values={"waits_count": len(waits)},
-                sentence=f"{len(waits)} times a single segment waited for the delayed-ACK timer.",
+                sentence=f"A single segment waited for the delayed-ACK timer {times(len(waits))}.",
                 flow=flow,
                 direction=there,
             )
