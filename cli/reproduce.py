@@ -46,8 +46,8 @@ def command(paper: str | None, out: Path, seeds: int, jobs: int | None, listing:
     """Repeat the experiments of PAPER in the simulator and write one HTML page.
 
     PAPER is a study or the name of one experiment; default: all. Each row has the published value, the accepted band,
-    the class (E exact, Q band, S inequality, N not asserted), the measured value, the verdict and the mechanism. Exit
-    status 1 when an asserted row fails. Ctrl-C keeps the results so far.
+    the class (E exact, Q band, S inequality, N not asserted; "computed" or "by hand" without simulation), the measured
+    value, the verdict and the mechanism. Exit status 1 when an asserted row fails. Ctrl-C keeps the results so far.
     """
     from wlanlens.reproduction import runner
 
@@ -111,6 +111,7 @@ def _print_json(done: Sequence[Outcome], missing: list[str], page: Path | None) 
 
     printed = {
         "counts": dict(runner.counts(done)),
+        "counts_by_origin": {origin: dict(runner.counts(done, [origin])) for origin in runner.ORIGINS},
         "experiments": [runner.as_dict(outcome) for outcome in done],
         "missing": missing,
         "page": None if page is None else str(page),
@@ -167,7 +168,7 @@ def _table(console: Console, outcome: Outcome) -> None:
             what, because = Text(printable(row.what)), Text(printable(row.because), style="" if own_column else "dim")
             if not own_column and row.because:
                 what = Text.assemble(what, "\n", because)
-            cells = (row.published, runner.band(row), row.kind, runner.measured(row))
+            cells = (row.published, runner.band(row), runner.kind(row), runner.measured(row))
             verdict = Text("FAILS" if row.verdict == "fails" else row.verdict, style=styles[row.verdict])
             grid.add_row(what, *(Text(printable(cell)) for cell in cells), verdict, *([because] if own_column else []))
         console.print(Padding(grid, (0, 0, 0, 2)))

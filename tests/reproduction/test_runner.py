@@ -137,7 +137,7 @@ def test_rows_that_hold_end_well(shelf: Any, capsys: pytest.CaptureFixture[str])
     shelf(_one("first", GOOD, SHOWN))
     assert main.run(["reproduce", "-o", "page.html"]) == 0
     told = capsys.readouterr().out
-    assert "1 of 1 asserted rows hold, 1 is shown and not asserted." in told
+    assert "1 of 1 asserted computed rows hold; 1 is shown and not asserted." in told
     assert "holds" in told
     assert "FAILS" not in told
     assert Path("page.html").stat().st_size > 1000
@@ -148,7 +148,7 @@ def test_a_row_that_fails_is_shown_as_failing(shelf: Any, capsys: pytest.Capture
     shelf(_one("first", GOOD, BAD))
     assert main.run(["reproduce", "-o", "page.html"]) == main.MATCHED
     told = capsys.readouterr().out
-    assert "1 of 2 asserted rows hold, 1 fails." in told
+    assert "1 of 2 asserted computed rows hold, 1 fails." in told
     assert told.count("FAILS") == 1
     page = Path("page.html").read_text()
     assert page.count('<tr class="fails">') == 1
@@ -166,7 +166,7 @@ def test_an_experiment_that_breaks_fails_and_costs_the_others_nothing(
     assert main.run(["reproduce"]) == main.MATCHED
     told = capsys.readouterr().out
     assert "could not be run: ZeroDivisionError: no runs" in told
-    assert "1 of 1 asserted rows hold; 1 of 2 experiments could not be run." in told
+    assert "1 of 1 asserted computed rows hold; 1 of 2 experiments could not be run." in told
     assert "no runs" in Path("reproduce.html").read_text()
 
 
@@ -219,7 +219,7 @@ def test_a_full_disk_costs_the_page_and_not_the_text(
     monkeypatch.setattr("wlanlens.report.experiments.write", full)
     assert main.run(["reproduce", "-o", "page.html"]) == main.UNREADABLE
     told = capsys.readouterr()
-    assert "1 of 1 asserted rows hold." in told.out
+    assert "1 of 1 asserted computed rows hold." in told.out
     assert "Page" not in told.out
     assert "No space left on device" in told.err
     assert list(Path().iterdir()) == []

@@ -133,7 +133,7 @@ def _printed() -> list[Row]:
         ("1023 isochronous bytes a frame (Mb/s)", "8.184", bus.isochronous_bps() / 1e6, 8.184, 0.0005, "appendix A"),
     )  # fmt: skip
     return [
-        Row(what, printed, "E", ours, (value - off, value + off), because=because)
+        Row(what, printed, "E", ours, (value - off, value + off), because=because, origin="computed")
         for what, printed, ours, value, off, because in exact
     ]
 

@@ -48,7 +48,8 @@ def window_size(lab: Lab) -> Result:
     full, fits = got[len(TABLE)], got[len(TABLE) + 1]
     best = max(rate, key=lambda name: rate[name])
     rows = [
-        *(Row(f"window {name}: offered (bytes)", str(offered), "E", k * MSS, (offered, offered), because=f"{k} segments of 1460 bytes")
+        *(Row(f"window {name}: offered (bytes)", str(offered), "E", k * MSS, (offered, offered), because=f"{k} segments of 1460 bytes",
+              origin="computed")
           for name, _, k, _, _, offered in TABLE),
         Row("window with the highest throughput", "32k (4.09), 64k (3.84)", "S", f"{best} ({rate[best]:.2f})",
             holds=best in ("32k", "64k"), because="large enough for duplicate ACKs, and fits into the queue"),

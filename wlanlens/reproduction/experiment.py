@@ -29,6 +29,9 @@ STUDIES = {
 #: Tolerance classes: exact arithmetic, quantitative band, inequality, not asserted.
 CLASSES = ("E", "Q", "S", "N")
 
+#: Where a measured value comes from: a simulation, an equation or printed numbers, or a person's reading.
+ORIGINS = ("simulated", "computed", "by hand")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -50,6 +53,8 @@ class Row:
         For S: whether the inequality holds.
     because : str
         The mechanism, in one line.
+    origin : str
+        simulated, computed (from equations or printed numbers, without a simulation), or by hand.
     """
 
     what: str
@@ -59,6 +64,7 @@ class Row:
     band: tuple[float, float] | None = None
     holds: bool | None = None
     because: str = ""
+    origin: str = "simulated"
 
     def __post_init__(self) -> None:
         for name in ("measured", "holds"):
@@ -67,6 +73,8 @@ class Row:
                 object.__setattr__(self, name, value.item())
         if self.kind not in CLASSES:
             raise ValueError(f"{self.what}: class {self.kind!r} is none of {', '.join(CLASSES)}")
+        if self.origin not in ORIGINS:
+            raise ValueError(f"{self.what}: origin {self.origin!r} is none of {', '.join(ORIGINS)}")
         if (self.kind in "EQ") != (self.band is not None) or (self.kind == "S") != (self.holds is not None):
             raise ValueError(f"{self.what}: E and Q rows need a band, S rows need `holds`, N rows need neither")
 
@@ -117,6 +125,7 @@ class Lab:
         self, *, least_seeds: int = 1, workers: int | None = None, progress: Callable[[int], None] | None = None
     ) -> None:
         self.least_seeds, self.workers, self.progress = least_seeds, workers, progress
+        self.simulations = 0
 
     def measure(
         self,
@@ -145,6 +154,7 @@ class Lab:
         """The same for several (scenario, parameters): one list of results for each."""
         wanted = list(cases)
         count = max(seeds, self.least_seeds)
+        self.simulations += count * len(wanted)
         jobs = [
             _Job(scenario, seed, tuple(taps), tuple(sorted(parameters.items())), measure)
             for scenario, parameters in wanted

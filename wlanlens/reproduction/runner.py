@@ -15,11 +15,11 @@ from typing import Any
 from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.registry import units
 from wlanlens.report import experiments as page
-from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
+from wlanlens.reproduction.experiment import ORIGINS, STUDIES, Experiment, Lab, Result, Row
 from wlanlens.reproduction.model import ModelKind
 
 __all__ = [
-    "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "check_page", "counts", "equations", "measured", "run",
+    "ORIGINS", "STUDIES", "Experiment", "Lab", "Outcome", "Value", "as_dict", "band", "check_page", "counts", "equations", "kind", "measured", "run",
     "select", "sentence", "write_page",
 ]  # fmt: skip
 
@@ -90,19 +90,27 @@ def run(experiments: Iterable[Experiment], lab: Lab) -> Iterator[Outcome]:
     An experiment that raises an error is an outcome that fails; the others still run.
     """
     for one in experiments:
+        before = lab.simulations
         try:
-            yield Outcome(one, one(lab))
+            result = one(lab)
+            if lab.simulations == before:
+                result = dataclasses.replace(result, rows=tuple(map(_not_simulated, result.rows)))
+            yield Outcome(one, result)
         except Exception as error:
             if os.environ.get("WLANLENS_TRACEBACK"):
                 raise
             yield Outcome(one, Result(()), f"{type(error).__name__}: {error}")
 
 
-def counts(outcomes: Iterable[Outcome]) -> Counter[str]:
+def _not_simulated(row: Row) -> Row:
+    return dataclasses.replace(row, origin="computed") if row.origin == "simulated" else row
+
+
+def counts(outcomes: Iterable[Outcome], origins: Sequence[str] = ORIGINS) -> Counter[str]:
     """Number of rows that hold, fail and are not asserted, and of experiments that could not be run."""
     out: Counter[str] = Counter()
     for outcome in outcomes:
-        out.update(row.verdict for row in outcome.result.rows)
+        out.update(row.verdict for row in outcome.result.rows if row.origin in origins)
         out["broken"] += bool(outcome.trouble)
     return out
 
@@ -110,23 +118,30 @@ def counts(outcomes: Iterable[Outcome]) -> Counter[str]:
 def sentence(outcomes: Sequence[Outcome], missing: Sequence[Experiment] = ()) -> str:
     """All outcomes in one sentence."""
     c = counts(outcomes)
-    told = f"{c['holds']} of {c['holds'] + c['fails']} asserted rows hold"
-    if c["fails"]:
-        told += f", {c['fails']} fail{'s' if c['fails'] == 1 else ''}"
+    parts = []
+    for origin in ORIGINS:
+        own = counts(outcomes, [origin])
+        if own["holds"] or own["fails"]:
+            fails = f", {own['fails']} fail{'s' if own['fails'] == 1 else ''}" if own["fails"] else ""
+            parts.append(f"{own['holds']} of {own['holds'] + own['fails']} asserted {origin} rows hold{fails}")
     if c["not asserted"]:
-        told += f", {c['not asserted']} {'is' if c['not asserted'] == 1 else 'are'} shown and not asserted"
+        parts.append(f"{c['not asserted']} {'is' if c['not asserted'] == 1 else 'are'} shown and not asserted")
     if c["broken"]:
-        told += f"; {c['broken']} of {len(outcomes)} experiments could not be run"
+        parts.append(f"{c['broken']} of {len(outcomes)} experiments could not be run")
     if missing:
-        told += f"; {len(missing)} {'was' if len(missing) == 1 else 'were'} not run: " + ", ".join(
-            e.name for e in missing
-        )
-    return told + "."
+        were = "was" if len(missing) == 1 else "were"
+        parts.append(f"{len(missing)} {were} not run: " + ", ".join(e.name for e in missing))
+    return ("; ".join(parts) or "no row") + "."
 
 
 def measured(row: Row) -> str:
     """A row's measured value as text."""
     return row.measured if isinstance(row.measured, str) else f"{row.measured:.5g}"
+
+
+def kind(row: Row) -> str:
+    """A row's class as text, with its origin if it was not simulated: "E, computed"."""
+    return row.kind if row.origin == "simulated" else f"{row.kind}, {row.origin}"
 
 
 def band(row: Row) -> str:
@@ -212,7 +227,7 @@ def write_page(path: Path, outcomes: Sequence[Outcome], missing: Sequence[Experi
 def _section(outcome: Outcome) -> Any:
     e = outcome.experiment
     rows = [
-        page.Line(row.what, row.published, band(row), row.kind, measured(row), row.verdict, row.because)
+        page.Line(row.what, row.published, band(row), kind(row), measured(row), row.verdict, row.because)
         for row in outcome.result.rows
     ]
     return page.Section(e.name, e.__doc__ or "", e.source, rows, list(outcome.result.figures), outcome.trouble)
