@@ -102,6 +102,17 @@ def test_the_model_has_all_its_equations() -> None:
     assert set(range(1, 24)) <= numbers
 
 
+def _seed(run: Any) -> int:
+    return int(run.seed)
+
+
+def test_more_seeds_are_run_except_of_deterministic_worlds() -> None:
+    lab = Lab(least_seeds=3, workers=1)
+    short = {"duration_s": 0.1}
+    assert lab.measure("clean_link", _seed, seeds=2, **short) == [1, 2, 3]
+    assert lab.measure("clean_link", _seed, seeds=1, **short) == [1]
+
+
 # ---- a shelf of our own
 
 

@@ -151,9 +151,12 @@ class Lab:
         seeds: int = 5,
         taps: Sequence[str] = (),
     ) -> list[list[Any]]:
-        """The same for several (scenario, parameters): one list of results for each."""
+        """The same for several (scenario, parameters): one list of results for each.
+
+        `seeds=1` is for deterministic worlds, in which every seed gives the same run: `least_seeds` does not apply.
+        """
         wanted = list(cases)
-        count = max(seeds, self.least_seeds)
+        count = 1 if seeds == 1 else max(seeds, self.least_seeds)
         self.simulations += count * len(wanted)
         jobs = [
             _Job(scenario, seed, tuple(taps), tuple(sorted(parameters.items())), measure)

@@ -22,6 +22,7 @@ LINUX24 = Tcp(
     frto=False,
     quick_acks=0,
     delayed_ack_timer_s=0.1,
+    rto="linux24",
 )
 
 
