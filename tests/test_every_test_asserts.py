@@ -46,18 +46,17 @@ class Module:
 def without_assertion(texts: dict[str, str]) -> list[str]:
     """Tests that neither assert nor call a function of these files that does."""
     modules = [Module(name, text) for name, text in texts.items()]
-    functions = [(module, node) for module in modules for node in module.functions]
+    functions = [(module, node, module.called(node)) for module in modules for node in module.functions]
     asserting = {
         (module.name, node.name)
-        for module, node in functions
-        if any(isinstance(part, ast.Assert) for part in ast.walk(node))
-        or any(name in ASSERTING for _, name in module.called(node))
+        for module, node, called in functions
+        if any(isinstance(part, ast.Assert) for part in ast.walk(node)) or any(name in ASSERTING for _, name in called)
     }
-    while more := {(m.name, node.name) for m, node in functions if m.called(node) & asserting} - asserting:
+    while more := {(m.name, node.name) for m, node, called in functions if called & asserting} - asserting:
         asserting |= more
     return [
         f"{module.name}:{node.lineno} {node.name}"
-        for module, node in functions
+        for module, node, _ in functions
         if node.name.startswith("test_") and (module.name, node.name) not in asserting
     ]
 
