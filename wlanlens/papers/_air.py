@@ -73,6 +73,19 @@ def retry_percent(run: Run) -> float:
     return 100 * (there + back) / max(1, total)
 
 
+def round_trips_s(run: Run) -> Any:
+    """Time from each segment's first copy to the first ACK that covers it; holes before it count."""
+    data, acks = payload(run), answers(run)
+    order = np.argsort(np.asarray(acks["t_end_ns"]), kind="stable")
+    came, acked = np.asarray(acks["t_end_ns"])[order], np.maximum.accumulate(np.asarray(acks["rel_ack"])[order])
+    once = np.asarray(data["copy"]) == 0
+    end = (np.asarray(data["rel_seq"]) + np.asarray(data["len_bytes"]))[once]
+    at = np.searchsorted(acked, end)
+    known = at < len(acked)
+    took = came[np.minimum(at, len(acked) - 1)] - np.asarray(data["t_made_ns"])[once]
+    return took[known] / 1e9
+
+
 def timeouts(run: Run) -> int:
     """Expiries of the retransmission timer."""
     import pyarrow.compute as pc

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.papers._air import Packets, answers, data_frames, packets, payload, timeouts
+from wlanlens.papers._air import Packets, data_frames, packets, payload, round_trips_s, timeouts
 
 if TYPE_CHECKING:
     from wlanlens.simulation.simulate import Run
@@ -72,7 +72,7 @@ def transfer(run: Run) -> Transfer:
         timeouts=timeouts(run),
         longest_idle_s=idle,
         total_idle_s=float(silent[silent > IDLE_S].sum()),
-        rtt_bytes=_rtt_s(run, data) * FILE_MBIT / done * 1e6 / 8,
+        rtt_bytes=float(round_trips_s(run).mean()) * FILE_MBIT / done * 1e6 / 8,
         lengths=tuple(int(n) for n in lengths),
         sequence=packets(run, max(0.0, at - _AROUND_S), at + idle + _AROUND_S),
     )
@@ -82,16 +82,3 @@ def _runs(mask: Any) -> Any:
     """Lengths of the runs of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     return edges[1::2] - edges[::2]
-
-
-def _rtt_s(run: Run, data: Any) -> float:
-    """Mean time from a segment's first copy to the first ACK that covers it."""
-    acks = answers(run)
-    order = np.argsort(np.asarray(acks["t_end_ns"]), kind="stable")
-    came, told = np.asarray(acks["t_end_ns"])[order], np.maximum.accumulate(np.asarray(acks["rel_ack"])[order])
-    once = np.asarray(data["copy"]) == 0
-    end = (np.asarray(data["rel_seq"]) + np.asarray(data["len_bytes"]))[once]
-    at = np.searchsorted(told, end)
-    known = at < len(told)
-    took = came[np.minimum(at, len(told) - 1)] - np.asarray(data["t_made_ns"])[once]
-    return float(took[known].mean()) / 1e9

@@ -58,6 +58,19 @@ def finish_s(run: Run, flow: int = 0) -> float:
     return float(d.ended_s[order][first].max()) if whole else float("nan")
 
 
+#: What the study takes for a transaction: the first 15 kilobytes.
+TRANSACTION_BYTES = 15 << 10
+
+
+def transaction_s(run: Run) -> float:
+    """Time from the SYN until the receiver has the first 15 KB; NaN if never."""
+    d = data_of(run)
+    first = (d.fate == "delivered") & (d.start <= TRANSACTION_BYTES)
+    order = np.flatnonzero(first)[np.argsort(d.ended_s[first], kind="stable")]
+    ends, at = np.unique(d.end[order], return_index=True)
+    return float(d.ended_s[order][at].max()) if len(ends) and ends[-1] > TRANSACTION_BYTES else float("nan")
+
+
 def bytes_per_s(run: Run) -> float:
     """The file over that time: the study's throughput."""
     return float(run.scenario.file_bytes / finish_s(run))  # type: ignore[attr-defined]

@@ -2,25 +2,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from wlanlens.papers._air import fates, lost, payload, throughput_mbps
+from wlanlens.papers._air import fates, lost, payload, round_trips_s, throughput_mbps
 from wlanlens.papers._dcf import curves
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.scenarios._download import MSS
 from wlanlens.simulation.simulate import Run
 
-#: Window, its size as printed, segments of 1460 bytes in it, share of packets lost, throughput in Mb/s, and offered bytes.
+#: Window, its size as printed, segments of 1460 bytes in it, share of packets lost, throughput in Mb/s, offered bytes, and RTT in ms.
 TABLE = (
-    ("128k", 128, 43, 0.039, 3.21, 62_780),
-    ("64k", 64, 32, 0.011, 3.84, 46_720),
-    ("32k", 32, 15, 0.010, 4.09, 21_900),
-    ("16k", 16, 7, 0.069, 3.2, 10_220),
-    ("8k", 8, 3, 0.062, 1.4, 4_380),
-    ("4k", 4, 2, 0.045, 1.2, 2_920),
+    ("128k", 128, 43, 0.039, 3.21, 62_780, 45.0),
+    ("64k", 64, 32, 0.011, 3.84, 46_720, 37.0),
+    ("32k", 32, 15, 0.010, 4.09, 21_900, 26.0),
+    ("16k", 16, 7, 0.069, 3.2, 10_220, 10.0),
+    ("8k", 8, 3, 0.062, 1.4, 4_380, 5.0),
+    ("4k", 4, 2, 0.045, 1.2, 2_920, 2.5),
 )
 
 
-def _measure(run: Run) -> tuple[float, float, float, float]:
-    """Throughput, Mb/s; packets that the access point's queue dropped, of those sent; timeouts and fast recoveries per loss."""
+def _measure(run: Run) -> tuple[float, float, float, float, float]:
+    """Throughput, Mb/s; share of packets that the access point's queue dropped; timeouts and fast recoveries per loss; median RTT, ms."""
     data = payload(run)
     losses = max(1, int(lost(data).sum()))
     what = run.facts.events["what"].to_pylist()
@@ -29,6 +29,7 @@ def _measure(run: Run) -> tuple[float, float, float, float]:
         float((fates(data) == "device_queue").mean()),
         what.count("timeout") / losses,
         what.count("recovery_began") / losses,
+        1e3 * float(np.median(round_trips_s(run))),
     )
 
 
@@ -39,18 +40,19 @@ def window_size(lab: Lab) -> Result:
     The study states its losses in percent; only as fractions do they explain its throughput (4 KB: one loss in 22 packets, 214 ms
     each, which is a timeout of 200 ms). Losses are an input, so only shapes are asserted.
     """
-    cases = [("small_window_loss", {"window_segments": k, "loss_rate": loss}) for _, _, k, loss, _, _ in TABLE]
+    cases = [("small_window_loss", {"window_segments": k, "loss_rate": loss}) for _, _, k, loss, *_ in TABLE]
     cases += [("access_point_overflow", {"window_segments": k}) for k in (43, 15)]
     got = [np.mean(runs, axis=0) for runs in lab.measure_all(_measure, cases)]
     rate = {name: float(values[0]) for (name, *_), values in zip(TABLE, got, strict=False)}
     timeouts = {name: float(values[2]) for (name, *_), values in zip(TABLE, got, strict=False)}
     fast = {name: float(values[3]) for (name, *_), values in zip(TABLE, got, strict=False)}
+    rtt = [float(values[4]) for values in got[: len(TABLE)]]
     full, fits = got[len(TABLE)], got[len(TABLE) + 1]
     best = max(rate, key=lambda name: rate[name])
     rows = [
         *(Row(f"window {name}: offered (bytes)", str(offered), "E", k * MSS, (offered, offered), because=f"{k} segments of 1460 bytes",
               origin="computed")
-          for name, _, k, _, _, offered in TABLE),
+          for name, _, k, _, _, offered, _ in TABLE),
         Row("window with the highest throughput", "32k (4.09), 64k (3.84)", "S", f"{best} ({rate[best]:.2f})",
             holds=best in ("32k", "64k"), because="large enough for duplicate ACKs, and fits into the queue"),
         Row("128k below 64k (Mb/s)", "3.21 < 3.84", "S", f"{rate['128k']:.2f} < {rate['64k']:.2f}", holds=rate["128k"] < rate["64k"],
@@ -67,14 +69,20 @@ def window_size(lab: Lab) -> Result:
         Row("losses in an access point's queue of 30: 43 segments, 15", "overflow above 5 Mb/s", "S",
             f"{full[1]:.4f}, {fits[1]:.4f}", holds=full[1] > 0.0 == fits[1] and full[0] > 4.8,
             because="the whole window waits there, because the channel is slower than the wire"),
+        Row("round trip grows with the window, 4k to 32k (ms)", "2.5/5/10/26", "S", "/".join(f"{ms:.1f}" for ms in rtt[:1:-1]),
+            holds=all(np.diff(rtt[:1:-1]) > 0) and rtt[2] > 3 * rtt[5], because="the window waits in the queue before the channel"),
+        Row("43 segments, access point's queue of 30 overflows: round trip (ms)", "45", "S", float(full[4]),
+            holds=full[4] > 1.5 * rtt[2], because="a full queue: the study's 128k; random losses (below) keep the queue short"),
+        *(Row(f"window {name}: round trip (ms)", f"{paper:g}", "N", ms, because="where the study measured it is not stated")
+          for (name, *_, paper), ms in zip(TABLE, rtt, strict=True)),
         *(Row(f"window {name} (Mb/s)", str(paper), "N", rate[name], because="the losses' pattern is not known")
-          for name, _, _, _, paper, _ in TABLE),
+          for name, _, _, _, paper, *_ in TABLE),
     ]  # fmt: skip
     x = [float(kilobytes) for _, kilobytes, *_ in TABLE]
     figure = curves(
         "window, KB",
         "throughput, Mb/s",
-        [("the study", x, [paper for *_, paper, _ in TABLE])],
+        [("the study", x, [paper for _, _, _, _, paper, *_ in TABLE])],
         [("simulation", x, [rate[name] for name, *_ in TABLE])],
     )
     figure.update_xaxes(type="log", dtick=None)
