@@ -15,7 +15,7 @@ import wlanlens as wl
 from tests.simulation.many_worlds import made
 from wlanlens.registry import units
 from wlanlens.simulation.scenario import find
-from wlanlens.validation.random_worlds import PACKETS_MOST, random_world
+from wlanlens.validation.random_worlds import PACKETS_MOST, RandomWorld, random_world
 
 #: Worlds for which a test has time.
 SEEDS = range(60)
@@ -90,3 +90,13 @@ def test_a_rate_that_80211_lacks_is_refused(rate_mbps: float) -> None:
         assert "the nearest is" in str(error.value.next)
     with pytest.raises(wl.WlanlensError, match=r"rate_mbps must be one of 1, 2, 5.5, not 3"):
         find("stuck_rate").make({"rate_mbps": 3})
+
+
+@pytest.mark.parametrize("jitter", [{}, {"jitter_share": 0.1, "jitter_s": 0.02}])
+def test_lines_reorder_only_with_jitter(jitter: dict[str, float]) -> None:
+    base = find("congestion_window").make({"loss_rate": 0.0, "duration_s": 5.0})
+    packets = wl.simulate(RandomWorld(seed=1, base=base, jitter=jitter)).facts.packets.to_pandas()
+    data = packets[(packets.direction == "a2b") & (packets.fate == "delivered")]
+    assert data.t_end_ns.is_monotonic_increasing != bool(jitter)
+    assert (packets.fate != "wire").all()
+    assert (packets.trigger != "new").any() == bool(jitter)

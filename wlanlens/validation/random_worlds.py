@@ -10,6 +10,7 @@ Python (the draws use only `random.Random(text).random()`).
 * Two worlds of three have the TCP of their scenario replaced in part: SACK, DSACK, FACK, timestamps, the recovery, the
   timer, what undoes a timeout, the tail loss probe, delayed ACKs. Combinations that no stack can have are not drawn: the
   fields that need SACK or timestamps are off without them.
+* One world of four has lines that reorder packets.
 * Parameters that a scenario refuses together (more flows than ports) are drawn again.
 * Worlds are short, and shorter still where many packets a second are possible, so that a thousand take minutes; worlds
   of few packets a second are longer.
@@ -54,6 +55,8 @@ class RandomWorld(Scenario):
         A scenario of the shelf with its parameters.
     tcp : mapping
         Fields of `Tcp` that replace those of every TCP flow.
+    jitter : mapping
+        Fields of `Wire` that replace those of every line.
     clocks : mapping of str to TapClock
         The taps' clocks, snap lengths and missed packets.
     """
@@ -61,6 +64,7 @@ class RandomWorld(Scenario):
     seed: int
     base: Scenario
     tcp: Mapping[str, Any] = field(default_factory=dict)
+    jitter: Mapping[str, Any] = field(default_factory=dict)
     clocks: Mapping[str, TapClock] = field(default_factory=dict)
 
     name: ClassVar[str] = "random_world"
@@ -74,13 +78,15 @@ class RandomWorld(Scenario):
         fields = dataclasses.fields(self.base)
         differ = {f.name: getattr(self.base, f.name) for f in fields if getattr(self.base, f.name) != f.default}
         text = f"{self.base.name} seed={self.seed} " + " ".join(f"{k}={v!r}" for k, v in differ.items())
-        return text + "".join(f" tcp.{k}={v!r}" for k, v in self.tcp.items())
+        more = {**{f"tcp.{k}": v for k, v in self.tcp.items()}, **{f"wire.{k}": v for k, v in self.jitter.items()}}
+        return text + "".join(f" {k}={v!r}" for k, v in more.items())
 
     def world(self) -> World:
         world = self.base.world()
         flows = tuple(replace(f, tcp=replace(f.tcp, **self.tcp)) if f.tcp is not None else f for f in world.flows)
         clocks = {tap: clock for tap, clock in self.clocks.items() if tap in world.taps}
-        return replace(world, flows=flows, clocks={**world.clocks, **clocks})
+        wires = tuple(replace(wire, **self.jitter) for wire in world.wires)
+        return replace(world, flows=flows, wires=wires, clocks={**world.clocks, **clocks})
 
 
 def random_world(seed: int, *, wild: bool = True, scenarios: Sequence[str] | None = None) -> RandomWorld:
@@ -100,12 +106,15 @@ def random_world(seed: int, *, wild: bool = True, scenarios: Sequence[str] | Non
     duration_s = draw.log(SHORTEST_S, LONGEST_S)
     clocks = {tap: TapClock(snaplen_bytes=draw.among(_SNAPLENS)) for tap in ("sender", "usb", "air", "receiver")}
     tcp = draw.tcp() if draw.chance(2 / 3) else {}
+    reorders = draw.chance(1 / 4)
+    jitter = {"jitter_share": draw.log(1e-3, 1.0), "jitter_s": draw.log(1e-4, 0.1)} if reorders else {}
     kind = shelf[draw.among(names)]
     assert isinstance(kind, ScenarioKind)
     while True:
         chosen = {name: draw.parameter(f, wild=wild) for name, f in kind.parameters.items() if name != "duration_s"}
         try:
-            made = RandomWorld(seed=seed, base=kind.make({**chosen, "duration_s": duration_s}), tcp=tcp, clocks=clocks)
+            base = kind.make({**chosen, "duration_s": duration_s})
+            made = RandomWorld(seed=seed, base=base, tcp=tcp, jitter=jitter, clocks=clocks)
             rate = packets_per_second(made.world())
         except ScenarioError:
             continue
