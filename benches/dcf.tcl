@@ -1,12 +1,15 @@
 # 802.11b stations around one, all in range: ns-2 beside wlanlens simulate.
-#   ns dcf.tcl STATIONS FLOWS SECONDS KIND TRACE
+#   ns dcf.tcl STATIONS FLOWS SECONDS KIND TRACE [RTS_THRESHOLD [BYTES]]
 # KIND is tcp (downloads of the first node, FTP over TCP, 1448-byte segments, 22-segment window) or udp (each station
-# saturates the channel towards the first node, 1500 bytes). TRACE is a file for MAC and agent traces, or none.
+# saturates the channel towards the first node, BYTES, 1500 by default). TRACE is a file for MAC and agent traces, or none.
+# Frames longer than RTS_THRESHOLD, 3000 by default, are preceded by RTS.
 set stations [lindex $argv 0]
 set flows [lindex $argv 1]
 set seconds [lindex $argv 2]
 set kind [lindex $argv 3]
 set trace [lindex $argv 4]
+set threshold [expr {$argc > 5 ? [lindex $argv 5] : 3000}]
+set bytes_each [expr {$argc > 6 ? [lindex $argv 6] : 1500}]
 
 Mac/802_11 set dataRate_ 11Mb
 Mac/802_11 set basicRate_ 2Mb
@@ -17,7 +20,7 @@ Mac/802_11 set SlotTime_ 0.000020
 Mac/802_11 set SIFS_ 0.000010
 Mac/802_11 set PreambleLength_ 144
 Mac/802_11 set PLCPHeaderLength_ 48
-Mac/802_11 set RTSThreshold_ 3000
+Mac/802_11 set RTSThreshold_ $threshold
 Agent/TCP set packetSize_ 1448
 Agent/TCP set window_ 22
 
@@ -50,12 +53,12 @@ for {set i 0} {$i < $flows} {incr i} {
         set application [new Application/FTP]
     } else {
         set agent [new Agent/UDP]
-        $agent set packetSize_ 1500
+        $agent set packetSize_ $bytes_each
         set sink [new Agent/LossMonitor]
         $ns attach-agent $far $agent
         $ns attach-agent $node(0) $sink
         set application [new Application/Traffic/CBR]
-        $application set packetSize_ 1500
+        $application set packetSize_ $bytes_each
         $application set rate_ [expr 8e6 / $flows]
     }
     $ns connect $agent $sink

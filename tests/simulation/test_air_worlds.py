@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import pytest
 import wlanlens as wl
 from wlanlens.papers._air import data_frames, retry_percent, throughput_mbps, timeouts
 from wlanlens.papers._bursts import transfer
+from wlanlens.papers._dcf import dropped_share, mean
 from wlanlens.scenarios import bursty_errors
 from wlanlens.simulation.simulate import Run
 
@@ -91,3 +96,33 @@ def test_a_window_that_grows_by_the_ack_makes_linux_22_idle(monkeypatch: pytest.
     by_ack = median_mbps()
     monkeypatch.setattr(bursty_errors, "LINUX22", replace(bursty_errors.LINUX22, counts_segments=True))
     assert by_ack < 0.6 * median_mbps()
+
+
+#: Stations of the study's example, and seconds that give some hundred drops.
+CROWD, SECONDS = 15, 300.0
+
+
+def crowd_drops() -> float:
+    """Share of packets that 15 saturated stations drop, with RTS and CTS."""
+    return mean(
+        [dropped_share(wl.simulate("saturated_stations", seed=s, stations=CROWD, duration_s=SECONDS)) for s in (1, 2)]
+    )
+
+
+def test_drops_with_rts_are_the_studys() -> None:
+    # P_C ** 7 of the report: an RTS without CTS counts on the short retry limit.
+    assert crowd_drops() == pytest.approx(7.9689e-4, rel=0.2)
+
+
+@pytest.mark.skipif(not shutil.which("ns"), reason="ns-2 is not installed")
+def test_drops_with_rts_are_those_of_ns2(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "benches" / "dcf.tcl"
+    words = [CROWD, CROWD, SECONDS, "udp", "trace", 0, 1000]
+    subprocess.run(["ns", script, *map(str, words)], cwd=tmp_path, check=True, capture_output=True, timeout=300)
+    with (tmp_path / "trace").open() as lines:
+        fields = (line.split() for line in lines)
+        # A dropped packet has two lines: its RTS and itself.
+        seen = Counter((f[0], f[3], f[4] if f[0] == "D" else "", f[6]) for f in fields)
+    dropped, arrived = seen["D", "MAC", "RET", "cbr"], seen["r", "AGT", "", "cbr"]
+    assert dropped > 50
+    assert crowd_drops() == pytest.approx(dropped / (dropped + arrived), rel=0.2)

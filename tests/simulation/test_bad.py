@@ -254,7 +254,7 @@ def values_of(f: Any) -> st.SearchStrategy[Any]:
     kind, meta = type(f.default), f.metadata
     if kind is bool:
         return st.booleans()
-    if kind is str:
+    if meta["among"]:
         return st.sampled_from(meta["among"])
     least, most = meta["least"], meta["most"]
     if kind is int:

@@ -69,6 +69,15 @@ def rts_collision_share(run: Run) -> float:
     return float(collided / rts.num_rows)
 
 
+def dropped_share(run: Run) -> float:
+    """Share of packets that a station gave up at a retry limit."""
+    import pyarrow.compute as pc
+
+    fates = run.facts.packets["fate"]
+    dropped, arrived = (pc.sum(pc.equal(fates, fate)).as_py() for fate in ("air", "delivered"))
+    return float(dropped / (dropped + arrived))
+
+
 def mean_delay_s(run: Run) -> float:
     """Mean session delay; ValueError unless all transfers ended."""
     delays = delays_s(run)

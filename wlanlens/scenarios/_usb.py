@@ -8,7 +8,7 @@ from typing import Any
 
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, Usb, Wire, World
-from wlanlens.simulation.rate_control import fixed
+from wlanlens.simulation.rate_control import RATES_MBPS, fixed
 from wlanlens.simulation.scenario import Scenario, quantity
 
 
@@ -21,7 +21,9 @@ class UsbScenario(Scenario):
     )
     reclamation: bool = quantity(True, "Full-speed bandwidth reclamation (FSBR): each frame is used to its end.")
     queued: bool = quantity(False, "The driver submits packets before earlier ones are complete: four at a time.")
-    rate_mbps: float = quantity(11.0, "Data rate of both stations.", least=1.0, most=54.0)
+    rate_mbps: float = quantity(
+        11.0, "802.11b or 802.11g rate of both stations, Mb/s.", least=1.0, most=54.0, among=RATES_MBPS
+    )
     buffer_frames: int = quantity(8, "Frames in the adapter's buffer towards the air.", least=1, most=50)
     receive_window_bytes: int = quantity(24_576, "The receiver's buffer.", least=1448, most=1 << 30)
 

@@ -21,7 +21,7 @@ class AckHoldingOverUsb(UsbScenario):
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(2.0, "Mean gap between holds, s; 0: no holds.", least=0.0, most=1e6)
     shortest_s: float = quantity(0.3, "The shortest hold, s.", least=0.0, most=100.0)
-    longest_s: float = quantity(0.6, "The longest hold, s.", least=0.0, most=100.0)
+    longest_s: float = quantity(0.6, "The longest hold, s; the shortest if that is longer.", least=0.0, most=100.0)
     run_probability: float = quantity(
         1.0,
         "Probability that a run has holds; in the study a quarter of the runs had them.",
@@ -32,7 +32,7 @@ class AckHoldingOverUsb(UsbScenario):
     frto: bool = quantity(False, "F-RTO (RFC 5682).")
 
     def laptop(self) -> Node:
-        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s, self.run_probability)
+        holds = Holds(self.mean_gap_s, self.shortest_s, max(self.shortest_s, self.longest_s), self.run_probability)
         return Node("laptop", holds=holds if self.mean_gap_s > 0 else None)
 
     def tcp(self) -> Tcp:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wlanlens.scenarios._pair import alike, pair
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Flow, Tcp, World
-from wlanlens.simulation.rate_control import fixed
+from wlanlens.simulation.rate_control import RATES_MBPS, fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -19,7 +19,9 @@ class CleanLink(Scenario):
 
     clean = True
 
-    rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
+    rate_mbps: float = quantity(
+        11.0, "802.11b or 802.11g rate of both stations, Mb/s.", least=1.0, most=54.0, among=RATES_MBPS
+    )
     receive_window_bytes: int = quantity(32_768, "The receiver's buffer.", least=1448, most=1 << 30)
     delayed_ack_segments: int = quantity(2, "Segments per ACK.", least=1, most=64)
     short_preamble: bool = quantity(False, "Preambles of 96 us instead of 192.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wlanlens.scenarios._pair import alike, pair
 from wlanlens.simulation.applications import udp
 from wlanlens.simulation.config import Flow, World
-from wlanlens.simulation.rate_control import fixed
+from wlanlens.simulation.rate_control import RATES_MBPS, fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -20,7 +20,9 @@ class CleanUdp(Scenario):
     resembles = ("data_ack_collision",)
     clean = True
 
-    rate_mbps: float = quantity(11.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=54.0)
+    rate_mbps: float = quantity(
+        11.0, "802.11b or 802.11g rate of both stations, Mb/s.", least=1.0, most=54.0, among=RATES_MBPS
+    )
     offered_bps: float = quantity(8e6, "Offered payload, bit/s.", least=1e3, most=1e9)
     payload_bytes: int = quantity(1472, "Payload of a datagram.", least=1, most=1472)
     frame_error_rate: float = quantity(0.0035, "Share of bad frames, MAC ACKs included.", least=0.0, most=0.5)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Tcp, World
-from wlanlens.simulation.rate_control import automatic, fixed
+from wlanlens.simulation.rate_control import DSSS_MBPS, automatic, fixed
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 
@@ -18,7 +18,7 @@ class FarStation(Scenario):
 
     resembles = ("stuck_rate",)
 
-    rate_mbps: float = quantity(2.0, "The far station's rate.", least=1.0, most=11.0)
+    rate_mbps: float = quantity(2.0, "The far station's rate.", least=1.0, most=11.0, among=DSSS_MBPS)
     snr_db: float = quantity(
         3.5, "Signal-to-noise ratio of the far station's frames, in 22 MHz, dB.", least=-20.0, most=60.0
     )

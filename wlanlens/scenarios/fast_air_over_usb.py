@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wlanlens.scenarios._usb import UsbScenario
+from wlanlens.simulation.rate_control import RATES_MBPS
 from wlanlens.simulation.scenario import quantity, scenario
 
 
@@ -18,4 +19,6 @@ class FastAirOverUsb(UsbScenario):
 
     shows: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)
 
-    rate_mbps: float = quantity(54.0, "Data rate of both stations.", least=1.0, most=54.0)
+    rate_mbps: float = quantity(
+        54.0, "802.11b or 802.11g rate of both stations, Mb/s.", least=1.0, most=54.0, among=RATES_MBPS
+    )

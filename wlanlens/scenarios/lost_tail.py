@@ -32,7 +32,7 @@ class LostTail(Scenario):
         lost: list[int] = []
         for n in range(self.files):
             begin = n * (segments + again)
-            lost += range(begin + segments - self.lost_segments, begin + segments)
+            lost += range(begin + max(0, segments - self.lost_segments), begin + segments)
         tcp = Tcp(tail_loss_probe=self.tail_loss_probe)
         flows = tuple(
             Flow(0, 1, file(self.file_bytes), tcp=tcp, after=n - 1 if n else None, think_s=self.think_s)

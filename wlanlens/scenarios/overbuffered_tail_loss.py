@@ -22,5 +22,5 @@ class OverbufferedTailLoss(SlowLineWorld):
     def world(self) -> World:
         last = -(-self.file_bytes // self.mss_bytes)
         # The retransmission of the first one is lost too.
-        lost = tuple(range(last - self.tail_losses, last + 1)) if self.tail_losses else ()
+        lost = tuple(range(max(0, last - self.tail_losses), last + 1)) if self.tail_losses else ()
         return self.over(self.line(lose_data=lost))

@@ -22,9 +22,9 @@ class SilentReceiver(Scenario):
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(3.0, "Mean gap between silences, s.", least=1e-3, most=1e4)
     shortest_s: float = quantity(0.3, "Shortest silence, s.", least=0.0, most=100.0)
-    longest_s: float = quantity(0.6, "Longest, s.", least=0.0, most=100.0)
+    longest_s: float = quantity(0.6, "Longest, s; the shortest if that is longer.", least=0.0, most=100.0)
 
     def world(self) -> World:
         world = pair(alike(), Flow(0, 1, bulk(), tcp=Tcp(frto=False)))
-        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s)
+        holds = Holds(self.mean_gap_s, self.shortest_s, max(self.shortest_s, self.longest_s))
         return replace(world, nodes=(world.nodes[0], Node("receiver", holds=holds)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wlanlens.scenarios._usb import UsbScenario
+from wlanlens.simulation.rate_control import DSSS_MBPS
 from wlanlens.simulation.scenario import quantity, scenario
 
 
@@ -17,4 +18,6 @@ class SlowAirOverUsb(UsbScenario):
 
     resembles: ClassVar[tuple[str, ...]] = ("usb_bottleneck",)
 
-    rate_mbps: float = quantity(2.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=11.0)
+    rate_mbps: float = quantity(
+        2.0, "Data rate of both stations: 1, 2, 5.5 or 11.", least=1.0, most=11.0, among=DSSS_MBPS
+    )

@@ -22,10 +22,10 @@ class SpuriousRetransmissions(Scenario):
     duration_s: float = quantity(20.0, "Simulated time, s.", least=1e-3, most=1e6)
     mean_gap_s: float = quantity(3.0, "Mean gap between holds, s.", least=1e-3, most=1e4)
     shortest_s: float = quantity(0.4, "Shortest hold, s.", least=0.0, most=100.0)
-    longest_s: float = quantity(0.7, "Longest, s.", least=0.0, most=100.0)
+    longest_s: float = quantity(0.7, "Longest, s; the shortest if that is longer.", least=0.0, most=100.0)
     dsack: bool = quantity(False, "The receiver reports duplicates with DSACK (RFC 2883).")
 
     def world(self) -> World:
-        holds = Holds(self.mean_gap_s, self.shortest_s, self.longest_s)
+        holds = Holds(self.mean_gap_s, self.shortest_s, max(self.shortest_s, self.longest_s))
         tcp = Tcp(eifel=False, frto=False, dsack=self.dsack)
         return line(Flow(0, 1, bulk(), tcp=tcp), sender=Node("sender", holds=holds))

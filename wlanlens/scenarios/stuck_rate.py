@@ -19,7 +19,7 @@ class StuckRate(Scenario):
 
     shows = ("stuck_rate",)
 
-    rate_mbps: float = quantity(2.0, "The sender's only rate: 1, 2 or 5.5.", least=1.0, most=5.5)
+    rate_mbps: float = quantity(2.0, "The sender's only rate, Mb/s.", least=1.0, most=5.5, among=(1.0, 2.0, 5.5))
     snr_db: float = quantity(40.0, "Signal-to-noise ratio in 22 MHz, both ways, dB.", least=-20.0, most=90.0)
 
     def world(self) -> World:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wlanlens.scenarios._weak import Weak
-from wlanlens.simulation.rate_control import fixed
+from wlanlens.simulation.rate_control import DSSS_MBPS, fixed
 from wlanlens.simulation.scenario import quantity, scenario
 
 
@@ -18,7 +18,7 @@ class WeakLink(Weak):
 
     resembles = ("rate_thrashing", "stuck_rate")
 
-    rate_mbps: float = quantity(2.0, "Data rate of both stations.", least=1.0, most=11.0)
+    rate_mbps: float = quantity(2.0, "Data rate of both stations.", least=1.0, most=11.0, among=DSSS_MBPS)
 
     def rate_control(self) -> dict[str, Any]:
         return fixed(self.rate_mbps)

@@ -160,7 +160,7 @@ class Wire:
 
     `back_loss_rate`: the loss rate from b to a, if different. `lose_data`: numbers of the data packets lost from a to b;
     `lose_acks`: numbers of the packets without data lost from b to a. `bursts_s`: (start, length, probability, period or 0)
-    of losses in both directions.
+    of losses in both directions. `jitter_share`: share of the packets that take up to `jitter_s` longer: later ones overtake them.
     """
 
     a: int
@@ -178,6 +178,8 @@ class Wire:
     holds_s: tuple[tuple[float, float], ...] = ()
     lose_acks: tuple[int, ...] = ()
     ack_blackouts_s: tuple[tuple[float, float], ...] = ()
+    jitter_share: float = 0.0
+    jitter_s: float = 0.0
 
 
 @dataclass(frozen=True)

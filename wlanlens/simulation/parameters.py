@@ -75,7 +75,7 @@ def shown(value: Any) -> str:
 
 def check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
     among = f.metadata.get("among")
-    if among is not None and value not in among:
+    if among is not None and type(f.default) is str and value not in among:
         near = difflib.get_close_matches(str(value), among, 1, 0.0)
         raise ScenarioError(
             f"{name}: {f.name} must be one of {', '.join(among)}, not {shown(value)}",
@@ -100,4 +100,10 @@ def check(name: str, f: dataclasses.Field[Any], value: Any) -> None:
         raise ScenarioError(
             f"{name}: {f.name} must be {bounds or 'a number'}, not {shown(value)}",
             next=f"the nearest is {nearest:.12g}",
+        )
+    if among is not None and value not in among:
+        possible = ", ".join(f"{number:.12g}" for number in among)
+        nearest = min(among, key=lambda number: abs(number - value))
+        raise ScenarioError(
+            f"{name}: {f.name} must be one of {possible}, not {shown(value)}", next=f"the nearest is {nearest:.12g}"
         )

@@ -7,6 +7,9 @@ from typing import Any
 #: 802.11b rates, Mb/s, from the lowest.
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
+#: 802.11b and 802.11g rates, Mb/s (IEEE 802.11-2020 clauses 15, 16 and 18): a PLCP header can signal no other.
+RATES_MBPS = (1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
+
 
 def fixed(rate_mbps: float) -> dict[str, Any]:
     """Rate control: a constant rate."""

@@ -31,9 +31,9 @@ def quantity(
     *,
     least: float | None = None,
     most: float | None = None,
-    among: tuple[str, ...] | None = None,
+    among: tuple[str, ...] | tuple[float, ...] | None = None,
 ) -> Any:
-    """A parameter: its default, one sentence, and its range (both ends included) or its allowed words `among`."""
+    """A parameter: its default, one sentence, and its range (both ends included), or the only values allowed: `among`."""
     return field(default=default, metadata={"doc": doc, "least": least, "most": most, "among": among})
 
 

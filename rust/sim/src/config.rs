@@ -245,6 +245,11 @@ pub struct Wire {
     /// From b to a: all packets without data are lost from (s) for (s).
     #[serde(default)]
     pub ack_blackouts_s: Vec<(f64, f64)>,
+    /// Share of the packets that take longer, and by how much at most (s; uniform): later packets overtake them.
+    #[serde(default)]
+    pub jitter_share: f64,
+    #[serde(default)]
+    pub jitter_s: f64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

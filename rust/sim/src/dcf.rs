@@ -190,13 +190,17 @@ impl Dcf {
                 self.idle_at = idle;
                 self.all_wait((end + 2 * sifs + cts_time + 2 * slot).max(idle), false);
                 self.stations[from].wait_from(idle.max(end + timeout), self.spaces.difs());
-                self.failed(from, end + timeout, true, out);
+                self.failed(from, end + timeout, false, out);
                 return;
             }
             at = idle + sifs;
         }
         if let Some(current) = &mut self.stations[from].current {
             current.aired = true;
+            if with_rts {
+                // A CTS resets the short retry counter (clause 10.3.4.4).
+                current.short_retries = 0;
+            }
         }
         let end = at + data_time;
         let fate = fate_of(channel.damage(from, to, rate, msdu.mpdu_bytes, at));
@@ -273,12 +277,12 @@ impl Dcf {
                 msdu: (kind == FrameKind::Data).then_some(msdu),
                 fate: Fate::Collision(other),
             }));
-            ends.push((from, end, preamble, with_rts, msdu.to.is_none()));
+            ends.push((from, end, preamble, msdu.to.is_none()));
         }
         let idle = ends.iter().map(|e| e.1).max().unwrap_or(now);
         self.idle_at = idle;
         self.all_wait(idle, true);
-        for (from, end, preamble, with_rts, to_all) in ends {
+        for (from, end, preamble, to_all) in ends {
             if to_all {
                 self.stations[from].wait_from(idle, self.spaces.difs());
                 self.finish(from, end, false, out);
@@ -286,7 +290,7 @@ impl Dcf {
             }
             let timeout = end + self.spaces.answer_timeout(preamble);
             self.stations[from].wait_from(idle.max(timeout), self.spaces.difs());
-            self.failed(from, timeout, with_rts, out);
+            self.failed(from, timeout, false, out);
         }
     }
 
@@ -299,7 +303,8 @@ impl Dcf {
         }
     }
 
-    /// A transmission failed: retry with a larger window, or give up (clause 10.3.4.4).
+    /// A transmission failed: retry with a larger window, or give up (clause 10.3.4.4). `long`: a frame longer than the RTS
+    /// threshold, after its CTS; an RTS without CTS and a frame without RTS count on the short retry limit.
     fn failed(&mut self, station: StationId, at: Ns, long: bool, out: &mut Vec<Out>) {
         let s = &mut self.stations[station];
         let Some(current) = &mut s.current else { return };

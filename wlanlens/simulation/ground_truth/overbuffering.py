@@ -44,7 +44,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
     spent = int(stood[queued].sum())
     if not queued.any() or spent < _SHARE * life or _correlation(ahead, delay) < _OWN:
         return []
-    cost_s = float((stood[queued] * delay[queued] / rtt[queued]).sum()) / 1e9
+    cost_s = float((stood[queued] * (delay[queued] / rtt[queued])).sum()) / 1e9
     start, end = int(came[queued][0]), int(came[queued][-1])
     return [
         finding(

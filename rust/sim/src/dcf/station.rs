@@ -13,7 +13,7 @@ use crate::rng::Rng;
 pub struct MacConfig {
     pub cw_min: u16,
     pub cw_max: u16,
-    /// Transmissions of a frame without RTS, and of one with RTS (clause 10.3.4.4).
+    /// Transmissions of an RTS, or of a frame without RTS; and of a frame after its CTS (clause 10.3.4.4).
     pub short_retry_limit: u32,
     pub long_retry_limit: u32,
     /// Frames longer than this are preceded by RTS.

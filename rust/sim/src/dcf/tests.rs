@@ -230,3 +230,39 @@ fn saturation_throughput_matches_bianchi() {
         }
     }
 }
+
+#[test]
+fn an_rts_without_cts_counts_on_the_short_limit_and_a_frame_without_ack_on_the_long_one() {
+    let config =
+        MacConfig { rts_threshold_bytes: 0, short_retry_limit: 3, long_retry_limit: 2, ..MacConfig::default() };
+    // What is lost of each attempt: (RTS, data); then the frames sent.
+    let run = |lost: &[(bool, bool)]| {
+        let mut dcf = cell(2, config.clone(), Rate::R11, 1);
+        dcf.enqueue(MS, 1, msdu(0, 500));
+        let (mut out, mut attempts) = (Vec::new(), lost.iter());
+        let mut now = (false, false);
+        while let Some(t) = dcf.next() {
+            dcf.advance(
+                t,
+                &mut Scripted(|from, bytes| {
+                    if from == 1 && bytes == RTS_BYTES {
+                        now = *attempts.next().unwrap_or(&(false, false));
+                        return now.0;
+                    }
+                    from == 1 && now.1
+                }),
+                &mut out,
+            );
+        }
+        let acked = matches!(out.last(), Some(Out::Done { acked: true, .. }));
+        let kinds = |kind| aired(&out).iter().filter(|f| f.kind == kind).count();
+        (acked, kinds(FrameKind::Rts), kinds(FrameKind::Data))
+    };
+    let (rts, data, none) = ((true, false), (false, true), (false, false));
+    assert_eq!(run(&[rts; 9]), (false, 3, 0));
+    assert_eq!(run(&[data; 9]), (false, 2, 2));
+    assert_eq!(run(&[rts, rts, none]), (true, 3, 1));
+    // The CTS of the third attempt resets the short counter, and leaves the long one.
+    assert_eq!(run(&[rts, rts, data, rts, rts, none]), (true, 6, 2));
+    assert_eq!(run(&[data, rts, rts, data]), (false, 4, 2));
+}

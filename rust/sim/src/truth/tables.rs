@@ -36,6 +36,12 @@ impl Truth {
                     false,
                 ),
                 (
+                    "ip_id",
+                    "Identification field of its IP header: names it in a capture.",
+                    small(p().map(|r| r.ip_id.into())),
+                    false,
+                ),
+                (
                     "rel_seq",
                     "Offset in the stream, where the SYN is 0; for a datagram its number in the flow.",
                     whole(p().map(|r| r.seq)),

@@ -142,6 +142,12 @@ fn check_wire(w: &Wire, nodes: usize) -> Result<(), Fault> {
     }
     check_node_number(w.a, nodes, "a wire's end")?;
     check_node_number(w.b, nodes, "a wire's end")?;
+    if !within(w.jitter_share, 1.0) || !within(w.jitter_s, 1e6) {
+        return Err(format!(
+            "a wire's jitter_share must be 0 to 1 and jitter_s 0 to 1e6, not {}, {}",
+            w.jitter_share, w.jitter_s
+        ));
+    }
     let chances = [w.loss_rate, w.back_loss_rate.unwrap_or(0.0)];
     if !above(w.rate_bps, 0.0) || !(0.0..).contains(&w.delay_s) || !chances.iter().all(|p| within(*p, 1.0)) {
         return Err(format!(

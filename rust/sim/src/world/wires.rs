@@ -39,6 +39,9 @@ impl World {
                 self.truth.ended(packet.id, now, PacketFate::Wire);
             } else {
                 let mut at = now + config::seconds(w.config.delay_s);
+                if w.config.jitter_share > 0.0 && w.rng.chance(w.config.jitter_share) {
+                    at += config::seconds(w.config.jitter_s * w.rng.unit());
+                }
                 if let (1, Some(hold)) = (direction, w.holds.iter().find(|h| (h.0..h.1).contains(&at))) {
                     at = hold.1;
                 }
