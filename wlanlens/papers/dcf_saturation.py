@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from wlanlens.models.dcf_tcp import DcfTcp
-from wlanlens.papers._dcf import aggregate_mbps, curves, dropped_share, mean, rts_collision_share, within
+from wlanlens.papers._dcf import aggregate_mbps, curves, mean, rts_collision_share, within
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 STATIONS = tuple(range(1, 16))
@@ -49,20 +49,5 @@ def dcf_saturation(lab: Lab) -> Result:
                 "waiting stations keep their counters, which the model ignores",
             )
         )
-    # Twelve hundred drops in the 50 minutes of five runs: 3 % from run to run.
-    (dropped,) = lab.measure_all(
-        dropped_share, [("saturated_stations", {"stations": 15, "duration_s": 600.0})], seeds=5
-    )
-    chance = model.drop_probability(15)
-    rows.append(
-        within(
-            "15 stations: share of packets that are dropped",
-            f"{chance:.2e} (after eq. 16)",
-            chance,
-            0.1,
-            mean(dropped),
-            "seven RTS without CTS in a row: they count on the short retry limit",
-        )
-    )
     figure = curves("stations", "Mb/s, all together", lines, marks)
     return Result(tuple(rows), (("Saturation throughput against the number of stations.", figure),))

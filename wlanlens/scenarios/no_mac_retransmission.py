@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from wlanlens.scenarios._weak import LINUX24
 from wlanlens.simulation.applications import bulk, udp
-from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Wire, World
+from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Usb, Wire, World
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: A sender without SACK and without limited transmit (nothing sent on the first two duplicate ACKs).
@@ -27,12 +27,14 @@ class NoMacRetransmission(Scenario):
     )
     receive_window_bytes: int = quantity(24_576, "The receiver's buffer: that of SunOS 5.8.", least=1448, most=1 << 30)
     sack: bool = quantity(True, "Selective acknowledgments.")
+    usb: bool = quantity(False, "The station's adapter is on a USB bus, as the study's.")
     sender: str = quantity(
         "linux24", "TCP sender: the study's, or RFC 6582 without SACK.", among=("linux24", "newreno")
     )
 
     def world(self) -> World:
-        station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7)
+        adapter = Usb() if self.usb else None
+        station = Station(node=0, short_retry_limit=1 if self.ends != "none" else 7, usb=adapter)
         access_point = Station(node=1, access_point=True, short_retry_limit=1 if self.ends == "both" else 7)
         tcp = LINUX24 if self.sender == "linux24" else NEWRENO
         tcp = replace(tcp, receive_window_bytes=self.receive_window_bytes, sack=self.sack and tcp.sack)
