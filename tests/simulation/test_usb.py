@@ -296,8 +296,6 @@ def test_impossible_adapters_are_refused_in_words() -> None:
     assert "buffer_frames" in refused(Usb(buffer_frames=51))
     assert "descriptor_s" in refused(Usb(descriptor_s=-1.0))
     assert "access point" in refused(Station(node=0, access_point=True, usb=Usb()))
-    with pytest.raises(WlanlensError, match="shortest_s"):
-        wl.simulate("ack_holding_over_usb", shortest_s=2.0, longest_s=1.0)
     with pytest.raises(WlanlensError, match="no tap"):
         wl.simulate("clean_link", taps=("usb",))
 
