@@ -39,6 +39,15 @@ def test_after_a_timeout() -> None:
     assert [(f.values["verdict"], f.values["reason"], f.cost_s) for f in found] == [("right", "after_timeout", 0.0)]
 
 
+@pytest.mark.parametrize(("seqs", "reason"), [((1, 1, 1), None), ((1, 500, 900), "data_between")])
+def test_acks_that_follow_new_data_are_not_counted_by_linux(seqs: tuple[int, ...], reason: str | None) -> None:
+    rows = [data(1, 0, HOLE), *dupacks(), again(60, 322, HOLE, trigger="rto"), ack(61, 342, HOLE + MSS)]
+    for row, seq in zip([r for r in rows if r["kind"] == "dupack"], seqs, strict=True):
+        row["rel_seq"] = seq
+    found, _ = run(CODE, trace(flows(sack_agreed=False), segments=rows))
+    assert [f.values["reason"] for f in found] == [reason or "none found"]
+
+
 def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
     """The timer's retransmission, then that of the hole, segments `between`, and duplicate ACKs for the hole."""
     first = again(40, 60, HOLE - MSS, spurious=False, trigger="rto")

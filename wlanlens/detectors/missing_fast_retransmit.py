@@ -36,6 +36,7 @@ RIGHT = {
     "after_timeout": "as RFC 6582 section 3.2 requires after a timeout, whose retransmissions may cause duplicate ACKs",
     "spurious_retransmissions": "correctly, because the sender's own spurious retransmissions caused the duplicate ACKs",
     "no_sack_blocks": "correctly, because SACK was agreed but the duplicate ACKs had no SACK blocks and reported no loss",
+    "data_between": "correctly for Linux, which does not count ACKs that follow new data of their sender",
     "filled_without_retransmission": "correctly, because the missing segment arrived late: it was reordered, not lost",
 }
 
@@ -69,6 +70,8 @@ def missing_fast_retransmit(
     `recovery_point`: the ACK is not above the recovery point of an earlier fast recovery;
     `spurious_retransmissions`: at least three retransmissions below that ACK in the last `cause_s` seconds (longer than any round
     trip with its queue) were spurious;
+    `data_between`: without SACK, the other side sent data between its duplicate ACKs. Linux takes an ACK with a new sequence number as a
+    window update (`tcp_may_update_window`; RFC 5681 would count it), and fewer than three others are left;
     `no_sack_blocks`: SACK was agreed and that direction never sent a block;
     `filled_without_retransmission`: new data was acknowledged without a retransmission.
     Without a reason it was wrong.
@@ -131,6 +134,7 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
     """Why no fast retransmit was needed; "" where one was. Later assignments take precedence."""
     out = np.full(len(third), "", object)
     out[filled] = "filled_without_retransmission"
+    out[(facts.flow_values("sack_agreed", third.key) == 0) & _data_between(facts, third)] = "data_between"
     blocks = facts.flow_values("sack_packets", third.key ^ 1)
     out[(facts.flow_values("sack_agreed", third.key) == 1) & (blocks == 0)] = "no_sack_blocks"
     spurious = copies.take(copies["spurious"] == 1).sorted_by("t_ns")
@@ -147,6 +151,19 @@ def _reasons(facts: Facts, third: Rows, copies: Rows, filled: Array, recoveries:
     sent = expiries["rel_seq"] + expiries["flight_bytes"]
     out[_latest(expiries, "t_ns", sent, third) >= third["rel_ack"]] = "after_timeout"
     return out
+
+
+def _data_between(facts: Facts, third: Rows) -> Array:
+    """Whether fewer than three of the run's duplicate ACKs repeat the sequence number of the packet before them."""
+    rows = facts.rows("segments", ["rel_seq", "rel_ack"], where={"kind": ("dupack",)}, valid=("rel_seq", "rel_ack"))
+    rows = rows.sorted_by("rel_ack", "rel_seq")
+    change = (np.diff(rows.key, prepend=NULL) != 0) | (np.diff(rows["rel_ack"], prepend=NULL) != 0)
+    first = np.flatnonzero(change)
+    new = ~change & (np.diff(rows["rel_seq"], prepend=NULL) != 0)
+    counted = np.diff(first, append=len(rows)) - np.add.reduceat(new.astype(np.int64), first)
+    runs = Rows(rows.key[first], {"rel_ack": rows["rel_ack"][first]})
+    at = runs.last_until("rel_ack", third.key ^ 1, third["rel_ack"])
+    return np.where(at >= 0, counted[at], DUPACK_THRESHOLD) < DUPACK_THRESHOLD
 
 
 def _latest(rows: Rows, when: str, value: Array, third: Rows) -> Array:

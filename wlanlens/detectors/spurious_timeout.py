@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CODE = "spurious_timeout"
 
 #: Confidence in each kind of evidence.
-_CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9}
+_CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9, "original": 0.97}
 
 
 @detector(CODE, needs=("timeouts", "intervals", "segments", "flows"))

@@ -43,6 +43,8 @@ pub const PAST_RUNS: usize = 128;
 
 /// Packets of a direction kept to recognise copies: 8 on a wire, more on the air, where a whole A-MPDU is repeated.
 pub const RECENT_PACKETS: usize = 8;
+/// Packets kept as fingerprints for copies that a second tap delays by 50 ms: those of 60 Mbit/s.
+pub const RECENT_PRINTS: usize = 256;
 pub const RECENT_MPDUS: usize = 64;
 /// Headers inside headers of one record (VLAN tags, MPLS labels, tunnels): a provider's QinQ under MPLS with two
 /// tunnels needs 8. It stops crafted packets with hundreds of VLAN tags.

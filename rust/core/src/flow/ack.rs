@@ -62,6 +62,9 @@ pub struct AckOutcome {
 /// A packet so small that its transmission time is negligible compared with a full segment's.
 const SMALL_BYTES: i64 = 100;
 
+/// The bytes that may be outstanding below the first captured segment: a large window.
+const LARGEST_WINDOW: i64 = 1 << 20;
+
 /// Segments sent closer together than this are one burst: a scheduler tick, below any RTT of interest.
 const BURST_GAP_NS: i64 = 1_000_000;
 
@@ -80,6 +83,45 @@ struct Covered {
     echoed: Option<i64>,
 }
 
+/// What an ACK shows to have arrived, cumulatively or selectively.
+#[derive(Default)]
+struct Delivered {
+    /// When the latest of it was sent (RACK.xmit_ts of RFC 8985).
+    sent: Option<i64>,
+    /// When the latest of it that was sent once was sent.
+    once_sent: Option<i64>,
+    /// When the first of what was newly SACKed was sent, of segments sent once.
+    sacked_sent: Option<i64>,
+    /// It includes bytes sent once and before the timeout, or bytes sent more than once.
+    original: bool,
+    resent: bool,
+}
+
+impl Delivered {
+    /// A run has arrived. `echo`: the timestamp that the ACK echoes; `latest`: a copy sent later cannot have caused it.
+    fn add(&mut self, r: &Run, echo: Option<u32>, latest: i64, recover: i64, sacked: bool) {
+        if r.unseen || r.merged {
+            return;
+        }
+        let sent = match echo {
+            _ if r.copies == 1 => r.t_first,
+            Some(echo) if echo == r.tsval_last => r.t_last,
+            Some(echo) if echo == r.tsval_first => r.t_first,
+            _ if r.t_last <= latest => r.t_last,
+            _ => r.t_first,
+        };
+        self.sent = self.sent.max(Some(sent));
+        self.resent |= r.copies > 1;
+        if r.copies == 1 {
+            self.once_sent = self.once_sent.max(Some(sent));
+            self.original |= r.end <= recover;
+            if sacked {
+                self.sacked_sent = Some(self.sacked_sent.map_or(sent, |s| s.min(sent)));
+            }
+        }
+    }
+}
+
 impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
@@ -88,6 +130,11 @@ impl SenderState {
             o.kind = AckKind::Absurd;
             return;
         }
+        if a.ack < self.una && self.last_advance.is_none() && !self.syn_seen && self.una - a.ack <= LARGEST_WINDOW {
+            // The capture began in mid-connection, above a hole.
+            self.scoreboard.push_front(a.ack, self.una);
+            self.una = a.ack;
+        }
         if a.ack > self.end {
             self.unseen_until(a, out);
             o.unseen = !a.syn;
@@ -95,6 +142,9 @@ impl SenderState {
         let una_before = self.una;
         let window_same = self.raw_window == Some(a.raw_window);
         if a.ack >= self.una {
+            if a.raw_window != 0 && self.raw_window == Some(0) && !a.syn {
+                self.reopened = Some(a.t);
+            }
             self.note_window(a);
         }
         let dsack = self.dsack(a);
@@ -107,13 +157,14 @@ impl SenderState {
                 }
             }
         }
-        let sack_news = self.take_sack(a, dsack.is_some());
+        let mut delivered = Delivered::default();
+        let sack_news = self.take_sack(a, dsack.is_some(), &mut delivered);
         o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
 
-        let mut edge_original = None;
+        let (mut edge_original, mut surplus) = (None, 0);
         if a.ack > self.una {
             let mut c = Covered::default();
-            self.cover(a, &mut c);
+            self.cover(a, &mut c, &mut delivered);
             if c.holes > 0 {
                 // Acknowledged, so they arrived, but they are not in the capture.
                 out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
@@ -136,7 +187,15 @@ impl SenderState {
                 })
                 .map(|r| r.t_last);
             let segments = o.acked / self.mss();
+            // Segments out of order cause a duplicate ACK each, and are acknowledged together with the one that fills the hole.
+            if c.edge.as_ref().is_some_and(|r| r.copies == 1 && !r.unseen) {
+                let explained = u16::try_from((o.acked - 1) / self.mss()).unwrap_or(u16::MAX);
+                surplus = self.dupacks.saturating_sub(explained);
+            }
             self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
+            if self.dupacks > 0 {
+                self.dup_run = self.last_ack.map(|t| (una_before, self.dupacks, t));
+            }
             self.dupacks = 0;
             self.answered = false;
             self.last_advance = Some(a.t);
@@ -163,6 +222,9 @@ impl SenderState {
             self.tally.sack_acks += 1;
         }
         self.tally.dsack_acks += u64::from(o.dsack);
+        if let Some(sent) = delivered.once_sent {
+            self.once = Some((sent, a.t));
+        }
         let facts = AckFacts {
             packet: a.packet,
             t: a.t,
@@ -174,18 +236,26 @@ impl SenderState {
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok,
+            tsval: a.timestamps.map(|t| t.0),
+            surplus,
+            reorders: self.reorders,
+            once: self.once,
             edge_original,
             mss: self.mss(),
         };
         if o.kind == AckKind::Advance {
             self.progress(a);
         }
+        self.take_delivered(a, &delivered);
+        // Without SACK, an ACK of bytes that were retransmitted too may be the copy's (`tcp_clean_rtx_queue`).
+        let undone = self.may_undo(a, o.kind, dsack, delivered.original && (a.sack_ok || !delivered.resent));
         if !self.pending.is_empty() {
             self.evaluate(&facts, sack_news, out);
         }
-        self.next_phase(a, o.kind, &facts, out);
+        self.next_phase(a, o.kind, undone, out);
         if let Some((tsval, _)) = a.timestamps {
             self.ts_clock.observe(a.t, tsval);
+            self.note_answer(a.t, tsval);
         }
     }
 
@@ -194,10 +264,16 @@ impl SenderState {
         self.least_path().map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
     }
 
+    /// Whether the capture shows between which ends the tap is: by the handshake, by echoed timestamps, or by a sender that answers at once.
+    fn tap_is_known(&self) -> bool {
+        let answers = || self.reaction.zip(self.rtt_least).is_some_and(|(there, back)| there.saturating_mul(10) < back);
+        self.rtt_whole.is_some() || self.loop_least.is_some() || answers()
+    }
+
     /// The minimum RTT, where it is that of a path. With the tap near the receiver it is the receiver's ACK delay, and a segment that
     /// fills a hole is acknowledged at once (RFC 5681 section 4.2).
     fn least_path(&self) -> Option<i64> {
-        self.rtt_least.filter(|_| !self.near_receiver)
+        self.rtt_least.filter(|_| !self.near_receiver && self.tap_is_known())
     }
 
     /// What each KiB of a segment adds to the minimum RTT: half of the measured value, since queues may be part of it, and nothing
@@ -224,8 +300,11 @@ impl SenderState {
             tsval_first: 0,
             tsval_last: 0,
             ip_id: 0,
+            order: 0,
+            acked_echo: 0,
             copies: 1,
             unseen: true,
+            first_missing: false,
             sacked: false,
             merged: false,
             control: false,
@@ -254,9 +333,13 @@ impl SenderState {
     }
 
     /// Mark what is selectively acknowledged; true if any of it is new.
-    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool) -> bool {
+    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool, delivered: &mut Delivered) -> bool {
+        if a.sack.is_empty() {
+            return false;
+        }
         let mut news = false;
         let floor = self.una.max(a.ack);
+        let (echo, latest, recover) = (a.timestamps.map(|t| t.1), self.latest_cause(a.t), self.recover);
         for (i, &(left, right)) in a.sack.iter().enumerate() {
             if (i == 0 && dsack)
                 || left >= right
@@ -271,6 +354,7 @@ impl SenderState {
                     run.sacked = true;
                     self.sacked_bytes += run.end - run.start;
                     news = true;
+                    delivered.add(run, echo, latest, recover, true);
                 }
             }
             self.sacked_hi = self.sacked_hi.max(right);
@@ -281,9 +365,17 @@ impl SenderState {
         news
     }
 
+    /// Segments sent later cannot have caused an ACK that arrives at `t`: seven eighths of the minimum RTT, as two round trips are
+    /// never quite alike.
+    pub fn latest_cause(&self, t: i64) -> i64 {
+        t - self.least_path().unwrap_or(0) / 8 * 7
+    }
+
     /// Remove the covered runs from the scoreboard.
-    fn cover(&mut self, a: &Ack<'_>, c: &mut Covered) {
+    fn cover(&mut self, a: &Ack<'_>, c: &mut Covered, delivered: &mut Delivered) {
         let echo = a.timestamps.map(|t| t.1);
+        let acked_echo = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
+        let (latest, recover) = (self.latest_cause(a.t), self.recover);
         let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
         self.scoreboard.acked(a.ack, |r| {
             if c.edge.is_none() {
@@ -291,6 +383,8 @@ impl SenderState {
             }
             if r.sacked {
                 *sacked_bytes -= r.end - r.start;
+            } else {
+                delivered.add(r, echo, latest, recover, false);
             }
             c.resent |= r.copies > 1 || r.unseen;
             c.holes += u64::from(r.unseen && r.t_first < a.t && captured_from.is_some_and(|from| r.start >= from));
@@ -306,7 +400,7 @@ impl SenderState {
                     }
                 }
             }
-            past.push_back(*r);
+            past.push_back(Run { acked_echo, ..*r });
             if past.len() > limits::PAST_RUNS {
                 past.pop_front();
             }
@@ -352,6 +446,18 @@ impl SenderState {
         t.rtt_sum_sq += rtt as f64 * rtt as f64;
     }
 
+    /// What arrived: for RACK, and for the timer, which Linux restarts when data sent before the left edge's last copy is SACKed
+    /// (`tcp_clean_rtx_queue`).
+    fn take_delivered(&mut self, a: &Ack<'_>, delivered: &Delivered) {
+        if delivered.sent > self.delivered_sent {
+            (self.delivered_sent, self.delivered_at) = (delivered.sent, Some(a.t));
+        }
+        let head = self.scoreboard.front().map(|r| r.t_last);
+        if delivered.sacked_sent.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
+            self.sack_restart = Some(a.t);
+        }
+    }
+
     /// New data was acknowledged: no open timeout waits any longer.
     fn progress(&mut self, a: &Ack<'_>) {
         self.expired_at = -1;
@@ -364,7 +470,7 @@ impl SenderState {
     }
 
     /// Follow the states of RFC 5681, 6582, 6675 and 5682 as ACKs arrive.
-    fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, facts: &AckFacts, out: &mut Out<'_>) {
+    fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, undone: Option<super::undo::By>, out: &mut Out<'_>) {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
         let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         match self.phase {
@@ -373,16 +479,14 @@ impl SenderState {
                 (self.left, self.phase) = (Phase::Recovery, Phase::Open);
                 self.unspent_dupacks = 0;
             }
-            Phase::Loss if kind == AckKind::Advance => {
-                // Eifel (RFC 3522): the echo is older than the first retransmission, so the sender detects that it was spurious.
-                let undone = self.pending.iter().rev().any(|p| {
-                    p.timeout.is_some()
-                        && p.verdict == Some(true)
-                        && p.by == Some(super::kinds::By::Timestamp)
-                        && p.evidence_packet == Some(facts.packet)
-                });
-                if past_point || undone || (self.una >= self.recover && self.flight() == 0) {
-                    (self.left, self.phase) = (Phase::Loss, Phase::Open);
+            Phase::Loss
+                if kind == AckKind::Advance && (past_point || (self.una >= self.recover && self.flight() == 0)) =>
+            {
+                (self.left, self.phase) = (Phase::Loss, Phase::Open);
+            }
+            Phase::Loss => {
+                if let Some(by) = undone {
+                    self.undo_timeout(by);
                 }
             }
             Phase::Open | Phase::Disorder => {

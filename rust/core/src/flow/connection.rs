@@ -3,13 +3,15 @@
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
 use super::intervals::{Piece, Timeline, ACCESS_NS, TICK_NS};
-use super::kinds::{Kind, State, Transmission};
+use super::ip_order::Step;
+use super::kinds::{Kind, Phase, State, Transmission};
 use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::tap::{by_handshake, Tap};
-use super::wait_state::{delayed_ack, wait_state};
+use super::timer::FIRST_TIMEOUT_NS;
+use super::wait_state::{delayed_ack, sends_at_once, wait_state};
 use crate::packet::{flags, Packet, Stop, Tcp};
 
 /// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
@@ -119,7 +121,8 @@ impl Connection {
             rto_ns: None,
             phase: None,
         };
-        if let Some(transmission) = me.find_copy(p, tcp, payload, t) {
+        let repeats = if span > 0 { rel_seq < Some(me.end) } else { rel_ack <= Some(peer.una) };
+        if let Some(transmission) = me.find_copy(p, tcp, t, repeats, peer.ts_clock.tick()) {
             row.transmission = transmission;
             row.kind = plain_kind(tcp, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
@@ -133,9 +136,28 @@ impl Connection {
             out.segments.push(&row, false);
             return;
         }
-        me.learn_ip_id(p.ip_id);
-        if me.step_missing {
+        if syn {
+            peer.asked = Some(t);
+        }
+        let order = me.ids.observe(Step {
+            ip_id: p.ip_id,
+            gap: rel_seq
+                .filter(|r| *r > me.captured_end)
+                .map_or(0, |r| (r - me.captured_end + me.mss() - 1) / me.mss()),
+            new: span > 0 && rel_seq.is_some_and(|r| r >= me.captured_end),
+            silent: me.phase == Phase::Open
+                && rel_seq == Some(me.end)
+                && me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS),
+            quiet: has_ack && me.nothing_to_say(tcp, rel_ack, peer),
+        });
+        if me.ids.step_missing {
             peer.acks_missing = Some(t);
+        }
+        me.stated = has_ack.then_some((tcp.ack, tcp.window));
+        // Without the ACK flag the echo is not valid (RFC 7323 section 3.2).
+        if let (Some(stamps), true) = (tcp.timestamps, has_ack) {
+            me.own_tick = peer.ts_clock.tick();
+            me.note_echo(t, stamps, span > 0);
         }
         let previous_packet = me.previous_packet.replace(t);
 
@@ -206,6 +228,7 @@ impl Connection {
                             end: start + span,
                             len: payload,
                             ip_id: p.ip_id,
+                            order,
                             tsval: None,
                             control: false,
                             sack_ok,
@@ -213,7 +236,7 @@ impl Connection {
                         out,
                     );
                 }
-            } else if span > 0 {
+            } else {
                 let s = Sent {
                     packet: p.number,
                     t,
@@ -221,14 +244,19 @@ impl Connection {
                     end: start + span,
                     len: payload,
                     ip_id: p.ip_id,
+                    order,
                     tsval: tcp.timestamps.map(|x| x.0),
                     control: syn || fin,
                     sack_ok,
                 };
-                me.segment = me.segment.max(i64::from(payload));
-                me.previous_packet = previous_packet;
-                sent = Some((s, me.on_send(&s, out)));
-                me.previous_packet = Some(t);
+                if span == 0 {
+                    me.note_sent_until(&s);
+                } else {
+                    me.segment = me.segment.max(i64::from(payload));
+                    me.previous_packet = previous_packet;
+                    sent = Some((s, me.on_send(&s, out)));
+                    me.previous_packet = Some(t);
+                }
             }
         }
         if is_ack {
@@ -272,15 +300,20 @@ impl Connection {
         };
         if let Some(mut timeline) = me.timeline.take() {
             timeline.pass(piece(before[0].0, before[0].1, me, 0, None));
+            if sent.is_some() && !sends_at_once(me, timeline.rest_ns(), t) {
+                timeline.retract_stall();
+            }
             me.timeline = Some(timeline);
         }
         if let Some(mut timeline) = peer.timeline.take() {
             let o = &acked;
             let silent = last_send_of_peer.map_or(0, |s| t - s);
-            let stall = delayed_ack(peer, o, before[1].0, silent, t - timeline.now());
+            // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
+            let alone = span == 0;
+            let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
             if stall > 0 {
                 timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
-                timeline.pass(piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                timeline.pass_stall(before[1].0, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }
@@ -379,7 +412,9 @@ impl Connection {
                         sender.rtt_whole = whole;
                     }
                     for sender in &mut self.senders {
-                        sender.near_receiver = by_handshake(h, sender.reverse) == Some(Tap::NearReceiver);
+                        let tap = by_handshake(h, sender.reverse);
+                        sender.near_receiver = tap == Some(Tap::NearReceiver);
+                        sender.near_sender = tap == Some(Tap::NearSender);
                     }
                 }
                 self.handshake_done = true;

@@ -3,12 +3,13 @@
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
 use super::output::Out;
 use super::sender_state::{Recovery, SenderState, Timeout};
-use super::spurious::{AckFacts, Pending};
+use super::spurious::{AckFacts, Dsack, Later, Pending};
 use crate::limits;
 
 impl SenderState {
     /// Evaluate an ACK for every undecided retransmission, and close those that later data has confirmed.
     pub fn evaluate(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
+        let reported = facts.dsack.map(|range| self.reported(range, facts.t));
         for i in 0..self.pending.len() {
             let p = self.pending[i];
             let sacked = sack_news
@@ -16,19 +17,72 @@ impl SenderState {
                 && facts.una < p.end
                 && self.scoreboard.range(p.start, p.end).all(|r| r.sacked);
             let later = self.pending.iter().skip(i + 1).find(|q| q.start < p.end && p.start < q.end);
-            let (next_tsval, last_copy) = (later.and_then(|q| q.tsval), later.is_none());
-            self.pending[i].evaluate(facts, sacked, next_tsval, last_copy);
+            let later = later.map(|q| Later { tsval: q.tsval });
+            let meant = facts.dsack.is_some_and(|(l, r)| l < p.end && p.start < r);
+            let dsack = match reported {
+                Some(Some(n)) if n == i => Dsack::This,
+                Some(_) if meant => Dsack::Other,
+                _ => Dsack::None,
+            };
+            self.pending[i].evaluate(facts, sacked, later.as_ref(), dsack);
         }
-        let una = self.una;
+        if facts.surplus > 0 && !facts.sack_ok {
+            self.arrived_twice(facts);
+        }
+        let (una, end, clock) = (self.una, self.end, self.ts_clock);
         // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
-        while let Some(i) =
-            self.pending.iter().position(|p| p.covered.is_some() && (una > p.sent_end || p.verdict == Some(true)))
-        {
+        while let Some(i) = self.pending.iter_mut().position(|p| {
+            if let Some(made) = p.answer.and_then(|(tsval, _)| clock.made(tsval)) {
+                p.date_answer(made);
+            }
+            if una > p.until && !facts.sack_ok && !p.extended && p.verdict == Some(false) {
+                (p.until, p.extended) = (end, true);
+            }
+            p.covered.is_some() && p.answer.is_none() && (una > p.until || p.verdict == Some(true))
+        }) {
             if let Some(p) = self.pending.remove(i) {
+                if p.verdict != Some(false) && !p.dsacked {
+                    self.await_report(p);
+                }
                 self.settle(&p, out);
             }
         }
         self.emit_timeouts(false, out);
+    }
+
+    /// A spurious copy that no DSACK has reported yet.
+    pub fn await_report(&mut self, p: Pending) {
+        if self.unreported.len() >= limits::RECENT_PACKETS {
+            self.unreported.pop_front();
+        }
+        self.unreported.push_back(p);
+    }
+
+    /// The copy that a DSACK reports: one already known to be spurious and not reported yet (None), else the last that can have arrived
+    /// by then.
+    fn reported(&mut self, (left, right): (i64, i64), t: i64) -> Option<usize> {
+        if let Some(i) = self.unreported.iter().position(|u| left < u.end && u.start < right) {
+            self.unreported.remove(i);
+            return None;
+        }
+        let latest = self.latest_cause(t);
+        let meant = |p: &Pending| left < p.end && p.start < right && !p.dsacked;
+        let arrived = self.pending.iter().rposition(|p| meant(p) && p.t <= latest);
+        arrived.or_else(|| self.pending.iter().position(meant))
+    }
+
+    /// Without SACK: duplicate ACKs that no segment out of order explains. First those of copies that may be spurious, whose duplicate
+    /// ACK comes before that of data sent later; the rest shows that an original arrived after the copy that filled its hole.
+    fn arrived_twice(&mut self, facts: &AckFacts) {
+        let una = facts.una_before;
+        let doubtful = |p: &&Pending| p.verdict != Some(false) && p.end <= una && una <= p.sent_end;
+        let explained = self.pending.iter().filter(doubtful).chain(self.unreported.iter().filter(doubtful)).count();
+        let rest = usize::from(facts.surplus).saturating_sub(explained);
+        if rest > 0 {
+            let certain = self.pending.iter().filter(|p| p.filled_only(una)).count() <= rest;
+            let filled = self.pending.iter_mut().filter(|p| p.filled_only(una));
+            filled.for_each(|p| p.arrived_twice(certain, facts.packet));
+        }
     }
 
     pub fn add_pending(&mut self, p: Pending, out: &mut Out<'_>) {
@@ -40,14 +94,48 @@ impl SenderState {
         }
     }
 
+    /// The bytes of a retransmission arrived once more: it was spurious if that was the original, else undecided.
+    pub fn doubt(&mut self, start: i64, end: i64, verdict: Option<bool>, out: &mut Out<'_>) {
+        let overlaps = |a: i64, b: i64| a < end && start < b;
+        let by = verdict.map(|_| By::Original);
+        if let Some(p) = self.pending.iter_mut().find(|p| overlaps(p.start, p.end)) {
+            let kind = if verdict.is_some() { TimeoutKind::Spurious } else { TimeoutKind::Undecided };
+            (p.verdict, p.by, p.kind, p.doubted) = (verdict, by, kind, verdict.is_none());
+        } else if let Some(&(_, _, row)) = self.settled.iter().rev().find(|x| overlaps(x.0, x.1)) {
+            if out.segments.correct(row, verdict, by) {
+                self.tally.spurious += u64::from(verdict.is_some());
+                self.tally.undecided += u64::from(verdict.is_none());
+                self.tally.needed = self.tally.needed.saturating_sub(1);
+            }
+        }
+    }
+
     fn settle(&mut self, p: &Pending, out: &mut Out<'_>) {
         let mut p = *p;
-        // If reports can be lost, the absence of a second report proves nothing; a hole observed before still does.
-        if p.verdict == Some(false) && !p.hole && self.acks_missing.is_some_and(|t| t >= p.t) {
+        // If reports can be lost, the absence of a second report proves nothing; a hole observed before the first copy still does.
+        let shown = p.proven || (p.hole && p.copy == 1);
+        if p.verdict == Some(false) && !shown && self.acks_missing.is_some_and(|t| t >= p.t) {
             (p.verdict, p.by) = (None, None);
+        }
+        if p.doubted && p.by != Some(By::Dsack) {
+            (p.verdict, p.by) = (None, None);
+        }
+        // A path that reorders by more than three segments fills holes without a loss.
+        if !p.sack_ok && p.hole && p.recovery != 0 {
+            match p.verdict {
+                Some(true) => self.reorders = true,
+                Some(false) if self.reorders => (p.verdict, p.by) = (None, None),
+                _ => {}
+            }
         }
         let p = &p;
         out.segments.decide(p.row, p.verdict, p.by);
+        if p.verdict == Some(false) && self.near_receiver {
+            if self.settled.len() >= limits::RECENT_PACKETS {
+                self.settled.pop_front();
+            }
+            self.settled.push_back((p.start, p.end, p.row));
+        }
         match p.verdict {
             Some(true) => self.tally.spurious += 1,
             Some(false) => self.tally.needed += 1,

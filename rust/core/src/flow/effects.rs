@@ -1,6 +1,6 @@
 //! The effects of a transmission: phases, timeouts, recoveries, open decisions, the segment's row.
 
-use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, TimeoutKind, Transmission, Trigger};
+use super::kinds::{By, Evidence, Phase, RecoveryEnd, State, Transmission, Trigger};
 use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
@@ -41,6 +41,7 @@ impl SenderState {
         }
         self.start_over = true;
         self.note_gap(t);
+        self.last_resend = Some(t);
         self.tally.retransmissions += 1;
         self.tally.lost_before_tap += u64::from(o.lost_before_tap);
         let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
@@ -57,9 +58,7 @@ impl SenderState {
         }
         match trigger {
             Trigger::Rto | Trigger::TailLossProbe => {}
-            Trigger::Fast | Trigger::Sack | Trigger::PartialAck if self.phase != Phase::Loss => {
-                recovery = self.recover_fast(s, out)
-            }
+            Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
             Trigger::Undecided if o.hole => {
                 trigger = Trigger::Fast;
                 recovery = self.recover_fast(s, out);
@@ -87,10 +86,11 @@ impl SenderState {
             // Decided before it was sent.
             out.segments.decide(number, Some(true), Some(By::Acked));
             self.tally.spurious += 1;
-            if let Some(t) = self.timeouts.back_mut().filter(|t| Some(t.id) == timeout) {
-                t.kind = Some(TimeoutKind::Spurious);
-                t.by = Some(By::Acked);
+            // The receiver reports this copy.
+            for p in self.pending.iter_mut().filter(|p| p.start < s.end && s.start < p.end) {
+                (p.later_copies, p.later_at) = (p.later_copies + 1, t);
             }
+            self.late_or_lost(timeout, s, o);
         } else {
             let pending = self.pending_of(s, o, number, timeout, recovery);
             self.add_pending(pending, out);
@@ -168,10 +168,14 @@ impl SenderState {
         }
         self.end_recovery(s.t, RecoveryEnd::Timeout, out);
         self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
-        self.expired_at = s.start;
+        (self.expired_at, self.last_expiry) = (s.start, Some(s.t));
         self.backoff = self.backoff.saturating_add(1);
         self.last_timeout = Some(s.packet);
         if s.start > 0 {
+            // Linux begins F-RTO unless the timer expires in a recovery, for the first time (`tcp_enter_loss`).
+            if self.phase != Phase::Recovery || self.expiries > 1 {
+                self.begin_frto();
+            }
             self.phase = Phase::Loss;
         }
         self.recover = self.end;

@@ -51,6 +51,8 @@ pub struct Timeline {
     acked_until: i64,
     /// Bytes in flight at a delayed-ACK stall among the open pieces while the path's speed is unknown: nothing is final.
     doubt: Option<i64>,
+    /// The state before a stall for a delayed ACK that no transmission has followed yet.
+    stalled: Option<State>,
 }
 
 /// The transmission time of `bytes` in flight on a path of this speed.
@@ -78,6 +80,7 @@ impl Timeline {
             flight: 0,
             acked_until: start,
             doubt: None,
+            stalled: None,
         }
     }
 
@@ -104,6 +107,30 @@ impl Timeline {
         match self.open.last_mut() {
             Some(p) if p.state == piece.state && p.timeout == piece.timeout => p.merge(&piece),
             _ => self.open.push(piece),
+        }
+    }
+
+    pub fn rest_ns(&self) -> i64 {
+        self.rest_ns
+    }
+
+    /// A stall for a delayed ACK, after a wait in this state.
+    pub fn pass_stall(&mut self, before: State, piece: Piece) {
+        self.pass(piece);
+        self.stalled = Some(before);
+    }
+
+    /// No transmission follows at once: the sender had nothing to send, and did not wait for the ACK.
+    pub fn retract_stall(&mut self) {
+        let Some(before) = self.stalled.take() else { return };
+        let Some(i) = self.open.iter().rposition(|p| p.state == State::DelayedAck) else { return };
+        self.open[i].state = before;
+        self.doubt = None;
+        for i in [i + 1, i] {
+            if i > 0 && self.open.get(i).is_some_and(|p| p.state == before && self.open[i - 1].state == before) {
+                let later = self.open.remove(i);
+                self.open[i - 1].merge(&later);
+            }
         }
     }
 
@@ -167,6 +194,7 @@ impl Timeline {
 
     /// The sender transmitted: the open pieces are final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        self.stalled = None;
         if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
             return;
         }
@@ -191,6 +219,7 @@ impl Timeline {
 
     /// The flow ended: write its intervals.
     pub fn finish(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
+        self.retract_stall();
         let end = self.acked_until;
         let mut pieces = std::mem::take(&mut self.open);
         // Idle time at the end is not part of them. Without any ACK (one-sided capture) they last until the last packet.

@@ -23,7 +23,7 @@ enums! {
     }
     /// The evidence for a spurious retransmission.
     #[allow(dead_code, reason = "other_capture is decided where captures are aligned")]
-    By { Timestamp, Dsack, OtherCapture, MinRtt, Acked }
+    By { Timestamp, Dsack, OtherCapture, MinRtt, Acked, Original }
     /// Congestion state of a sender.
     Phase { Open, Disorder, Recovery, Loss }
     /// The kind of a timer expiry.
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(Transmission::MacCopy as usize + 1, tcp::TRANSMISSIONS.len());
         assert_eq!(Trigger::Undecided as usize + 1, tcp::TRIGGERS.len());
         assert_eq!(Evidence::Timing as usize + 1, tcp::EVIDENCE.len());
-        assert_eq!(By::Acked as usize + 1, tcp::SPURIOUS_EVIDENCE.len());
+        assert_eq!(By::Original as usize + 1, tcp::SPURIOUS_EVIDENCE.len());
         assert_eq!(Phase::Loss as usize + 1, tcp::PHASES.len());
         assert_eq!(TimeoutKind::Undecided as usize + 1, tcp::TIMEOUT_KINDS.len());
         assert_eq!(RecoveryEnd::CaptureEnd as usize + 1, tcp::RECOVERY_ENDS.len());

@@ -1,15 +1,18 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
 mod ack;
+mod away;
 mod connection;
 pub mod counters;
 mod decisions;
 pub mod duration_stats;
+mod echo;
 mod effects;
 mod ends;
 mod flow_row;
 mod handshake;
 mod intervals;
+mod ip_order;
 mod kinds;
 mod output;
 mod recent;
@@ -26,6 +29,8 @@ mod tests;
 mod timer;
 mod timestamp_clock;
 mod trigger;
+mod undo;
+mod undo_timeout;
 mod wait_state;
 
 use arrow_array::RecordBatch;

@@ -24,7 +24,33 @@ pub struct RecentPackets {
     times: [i64; ON_WIRE],
     next: u8,
     air: VecDeque<AirCopy>,
+    /// Times and fingerprints of more packets, for copies that a second tap delays.
+    older: VecDeque<(i64, u64)>,
+    /// The delay of the latest such copy and its fingerprint, and how many different packets in a row had this delay.
+    delay: (i64, u64),
+    delays: u32,
+    packets: u32,
 }
+
+/// What shows that an identical packet is a copy made by a capture, besides its fields.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity {
+    /// Its IP ID identifies packets.
+    pub by_id: bool,
+    /// A packet with payload this soon after an identical one cannot be a retransmission.
+    pub near_ns: i64,
+    /// It occupies no new sequence numbers and acknowledges nothing new.
+    pub repeats: bool,
+    /// A retransmission after this time would have a newer timestamp.
+    pub stamp_ns: Option<i64>,
+}
+
+/// Two copies that a second tap made have the same delay, to the resolution of the capture.
+const SAME_DELAY_NS: i64 = 2_000;
+/// From the third packet with the same delay on it is that of a tap, if a third of all packets are such copies: a tap copies every packet,
+/// a sender repeats few. No timer is that short.
+const DELAYS: u32 = 3;
+const LONGEST_DELAY_NS: i64 = 200_000_000;
 
 /// What identifies a packet: TCP never sends two identical ones, since a retransmission has another IP ID.
 #[inline]
@@ -41,30 +67,46 @@ fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 }
 
 impl RecentPackets {
-    /// Look a packet up and store it. `identified`: its IP ID identifies packets; `near_ns`: a packet with payload this soon after
-    /// an identical one cannot be a retransmission.
-    pub fn seen(
-        &mut self,
-        p: &Packet,
-        tcp: &Tcp,
-        payload: u32,
-        t: i64,
-        identified: bool,
-        near_ns: i64,
-    ) -> Option<Transmission> {
+    /// Look a packet up and store it.
+    pub fn seen(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64, known: Identity) -> Option<Transmission> {
         let print = fingerprint(p, tcp, payload);
         let found = match &p.mpdu {
             Some(mpdu) => self.heard(mpdu, print, p.ip_id, tcp.seq),
             None => None,
         };
-        let found = found.or_else(|| {
-            let i = self.prints.iter().position(|q| *q == print)?;
-            (identified || t - self.times[i] < near_ns).then_some(Transmission::CaptureDuplicate)
-        });
+        let found = found
+            .or_else(|| {
+                let i = self.prints.iter().position(|q| *q == print)?;
+                (known.by_id || t - self.times[i] < known.near_ns).then_some(Transmission::CaptureDuplicate)
+            })
+            .or_else(|| self.delayed(print, t, known));
         let at = usize::from(self.next) % ON_WIRE;
         (self.prints[at], self.times[at]) = (print, t);
         self.next = (self.next + 1) % ON_WIRE as u8;
+        if self.older.len() >= limits::RECENT_PRINTS {
+            self.older.pop_front();
+        }
+        self.older.push_back((t, print));
+        self.packets = self.packets.saturating_add(1);
         found
+    }
+
+    /// A copy that came long after the packet: by its IP ID or timestamp, or because others had exactly the same delay.
+    fn delayed(&mut self, print: u64, t: i64, known: Identity) -> Option<Transmission> {
+        if !known.repeats {
+            return None;
+        }
+        let delay = t - self.older.iter().rev().find(|(_, q)| *q == print)?.0;
+        let exact = delay < LONGEST_DELAY_NS && (delay - self.delay.0).abs() <= SAME_DELAY_NS;
+        // Identical packets in a row, such as duplicate ACKs, prove nothing.
+        if self.delay.1 != print {
+            self.delays = if exact { self.delays.saturating_add(1) } else { 1 };
+            self.delay = (delay, print);
+        }
+        let copy = known.by_id
+            || known.stamp_ns.is_some_and(|tick| delay > 2 * tick)
+            || exact && self.delays >= DELAYS && self.delays >= self.packets / 3;
+        copy.then_some(Transmission::CaptureDuplicate)
     }
 
     /// IEEE 802.11-2020 clause 10.3.2.14: same transmitter and sequence control, so the same MPDU. The IP ID separates the
@@ -89,5 +131,6 @@ impl RecentPackets {
     /// Clear it, for an idle connection.
     pub fn compact(&mut self) {
         self.air = VecDeque::new();
+        self.older = VecDeque::new();
     }
 }

@@ -150,6 +150,18 @@ impl SegmentBlocks {
         }
     }
 
+    /// A retransmission counted as needed was not, or nobody knows. False if the row was already emitted.
+    pub fn correct(&mut self, row: u64, spurious: Option<bool>, by: Option<By>) -> bool {
+        if row < self.first {
+            return false;
+        }
+        self.find(row).is_some_and(|(block, i)| {
+            block.columns.spurious.set(i, spurious);
+            block.columns.spurious_evidence.set(i, by.map(|b| b as i8));
+            true
+        })
+    }
+
     /// The receiver got these bytes twice: the network duplicated them, not the tap. False if the row was already emitted.
     pub fn duplicated_by_network(&mut self, row: u64) -> bool {
         if row < self.first {

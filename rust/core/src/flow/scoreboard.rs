@@ -15,10 +15,16 @@ pub struct Run {
     pub tsval_first: u32,
     pub tsval_last: u32,
     pub ip_id: u32,
+    /// Position of the latest copy in sending order by the IP id, 0 for none. Of a hole: of the packet after it.
+    pub order: u32,
+    /// A later echo of this TSval shows that an ACK of these bytes reached the sender; 0 for none.
+    pub acked_echo: u32,
     /// Number of transmissions by TCP (1: once), including known copies that never passed the tap.
     pub copies: u16,
     /// Not captured: a hole below captured bytes.
     pub unseen: bool,
+    /// Captured from a retransmission on.
+    pub first_missing: bool,
     pub sacked: bool,
     /// Several runs merged by the limit: the times are those of the first.
     pub merged: bool,
@@ -37,10 +43,22 @@ impl Scoreboard {
         self.runs.is_empty()
     }
 
+    /// The left edge.
+    pub fn front(&self) -> Option<&Run> {
+        self.runs.front()
+    }
+
     pub fn push(&mut self, run: Run) {
         self.runs.push_back(run);
         if self.runs.len() > limits::RUNS_PER_DIRECTION {
             self.merge_front();
+        }
+    }
+
+    /// Bytes below all others, of which an ACK shows that they are outstanding. They are marked like the lowest run.
+    pub fn push_front(&mut self, start: i64, end: i64) {
+        if let Some(&lowest) = self.runs.front() {
+            self.runs.push_front(Run { start, end, unseen: true, copies: 1, sacked: false, control: false, ..lowest });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::kinds::{Evidence, Transmission, Trigger};
 use super::output::Out;
+use super::recent::Identity;
 use super::scoreboard::Run;
 use super::sender_state::SenderState;
 use super::spurious::Pending;
@@ -19,6 +20,8 @@ pub struct Sent {
     pub end: i64,
     pub len: u32,
     pub ip_id: Option<u32>,
+    /// Position in sending order by the IP id, 0 for none.
+    pub order: u32,
     pub tsval: Option<u32>,
     pub control: bool,
     pub sack_ok: bool,
@@ -41,12 +44,14 @@ pub struct SentOutcome {
     pub hole: bool,
     /// When a timer sent it: silent since.
     pub silent_from: Option<i64>,
+    /// An echo of this TSval or a newer one shows that an ACK of the bytes reached the sender; 0 for none.
+    pub acked_echo: u32,
     /// Time since the timer was last (re)started, as far as the tap can infer it.
     pub waited: i64,
 }
 
 impl SentOutcome {
-    fn new(transmission: Transmission, evidence: Option<Evidence>) -> Self {
+    pub fn new(transmission: Transmission, evidence: Option<Evidence>) -> Self {
         SentOutcome {
             transmission,
             lost_before_tap: false,
@@ -59,6 +64,7 @@ impl SentOutcome {
             acked_before: false,
             hole: false,
             silent_from: None,
+            acked_echo: 0,
             waited: 0,
         }
     }
@@ -66,50 +72,29 @@ impl SentOutcome {
 
 impl SenderState {
     /// Whether this is a copy of an earlier packet: a MAC retry, a second tap, a duplicating network.
-    pub fn find_copy(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64) -> Option<Transmission> {
-        // IP ID 0 means "not used" (Linux with DF): then only the MAC header, or a very short time, identifies a copy.
-        let identified = p.ip_id.is_some_and(|i| i != 0) && !self.ip_id_constant();
+    pub fn find_copy(
+        &mut self,
+        p: &Packet,
+        tcp: &Tcp,
+        t: i64,
+        repeats: bool,
+        tick: Option<i64>,
+    ) -> Option<Transmission> {
+        let payload = p.payload_bytes.unwrap_or(0);
+        // IP ID 0 means "not used" (Linux with DF): then only the MAC header, the timestamp or the time identifies a copy.
+        // A timestamp identifies a segment if a tick is shorter than a round trip: nothing is sent again within one.
+        let stamped = tcp.timestamps.is_some() && payload > 0 && self.fine_stamps();
+        let by_id = stamped || (p.ip_id.is_some_and(|i| i != 0) && !self.ids.constant());
         // No ACK that could trigger a retransmission can have arrived so soon.
-        let near = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
-        self.recent.seen(p, tcp, payload, t, identified, near)
-    }
-
-    fn ip_id_constant(&self) -> bool {
-        self.ip_id_same >= 3
-    }
-
-    /// Learn whether this sender's IP ID counts its packets.
-    pub fn learn_ip_id(&mut self, ip_id: Option<u32>) {
-        let (Some(now), Some(before)) = (ip_id, self.last_ip_id) else {
-            self.last_ip_id = ip_id.or(self.last_ip_id);
-            self.skipped = 0;
-            self.step_missing = false;
-            return;
-        };
-        let step = (now as u16).wrapping_sub(before as u16);
-        let (ones, steps) = self.ip_id_ones;
-        // Mostly steps of one: a counter of this flow, even if the path loses packets.
-        self.step_missing = steps >= 8 && ones * 2 >= steps && (2..=limits::SKIPPED_PACKETS).contains(&step);
-        let own_counter = steps >= 8 && u64::from(ones) * 50 >= u64::from(steps) * 49;
-        let missing = if own_counter && (2..=limits::SKIPPED_PACKETS).contains(&step) { step - 1 } else { 0 };
-        self.skipped = missing.saturating_add(if self.repeated { self.skipped } else { 0 });
-        self.ip_id_ones =
-            if steps >= 1 << 20 { (ones / 2, steps / 2) } else { (ones + u32::from(step == 1), steps + 1) };
-        self.ip_id_same = if step == 0 { self.ip_id_same.saturating_add(1) } else { 0 };
-        let (good, all) = self.ip_id_steps;
-        // Another flow of the host may use the same counter: steps up to 1000 still count.
-        self.ip_id_steps = (good + u32::from((1..1000).contains(&step)), all + 1);
-        if self.ip_id_steps.1 >= 1 << 20 {
-            self.ip_id_steps = (self.ip_id_steps.0 / 2, self.ip_id_steps.1 / 2);
-        }
-        self.last_ip_id = Some(now);
+        let near_ns = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
+        let stamp_ns = tick.filter(|_| tcp.timestamps.is_some());
+        self.recent.seen(p, tcp, payload, t, Identity { by_id, near_ns, repeats, stamp_ns })
     }
 
     /// Process a segment that occupies sequence numbers; None: bytes in sequence, sent for the first time, the most common case.
     pub fn on_send(&mut self, s: &Sent, out: &mut Out<'_>) -> Option<Box<SentOutcome>> {
-        if self.resent_until == 0 && self.skipped == 0 && s.start == self.end && self.una <= s.start {
+        if self.lost_ahead == 0 && self.ids.skipped == 0 && s.start == self.end && self.una <= s.start {
             self.new_bytes(s);
-            self.repeated = false;
             self.last_send = Some(s.t);
             self.flight_sent = self.flight();
             return None;
@@ -122,7 +107,8 @@ impl SenderState {
             out.notes.add(crate::notes::NoteKind::SequenceJump, s.packet, 0);
             return SentOutcome::new(Transmission::First, None);
         }
-        let outcome = if s.start == self.end && self.sent_unseen(s) {
+        let missing = self.missing_originals(s);
+        let outcome = if s.start >= self.end && self.sent_unseen(s, missing) {
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::IpId));
             o.lost_before_tap = true;
             o.copy = 1;
@@ -133,46 +119,19 @@ impl SenderState {
             self.new_bytes(s);
             SentOutcome::new(Transmission::First, None)
         } else {
-            let outcome = self.old_bytes(s);
+            let outcome = self.old_bytes(s, out);
+            if outcome.transmission == Transmission::Retransmission {
+                self.expect_lost(missing);
+            }
             if s.end > self.end && outcome.transmission != Transmission::CaptureDuplicate {
                 // The rest is new: the sender split the bytes differently the second time.
                 self.new_bytes(&Sent { start: self.end, ..*s });
             }
             outcome
         };
-        // A copy of arrived bytes explains none of the packets missing before it.
-        self.repeated = outcome.acked_before && outcome.transmission == Transmission::Retransmission;
         self.last_send = Some(s.t);
         self.flight_sent = self.flight();
         outcome
-    }
-
-    /// Bytes in sequence whose original was among packets that the IP ID shows to be missing: packets sent between two segments
-    /// in sequence can only have carried these bytes.
-    fn sent_unseen(&mut self, s: &Sent) -> bool {
-        if !self.near_receiver || s.start <= 1 || self.ip_id_shared {
-            return false;
-        }
-        if self.skipped > 0 && !self.scoreboard.range(self.una, self.end).any(|r| r.unseen) {
-            let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
-            let round_trip = self.rtt_whole.unwrap_or(200 * MS);
-            let room = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss() + 16;
-            if silence < round_trip || i64::from(self.skipped) > room {
-                // A loss is repaired after a round trip at the earliest: this host counts other packets with the same counter.
-                self.ip_id_shared = true;
-                return false;
-            }
-            // Retransmissions of the first of them by the timer (doubling each time) are among the missing packets.
-            let first = self.timer.rto(0, 1).unwrap_or(MS * 200).max(MS * 200);
-            let repeats = (silence as f64 / first as f64 + 1.0).log2() as i64;
-            let originals = (i64::from(self.skipped) - repeats).max(1);
-            self.resent_until = s.start + originals * self.mss().max(s.end - s.start);
-        }
-        let sent_before = s.start < self.resent_until;
-        if !sent_before {
-            self.resent_until = 0;
-        }
-        sent_before
     }
 
     fn new_bytes(&mut self, s: &Sent) {
@@ -182,24 +141,12 @@ impl SenderState {
         }
         if s.start > self.end {
             // A hole: lost before the tap, missed by it, or still to come out of order. Keep the segment after it.
-            self.scoreboard.push(Run {
-                start: self.end,
-                end: s.start,
-                t_first: s.t,
-                t_last: s.t,
-                tsval_first: s.tsval.unwrap_or(0),
-                tsval_last: s.tsval.unwrap_or(0),
-                ip_id: s.ip_id.unwrap_or(0),
-                copies: 1,
-                unseen: true,
-                sacked: false,
-                merged: false,
-                control: false,
-            });
+            self.push_hole(s);
         }
         if self.flight() == 0 {
             self.head_sent = Some(s.t);
         }
+        self.confirm_undo(false, false);
         if !self.answered {
             self.answered = true;
             if let Some(ack) = self.last_ack {
@@ -217,19 +164,23 @@ impl SenderState {
             tsval_first: s.tsval.unwrap_or(0),
             tsval_last: s.tsval.unwrap_or(0),
             ip_id: s.ip_id.unwrap_or(0),
+            order: s.order,
+            acked_echo: 0,
             copies: 1,
             unseen: false,
+            first_missing: false,
             sacked: false,
             merged: false,
             control: s.control,
         });
         self.end = s.end;
+        self.captured_end = s.end;
         self.seq.advance(s.end);
         self.last_new_send = Some(s.t);
         self.tally.unique_bytes += u64::try_from(s.end - s.start).unwrap_or(0);
     }
 
-    fn old_bytes(&mut self, s: &Sent) -> SentOutcome {
+    fn old_bytes(&mut self, s: &Sent, out: &mut Out<'_>) -> SentOutcome {
         let acked_before = s.end <= self.una;
         let old_end = s.end.min(self.end);
         // What is known about the bytes: from the scoreboard, and for acknowledged ones from the past runs.
@@ -248,6 +199,10 @@ impl SenderState {
         }
         self.scoreboard.range(s.start.max(self.una), old_end).for_each(&mut look);
         let Some(known) = known else {
+            if s.start == 0 && self.last_send.is_none() {
+                // The tap captured the SYN+ACK first.
+                return SentOutcome::new(Transmission::Reordered, Some(Evidence::Timing));
+            }
             // Acknowledged so long ago that nothing is kept: still a retransmission.
             let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::SameBytes));
             o.acked_before = true;
@@ -259,7 +214,7 @@ impl SenderState {
             return self.fill_hole(s, &known, acked_before);
         }
         // The same packet again: duplicated by a network or a tap. TCP gives every copy its own IP ID.
-        let same_id = s.ip_id.is_some_and(|i| i != 0 && i == known.ip_id) && !self.ip_id_constant() && !known.merged;
+        let same_id = s.ip_id.is_some_and(|i| i != 0 && i == known.ip_id) && !self.ids.constant() && !known.merged;
         let near = s.t - known.t_last < self.rtt_least.map_or(0, |r| (r / 8).min(MS));
         let same_stamp = s.tsval.is_none_or(|v| v == known.tsval_last);
         if same_id || (near && same_stamp && s.ip_id.is_none_or(|i| i == 0)) {
@@ -272,52 +227,31 @@ impl SenderState {
             o.t_previous = Some(known.t_last);
             return o;
         }
+        if let Some(o) = self.late_original(s, &known, out) {
+            return o;
+        }
+        if acked_before && known.first_missing && self.sent_before(s, known.tsval_last, known.order).is_none() {
+            // One of the two may be the original.
+            self.doubt(s.start, s.end, None, out);
+        }
         let mut o = SentOutcome::new(Transmission::Retransmission, Some(Evidence::SameBytes));
         o.copy = known.copies;
         o.t_first = (!known.unseen).then_some(known.t_first);
         o.t_previous = (!known.unseen).then_some(known.t_last);
         o.acked_before = acked_before;
+        o.acked_echo = known.acked_echo;
         o.lost_before_tap = unseen;
         self.resend(s, &mut o);
         o
     }
 
-    /// Bytes not yet captured arrive below captured ones: retransmitted or reordered?
-    fn fill_hole(&mut self, s: &Sent, hole: &Run, acked_before: bool) -> SentOutcome {
-        let ids = s
-            .ip_id
-            .filter(|_| self.ip_id_counts() && hole.ip_id != 0)
-            .map(|i| (i as u16).wrapping_sub(hole.ip_id as u16) as i16);
-        let stamps = s.tsval.filter(|_| hole.tsval_first != 0).map(|v| v.wrapping_sub(hole.tsval_first) as i32);
-        let since = s.t - hole.t_first;
-        let (again, evidence) = match (ids, stamps) {
-            (Some(d), _) if d != 0 => (d > 0, Evidence::IpId),
-            (_, Some(d)) if d != 0 => (d > 0, Evidence::Tsval),
-            // No evidence in either: a retransmission follows a loss after a round trip.
-            _ if self.dupacks >= 3 || self.sacked_hi > s.start => (true, Evidence::FillsHole),
-            _ => (since >= self.rtt_whole.or(self.rtt_least).unwrap_or(3 * MS), Evidence::Timing),
-        };
-        if again {
-            let mut o = SentOutcome::new(Transmission::Retransmission, Some(evidence));
-            o.lost_before_tap = true;
-            o.copy = 1;
-            o.acked_before = acked_before;
-            self.resend(s, &mut o);
-            return o;
-        }
-        for r in self.scoreboard.range_mut(s.start, s.end) {
-            (r.unseen, r.t_first, r.t_last) = (false, s.t, s.t);
-            (r.tsval_first, r.tsval_last, r.ip_id) = (s.tsval.unwrap_or(0), s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
-        }
-        self.tally.unique_bytes += u64::try_from(s.end - s.start).unwrap_or(0);
-        SentOutcome::new(Transmission::Reordered, Some(evidence))
-    }
-
     /// Record the copy on the scoreboard and determine its trigger.
-    fn resend(&mut self, s: &Sent, o: &mut SentOutcome) {
+    pub fn resend(&mut self, s: &Sent, o: &mut SentOutcome) {
         o.hole = self.hole_at(s);
         self.name_trigger(s, o);
         if s.start <= self.una {
+            let since = self.last_send.max(self.last_ack);
+            self.head_gap = since.map(|since| s.t - since);
             self.head_sent = Some(s.t);
         }
         let (t, tsval, ip_id) = (s.t, s.tsval.unwrap_or(0), s.ip_id.unwrap_or(0));
@@ -325,7 +259,8 @@ impl SenderState {
             r.copies = r.copies.saturating_add(1);
             r.t_last = t;
             r.tsval_last = tsval;
-            r.ip_id = ip_id;
+            (r.ip_id, r.order) = (ip_id, s.order);
+            r.first_missing |= r.unseen;
             r.unseen = false;
         }
         if o.acked_before {
@@ -333,7 +268,7 @@ impl SenderState {
             for r in self.past.range_mut(i..).take_while(|r| r.start < s.end) {
                 r.copies = r.copies.saturating_add(1);
                 r.t_last = t;
-                r.ip_id = ip_id;
+                (r.ip_id, r.order) = (ip_id, s.order);
             }
         }
     }
@@ -374,6 +309,14 @@ impl SenderState {
             verdict: None,
             by: None,
             dsacked: false,
+            proven: false,
+            doubted: false,
+            sack_ok: s.sack_ok,
+            until: self.end,
+            extended: false,
+            answer: None,
+            later_copies: 0,
+            later_at: 0,
             kind: super::kinds::TimeoutKind::Undecided,
             evidence_packet: None,
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::intervals::Timeline;
+use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
@@ -10,6 +11,7 @@ use super::seq::SeqSpace;
 use super::spurious::Pending;
 use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
+use super::undo::Undo;
 
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +69,21 @@ pub struct Probe {
     pub len: u32,
     /// The probe was the only segment outstanding: head and tail at once.
     pub alone: bool,
+}
+
+/// A timeout whose bytes had been acknowledged when it passed the tap: were the ACKs late or lost?
+#[derive(Debug, Clone, Copy)]
+pub struct EchoWait {
+    pub timeout: u64,
+    /// An echo of this TSval or a newer one shows that an ACK of the bytes arrived.
+    pub acked: u32,
+    /// TSval of the last ACK before the retransmission, and how long before it passed.
+    pub last: u32,
+    pub before: i64,
+    /// The ACK that answered the retransmission: its TSval, and when it passed.
+    pub answer: Option<(u32, i64)>,
+    /// Of a SYN: its sender answers a SYN+ACK at once.
+    pub syn: bool,
 }
 
 /// Counts for `flows`.
@@ -134,6 +151,8 @@ pub struct SenderState {
     pub dupacks: u16,
     /// Linux without SACK: duplicate ACKs not yet used up by progress.
     pub unspent_dupacks: u16,
+    /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
+    pub dup_run: Option<(i64, u16, i64)>,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
     pub last_sack: [(i64, i64); 4],
@@ -146,15 +165,29 @@ pub struct SenderState {
     pub left: Phase,
     /// Recovery point of the phase.
     pub recover: i64,
+    pub undo: Undo,
+    /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).
+    pub delivered_sent: Option<i64>,
+    pub delivered_at: Option<i64>,
+    /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
+    pub once: Option<(i64, i64)>,
+    /// A SACK restarted the timer.
+    pub sack_restart: Option<i64>,
+    /// When an ACK last opened a closed window.
+    pub reopened: Option<i64>,
+    /// When the peer last sent a SYN.
+    pub asked: Option<i64>,
     pub timer: Timer,
     /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
     pub backoff: u16,
     /// Consecutive expiries for the segment at `expired_at`.
     pub expiries: u16,
     pub expired_at: i64,
+    pub last_expiry: Option<i64>,
     /// RTT of the handshake, both sides of the tap together.
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
+    pub near_sender: bool,
     pub rtt_least: Option<i64>,
     /// The minimum RTT is that of a small packet (the SYN): a full segment needs its transmission time in addition.
     pub rtt_least_small: bool,
@@ -172,6 +205,8 @@ pub struct SenderState {
     pub last_advance: Option<i64>,
     pub last_ack: Option<i64>,
     pub head_sent: Option<i64>,
+    /// The silence before the latest retransmission of the left edge.
+    pub head_gap: Option<i64>,
     /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
     pub edge_filled: Option<i64>,
     /// Shortest reaction time of this sender to an ACK.
@@ -179,6 +214,10 @@ pub struct SenderState {
     pub answered: bool,
 
     pub pending: VecDeque<Pending>,
+    /// Copies that are spurious, or may be, and that no DSACK has reported.
+    pub unreported: VecDeque<Pending>,
+    /// Fast retransmissions of segments that were only late: the path reorders.
+    pub reorders: bool,
     pub timeouts: VecDeque<Timeout>,
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,
@@ -189,25 +228,37 @@ pub struct SenderState {
     pub recent: RecentPackets,
     /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.
     pub duplicated: VecDeque<(u64, i64, i64)>,
-    pub last_ip_id: Option<u32>,
-    pub ip_id_steps: (u32, u32),
-    pub ip_id_same: u32,
-    /// Steps of exactly one, and all steps: a counter of this flow alone.
-    pub ip_id_ones: (u32, u32),
-    /// Packets sent between the previous captured one and this one, by such a counter.
-    pub skipped: u16,
-    /// The previous packet repeated acknowledged bytes.
-    pub repeated: bool,
-    /// This packet's step shows that earlier packets are missing.
-    pub step_missing: bool,
+    pub ids: IpOrder,
     /// When the IP ID last showed that ACKs of the peer are missing.
     pub acks_missing: Option<i64>,
     /// When the previous packet was captured.
     pub previous_packet: Option<i64>,
-    /// Bytes below this were sent before, in packets that are missing.
-    pub resent_until: i64,
-    /// The IP ID also counts packets of other flows.
-    pub ip_id_shared: bool,
+    /// Segments from `end` on that were sent before, in packets that never passed the tap.
+    pub lost_ahead: i64,
+    /// They end here at the latest.
+    pub lost_until: i64,
+    /// ACK number and window of this sender's latest packet, as it sent them.
+    pub stated: Option<(u32, u16)>,
+    /// When it last retransmitted.
+    pub last_resend: Option<i64>,
+    /// Its latest TSval and TSecr, and the echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
+    pub own_stamps: Option<(u32, u32)>,
+    /// Length of a tick of its TSval, ns, or at most so much until it is known; its first TSval, and when it passed.
+    pub own_tick: Option<i64>,
+    pub first_stamp: Option<(u32, i64)>,
+    /// The highest sequence number that this sender's own packets show.
+    pub captured_end: i64,
+    pub echo_probe: Option<(u32, i64)>,
+    /// Shortest time from the tap to this sender and back.
+    pub loop_least: Option<i64>,
+    /// This sender sent its previous packet shortly before, and an ACK reached it between the two: no timer sent this one.
+    pub stamped_clocked: bool,
+    /// The latest TSval of its peer, and when it first passed.
+    pub peer_tsval: Option<u32>,
+    pub peer_tsval_at: i64,
+    pub echo_waits: Vec<EchoWait>,
+    /// Bytes and rows of retransmissions that were decided lately.
+    pub settled: VecDeque<(i64, i64, u64)>,
     pub keepalive_open: bool,
 
     pub timeline: Option<Box<Timeline>>,
@@ -243,12 +294,6 @@ impl SenderState {
 
     pub fn rto(&self) -> Option<i64> {
         self.timer.rto(self.backoff, self.cwnd_segments())
-    }
-
-    /// Whether this sender's IP identification counts its packets.
-    pub fn ip_id_counts(&self) -> bool {
-        let (good, all) = self.ip_id_steps;
-        all >= 4 && good * 10 >= all * 9
     }
 
     pub fn id(&mut self) -> u64 {

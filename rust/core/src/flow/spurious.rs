@@ -26,6 +26,20 @@ pub struct Pending {
     pub verdict: Option<bool>,
     pub by: Option<By>,
     pub dsacked: bool,
+    /// The first ACK echoes this copy's timestamp and reports no duplicate: no other copy had arrived.
+    pub proven: bool,
+    /// The bytes arrived again, and it is not known whether that was the original.
+    pub doubted: bool,
+    pub sack_ok: bool,
+    /// Decided when more than this is acknowledged.
+    pub until: i64,
+    /// Without SACK a second copy shows only by a duplicate ACK, which a reordered one causes a round trip later.
+    pub extended: bool,
+    /// A SYN whose first copy arrived: timestamp and arrival of the answer, which shows by the peer's clock when it was made.
+    pub answer: Option<(u32, i64)>,
+    /// Copies captured after the bytes were acknowledged, and when the last was: a DSACK that it can have caused reports the latest of them.
+    pub later_copies: u16,
+    pub later_at: i64,
     /// The result for a timeout.
     pub kind: TimeoutKind,
     pub evidence_packet: Option<u64>,
@@ -52,6 +66,13 @@ pub struct AckFacts {
     /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
+    pub tsval: Option<u32>,
+    /// The path is known to reorder.
+    pub reorders: bool,
+    /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
+    pub once: Option<(i64, i64)>,
+    /// Duplicate ACKs before this advance that no segment out of order explains: each answers bytes that arrived twice.
+    pub surplus: u16,
     /// The original of the left-edge bytes of this advance was acknowledged: when it was sent.
     pub edge_original: Option<i64>,
     pub mss: i64,
@@ -62,6 +83,25 @@ fn older(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
+/// A copy of the same bytes that was sent later.
+#[derive(Debug, Clone, Copy)]
+pub struct Later {
+    pub tsval: Option<u32>,
+}
+
+/// A DSACK reports one copy (RFC 2883 section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dsack {
+    None,
+    /// This copy.
+    This,
+    /// Another copy of the same bytes.
+    Other,
+}
+
+/// The first timer of a SYN (RFC 6298 section 2.1).
+const SYN_TIMER_NS: i64 = 1_000_000_000;
+
 impl Pending {
     fn settle(&mut self, spurious: bool, by: Option<By>, kind: TimeoutKind, packet: u64) {
         self.verdict = Some(spurious);
@@ -70,38 +110,65 @@ impl Pending {
         self.evidence_packet = Some(packet);
     }
 
-    /// Evaluate an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `last_copy`: no later copy was sent.
-    pub fn evaluate(&mut self, a: &AckFacts, sacked: bool, next_copy_tsval: Option<u32>, last_copy: bool) {
+    /// Evaluate an ACK. `sacked`: it selectively acknowledged these bytes for the first time; `later`: a copy sent later.
+    pub fn evaluate(&mut self, a: &AckFacts, sacked: bool, later: Option<&Later>, dsack: Dsack) {
         if self.verdict == Some(true) {
             return;
         }
-        let dsack_here = a.dsack.is_some_and(|(l, r)| l < self.end && r > self.start);
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
             self.covered = Some(Covered { ack: a.una });
-            self.on_first_cover(a, sacked, dsack_here, next_copy_tsval, last_copy);
-        } else if dsack_here && !self.dsacked {
+            self.on_first_cover(a, sacked, later, dsack);
+        } else if dsack == Dsack::This
+            && self.later_copies > 0
+            && a.rtt_least.is_none_or(|least| self.later_at <= a.t - least / 8 * 7)
+        {
+            self.later_copies -= 1;
+        } else if dsack == Dsack::This && !self.dsacked {
+            // Two copies arrived, and this one came second.
             self.dsacked = true;
-            self.late_dsack(a, last_copy);
+            self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
-            if self.verdict != Some(true) && a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t)
-            {
-                self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
+            if a.una_before == c.ack && a.edge_original.is_some_and(|sent| sent < self.t) {
+                if a.sack_ok || a.reorders {
+                    // Unless that original was reordered: the receiver's report decides.
+                    (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
+                } else {
+                    self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
+                }
             }
         }
     }
 
-    fn on_first_cover(
-        &mut self,
-        a: &AckFacts,
-        sacked: bool,
-        dsack_here: bool,
-        next_copy_tsval: Option<u32>,
-        last_copy: bool,
-    ) {
-        self.dsacked |= dsack_here;
+    /// Covered, and nothing but the hole that it filled shows that it was needed: the first copy may still arrive.
+    pub fn filled_only(&self, una: i64) -> bool {
+        self.covered.is_some() && self.verdict == Some(false) && self.end <= una
+    }
+
+    /// Duplicate ACKs show that bytes arrived twice: these, if as many are reported as can be meant.
+    pub fn arrived_twice(&mut self, certain: bool, packet: u64) {
+        if certain {
+            self.settle(true, Some(By::Acked), TimeoutKind::Spurious, packet);
+        } else {
+            (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
+        }
+    }
+
+    /// The answer to a repeated SYN, by the peer's clock: made long before it came, it was late; else an earlier one was lost.
+    pub fn date_answer(&mut self, made: i64) {
+        if let Some((_, came)) = self.answer.take() {
+            let late = came - made > (came - self.t + SYN_TIMER_NS) / 2;
+            self.kind = if late { TimeoutKind::Spurious } else { TimeoutKind::AckLost };
+        }
+    }
+
+    fn on_first_cover(&mut self, a: &AckFacts, sacked: bool, later: Option<&Later>, dsack: Dsack) {
+        self.dsacked |= dsack == Dsack::This;
+        if self.start == 0 {
+            return self.on_syn_answered(a);
+        }
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
         // Half of it: with random channel access one round trip can take twice as long as another.
         if least.is_some_and(|least| (a.t - self.t) * 2 < least) {
@@ -119,28 +186,36 @@ impl Pending {
                 // A DSACK shows that a copy caused this ACK, so the original's own ACK is missing. If the receiver reports no duplicates,
                 // only its timestamp clock distinguishes a delayed ACK from a lost one.
                 let kind = match () {
-                    () if dsack_here => self.dsack_kind(a),
+                    () if dsack != Dsack::None => self.dsack_kind(a),
                     () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
                     () => TimeoutKind::Undecided,
                 };
                 return self.settle(true, Some(By::Timestamp), kind, a.packet);
             }
-            let by_this_copy = next_copy_tsval.is_none_or(|next| older(echo, next));
-            if dsack_here {
-                if by_this_copy {
+            let by_this_copy = later.and_then(|l| l.tsval).is_none_or(|next| older(echo, next));
+            match dsack {
+                Dsack::This if by_this_copy => {
                     return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
                 }
-                return;
+                // A later copy is the duplicate, and this one filled a proven hole.
+                Dsack::Other if by_this_copy && self.hole && self.copy == 1 => {}
+                Dsack::This | Dsack::Other => return,
+                Dsack::None => {}
             }
             if a.sack_ok || self.hole {
+                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None;
                 return self.settle(false, None, TimeoutKind::Genuine, a.packet);
             }
             return;
         }
-        if dsack_here {
-            if last_copy {
-                self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
-            }
+        match dsack {
+            Dsack::This => return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet),
+            Dsack::Other => return,
+            Dsack::None => {}
+        }
+        // Segments sent before this copy are still being acknowledged: the first copy's ACK may be late, and this copy lost.
+        let late = a.once.is_some_and(|(sent, came)| sent < self.t && self.t < came);
+        if a.sack_ok && !self.hole && late {
             return;
         }
         // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
@@ -161,19 +236,17 @@ impl Pending {
         }
     }
 
-    /// A DSACK after the bytes were covered: two copies arrived.
-    fn late_dsack(&mut self, a: &AckFacts, last_copy: bool) {
-        let echo_is_mine = match (a.tsecr, self.tsval) {
-            (Some(echo), Some(mine)) => !older(echo, mine),
-            _ => last_copy,
-        };
-        if last_copy && (self.copy == 1 || echo_is_mine) {
-            self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
-        } else {
-            // With several copies it is unknown which one was spurious.
-            self.verdict = None;
-            self.by = None;
-            self.kind = TimeoutKind::Undecided;
+    /// A SYN was answered. The receiver answers each copy at once, but repeats the answer by its own timer too.
+    fn on_syn_answered(&mut self, a: &AckFacts) {
+        let echo_older = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
+        let least = a.rtt_least.is_some_and(|least| (a.t - self.t) * 2 < least);
+        if echo_older || least {
+            let by = if echo_older { By::Timestamp } else { By::MinRtt };
+            self.settle(true, Some(by), TimeoutKind::Undecided, a.packet);
+            self.answer = a.tsval.map(|v| (v, a.t));
+        } else if a.tsecr.is_some_and(|echo| echo != 0) && self.tsval.is_some() {
+            // The first copy to arrive is the one whose timestamp is echoed (RFC 7323 section 4.3).
+            self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
 }

@@ -39,6 +39,11 @@ impl TimestampClock {
         }
     }
 
+    /// Length of a tick in ns.
+    pub fn tick(&self) -> Option<i64> {
+        self.tick
+    }
+
     /// Latest time at which a packet with this TSval left, assuming the fastest path, plus one tick.
     pub fn made(&self, tsval: u32) -> Option<i64> {
         let (_, v0) = self.first?;

@@ -6,7 +6,11 @@ use super::sender_state::{Probe, SenderState};
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
-const REACTION_SLACK_NS: i64 = 3 * MS;
+pub const REACTION_SLACK_NS: i64 = 3 * MS;
+/// The smallest timeout of Linux, and half of what RFC 6298 section 2.4 asks for is more.
+const LEAST_RTO_NS: i64 = 200 * MS;
+/// No timer of a SYN is shorter, less the 10 % by which ticks round.
+const LEAST_SYN_NS: i64 = 180 * MS;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 const LONGEST_PATH_NS: i64 = 60_000 * MS;
 
@@ -15,56 +19,98 @@ impl SenderState {
     pub fn name_trigger(&mut self, s: &Sent, o: &mut SentOutcome) {
         let head = s.start <= self.una;
         let since_ack = self.last_ack.map_or(i64::MAX, |a| s.t - a);
-        let clocked = since_ack <= self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
-        let base = [self.last_advance, self.head_sent].into_iter().flatten().max();
+        let reaction = self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
+        let clocked = since_ack <= reaction || self.answered_away(s);
+        let base = [self.last_advance, self.head_sent, self.sack_restart].into_iter().flatten().max();
         let waited = base.map_or(0, |b| s.t - b);
+        let silent = [self.last_ack, self.last_send].into_iter().flatten().max().map_or(0, |b| s.t - b);
         let sack_hole = self.sacked_hi > s.end;
-        // Without SACK, Linux keeps counting duplicate ACKs over partial progress. With SACK, RACK (RFC 8985) needs no block above:
-        // a delivered segment that was sent later suffices.
+        let known = self.scoreboard.range(s.start, s.end).next().copied();
+        let resent = known.is_some_and(|r| r.copies > 1);
+        // RACK (RFC 8985 section 6.2): a segment sent after the latest copy of these bytes has arrived.
+        let overtaken = s.sack_ok && known.is_some_and(|r| self.delivered_sent > Some(r.t_last));
+        // Without SACK, Linux keeps counting duplicate ACKs over partial progress. With SACK, RACK needs no block above.
         let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
-        let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole);
+        // RACK reacts to the ACK that shows a loss, or after a reordering window of at most an SRTT.
+        let window = self.timer.srtt().unwrap_or(0).saturating_add(reaction);
+        let prompt = clocked || self.delivered_at.is_some_and(|at| s.t - at <= window);
+        let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt);
         // Near the receiver an ACK needs the path to restart the timer, and the timer, which includes an RTT, adds another.
         let away = self.rtt_whole.filter(|_| self.near_receiver).map_or(0, |whole| 2 * whole.clamp(0, LONGEST_PATH_NS));
         let model = self.rto().unwrap_or(1000 * MS).saturating_add(away);
         // The models differ in their floors, so an expiry is a retransmission without an ACK as cause after at least the smallest timeout.
-        let least = self.timer.least().unwrap_or(200 * MS).saturating_add(away);
-        let late = waited >= model * 7 / 10 || (!clocked && waited >= least && !told);
+        // Linux has a floor of 200 ms, which can be set lower: near the sender, where every ACK that it gets is seen, silence alone tells.
+        let floor = if self.near_sender { 0 } else { LEAST_RTO_NS / 10 * 9 };
+        let floor = if self.doubled(s, clocked) { 0 } else { floor };
+        let least = self.timer.least().unwrap_or(LEAST_RTO_NS).max(floor).saturating_add(away);
+        // A sender that has been told of a loss and stays silent for a whole timeout did not react to it: the timer did.
+        let timer_only = !clocked && silent >= least.max(LEAST_RTO_NS + away);
+        // An ACK of these bytes that passed the tap had not reached the sender.
+        let alone = if o.acked_before { waited.max(self.last_send.map_or(0, |sent| s.t - sent)) } else { waited };
+        let late = (waited >= model * 7 / 10 && alone >= floor) || (!clocked && waited >= least && !told) || timer_only;
+        // A timeout marks everything as lost: only a copy sent since then can be lost again.
+        let since_timeout = self.phase != Phase::Loss || known.map(|r| r.t_last) >= self.last_expiry;
+        let lost_again = resent && overtaken && since_timeout && prompt && !timer_only;
+        // An ACK that opens a closed window calls for the bytes that did not fit.
+        let reopened = clocked && self.reopened.is_some_and(|at| Some(at) == self.last_ack);
 
-        let resent = self.scoreboard.range(s.start, s.end).next().is_some_and(|r| r.copies > 1);
-
+        self.confirm_undo(head && clocked && !o.acked_before, told);
         let (trigger, evidence) = match self.phase {
-            // A SYN+ACK retransmitted at once answers a repeated SYN; no timer is that short (RFC 6298 section 2.1).
-            _ if s.start == 0 && waited >= 180 * MS => (Trigger::Rto, Evidence::TimerExpired),
+            // A SYN+ACK that follows a repeated SYN answers it, and no timer is shorter than this (RFC 6298 section 2.1).
+            _ if s.start == 0 && waited >= LEAST_SYN_NS && self.asked.is_none_or(|at| s.t - at >= LEAST_SYN_NS) => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
             _ if s.start == 0 => (Trigger::Undecided, Evidence::SameBytes),
+            // It crossed an ACK that filled the hole, which three duplicate ACKs had reported right before.
+            Phase::Open | Phase::Disorder if o.acked_before && self.crossed(s, reaction) => {
+                (Trigger::Fast, Evidence::DuplicateAcks)
+            }
             // It crossed the ACK that ended the recovery: it was queued between TCP and the tap when the ACK came.
             Phase::Open | Phase::Disorder if o.acked_before && s.start < self.recover => match self.left {
                 Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
                 _ if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
                 _ => (Trigger::PartialAck, Evidence::PartialAck),
             },
+            Phase::Open | Phase::Disorder if reopened && !told => (Trigger::Undecided, Evidence::SameBytes),
             // Far from the sender: the bytes that the timer sent last and these had all arrived, so a delayed ACK between the two advanced
             // the sender, which reacts to it at once (RFC 5681 section 3.1).
             Phase::Loss if o.acked_before && (0..s.start).contains(&self.expired_at) => {
                 (Trigger::GoBackN, Evidence::AfterTimeout)
             }
+            Phase::Loss if lost_again && waited < model * 9 / 10 => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
-            Phase::Recovery if head && !clocked && waited >= model * 7 / 10 => (Trigger::Rto, Evidence::TimerExpired),
-            // The loss of a retransmission shows after about an RTT (RFC 8985); after the time of a timeout the timer is the cause, even if
-            // an ACK arrives just before by chance.
+            Phase::Recovery if lost_again && (waited < model * 9 / 10 || self.delivered_at == self.last_ack) => {
+                (Trigger::Sack, Evidence::SackBlocks)
+            }
+            Phase::Recovery if head && !clocked && (waited >= model * 7 / 10 || timer_only) => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
+            // After the time of a timeout the timer is the cause, even if an ACK arrives just before by chance.
             Phase::Recovery if head && resent && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
             Phase::Recovery if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Recovery if head => (Trigger::PartialAck, Evidence::PartialAck),
             Phase::Recovery => (Trigger::Fast, Evidence::DuplicateAcks),
-            _ if told && (clocked || waited < model * 7 / 10) => {
+            // The third duplicate ACK triggers a fast retransmission: one that a sender let pass, as RFC 6582 section 3.2 asks after a
+            // timeout, is not answered a timeout later.
+            _ if head && self.near_sender && !s.sack_ok && dups > 4 && waited >= model * 9 / 10 => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
+            _ if told && (clocked || !(head && timer_only) && waited < model * 7 / 10) => {
                 (Trigger::Fast, if dups >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
             }
-            _ if self.is_probe(s, clocked, head) => (Trigger::TailLossProbe, Evidence::ProbeTimer),
+            _ if self.is_probe(s, clocked, head) && silent >= self.least_probe() => {
+                (Trigger::TailLossProbe, Evidence::ProbeTimer)
+            }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
             _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
         };
+        if trigger == Trigger::GoBackN {
+            self.end_frto();
+        }
+        self.count_resent(s, trigger == Trigger::Rto);
         if trigger == Trigger::Rto {
             let same = self.expired_at == s.start;
             o.backoff = Some(if same { self.expiries } else { 0 });
@@ -80,6 +126,28 @@ impl SenderState {
         o.trigger = Some(trigger);
         o.evidence = Some(evidence);
         o.waited = waited;
+    }
+
+    /// No probe comes sooner after the last segment or ACK: two SRTT (RFC 8985 section 7.2), less what jitter makes of them at the tap, but
+    /// not more than the timeout.
+    fn least_probe(&self) -> i64 {
+        match (self.timer.srtt(), self.timer.least()) {
+            (Some(srtt), Some(least)) => (srtt * 2).min(least) * 7 / 8,
+            _ => LEAST_RTO_NS,
+        }
+    }
+
+    /// Three duplicate ACKs asked for these bytes, and the retransmission was queued between TCP and the tap when the next ACK came.
+    fn crossed(&self, s: &Sent, reaction: i64) -> bool {
+        self.dup_run.is_some_and(|(una, dups, t)| una == s.start && dups >= 3 && s.t - t <= reaction)
+    }
+
+    /// The sender has been silent for about twice as long as before the previous copy of the same bytes: a timer that backs off.
+    fn doubled(&self, s: &Sent, clocked: bool) -> bool {
+        let silent = self.last_send.map_or(0, |sent| s.t - sent);
+        !clocked
+            && self.last_ack <= self.head_sent
+            && self.head_gap.is_some_and(|gap| gap > 0 && silent > gap / 4 * 7 && silent < gap.saturating_mul(5) / 2)
     }
 
     /// RFC 8985 section 7: a probe is the last segment, sent by a timer without any sign of loss; one at a time.

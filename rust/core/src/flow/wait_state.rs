@@ -4,6 +4,7 @@ use super::ack::{AckKind, AckOutcome};
 use super::intervals::own_delay;
 use super::kinds::{Phase, State};
 use super::sender_state::SenderState;
+use super::trigger::REACTION_SLACK_NS;
 
 const MS: i64 = 1_000_000;
 /// Shortest delayed-ACK stall: half of the minimum delay of Linux, 40 ms, and far above any processing time.
@@ -65,6 +66,13 @@ pub fn delayed_ack(h: &SenderState, o: &AckOutcome, state: State, silent: i64, g
         return 0;
     }
     over.min(gap)
+}
+
+/// Whether a transmission at `t` follows the latest ACK at once, so that the sender had waited for it: within twice its shortest reaction
+/// at this tap, which includes the path between the two.
+pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
+    let wait = rest_ns.max(REACTION_SLACK_NS);
+    h.last_ack.is_some_and(|ack| t - ack <= h.reaction.unwrap_or(0).saturating_mul(2).saturating_add(wait))
 }
 
 impl SenderState {

@@ -32,7 +32,7 @@ pub const EVIDENCE: &[&str] = &[
     "same_bytes",
     "timing",
 ];
-pub const SPURIOUS_EVIDENCE: &[&str] = &["timestamp", "dsack", "other_capture", "min_rtt", "acked"];
+pub const SPURIOUS_EVIDENCE: &[&str] = &["timestamp", "dsack", "other_capture", "min_rtt", "acked", "original"];
 pub const PHASES: &[&str] = &["open", "disorder", "recovery", "loss"];
 pub const TIMEOUT_KINDS: &[&str] = &["genuine", "spurious", "ack_lost", "undecided"];
 pub const TIMERS: &[&str] = &["rfc6298", "linux", "linux22"];

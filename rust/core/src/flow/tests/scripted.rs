@@ -260,3 +260,217 @@ fn reused_ports_are_another_flow() {
     let flows: usize = s.run().batches("flows").map(RecordBatch::num_rows).sum();
     assert_eq!(flows, 4);
 }
+
+/// The packets of a script and a copy of each, made by a second tap `delay_ms` later, without IP IDs.
+fn mirrored(s: &Script, delay_ms: f64) -> Vec<Packet> {
+    let mut out: Vec<Packet> = s.packets.iter().map(|p| Packet { ip_id: Some(0), ..*p }).collect();
+    let copies = out.iter().map(|p| Packet { time_ns: p.time_ns.map(|t| t + (delay_ms * MS as f64) as i64), ..*p });
+    out.extend(copies.collect::<Vec<_>>());
+    out.sort_by_key(|p| p.time_ns);
+    for (n, p) in out.iter_mut().enumerate() {
+        p.number = n as u64 + 1;
+    }
+    out
+}
+
+#[test]
+fn copies_with_exactly_the_same_delay_are_the_captures() {
+    let mut s = Script::new(false);
+    for n in 0..40 {
+        s.data(30.0 + 7.0 * f64::from(n), n);
+        s.ack(51.0 + 7.0 * f64::from(n), n + 1);
+    }
+    s.packets.sort_by_key(|p| p.time_ns);
+    let t = run(&mirrored(&s, 50.0));
+    let what = t.names("segments", "transmission", TRANSMISSIONS);
+    // All but those that came before a third of all packets were copies.
+    assert!(what.iter().filter(|w| **w == "capture_duplicate").count() >= 60, "{what:?}");
+    assert!(t.resends().len() <= 12);
+}
+
+#[test]
+fn retransmissions_after_the_same_time_are_no_copies() {
+    let mut s = Script::new(false);
+    for n in 0..12 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    for n in 0..4 {
+        s.data(130.0 + f64::from(n), n);
+    }
+    s.ack(160.0, 12);
+    for p in &mut s.packets {
+        p.ip_id = Some(0);
+    }
+    assert_eq!(s.run().resends().len(), 4);
+}
+
+#[test]
+fn a_retransmission_lost_again_is_repeated_without_a_timer() {
+    // RACK (RFC 8985): data sent after the first retransmission of 0 arrives, 400 ms later; 0 has not.
+    let mut s = Script::new(true);
+    for n in 0..8 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    for n in 2..5 {
+        s.sack(250.0 + f64::from(n), 0, 1, n);
+    }
+    s.data(254.1, 0);
+    s.data(254.2, 8);
+    s.sack(460.0, 0, 1, 8);
+    s.sack(675.0, 0, 1, 9);
+    s.data(675.1, 0);
+    s.ack(890.0, 9);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["fast", "sack"]);
+}
+
+#[test]
+fn after_an_undone_timeout_losses_are_repaired_in_recovery() {
+    for (acked, triggers) in [(2, ["rto", "fast"]), (0, ["rto", "go_back_n"])] {
+        let mut s = Script::new(true);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.data(330.0, 0);
+        // A DSACK of the only copy lets the sender undo the timeout (RFC 3708), and it sends new data.
+        if acked > 0 {
+            s.sack(351.0, acked, 0, 1);
+            s.data(351.1, 6);
+            s.data(351.2, 7);
+            s.data(351.3, 8);
+        } else {
+            s.ack(351.0, 2);
+        }
+        s.sack(372.0, 2, 6, 7);
+        s.sack(372.1, 2, 6, 8);
+        s.sack(372.2, 2, 6, 9);
+        s.data(372.3, 2);
+        s.ack(393.0, 9);
+        let s = if acked > 0 { s } else { went_back() };
+        assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), triggers);
+    }
+}
+
+/// The timeout was real: the ACK lets the sender repeat the next bytes at once.
+fn went_back() -> Script {
+    let mut s = Script::new(true);
+    for n in 0..6 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    s.data(330.0, 0);
+    s.ack(351.0, 1);
+    s.data(351.1, 1);
+    s.ack(372.0, 6);
+    s
+}
+
+#[test]
+fn a_dsack_makes_one_copy_spurious() {
+    let mut s = Script::new(true);
+    for n in 0..4 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    for n in 2..5 {
+        s.sack(50.0 + f64::from(n), 0, 1, n);
+    }
+    s.data(54.1, 0);
+    // The ACK of the copy is lost; the timer's copy is the duplicate that the receiver reports.
+    s.data(330.0, 0);
+    s.sack(351.0, 4, 0, 1);
+    s.data(352.0, 4);
+    s.ack(373.0, 5);
+    assert_eq!(s.run().resends()[1], ("rto", Some(true)));
+    assert_ne!(s.run().resends()[0].1, Some(true));
+}
+
+#[test]
+fn without_sack_a_duplicate_ack_shows_that_a_filled_hole_was_no_loss() {
+    for (again, spurious) in [(true, Some(true)), (false, Some(false))] {
+        let mut s = Script::new(false);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.ack(50.0, 1);
+        for n in 0..4 {
+            s.ack(52.0 + f64::from(n), 1);
+        }
+        s.data(54.2, 1);
+        s.data(54.3, 6);
+        s.ack(75.0, 6);
+        if again {
+            s.ack(75.2, 6);
+        }
+        s.ack(76.0, 7);
+        for n in 7..12 {
+            s.data(80.0 + 30.0 * f64::from(n), n);
+            s.ack(101.0 + 30.0 * f64::from(n), n + 1);
+        }
+        assert_eq!(s.run().resends(), [("fast", spurious)]);
+    }
+}
+
+#[test]
+fn an_answer_to_a_repeated_syn_and_to_a_window_update_are_no_timers() {
+    let mut s = Script { packets: Vec::new(), sack: true, ids: [100, 5000] };
+    for ms in [0.0, 1000.0] {
+        s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        s.push(ms + 0.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    }
+    s.push(1020.0, true, 1000, 5000, flags::ACK, 0, &[], None);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "undecided"]);
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.data(30.1, 1);
+    s.ack(51.0, 1);
+    let n = s.packets.len();
+    s.packets[n - 1].tcp.as_mut().unwrap().window = 0;
+    s.ack(900.0, 1);
+    s.data(900.1, 1);
+    s.ack(921.0, 2);
+    assert_eq!(s.run().resends(), [("undecided", None)]);
+}
+
+#[test]
+fn no_timer_is_shorter_than_the_least_timeout() {
+    for (ms, trigger) in [(100.0, "undecided"), (250.0, "rto")] {
+        let mut s = Script::between(false, 10.0);
+        for n in 0..4 {
+            s.data(30.0 + 40.0 * f64::from(n), n);
+            s.ack(50.0 + 40.0 * f64::from(n), n + 1);
+        }
+        s.data(200.0, 4);
+        s.data(200.0 + ms, 4);
+        s.ack(221.0 + ms, 5);
+        assert_eq!(s.run().resends()[0].0, trigger);
+    }
+}
+
+#[test]
+fn silence_after_duplicate_acks_is_a_timer() {
+    let mut s = Script::new(true);
+    for n in 0..6 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    s.data(330.0, 0);
+    for n in 2..5 {
+        s.sack(351.0 + f64::from(n), 0, 1, n);
+    }
+    s.data(1355.0, 0);
+    s.ack(1376.0, 6);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "rto"]);
+}
+
+#[test]
+fn a_delayed_ack_counts_only_if_the_sender_waited_for_it() {
+    for (next_ms, waited) in [(94.0, 40), (300.0, 0)] {
+        let mut s = Script::new(false);
+        s.data(30.0, 0);
+        s.ack(94.0, 1);
+        s.data(next_ms, 1);
+        s.ack(next_ms + 24.0, 2);
+        s.data(next_ms + 24.1, 2);
+        s.ack(next_ms + 48.1, 3);
+        let t = s.run();
+        assert_tiles(&t);
+        assert_eq!(t.time_in("delayed_ack"), waited * MS);
+    }
+}

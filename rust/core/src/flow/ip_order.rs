@@ -1,0 +1,172 @@
+//! The order in which a sender sent its packets, as its IP identification shows it.
+
+use crate::limits;
+
+/// A packet overtaken on the path is fewer ids behind than this; a larger step is another counter.
+const NEAR: i32 = 1000;
+/// Distance of two counters: farther than any two packets of one counter are compared.
+const APART: u32 = 1 << 20;
+
+/// One packet, as the counter is learned from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub ip_id: Option<u32>,
+    /// Segments missing between the highest byte sent and this packet.
+    pub gap: i64,
+    /// It carries bytes above all captured ones, so it was sent after all of them.
+    pub new: bool,
+    /// The sender had nothing to acknowledge since its previous packet, so a missing packet carried data.
+    pub quiet: bool,
+    /// Nothing was missing, and the sender was silent for at least the time of a timer.
+    pub silent: bool,
+}
+
+/// What one direction's IP ids show.
+#[derive(Debug, Default)]
+pub struct IpOrder {
+    /// Id and unwrapped position of the packet sent latest; positions start at `APART`.
+    newest: Option<u16>,
+    position: u32,
+    /// Steps as of a counter, and all steps.
+    good: (u32, u32),
+    /// Steps of one, and all steps.
+    ones: (u32, u32),
+    /// Steps that are those of this flow's own packets, and all steps that decide it.
+    own: (u32, u32),
+    /// Silences without a missing packet, and with one: other flows of the host would use the counter meanwhile.
+    silences: (u32, u32),
+    /// Steps that are smaller with the bytes swapped, a counter in the wrong byte order (Windows up to 2000), and all steps.
+    swapped: (u32, u32),
+    same: u32,
+    /// Packets sent between the previous captured one and this one, by a counter of this flow alone.
+    pub skipped: u16,
+    /// This packet's step shows that earlier packets are missing.
+    pub step_missing: bool,
+    /// The id also counts packets of other flows.
+    pub shared: bool,
+}
+
+/// Halve counts, so that they follow a change and never overflow.
+fn count((some, all): &mut (u32, u32), is: bool) {
+    if *all >= 1 << 20 {
+        (*some, *all) = (*some / 2, *all / 2);
+    }
+    *some += u32::from(is);
+    *all += 1;
+}
+
+impl IpOrder {
+    /// The same id on every packet.
+    pub fn constant(&self) -> bool {
+        self.same >= 3
+    }
+
+    /// Whether the ids are a counter: nearly all packets are a small step from the latest one, in either direction. Random ids are
+    /// in 3 of 100 cases.
+    pub fn counts(&self) -> bool {
+        let (good, all) = self.good;
+        all >= 4 && good * 10 >= all * 9
+    }
+
+    fn number(&self, id: u16) -> u16 {
+        let (swapped, all) = self.swapped;
+        if all >= 4 && swapped * 2 > all {
+            id.swap_bytes()
+        } else {
+            id
+        }
+    }
+
+    /// Learn from a packet and return its position in sending order, 0 if it has none.
+    pub fn observe(&mut self, s: Step) -> u32 {
+        (self.skipped, self.step_missing) = (0, false);
+        let Some(id) = s.ip_id.map(|i| i as u16) else { return 0 };
+        let Some(newest) = self.newest else {
+            if id != 0 {
+                (self.newest, self.position) = (Some(id), APART);
+            }
+            return self.position;
+        };
+        let step = i32::from(self.number(id).wrapping_sub(self.number(newest)) as i16);
+        // Id 0 stands for "none" (RFC 6864 section 4.1) unless a counter passes it.
+        if id == 0 && step.abs() >= NEAR {
+            return 0;
+        }
+        self.same = if step == 0 { self.same.saturating_add(1) } else { 0 };
+        count(&mut self.good, step != 0 && step.abs() < NEAR && !(s.new && step < 0));
+        let apart = |a: u16, b: u16| (a.wrapping_sub(b) as i16).unsigned_abs();
+        count(&mut self.swapped, apart(id.swap_bytes(), newest.swap_bytes()) < apart(id, newest));
+        if step <= 0 && step > -NEAR {
+            return self.position.saturating_sub(step.unsigned_abs());
+        }
+        let (ones, steps) = self.ones;
+        let missing = (2..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
+        self.step_missing = missing && steps >= 8 && ones * 2 >= steps;
+        count(&mut self.ones, step == 1);
+        let explained = i64::from(step) == 1 + s.gap;
+        if explained || s.quiet {
+            let ((own, all), (without, with)) = (self.own, self.silences);
+            let alone = without > with || (without + with == 0 && all >= 32);
+            if missing && s.quiet && all >= 8 && own * 5 >= all * 4 && (alone || !s.silent) {
+                self.skipped = u16::try_from(i64::from(step) - 1 - s.gap).unwrap_or(0);
+            }
+            count(&mut self.own, explained);
+            if s.silent {
+                self.silences = if explained { (without + 1, with) } else { (without, with + 1) };
+            }
+        }
+        self.newest = Some(id);
+        let another = !(1..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
+        self.position = self.position.wrapping_add(if another { APART } else { step.unsigned_abs() });
+        self.position
+    }
+
+    /// Whether the packet at position `a` was sent before that at `b`; None if the ids do not show it.
+    pub fn before(&self, a: u32, b: u32) -> Option<bool> {
+        let apart = a.wrapping_sub(b) as i32;
+        (a != 0 && b != 0 && apart != 0 && apart.unsigned_abs() < APART && self.counts()).then_some(apart < 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn positions(ids: impl IntoIterator<Item = u32>) -> (IpOrder, Vec<u32>) {
+        let mut order = IpOrder::default();
+        let at = |id| Step { ip_id: Some(id), gap: 0, new: false, quiet: true, silent: false };
+        let positions = ids.into_iter().map(|id| order.observe(at(id))).collect();
+        (order, positions)
+    }
+
+    #[test]
+    fn a_late_packet_is_placed_across_the_wrap() {
+        let (order, at) = positions([65_530, 65_531, 65_532, 65_533, 65_535, 1, 65_534, 0, 2]);
+        assert_eq!(order.before(at[6], at[4]), Some(true));
+        assert_eq!(order.before(at[7], at[4]), Some(false));
+        assert_eq!(order.before(at[7], at[5]), Some(true));
+    }
+
+    #[test]
+    fn ids_that_others_use_too_are_in_order() {
+        let (order, at) = positions([10, 40, 45, 130, 131, 90, 400]);
+        assert_eq!(order.before(at[5], at[3]), Some(true));
+        assert_eq!(order.before(at[6], at[3]), Some(false));
+    }
+
+    #[test]
+    fn swapped_bytes_are_a_counter_too() {
+        let (order, at) = positions((250u16..270).chain([268]).map(|id| u32::from(id.swap_bytes())));
+        assert_eq!(order.before(at[20], at[19]), Some(true));
+        assert_eq!(order.before(at[19], at[8]), Some(false));
+    }
+
+    #[test]
+    fn random_constant_and_zero_ids_show_nothing() {
+        let random = (1u32..40).map(|n| n.wrapping_mul(2_654_435_761) >> 16);
+        for ids in [random.collect::<Vec<_>>(), vec![7; 10], vec![0; 10]] {
+            let (order, at) = positions(ids);
+            assert!(at.iter().all(|a| at.iter().all(|b| order.before(*a, *b).is_none())));
+        }
+    }
+}

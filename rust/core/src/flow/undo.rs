@@ -1,0 +1,23 @@
+//! What a sender remembers to undo a spurious timeout.
+
+/// What the sender remembers of its retransmissions since it left state Open.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Undo {
+    /// Timestamp of the first retransmission.
+    pub first_tsval: Option<u32>,
+    /// Everything below it was acknowledged before the first retransmission.
+    pub marker: i64,
+    /// Retransmissions that no DSACK has reported; None before the first.
+    pub unreported: Option<i64>,
+    /// After the timeout: no ACK has shown yet that the loss was real (RFC 5682 section 2.1).
+    pub frto: bool,
+    /// The last ACK let the sender undo the timeout; its next transmission shows whether it did.
+    pub tentative: Option<By>,
+}
+
+/// What lets a sender undo a timeout: an echoed timestamp or a DSACK, which every Linux uses, or F-RTO, which can be off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Report,
+    Frto,
+}

@@ -1,0 +1,83 @@
+//! Does the sender detect that its timeout was spurious, and return to its old state? As Linux does (net/ipv4/tcp_input.c,
+//! `tcp_process_loss`): Eifel (RFC 3522, 4015), DSACK of every copy (RFC 3708), F-RTO (RFC 5682).
+
+use super::ack::{Ack, AckKind};
+use super::kinds::Phase;
+use super::send::Sent;
+use super::sender_state::SenderState;
+use super::undo::{By, Undo};
+
+impl SenderState {
+    /// A retransmission leaves. Linux begins anew from state Open, and with a timeout after progress in state Loss.
+    pub fn count_resent(&mut self, s: &Sent, expired: bool) {
+        let from_open = matches!(self.phase, Phase::Open | Phase::Disorder) && self.probe.is_none();
+        let again = expired && self.phase == Phase::Loss && self.expired_at < 0;
+        if from_open || again {
+            let outstanding = self.pending.iter().filter(|p| p.covered.is_none() && p.end > self.una).count() as i64;
+            let first_tsval = self.undo.first_tsval.filter(|_| again);
+            let unreported = (outstanding > 0).then_some(outstanding);
+            self.undo = Undo { marker: self.una, unreported, first_tsval, ..Undo::default() };
+        }
+        let u = &mut self.undo;
+        u.first_tsval = u.first_tsval.or(s.tsval);
+        u.unreported = Some(u.unreported.unwrap_or(0) + 1);
+    }
+
+    /// The timer expired: F-RTO begins.
+    pub fn begin_frto(&mut self) {
+        self.undo.frto = true;
+    }
+
+    /// A retransmission that only go-back-N explains: this sender does not wait for new data to be acknowledged.
+    pub fn end_frto(&mut self) {
+        self.undo.frto = false;
+    }
+
+    /// An ACK in state Loss: whether it lets the sender undo the timeout. `original`: it acknowledges bytes, cumulatively or
+    /// selectively, that were sent once, before the timeout.
+    pub fn may_undo(&mut self, a: &Ack<'_>, kind: AckKind, dsack: Option<(i64, i64)>, original: bool) -> Option<By> {
+        let (una, recover) = (self.una, self.recover);
+        let u = &mut self.undo;
+        if let (Some((_, right)), Some(n)) = (dsack, u.unreported) {
+            if right > u.marker {
+                u.unreported = Some((n - 1).max(0));
+            }
+        }
+        if self.phase != Phase::Loss {
+            return None;
+        }
+        let advanced = kind == AckKind::Advance;
+        let older = match (a.timestamps, u.first_tsval) {
+            (Some((_, echo)), Some(first)) => (echo.wrapping_sub(first) as i32) < 0,
+            _ => false,
+        };
+        let undone = match () {
+            () if advanced && (older || u.unreported == Some(0)) => Some(By::Report),
+            () if u.frto && original && una < recover => Some(By::Frto),
+            () => None,
+        };
+        // Step 3a of RFC 5682: a duplicate ACK after new data shows that the loss was real.
+        if kind == AckKind::Duplicate && self.end > recover {
+            u.frto = false;
+        }
+        undone
+    }
+
+    /// The sender may have undone the timeout: its next transmission decides.
+    pub fn undo_timeout(&mut self, by: By) {
+        self.undo.tentative = Some(by);
+        (self.left, self.phase) = (Phase::Loss, Phase::Open);
+    }
+
+    /// The next transmission after an ACK that allowed to undo the timeout. A sender that undid it sends new data, or has been `told`
+    /// of a loss. One that did not retransmits the next unacknowledged bytes at once (`goes_back`).
+    #[inline]
+    pub fn confirm_undo(&mut self, goes_back: bool, told: bool) {
+        if let Some(by) = self.undo.tentative {
+            self.undo.tentative = None;
+            if goes_back && (by == By::Frto || !told) {
+                self.phase = Phase::Loss;
+            }
+        }
+    }
+}
