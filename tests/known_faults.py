@@ -28,21 +28,6 @@ _LAST_ACK = "the last ACK arrived after the receiver's capture had ended; the tr
 
 FAULTS: tuple[Fault, ...] = (
     # tests/correlation/test_kernel.py
-    *_lines(
-        "test_the_clock",
-        m_app_blackout="the offset is 0.67 ms from the true one",
-        m_app_hold="the offset is 0.72 ms from the true one",
-        m_app_idle_zero="the offset is 0.75 ms from the true one",
-        m_rcv24k="the offset is 0.28 ms from the true one",
-        m_readslow="the offset is 0.72 ms from the true one",
-        n_chunks_er4="the offset is 0.54 ms from the true one",
-        n_gso_newreno_hold="the offset is 0.33 ms from the true one",
-        n_http20="the receiver's clock is the reference here, the test reads the other one",
-        n_mtu_drop="the offset is 0.50 ms from the true one",
-        n_rjit60_cubic="the offset is 0.65 ms from the true one: the path reorders packets",
-        n_rtomin20="the offset is 1.09 ms from the true one: every packet has its own delay",
-        n_syn3="the offset is 0.31 ms from the true one",
-    ),
     *_lines("test_every_packet_is_linked", delaystep=_LAST_ACK),
     *_lines("test_the_dropped_copies_are_in_one_capture", delaystep=_LAST_ACK),
     *_lines(

@@ -38,6 +38,8 @@ SLOW = {
     "parsers/test_airtime_tshark.py": "compares all captures with tshark",
     "parsers/test_decrypt_tshark.py": "compares all captures with tshark",
     "parsers/test_sniffer_tshark.py": "compares all captures with tshark",
+    "parsers/test_ns3.py": "compares ns-3 and real captures with tshark",
+    "parsers/test_damage.py": "analyses many damaged copies of a capture",
     "exchange": "compares all captures with tshark",
     "usb": "compares all captures with tshark",
     "flow": "reads every kernel capture; runs tcptrace",

@@ -109,6 +109,53 @@ def test_one_capture_twice(tmp_path: Path) -> None:
         wl.align([MIXED, tmp_path / "link.pcap"])
 
 
+def test_equal_timestamps_are_no_proof_of_a_copy(tmp_path: Path) -> None:
+    """Two taps of one host get one timestamp a packet: here the second tap kept fewer bytes."""
+    data, at, short = MIXED.read_bytes(), 24, MIXED.read_bytes()[:24]
+    while at < len(data):
+        captured = int.from_bytes(data[at + 8 : at + 12], "little")
+        kept = min(captured, 60)
+        short += data[at : at + 8] + kept.to_bytes(4, "little") + data[at + 12 : at + 16 + kept]
+        at += 16 + captured
+    (tmp_path / "short.pcap").write_bytes(short)
+    trace = wl.align([MIXED, tmp_path / "short.pcap"])
+    assert [note.name for note in trace.captures[0].notes if note.name == "equal_times"] == ["equal_times"]
+    assert trace.clocks[1].offset_ns == 0
+    links = trace.table("links").to_pandas()
+    assert (links.captures_seen == 2).all()
+    assert (links.arrival == "arrived").all()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_empty_capture_is_left_out(tmp_path: Path, place: int) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(MIXED.read_bytes()[:24])
+    captures = [MIXED]
+    captures.insert(place, empty)
+    trace = wl.align(captures)
+    assert [capture.name for capture in trace.captures] == [MIXED.name]
+    (note,) = [note for note in trace.captures[0].notes if note.name == "capture_left_out"]
+    assert "empty.pcap" in note.sentence
+    done = wl.analyze(captures, out=tmp_path / "out", report=False)
+    assert [c["name"] for c in done.description["captures"]] == [MIXED.name]
+    assert "capture_left_out" in [n["name"] for n in done.description["captures"][0]["notes"]]
+
+
+def test_seconds_that_run_over(tmp_path: Path) -> None:
+    """A capture across 7 February 2106, when the 32-bit seconds of pcap begin at 0 again."""
+    data, at = bytearray(MIXED.read_bytes()), 24
+    shift = 2**32 - 3 - int.from_bytes(data[24:28], "little")
+    while at < len(data):
+        seconds = int.from_bytes(data[at : at + 4], "little") + shift
+        data[at : at + 4] = (seconds % 2**32).to_bytes(4, "little")
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    path = tmp_path / "over.pcap"
+    path.write_bytes(data)
+    capture = wl.open(path)
+    assert capture.table("packets").column("t_ns") == wl.open(MIXED).table("packets").column("t_ns")
+    assert [note.name for note in capture.notes if note.name.startswith("time")] == ["time_wrapped"]
+
+
 def test_one_capture_in_two_halves(tmp_path: Path) -> None:
     """The same connection, but never at the same time."""
     data = MIXED.read_bytes()

@@ -1,4 +1,4 @@
-"""overbuffering: the flow's own data in an over-large queue."""
+"""overbuffering: the flow's own data in an oversized queue."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ CODE = "overbuffering"
 
 
 def stood(rtt_ms: int = 420, *, least_ms: int = 20) -> list[dict[str, object]]:
-    """A second in which an ACK of 2000 bytes comes each 100 ms, then 4 s of 12500 bytes each at this round trip."""
+    """An ACK of 2000 bytes every 100 ms for a second, then of 12500 bytes for 4 s with this round trip."""
     start = [ack(2 * i, 100 * i, 1 + 2000 * i, rtt_ns=least_ms * MS) for i in range(1, 11)]
     most = [ack(2 * i, 100 * i, 20_001 + 12_500 * (i - 10), rtt_ns=rtt_ms * MS) for i in range(11, 51)]
     return [data(1, 0, 1, 600_000), *start, *most]
 
 
 def in_turn() -> list[dict[str, object]]:
-    """One flight of 10000 bytes after the other, each longer under way than the one before."""
+    """Flights of 10000 bytes, each with a longer round trip than the one before."""
     rows, t_ms = [data(1, 0, 1, 600_000)], 0
     for i in range(1, 21):
         t_ms += 20 * i
@@ -35,7 +35,7 @@ def test_fires_with_delay_and_bytes() -> None:
     assert (finding.t_start_ns, finding.t_end_ns) == (1100 * MS, 5000 * MS)
 
 
-def test_a_delay_on_the_way_back_is_undecided() -> None:
+def test_a_delay_on_the_ack_path_is_undecided() -> None:
     rows = stood()
     for row in rows[11:]:
         # The receiver had made these ACKs 400 ms before they passed the tap.
@@ -45,15 +45,15 @@ def test_a_delay_on_the_way_back_is_undecided() -> None:
     assert "on the ACKs' path" in undecided[0].sentence
 
 
-def test_a_long_path_is_silent() -> None:
+def test_no_finding_on_a_long_path() -> None:
     assert run(CODE, trace(segments=stood(600, least_ms=590))) == ([], [])
 
 
-def test_delay_that_does_not_follow_the_flight_is_silent() -> None:
+def test_no_finding_when_the_delay_does_not_follow_the_flight() -> None:
     assert run(CODE, trace(segments=in_turn())) == ([], [])
 
 
-def test_little_is_silent() -> None:
+def test_no_finding_below_the_limits() -> None:
     assert run(CODE, trace(segments=stood(150))) == ([], [])
 
 

@@ -39,7 +39,7 @@ def test_timeouts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORIGINAL)
-def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
+def test_spurious_retransmissions_are_those_of_the_kernel(name: str) -> None:
     rows = [kernel.flow_row(name, flow) for flow in kernel.truth(name)["flows"]]
     true_flows = [(row["flow"], row["direction"]) for row in rows]
     found = [f for f in kernel.of(kernel.found(name), "spurious_timeout") if (f.flow, f.direction) in true_flows]
@@ -54,7 +54,7 @@ def test_spurious_findings_count_what_the_kernel_did(name: str) -> None:
 
 
 def waits(name: str) -> list[tuple[float, float]]:
-    """Times for which the kernel's timers kept the flow silent: runs of expiries after the handshake, and probes."""
+    """Intervals in which the kernel waited for a timer: runs of expiries after the handshake, and probes."""
     out: list[tuple[float, float]] = []
     end_s = kernel.trace(name).table("segments").column("t_ns")[-1].as_py() / 1e9 - kernel.offset_s(name)
     for flow in kernel.truth(name)["flows"]:
@@ -67,7 +67,7 @@ def waits(name: str) -> list[tuple[float, float]]:
 
 
 def last_send(flow: dict[str, Any], probe: dict[str, Any]) -> float:
-    """When data was last sent before a probe: the silence that ends with it, or its own first copy."""
+    """Time of the last data before a probe: where the silence before it starts, or its own first copy."""
     for begin, end, _ in flow["silence"]:
         if abs(end - probe["t"]) < EVENT_S:
             return float(begin)
@@ -105,7 +105,7 @@ def test_delayed_acks_in_the_ledger() -> None:
 
 
 @pytest.mark.parametrize("name", kernel.NAMES)
-def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
+def test_the_ledger_adds_up_to_the_nanosecond(name: str) -> None:
     trace = kernel.trace(name)
     spans = trace.table("intervals").select(["flow", "direction", "t_start_ns", "t_end_ns"]).to_pylist()
     way = kernel.payload_direction(name)
@@ -115,7 +115,7 @@ def test_the_ledger_sums_to_the_nanosecond(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["clean_cubic", "clean_newreno", "clean_passive", "dup1", "ackloss30_cubic"])
-def test_silent_where_nothing_is_wrong(name: str) -> None:
+def test_no_finding_where_nothing_is_wrong(name: str) -> None:
     assert list(kernel.found(name)) == []
     # Detectors of the air and of the bus have nothing to look at.
     assert {s.state for s in kernel.found(name).states} == {"fine", "not_run"}

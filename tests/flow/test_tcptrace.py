@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,9 +81,27 @@ def flow_rows(path: Path) -> list[list[Row]]:
     return [flows[flow] for flow in sorted(flows)]
 
 
+#: Packets with a wrong checksum, which change no connection. tcptrace counts them; it reads a copy without them.
+DAMAGED = {"dsack.dmp.gz": [2534]}
+
+
+@cache
+def undamaged(path: Path) -> Path:
+    """The capture, or a copy without its damaged packets."""
+    if path.name not in DAMAGED:
+        return path
+    if shutil.which("editcap") is None:
+        pytest.skip("editcap is not installed")
+    copy = Path(tempfile.mkdtemp()) / "undamaged.pcap"
+    subprocess.run(
+        ["editcap", "-F", "pcap", path, copy, *map(str, DAMAGED[path.name])], check=True, capture_output=True
+    )
+    return copy
+
+
 def pairs(path: Path) -> list[tuple[Row, Row]]:
     """Each row of `flows` with what tcptrace prints of the same direction."""
-    flows, printed = flow_rows(path), printed_rows(path)
+    flows, printed = flow_rows(path), printed_rows(undamaged(path))
     assert 2 * len(flows) == len(printed)
     matched = []
     for flow, connection in zip(flows, zip(printed[::2], printed[1::2], strict=True), strict=True):

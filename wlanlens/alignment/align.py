@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,8 +87,8 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
     capture_points.infer_alone(captures)
     summaries, found = survey(captures, nat=nat, scratch=scratch)
     for (i, j), common in found.items():
-        if common.is_copy(summaries[i], summaries[j]):
-            raise _copies(captures[i], captures[j])
+        if common.has_equal_times(summaries[i], summaries[j]):
+            _note_equal_times(captures[i], captures[j])
     pairs = {both: common.pairs for both, common in found.items()}
     for (i, j), made in pairs.items():
         if made.clipped:
@@ -110,12 +111,17 @@ def align_captures(captures: Sequence[Capture], *, nat: bool = False, scratch: P
 
 
 def set_distinct_names(captures: Sequence[Capture]) -> None:
-    """Number captures that have the same name; `AlignmentError` when a file was given twice."""
+    """Number captures that have the same name; `AlignmentError` when a file or a copy of it was given twice."""
     for a, b in combinations(captures, 2):
         if "-" in (a.path, b.path):
             continue
         if os.path.samefile(a.raw_path, b.raw_path):
             raise AlignmentError(f"{printable(a.name)} was given twice", next="name each capture once")
+        if a.size_bytes() == b.size_bytes() is not None and filecmp.cmp(a.raw_path, b.raw_path, shallow=False):
+            raise AlignmentError(
+                f"{printable(a.name)} and {printable(b.name)} are the same bytes",
+                next="they are copies of one capture: give it once",
+            )
     names = [capture.name for capture in captures]
     for number, capture in enumerate(captures):
         if names.count(capture.name) > 1:
@@ -151,7 +157,7 @@ def _duplicate_frames(summaries: Sequence[CaptureSummary], found: dict[tuple[int
         numbers_i, numbers_j, frames = duplicate_frames.find_common_frames(summaries[i], summaries[j])
         duplicates[j].append(numbers_j)
         if _same_timestamps(frames, both[0], both[1], len(numbers_i)):
-            raise _copies(both[0], both[1])
+            _note_equal_times(both[0], both[1])
         if common.exact < MIN_PAIRS <= frames.exact:
             frames.pairs = common.pairs
             frames.same_frames = True
@@ -160,7 +166,7 @@ def _duplicate_frames(summaries: Sequence[CaptureSummary], found: dict[tuple[int
 
 
 def _same_timestamps(frames: CommonPackets, a: Capture, b: Capture, count: int) -> bool:
-    """Whether two sniffers' captures are one: nearly all frames of the smaller are in both at the same time."""
+    """Whether nearly all frames of the smaller capture are in both at the same time."""
     sample = frames.sample
     smaller = min(a.rows("frames"), b.rows("frames"))
     if count < max(2, 0.9 * smaller) or not len(sample["row_a"]):
@@ -168,11 +174,13 @@ def _same_timestamps(frames: CommonPackets, a: Capture, b: Capture, count: int) 
     return bool((sample["time_ns_a"] == sample["time_ns_b"]).all())
 
 
-def _copies(a: Capture, b: Capture) -> AlignmentError:
-    return AlignmentError(
-        f"{printable(a.name)} and {printable(b.name)} have the same packets with the same timestamps",
-        next="they are copies of one capture: give it once",
+def _note_equal_times(a: Capture, b: Capture) -> None:
+    """Two taps of one host share the timestamps of its kernel, and those of a simulator its clock: no proof of a copy."""
+    why = (
+        f"{printable(b.name)} has the same packets at the same times: two taps with one timestamp a packet, or copies of one "
+        "capture. There is no delay between them."
     )
+    a.add_note("equal_times", "info", 1, why)
 
 
 def _ends(found: dict[tuple[int, int], CommonPackets], clocks: Sequence[ClockMap]) -> tuple[int, int] | None:

@@ -159,12 +159,12 @@ class CommonPackets:
         keys, weight, against = self._links
         return keys >> 32, keys & 0xFFFF_FFFF, weight, against
 
-    def is_copy(self, a: CaptureSummary, b: CaptureSummary) -> bool:
-        """Whether two captures are copies: the packets of the smaller are in the other at the same time."""
+    def has_equal_times(self, a: CaptureSummary, b: CaptureSummary) -> bool:
+        """Whether the packets of the smaller capture are in the other at the same time."""
         smaller = min(a.rows, b.rows)
         if smaller == 0 or self._times_differ or self._same < max(2, 0.9 * smaller):
             return False
-        # Two taps never agree to the microsecond on every packet; clocks with millisecond ticks may.
+        # Clocks with millisecond ticks often agree.
         return max(a.tick_ns, b.tick_ns) <= 1000
 
 

@@ -112,6 +112,7 @@ class Capture:
         self._reader: _core.Reader | None = None
         self._tables: Mapping[str, pa.Table] | None = None
         self._notes: list[Note] = []
+        self._later_notes: list[Note] = []
         self._read = False
         self._info: dict[str, Any] = {}
 
@@ -167,8 +168,8 @@ class Capture:
         self._read = True
 
     def add_note(self, name: str, severity: str, count: int, sentence: str) -> None:
-        """Add a note on something odd that was found after reading."""
-        self._notes.append(Note(name, severity, count, 0, 0, sentence, self.name))
+        """Add a note on something odd that is not found by reading the file alone."""
+        self._later_notes.append(Note(name, severity, count, 0, 0, sentence, self.name))
 
     def _open(self) -> None:
         if self._reader is None and not self._info:
@@ -265,7 +266,7 @@ class Capture:
         """Counts of what was odd. The file is read to its end first."""
         if not self._read:
             self._load()
-        return self._notes
+        return [*self._notes, *self._later_notes]
 
     @property
     def info(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class PacketIndex:
     def __init__(self, packets: Sequence[pa.Table], alignment: Alignment, exchanges: Sequence[pa.Table]) -> None:
         self.packets = list(packets)
         is_packet = [known(p.column("protocol")) for p in packets]
-        damaged = [coded(p.column("stop"), ["bad_fcs"]) == 0 for p in packets]
+        damaged = [coded(p.column("stop"), ["bad_fcs", "bad_checksum"]) >= 0 for p in packets]
         pairs = {both: _read(made.rows) for both, made in alignment.pairs.items()}
         self.ends = alignment.ends
         self.packet_of: list[Array] = [np.full(len(readable), -1, np.int64) for readable in is_packet]

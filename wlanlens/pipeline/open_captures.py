@@ -10,6 +10,7 @@ from wlanlens.capture import decryption_keys
 from wlanlens.capture.capture import CAPTURE_POINTS, Capture
 from wlanlens.capture.capture import open as open_capture
 from wlanlens.errors import AlignmentError
+from wlanlens.formatting import printable
 
 if TYPE_CHECKING:
     from wlanlens.capture.decryption_keys import Keys
@@ -39,4 +40,15 @@ def open_captures(
             opened.append(open_capture(path, point=role, keys=known))
     if not opened:
         raise AlignmentError("there is no capture to align")
-    return opened
+    return _without_empty(opened)
+
+
+def _without_empty(captures: list[Capture]) -> list[Capture]:
+    """The captures of several that hold a record; the others are left out, with a note."""
+    empty = [c for c in captures if c.path != "-" and len(captures) > 1 and not c.records([1])]
+    kept = [c for c in captures if c not in empty] or captures[:1]
+    for capture in empty:
+        if capture not in kept:
+            why = f"{printable(capture.name)} contains no packets: it is left out."
+            kept[0].add_note("capture_left_out", "loss", 1, why)
+    return kept

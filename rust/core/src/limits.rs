@@ -62,6 +62,12 @@ pub const NETWORKS: usize = 4096;
 /// every second frame is damaged, all of these are with probability 2^-64.
 pub const FCS_TRIALS: u8 = 64;
 
+/// Attributes of one NFLOG record; the kernel has 20.
+pub const NFLOG_ATTRIBUTES: usize = 64;
+
+/// Senders of one capture whose TCP checksums are followed; those of later ones are not verified.
+pub const CHECKED_SENDERS: usize = 4096;
+
 /// Sniffers of one capture; the later ones share the last place.
 pub const AIR_INTERFACES: usize = 64;
 

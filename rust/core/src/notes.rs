@@ -41,6 +41,7 @@ notes! {
     CutFile, "cut_file", Loss, "the file ends inside a record; everything before it was read";
     TimeNotRepresentable, "time_not_representable", Loss, "timestamps outside the years 1677 to 2262 or with an impossible fraction; time is null";
     TimeBackwards, "time_backwards", Info, "timestamps run backwards; the rows keep the file's order";
+    TimeWrapped, "time_wrapped", Info, "the 32-bit seconds of the file ran over (7 February 2106); the timestamps continue after that";
     NoPackets, "no_packets", Info, "the capture contains no packets";
     NoTime, "no_time", Loss, "packets stored without a timestamp (simple packet blocks); time is null";
     FractionOverSecond, "fraction_over_a_second", Info, "timestamps with a fraction between one and two seconds; the second was carried";
@@ -79,7 +80,7 @@ notes! {
     NoDate, "no_date", Error, "the capture has no valid date; times count from 1970-01-01, and time differences are correct";
     UnsupportedLinkType, "unsupported_link_type", Loss, "records of an interface whose link type has no decoder were skipped";
     AckedUnseen, "acked_unseen", Loss, "ACKs of data that is not in the capture: the tap missed packets";
-    SequenceJump, "sequence_jump", Info, "sequence numbers farther apart than any window; the segments are kept but not tracked";
+    SequenceJump, "sequence_jump", Info, "segments and ACKs with impossible numbers (beyond everything sent and the window); they are rows, and change no connection";
     LateEvidence, "late_evidence", Info, "retransmissions proved needed or spurious only after their rows were written; they stay undecided";
     TooManyNetworks, "too_many_networks", Info, "announcements of more networks than the limit; their frames are still counted";
     FlowEvicted, "flow_evicted", Info, "connections closed early to limit memory";
@@ -93,6 +94,9 @@ notes! {
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "TCP options whose length does not fit their kind were skipped";
     BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; they have a row only where the IPv4 header checksum is correct";
+    FcsUnverified, "fcs_unverified", Info, "802.11 frames with a wrong frame check sequence before any frame of the interface had a right one: it is not computed there, and the frames count as intact";
+    BadChecksum, "bad_checksum", Info, "TCP packets with a wrong checksum of senders whose checksums are right before; they are rows of packets, and change no connection";
+    ChecksumUnverified, "checksum_unverified", Info, "TCP packets with a wrong checksum of senders without right ones before: it is not computed at this capture point (offload), and the packets count as intact";
     FcsFound, "fcs_found", Info, "frames with a frame check sequence that the capture does not announce; it was recognised by its value and checked from there on";
     NoFrame, "no_frame", Info, "PPDUs whose frame was not captured, or that held none (sounding)";
     RadioImplausible, "radio_implausible", Info, "impossible values in radio headers (a signal above +30 dBm, an MCS that the PHY does not have); they are null";

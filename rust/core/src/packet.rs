@@ -50,6 +50,8 @@ pub enum Stop {
     /// The 802.11 frame is damaged. The IPv4 header checksum is right, so the addresses, the identification and
     /// the length are right; ports, TCP fields and those of the MPDU may be wrong.
     BadFcs = 7,
+    /// The TCP checksum is wrong, and this sender's are computed where the capture was taken.
+    BadChecksum = 8,
 }
 
 /// The layer at which decoding stopped.
@@ -148,6 +150,8 @@ pub struct Packet {
     pub vlan: Option<u16>,
     pub stop: Stop,
     pub stop_layer: Layer,
+    /// Whether a checksum over the whole packet is right (FCS, message integrity code, TCP checksum); None: nothing verifies it.
+    pub intact: Option<bool>,
     /// The 802.11 MPDU with the packet.
     pub mpdu: Option<Mpdu>,
     /// The capture marks it as sent (true) or received (false) by the capturing host: SLL packet type, pcapng EPB flags.

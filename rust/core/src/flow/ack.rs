@@ -59,6 +59,20 @@ pub struct AckOutcome {
     pub several: bool,
 }
 
+impl AckOutcome {
+    pub const NONE: AckOutcome = AckOutcome {
+        kind: AckKind::Old,
+        acked: 0,
+        rtt: None,
+        ambiguous: None,
+        dsack: false,
+        unseen: false,
+        made: None,
+        burst: 0,
+        several: false,
+    };
+}
+
 /// A packet so small that its transmission time is negligible compared with a full segment's.
 const SMALL_BYTES: i64 = 100;
 
@@ -256,33 +270,6 @@ impl SenderState {
         if let Some((tsval, _)) = a.timestamps {
             self.ts_clock.observe(a.t, tsval);
             self.note_answer(a.t, tsval);
-        }
-    }
-
-    /// The minimum time in which a segment of this many bytes can be acknowledged.
-    fn least_for(&self, bytes: i64) -> Option<i64> {
-        self.least_path().map(|l| l + self.spare_ns_per_kib().saturating_mul(bytes) / 1024)
-    }
-
-    /// Whether the capture shows between which ends the tap is: by the handshake, by echoed timestamps, or by a sender that answers at once.
-    fn tap_is_known(&self) -> bool {
-        let answers = || self.reaction.zip(self.rtt_least).is_some_and(|(there, back)| there.saturating_mul(10) < back);
-        self.rtt_whole.is_some() || self.loop_least.is_some() || answers()
-    }
-
-    /// The minimum RTT, where it is that of a path. With the tap near the receiver it is the receiver's ACK delay, and a segment that
-    /// fills a hole is acknowledged at once (RFC 5681 section 4.2).
-    fn least_path(&self) -> Option<i64> {
-        self.rtt_least.filter(|_| !self.near_receiver && self.tap_is_known())
-    }
-
-    /// What each KiB of a segment adds to the minimum RTT: half of the measured value, since queues may be part of it, and nothing
-    /// if the minimum RTT was itself measured with a full segment.
-    fn spare_ns_per_kib(&self) -> i64 {
-        if self.rtt_least_small {
-            self.prompt_ns_per_kib.unwrap_or(0) / 2
-        } else {
-            0
         }
     }
 

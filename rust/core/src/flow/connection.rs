@@ -12,12 +12,13 @@ use super::sender_state::SenderState;
 use super::tap::{by_handshake, Tap};
 use super::timer::FIRST_TIMEOUT_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
-use crate::packet::{flags, Packet, Stop, Tcp};
+use crate::notes::NoteKind;
+use crate::packet::{flags, Packet, Tcp};
 
 /// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
-/// A frame with a wrong FCS is used only if its numbers are this near to the expected ones (a large window).
-const DAMAGED_REACH: i64 = 1 << 20;
+/// A receiver delays an ACK by less than this (RFC 9293 section 3.8.6.3).
+const MOST_ACK_DELAY_NS: i64 = 500_000_000;
 
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -124,17 +125,41 @@ impl Connection {
         let repeats = if span > 0 { rel_seq < Some(me.end) } else { rel_ack <= Some(peer.una) };
         if let Some(transmission) = me.find_copy(p, tcp, t, repeats, peer.ts_clock.tick()) {
             row.transmission = transmission;
-            row.kind = plain_kind(tcp, payload);
+            row.kind = Kind::plain(tcp.flags, payload);
             me.tally.duplicates[transmission as usize - Transmission::NetworkDuplicate as usize] += 1;
             let number = out.segments.push(&row, false);
             me.remember_duplicate(transmission, number, rel_seq, span);
             return;
         }
-        let far = |rel: Option<i64>, end: i64| rel.is_some_and(|r| (r - end).abs() > DAMAGED_REACH);
-        if p.stop == Stop::BadFcs && (far(rel_seq, me.end) || far(rel_ack, peer.end)) {
-            row.kind = plain_kind(tcp, payload);
+        let mut sack = [(0, 0); 4];
+        let blocks = usize::from(tcp.sack_blocks).min(4);
+        for (slot, (left, right)) in sack.iter_mut().zip(&tcp.sack[..blocks]) {
+            *slot = (peer.seq.rel(*left).unwrap_or(0), peer.seq.rel(*right).unwrap_or(0));
+        }
+        let ack = rel_ack.filter(|_| !rst).map(|ack| Ack {
+            packet: p.number,
+            t,
+            ack,
+            raw_window: tcp.window,
+            window: window_bytes(me, peer, tcp),
+            sack: &sack[..blocks],
+            timestamps: tcp.timestamps,
+            pure: span == 0,
+            syn,
+            sack_ok,
+        });
+        let intact = p.intact == Some(true);
+        let admitted = syn
+            || (rel_seq.is_none_or(|start| me.admits_segment(start, start + span, intact))
+                && ack.as_ref().is_none_or(|a| peer.admits_ack(a, intact)));
+        if !admitted {
+            out.notes.add(NoteKind::SequenceJump, p.number, 0);
+            row.kind = Kind::plain(tcp.flags, payload);
             out.segments.push(&row, false);
             return;
+        }
+        if let (Some(start), true) = (rel_seq, me.held_ack.is_some()) {
+            me.settle_held_ack(start, out);
         }
         if syn {
             peer.asked = Some(t);
@@ -166,45 +191,14 @@ impl Connection {
         let last_send_of_peer = peer.last_send;
 
         // Filled in place: copying a new outcome for every packet is slow.
-        let mut acked = NO_ACK;
+        let mut acked = AckOutcome::NONE;
         let mut is_ack = false;
-        if let (Some(ack), false) = (rel_ack, rst) {
-            let mut sack = [(0, 0); 4];
-            let blocks = usize::from(tcp.sack_blocks).min(4);
-            for (slot, (left, right)) in sack.iter_mut().zip(&tcp.sack[..blocks]) {
-                *slot = (peer.seq.rel(*left).unwrap_or(0), peer.seq.rel(*right).unwrap_or(0));
-            }
-            let shift = match (me.wscale, peer.wscale, me.syn_seen && peer.syn_seen) {
-                _ if syn => Some(0),
-                (Some(s), Some(_), _) => Some(s),
-                (_, _, true) => Some(0),
-                _ => None,
-            };
-            let window = match shift {
-                Some(s) => Some(u32::from(tcp.window) << s),
-                // A zero window is zero at any scale.
-                None => (tcp.window == 0).then_some(0),
-            };
+        if let Some(a) = &ack {
             is_ack = true;
-            peer.on_ack(
-                &Ack {
-                    packet: p.number,
-                    t,
-                    ack,
-                    raw_window: tcp.window,
-                    window,
-                    sack: &sack[..blocks],
-                    timestamps: tcp.timestamps,
-                    pure: span == 0,
-                    syn,
-                    sack_ok,
-                },
-                &mut acked,
-                out,
-            );
+            peer.on_ack(a, &mut acked, out);
         }
         let mut sent: Option<(Sent, Option<Box<SentOutcome>>)> = None;
-        let mut kind = plain_kind(tcp, payload);
+        let mut kind = Kind::plain(tcp.flags, payload);
         if let (Some(start), false) = (rel_seq, rst) {
             // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
             let closed = me.window == Some(0) || me.raw_window == Some(0);
@@ -319,6 +313,13 @@ impl Connection {
                 }
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
+                if o.unseen && before[1].0 == State::Idle {
+                    // What the tap missed was sent at most a round trip and a delayed ACK before.
+                    let idle_until = t - peer.tally.rtt_max.saturating_add(MOST_ACK_DELAY_NS);
+                    if peer.tally.rtt_samples > 0 && idle_until > timeline.now() {
+                        timeline.pass(Piece { end: idle_until, packets: 0, ..piece(State::Idle, None, peer, 0, None) });
+                    }
+                }
                 timeline.pass(piece(state, timeout, peer, o.acked, o.rtt));
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);
@@ -472,26 +473,17 @@ impl Connection {
     }
 }
 
-const NO_ACK: AckOutcome = AckOutcome {
-    kind: AckKind::Old,
-    acked: 0,
-    rtt: None,
-    ambiguous: None,
-    dsack: false,
-    unseen: false,
-    made: None,
-    burst: 0,
-    several: false,
-};
-
-fn plain_kind(tcp: &Tcp, payload: u32) -> Kind {
-    let f = tcp.flags;
-    match () {
-        () if f & flags::RST != 0 => Kind::Rst,
-        () if f & flags::SYN != 0 && f & flags::ACK != 0 => Kind::SynAck,
-        () if f & flags::SYN != 0 => Kind::Syn,
-        () if f & flags::FIN != 0 => Kind::Fin,
-        () if payload > 0 => Kind::Data,
-        () => Kind::Ack,
+/// The window that a packet offers, in bytes; None while its scale is unknown.
+fn window_bytes(me: &SenderState, peer: &SenderState, tcp: &Tcp) -> Option<u32> {
+    let shift = match (me.wscale, peer.wscale, me.syn_seen && peer.syn_seen) {
+        _ if tcp.flags & flags::SYN != 0 => Some(0),
+        (Some(s), Some(_), _) => Some(s),
+        (_, _, true) => Some(0),
+        _ => None,
+    };
+    match shift {
+        Some(s) => Some(u32::from(tcp.window) << s),
+        // A zero window is zero at any scale.
+        None => (tcp.window == 0).then_some(0),
     }
 }

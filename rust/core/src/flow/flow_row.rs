@@ -136,7 +136,7 @@ impl FlowTable {
             f.sack_agreed.push_opt((h.syn_seen && other.syn_seen).then_some(h.sack_permitted && other.sack_permitted));
             f.timestamps_agreed.push(h.timestamps && other.timestamps);
             f.timer.push_opt(h.timer.fitted().then(|| h.timer.flavour() as i8));
-            f.tap.push(tap(c.local_votes, &c.handshake, c.on_air, h, reverse) as i8);
+            f.tap.push(tap(c.local_votes, &c.handshake, c.on_air, &c.senders, reverse) as i8);
             f.closed_by.push(closed as i8);
             counters.push_row(reverse, capture_end_ns, &mut self.counters);
         }

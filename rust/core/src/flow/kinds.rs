@@ -1,5 +1,7 @@
 //! The enums of the TCP tables, in the order of their value lists in `table::tcp`.
 
+use crate::packet::flags;
+
 macro_rules! enums {
     ($($(#[$meta:meta])* $name:ident { $($variant:ident),* $(,)? })*) => {$(
         $(#[$meta])*
@@ -60,5 +62,19 @@ mod tests {
         assert_eq!(TimeoutKind::Undecided as usize + 1, tcp::TIMEOUT_KINDS.len());
         assert_eq!(RecoveryEnd::CaptureEnd as usize + 1, tcp::RECOVERY_ENDS.len());
         assert_eq!(State::NotCaptured as usize + 1, tcp::STATES.len());
+    }
+}
+
+impl Kind {
+    /// The kind by flags and payload alone.
+    pub fn plain(f: u16, payload: u32) -> Kind {
+        match () {
+            () if f & flags::RST != 0 => Kind::Rst,
+            () if f & flags::SYN != 0 && f & flags::ACK != 0 => Kind::SynAck,
+            () if f & flags::SYN != 0 => Kind::Syn,
+            () if f & flags::FIN != 0 => Kind::Fin,
+            () if payload > 0 => Kind::Data,
+            () => Kind::Ack,
+        }
     }
 }

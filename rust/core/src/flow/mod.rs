@@ -1,6 +1,7 @@
 //! TCP facts: from packets to `segments`, `timeouts`, `recoveries`, `intervals` and `flows`, in one pass.
 
 mod ack;
+mod admission;
 mod away;
 mod connection;
 pub mod counters;
@@ -15,6 +16,7 @@ mod intervals;
 mod ip_order;
 mod kinds;
 mod output;
+mod path_times;
 mod recent;
 mod rows;
 mod scoreboard;
@@ -100,6 +102,11 @@ impl Tracker {
         let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
 
         let mut slot = self.index.get(&key).copied();
+        if p.intact == Some(false) {
+            // A damaged packet changes nothing, and begins no connection: its ports may be wrong.
+            let entry = self.slab[slot?].as_ref()?;
+            return Some((entry.connection.id, from_high != entry.swapped));
+        }
         if let Some(s) = slot {
             let reused = self.slab[s].as_ref().is_some_and(|e| e.connection.is_reuse(tcp, from_high != e.swapped));
             if reused {

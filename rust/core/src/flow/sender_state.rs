@@ -86,6 +86,18 @@ pub struct EchoWait {
     pub syn: bool,
 }
 
+/// An ACK beyond everything sent, until another packet confirms or refutes it.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldAck {
+    pub packet: u64,
+    pub t: i64,
+    pub ack: i64,
+    pub raw_window: u16,
+    pub window: Option<u32>,
+    pub timestamps: Option<(u32, u32)>,
+    pub sack_ok: bool,
+}
+
 /// Counts for `flows`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
@@ -260,6 +272,9 @@ pub struct SenderState {
     /// Bytes and rows of retransmissions that were decided lately.
     pub settled: VecDeque<(i64, i64, u64)>,
     pub keepalive_open: bool,
+    /// An ACK beyond everything sent, and the start of a segment far from the others, until another packet confirms them.
+    pub held_ack: Option<Box<HeldAck>>,
+    pub doubted_segment: Option<i64>,
 
     pub timeline: Option<Box<Timeline>>,
     /// The latest expiry, whose recovery is in progress.

@@ -4,8 +4,17 @@ use super::column::DictCol;
 use super::keys::Keys;
 use crate::packet::{Addr, Packet};
 
-pub const STOPS: &[&str] =
-    &["snaplen_cut", "length_lies", "bad_header_len", "too_deep", "unknown_type", "fragment", "encrypted", "bad_fcs"];
+pub const STOPS: &[&str] = &[
+    "snaplen_cut",
+    "length_lies",
+    "bad_header_len",
+    "too_deep",
+    "unknown_type",
+    "fragment",
+    "encrypted",
+    "bad_fcs",
+    "bad_checksum",
+];
 pub const LAYERS: &[&str] = &["link", "ip", "ip_options", "transport", "tcp_options"];
 /// a opened the connection, or sent the first packet captured.
 pub const DIRECTIONS: &[&str] = &["a2b", "b2a"];

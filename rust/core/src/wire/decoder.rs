@@ -41,6 +41,8 @@ pub(super) struct Decoder<'a> {
     pub unproven: bool,
     /// The kind of the packets emitted so far, if any.
     pub carries: Carries,
+    /// The IP header's addresses are those of the transport checksum: no option changes them on the way.
+    pub final_addresses: bool,
     /// The payload of an encrypted frame was decrypted.
     pub opened: bool,
     pub ip_packet: bool,
@@ -76,6 +78,7 @@ impl<'a> Decoder<'a> {
             radio: record.radio,
             depth: 0,
             unproven: false,
+            final_addresses: false,
             carries: Carries::Unknown,
             opened: false,
             ip_packet: false,
@@ -153,8 +156,8 @@ impl<'a> Decoder<'a> {
             Stop::BadHeader => self.note(NoteKind::BadHeader),
             Stop::TooDeep => self.note(NoteKind::TooDeep),
             Stop::Encrypted => self.note(NoteKind::Encrypted),
-            // Noted when it was found.
-            Stop::BadFcs => {}
+            // Noted when they were found.
+            Stop::BadFcs | Stop::BadChecksum => {}
             // Both are ordinary traffic, described by the row's own column.
             Stop::None | Stop::UnknownType | Stop::Fragment => {}
         }

@@ -49,6 +49,7 @@ pub(super) fn frame(d: &mut Decoder<'_>, v: View<'_>, radio_header: &mut RadioHe
         d.unproven = true;
     }
     let before = d.packet;
+    d.packet.intact = fcs.ok;
     let v = if fcs.at_end == Some(true) { v.clip(v.wire().saturating_sub(fcs::BYTES)) } else { v };
     let RadioHeader { frame, padded, .. } = radio_header;
     (frame.number, frame.time_ns, frame.fcs_ok) = (d.packet.number, d.packet.time_ns, fcs.ok);
@@ -156,6 +157,7 @@ fn protected(d: &mut Decoder<'_>, frame: &Frame, body: View<'_>) -> Found {
         Ok(opened) => {
             // A valid integrity check proves more than the FCS does.
             d.unproven &= !body.whole();
+            d.packet.intact = if body.whole() { Some(true) } else { d.packet.intact };
             d.opened = true;
             d.note(NoteKind::Decrypted);
             payload(d, frame, View::new(&room, opened.wire_bytes), opened.michael, true)
@@ -299,7 +301,8 @@ fn amsdu(d: &mut Decoder<'_>, mut v: View<'_>, mesh: bool, fcs_known: bool) -> F
 #[cfg(test)]
 mod tests {
     use super::super::testing::{
-        cut_everywhere, decode, dot11, found, frame, ipv4, noted, one, packets, record, snap, tcp,
+        cut_everywhere, decode, dot11, found, found_where_fcs_is_computed, frame, ipv4, noted, one, packets, record,
+        snap, tcp,
     };
     use super::super::{decode as decode_record, State};
     use crate::frame::Carries;
@@ -429,8 +432,8 @@ mod tests {
         let with = |data: &[u8], wire: usize| {
             let mut r = record(AIR, data, wire);
             r.fcs_bytes = Some(4);
-            let (packets, notes) = decode(&r);
-            (packets.len(), notes.get(NoteKind::BadFcs).count)
+            let (found, notes) = found_where_fcs_is_computed(&r);
+            (found.packets.len(), notes.get(NoteKind::BadFcs).count)
         };
         assert_eq!(with(&frame, frame.len()), (1, 0));
         frame[40] ^= 1;
@@ -440,8 +443,9 @@ mod tests {
         frame[42..44].copy_from_slice(&[0x14, 0x6f]);
         let mut r = record(AIR, &frame, frame.len());
         r.fcs_bytes = Some(4);
-        let p = decode(&r).0[0];
+        let p = found_where_fcs_is_computed(&r).0.packets[0];
         assert_eq!((p.stop, p.stop_layer, p.src_port), (Stop::BadFcs, Layer::Link, Some(40000)));
+        assert_eq!(p.intact, Some(false));
         frame[42..44].fill(0);
         assert_eq!(with(&frame[..60], frame.len()), (1, 0));
     }
@@ -482,7 +486,9 @@ mod tests {
         data.extend([9; 4]);
         let mut r = record(AIR, &data, data.len());
         r.fcs_bytes = Some(4);
-        let (f, body) = &found(&r).0.frames[0];
-        assert_eq!((&body[..], f.fcs_ok, f.mpdu_bytes as usize), (&b"body"[..], Some(false), data.len()));
+        for (found, ok) in [(found(&r), None), (found_where_fcs_is_computed(&r), Some(false))] {
+            let (f, body) = &found.0.frames[0];
+            assert_eq!((&body[..], f.fcs_ok, f.mpdu_bytes as usize), (&b"body"[..], ok, data.len()));
+        }
     }
 }

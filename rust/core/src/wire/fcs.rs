@@ -1,5 +1,9 @@
 //! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or recognised by its value.
+//!
+//! A wrong one shows damage only if the interface had a right one before: simulators and some drivers announce the field and
+//! do not compute it. By chance one is right with probability 2^-32. Frames that the interface sent count apart.
 
+use crate::frame::{control, subtype};
 use crate::limits;
 use crate::notes::NoteKind;
 
@@ -10,6 +14,8 @@ use super::view::View;
 pub(super) const BYTES: usize = 4;
 /// The shortest frame: an ACK without its FCS.
 const SHORTEST: usize = 10;
+/// A frame with two addresses and nothing else: RTS, PS-Poll, CF-End.
+const TWO_ADDRESSES: usize = 16;
 
 /// The result for one frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,12 +29,37 @@ pub(super) struct Settled {
 /// Determine the FCS of a frame that begins `v`.
 pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, radio_header: &RadioHeader) -> Settled {
     let at_end = radio_header.fcs.at_end.or(d.fcs_bytes.map(|n| n > 0)).or_else(|| find(d, v, radio_header));
+    let at_end = if at_end == Some(true) && too_short(v) { Some(false) } else { at_end };
     let ok = match at_end {
         _ if radio_header.fcs.failed => Some(false),
-        Some(true) => right(v),
+        Some(true) => right(v).and_then(|right| believed(d, radio_header, right)),
         _ => None,
     };
     Settled { at_end, ok }
+}
+
+/// Whether a right FCS, or a wrong one, shows anything.
+fn believed(d: &mut Decoder<'_>, radio_header: &RadioHeader, right: bool) -> Option<bool> {
+    let sent = usize::from(radio_header.frame.radio.transmitted);
+    let computed = &mut d.state.interfaces.of(d.interface).computes_fcs[sent];
+    *computed |= right;
+    if !*computed {
+        d.note(NoteKind::FcsUnverified);
+        return None;
+    }
+    Some(right)
+}
+
+/// Whether a control frame has exactly the length that it has without an FCS (clause 9.3.1), whatever the capture says.
+fn too_short(v: View<'_>) -> bool {
+    let fields = v.le16(0).filter(|c| c & (control::TYPE | control::VERSION) == control::CONTROL);
+    let Some(fields) = fields else {
+        return v.wire() < SHORTEST + BYTES;
+    };
+    match ((fields & control::SUBTYPE) >> 4) as u8 {
+        subtype::RTS | subtype::PS_POLL | subtype::CF_END | subtype::CF_END_CF_ACK => v.wire() == TWO_ADDRESSES,
+        _ => v.wire() < SHORTEST + BYTES,
+    }
 }
 
 /// Whether this interface's frames end with an FCS. A frame that this host sent has none, since no receiver
@@ -63,7 +94,7 @@ fn right(v: View<'_>) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{record, Found};
+    use super::super::testing::{found_where_fcs_is_computed, record, Found};
     use super::super::{decode, State};
     use crate::limits;
     use crate::notes::{NoteKind, Notes};
@@ -91,7 +122,41 @@ mod tests {
         let mut damaged = ack.clone();
         damaged[5] ^= 1;
         let (found, notes) = verdicts(&[(0, &damaged), (0, &ack), (0, &damaged), (0, &ack[..10]), (0, &ack)]);
-        assert_eq!((found, notes), (vec![None, Some(true), Some(false), Some(false), Some(true)], 1));
+        assert_eq!((found, notes), (vec![None, Some(true), Some(false), None, Some(true)], 1));
+    }
+
+    #[test]
+    fn announced_but_never_right_is_unknown() {
+        let (mut state, mut notes, mut found) = (State::default(), Notes::default(), Found::default());
+        let (right, beacon) = (ack(), [0x80; 60]);
+        let mut zero = right.clone();
+        zero[10..].fill(0);
+        for data in [&zero[..], &beacon, &right[..10], &zero, &right, &zero, &right[..10]] {
+            let mut r = record(105, data, data.len());
+            r.fcs_bytes = Some(4);
+            decode(&r, 1, &mut state, &mut notes, &mut found);
+        }
+        let ok: Vec<_> = found.frames.iter().map(|f| f.0.fcs_ok).collect();
+        assert_eq!(ok, [None, None, None, None, Some(true), Some(false), None]);
+        // A control frame too short for an FCS has none: all of it is the frame.
+        assert_eq!((found.frames[6].0.mpdu_bytes, found.frames[6].0.address_1), (14, Some([2, 0, 0, 0, 0, 1])));
+        assert_eq!((notes.get(NoteKind::FcsUnverified).count, notes.get(NoteKind::BadFcs).count), (3, 1));
+    }
+
+    #[test]
+    fn a_control_frame_of_its_length_without_fcs_has_none() {
+        let air = |control: u8, length: usize| {
+            let mut data = vec![0u8; length];
+            data[0] = control;
+            let mut r = record(105, &data, length);
+            r.fcs_bytes = Some(4);
+            found_where_fcs_is_computed(&r).0.frames[0].0.fcs_ok
+        };
+        for (control, length) in [(0xd4, 10), (0xc4, 10), (0xb4, 16), (0xa4, 16), (0xe4, 16), (0xf4, 16)] {
+            assert_eq!((air(control, length), air(control, length + 4)), (None, Some(false)), "{control:#x}");
+        }
+        // A damaged ACK of any other length stays damaged.
+        assert_eq!((air(0xd4, 16), air(0x08, 16)), (Some(false), Some(false)));
     }
 
     #[test]

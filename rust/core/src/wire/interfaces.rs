@@ -11,6 +11,8 @@ pub(super) struct Interfaces {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Interface {
     pub unannounced_fcs: Trial,
+    /// Whether a right FCS was captured, of frames received and of frames sent.
+    pub computes_fcs: [bool; 2],
     /// The sniffer's clock at the previous frame.
     pub tsf_us: Option<u64>,
 }

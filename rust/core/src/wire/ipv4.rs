@@ -26,6 +26,7 @@ pub(super) fn ipv4(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     let fragment = u16::from_be_bytes([h[6], h[7]]);
     let offset = usize::from(fragment & OFFSET) * 8;
     d.ip_headers += 1;
+    d.final_addresses = header == HEADER;
     let p = &mut d.packet;
     p.ip_version = 4;
     p.src = Addr::v4([h[12], h[13], h[14], h[15]]);

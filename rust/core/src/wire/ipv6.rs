@@ -24,6 +24,7 @@ pub(super) fn ipv6(d: &mut Decoder<'_>, v: View<'_>) -> Found {
     dst.copy_from_slice(&h[24..40]);
     let class = (h[0] << 4) | (h[1] >> 4);
     d.ip_headers += 1;
+    d.final_addresses = h[6] == protocol::TCP;
     let p = &mut d.packet;
     p.ip_version = 6;
     p.src = Addr::v6(src);

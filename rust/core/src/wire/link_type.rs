@@ -3,6 +3,7 @@
 pub const NULL: u16 = 0;
 pub const ETHERNET: u16 = 1;
 pub const PPP: u16 = 9;
+pub const FDDI: u16 = 10;
 /// DLT_RAW of most systems and of OpenBSD, written unmapped by old libpcap.
 pub const RAW_BSD: u16 = 12;
 pub const RAW_OPENBSD: u16 = 14;
@@ -22,5 +23,6 @@ pub const PPP_WITH_DIR: u16 = 204;
 pub const USB_LINUX_MMAPPED: u16 = 220;
 pub const IPV4: u16 = 228;
 pub const IPV6: u16 = 229;
+pub const NFLOG: u16 = 239;
 pub const USBPCAP: u16 = 249;
 pub const LINUX_SLL2: u16 = 276;

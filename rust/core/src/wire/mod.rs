@@ -8,12 +8,15 @@
 mod avs;
 pub mod beacon;
 pub mod block_ack;
+mod checked_senders;
+mod checksum;
 mod decoder;
 mod digest;
 mod dot11;
 mod elements;
 mod ethernet;
 mod fcs;
+mod fddi;
 mod fragments;
 mod gre;
 #[cfg(test)]
@@ -27,6 +30,7 @@ mod link_type;
 mod llc;
 mod mac_header;
 mod mpls;
+mod nflog;
 mod null;
 mod ppi;
 mod ppp;
@@ -86,6 +90,8 @@ fn has_own_fcs(link_type: u16) -> bool {
 fn decoder_of(link_type: u16) -> Option<LinkDecoder> {
     Some(match link_type {
         link_type::ETHERNET => ethernet::ethernet,
+        link_type::FDDI => fddi::fddi,
+        link_type::NFLOG => nflog::nflog,
         link_type::NULL | link_type::LOOP => null::null,
         link_type::RAW | link_type::RAW_BSD | link_type::RAW_OPENBSD => ip::ip,
         link_type::IPV4 => ipv4::ipv4,

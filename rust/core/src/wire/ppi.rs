@@ -134,7 +134,10 @@ fn mac_phy(radio: &mut Radio, v: View<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ethernet, frame, ipv4, noted, one, packets, snap, tcp};
+    use super::super::testing::{
+        cut_everywhere, dot11, ethernet, found_where_fcs_is_computed, frame, ipv4, noted, one, packets, record, snap,
+        tcp,
+    };
     use crate::notes::NoteKind;
     use crate::packet::Stop;
     use crate::phy::Phy;
@@ -155,9 +158,11 @@ mod tests {
         assert_eq!(one(PPI, &ppi(105, &common(0), &air)).payload_bytes, Some(1));
         assert_eq!(one(PPI, &ppi(1, &[], &ethernet(0x0800, &ipv4(6, &tcp(&[], b"x"))))).payload_bytes, Some(1));
         cut_everywhere(PPI, &ppi(105, &common(0), &air));
-        for flags in [4, 5, 1] {
+        for flags in [4, 5] {
             assert!(packets(PPI, &ppi(105, &common(flags), &air)).is_empty());
         }
+        let wrong = ppi(105, &common(1), &air);
+        assert!(found_where_fcs_is_computed(&record(PPI, &wrong, wrong.len())).0.packets.is_empty());
     }
 
     #[test]

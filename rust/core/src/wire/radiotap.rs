@@ -177,7 +177,9 @@ fn l_sig_bytes(v: View<'_>) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, dot11, ipv4, noted, one, packets, snap, tcp};
+    use super::super::testing::{
+        cut_everywhere, dot11, found_where_fcs_is_computed, ipv4, noted, one, packets, record, snap, tcp,
+    };
     use crate::notes::NoteKind;
     use crate::packet::Stop;
     use crate::phy::{Format, Phy, Radio, StampAt};
@@ -200,7 +202,10 @@ mod tests {
         assert!(packets(RADIOTAP, &frame(&[2], &[0x50])).is_empty());
         assert_eq!(noted(RADIOTAP, &frame(&[2], &[0x40]), NoteKind::BadFcs), 1);
         // A wrong FCS that the driver did not flag.
-        assert!(packets(RADIOTAP, &frame(&[2], &[0x10])).is_empty());
+        let wrong = frame(&[2], &[0x10]);
+        assert!(found_where_fcs_is_computed(&record(RADIOTAP, &wrong, wrong.len())).0.packets.is_empty());
+        assert_eq!(packets(RADIOTAP, &wrong).len(), 1);
+        assert_eq!(noted(RADIOTAP, &wrong, NoteKind::FcsUnverified), 1);
         // 26 bytes of header, padded to 28.
         let mut padded = frame(&[2], &[0x20]);
         padded.splice(9 + 26..9 + 26, [0, 0]);

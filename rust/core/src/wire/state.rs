@@ -1,5 +1,6 @@
 //! What the decoders keep from record to record.
 
+use super::checked_senders::Checksums;
 use super::fragments::Fragments;
 use super::interfaces::Interfaces;
 use super::usb_net::State as UsbState;
@@ -12,6 +13,7 @@ use crate::notes::{NoteKind, Notes};
 pub struct State {
     pub(super) usb: UsbState,
     pub(super) interfaces: Interfaces,
+    pub(super) checksums: Checksums,
     pub(super) crypto: Crypto,
     pub(super) fragments: Fragments,
 }

@@ -3,6 +3,7 @@
 use crate::notes::NoteKind;
 use crate::packet::{Layer, Stop, Tcp};
 
+use super::checksum;
 use super::decoder::{Decoder, Found};
 use super::digest::digest;
 use super::view::{bytes, View};
@@ -38,6 +39,7 @@ pub(super) fn tcp(d: &mut Decoder<'_>, v: View<'_>) -> Found {
         options(d, v.clip(header).skip(HEADER), &mut tcp);
     }
     d.packet.tcp = Some(tcp);
+    checksum::verify(d, v, header);
     Found::Row
 }
 

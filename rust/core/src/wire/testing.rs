@@ -53,6 +53,17 @@ pub fn found(record: &Record<'_>) -> (Found, Notes) {
     (found, notes)
 }
 
+/// What a record holds if an earlier frame of its interface had a right frame check sequence.
+pub fn found_where_fcs_is_computed(record: &Record<'_>) -> (Found, Notes) {
+    let (mut state, mut notes, mut found) = (State::default(), Notes::default(), Found::default());
+    let mut ack = vec![0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 1];
+    ack.extend(crc32fast::hash(&ack).to_le_bytes());
+    let earlier = Record { data: &ack, wire_bytes: 14, link_type: 105, fcs_bytes: Some(4), ..*record };
+    super::decode(&earlier, 1, &mut state, &mut notes, &mut Found::default());
+    super::decode(record, 2, &mut state, &mut notes, &mut found);
+    (found, notes)
+}
+
 /// The packets of a record and the notes made.
 pub fn decode(record: &Record<'_>) -> (Vec<Packet>, Notes) {
     let (found, notes) = found(record);
@@ -170,6 +181,17 @@ pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut head = vec![0x9c, 0x40, 0x13, 0x89, 0, 0, 3, 0xe8, 0, 0, 7, 0xd0];
     head.extend([((5 + options.len() / 4) << 4) as u8, 0x18, 1, 0xf4, 0, 0, 0, 0]);
     [&head[..], options, payload].concat()
+}
+
+/// Fill in the checksum of a TCP packet without IP options.
+pub fn set_tcp_checksum(packet: &mut [u8]) {
+    let (addresses, tcp) = if packet[0] >> 4 == 4 { (12..20, 20) } else { (8..40, 40) };
+    packet[tcp + 16..tcp + 18].fill(0);
+    let mut words = [&packet[addresses], &packet[tcp..]].concat();
+    words.resize(words.len().next_multiple_of(2), 0);
+    let sum: u64 = words.chunks_exact(2).map(|w| u64::from(u16::from_be_bytes([w[0], w[1]]))).sum();
+    let sum = !(((sum + 6 + (packet.len() - tcp) as u64) % 0xffff) as u16);
+    packet[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// No-operation twice and timestamps 100, 200.

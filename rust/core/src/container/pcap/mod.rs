@@ -27,7 +27,13 @@ pub struct PcapSource {
     interfaces: Vec<Interface>,
     /// Of the current file header, counted over all of them.
     interface: u32,
+    /// Seconds of the previous record, and how often they ran over.
+    seconds: Option<u32>,
+    wraps: i64,
 }
+
+/// The seconds ran over if they were this near to their end, and are this near to 0 now: a day, far below any clock step.
+const WRAP_SECONDS: u32 = 86_400;
 
 impl PcapSource {
     /// `bytes` begins with a pcap magic number.
@@ -41,6 +47,8 @@ impl PcapSource {
             compression,
             interfaces: Vec::new(),
             interface: 0,
+            seconds: None,
+            wraps: 0,
         };
         source.start_file(file);
         Ok(source)
@@ -54,6 +62,7 @@ impl PcapSource {
         self.framed.framing.header = self.header_bytes();
         self.snaplen = if file.snaplen == 0 { u32::MAX } else { file.snaplen };
         self.framed.forget_clock();
+        (self.seconds, self.wraps) = (None, 0);
         if self.interfaces.len() < limits::INTERFACES_SHOWN {
             self.interfaces.push(Interface {
                 link_type: file.link_type,
@@ -156,6 +165,24 @@ impl PcapSource {
         self.framed.empty(notes)
     }
 
+    /// The time of a record; seconds have 32 bits, which run over in February 2106.
+    #[inline]
+    fn time_ns(&mut self, h: &RecordHeader, notes: &mut Notes) -> Option<i64> {
+        let time_ns = self.framed.framing.time_ns(h)?;
+        if let Some(last) = self.seconds.replace(h.seconds) {
+            if last.abs_diff(h.seconds) > u32::MAX - 2 * WRAP_SECONDS {
+                if last > h.seconds {
+                    notes.add(NoteKind::TimeWrapped, self.framed.records + 1, self.framed.bytes.offset());
+                    self.wraps += 1;
+                } else if self.wraps > 0 {
+                    // Out of order.
+                    self.wraps -= 1;
+                }
+            }
+        }
+        time_ns.checked_add(self.wraps.checked_mul(1_000_000_000 << 32)?)
+    }
+
     /// Whether there is a header with a plausible length, or exactly the end, `at` bytes further.
     fn record_follows(&mut self, at: usize) -> bool {
         if !self.framed.bytes.fill(at.saturating_add(self.framed.framing.header)) {
@@ -211,7 +238,7 @@ impl RecordSource for PcapSource {
                     }
                 }
             }
-            let time_ns = self.framed.framing.time_ns(&h);
+            let time_ns = self.time_ns(&h, notes);
             self.framed.took(time_ns.map(|_| i64::from(h.seconds)), h.captured as usize);
             let offset = self.framed.bytes.offset();
             let outgoing = self.framed.framing.outgoing(self.framed.bytes.data());

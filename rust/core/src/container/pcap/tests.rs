@@ -225,3 +225,24 @@ fn cut_at_every_byte() {
         }
     }
 }
+
+#[test]
+fn seconds_that_run_over() {
+    let file = |seconds: &[u32]| {
+        let p = Pcap::default();
+        let records = seconds.iter().map(|s| p.raw([*s, 1, 40, 40], &[9; 40]));
+        [p.header(), records.collect::<Vec<_>>().concat()].concat()
+    };
+    let times = |seconds: &[u32]| {
+        let (rows, notes) = read_bytes(&file(seconds)).unwrap();
+        let wrapped = notes.iter().any(|n| n.0 == "time_wrapped");
+        (rows.iter().map(|r| r.time_ns.unwrap() / 1_000_000_000).collect::<Vec<_>>(), wrapped)
+    };
+    let end = 1i64 << 32;
+    // Forward, out of order at the border, and forward again.
+    assert_eq!(times(&[u32::MAX, 0, u32::MAX, 5]), (vec![end - 1, end, end - 1, end + 5], true));
+    // A clock without a battery, set later; and one that was wrong once.
+    assert_eq!(times(&[3, T0, T0 + 1]), (vec![3, i64::from(T0), i64::from(T0) + 1], false));
+    assert_eq!(times(&[T0, 0, T0 + 1]), (vec![i64::from(T0), 0, i64::from(T0) + 1], false));
+    assert_eq!(times(&[0, u32::MAX]), (vec![0, end - 1], false));
+}

@@ -1,5 +1,6 @@
 //! The tracker as a whole.
 
+mod admission;
 mod away;
 mod hostile;
 mod scripted;
