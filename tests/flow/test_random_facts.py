@@ -25,14 +25,20 @@ def test_every_fact_is_scored_at_every_tap(tally: Tally) -> None:
     assert {key[1] for key in tally.counts} == {"neither", "sack", "timestamps", "timestamps+sack"}
 
 
-def test_first_transmissions_are_no_retransmissions_at_the_hosts(tally: Tally) -> None:
-    faults = [w for w in tally.wrong if w.tap in ("sender", "receiver") and "new data" in w.fact]
-    # At the receiver's tap reordered segments are still taken for retransmissions where nearly all packets are late.
-    assert not [w for w in faults if w.tap == "sender" or "wire.jitter_share" not in w.world]
+def test_first_transmissions_are_no_retransmissions_at_the_sender(tally: Tally) -> None:
+    assert not [w for w in tally.wrong if w.tap == "sender" and "new data" in w.fact]
 
 
 @pytest.mark.xfail(
-    reason="kinds of timeouts, need and triggers are wrong in some worlds (`tests.flow.random_facts` lists them)"
+    strict=True, reason="world 8: two connections use one IP counter in turn, and its steps are taken for lost data"
+)
+def test_first_transmissions_are_no_retransmissions_at_the_receiver(tally: Tally) -> None:
+    assert not [w for w in tally.wrong if w.tap == "receiver" and "new data" in w.fact]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="kinds of timeouts, need and triggers are wrong in some worlds (`tests.flow.random_facts` lists them)",
 )
 def test_facts_are_right_or_undecided(tally: Tally) -> None:
     assert MOST * len(tally.wrong) <= sum(tally.counts.values())

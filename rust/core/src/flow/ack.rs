@@ -1,5 +1,6 @@
 //! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
+use super::delivered::Delivered;
 use super::kinds::{Phase, RecoveryEnd};
 use super::output::Out;
 use super::scoreboard::Run;
@@ -97,49 +98,13 @@ struct Covered {
     echoed: Option<i64>,
 }
 
-/// What an ACK shows to have arrived, cumulatively or selectively.
-#[derive(Default)]
-struct Delivered {
-    /// When the latest of it was sent (RACK.xmit_ts of RFC 8985).
-    sent: Option<i64>,
-    /// When the latest of it that was sent once was sent.
-    once_sent: Option<i64>,
-    /// When the first of what was newly SACKed was sent, of segments sent once.
-    sacked_sent: Option<i64>,
-    /// It includes bytes sent once and before the timeout, or bytes sent more than once.
-    original: bool,
-    resent: bool,
-}
-
-impl Delivered {
-    /// A run has arrived. `echo`: the timestamp that the ACK echoes; `latest`: a copy sent later cannot have caused it.
-    fn add(&mut self, r: &Run, echo: Option<u32>, latest: i64, recover: i64, sacked: bool) {
-        if r.unseen || r.merged {
-            return;
-        }
-        let sent = match echo {
-            _ if r.copies == 1 => r.t_first,
-            Some(echo) if echo == r.tsval_last => r.t_last,
-            Some(echo) if echo == r.tsval_first => r.t_first,
-            _ if r.t_last <= latest => r.t_last,
-            _ => r.t_first,
-        };
-        self.sent = self.sent.max(Some(sent));
-        self.resent |= r.copies > 1;
-        if r.copies == 1 {
-            self.once_sent = self.once_sent.max(Some(sent));
-            self.original |= r.end <= recover;
-            if sacked {
-                self.sacked_sent = Some(self.sacked_sent.map_or(sent, |s| s.min(sent)));
-            }
-        }
-    }
-}
-
 impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
         o.kind = AckKind::Same;
+        if self.says_nothing_new(a) {
+            return self.take_timestamp(a, o);
+        }
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
             return;
@@ -173,8 +138,6 @@ impl SenderState {
         }
         let mut delivered = Delivered::default();
         let sack_news = self.take_sack(a, dsack.is_some(), &mut delivered);
-        o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
-
         let (mut edge_original, mut surplus) = (None, 0);
         if a.ack > self.una {
             let mut c = Covered::default();
@@ -187,10 +150,12 @@ impl SenderState {
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
             self.take_rtt(a, &c, o);
-            edge_original = c.edge.as_ref().filter(|r| !r.unseen && !r.merged).and_then(|r| {
-                let quick = self.least_for(r.end - r.start).is_some_and(|least| (a.t - r.t_last) * 2 < least);
-                (r.copies == 1 || quick).then_some(r.t_first)
-            });
+            // Only undecided retransmissions ask for it.
+            edge_original =
+                c.edge.as_ref().filter(|r| !self.pending.is_empty() && !r.unseen && !r.merged).and_then(|r| {
+                    let quick = self.least_for(r.end - r.start).is_some_and(|least| (a.t - r.t_last) * 2 < least);
+                    (r.copies == 1 || quick).then_some(r.t_first)
+                });
             self.edge_filled = c
                 .edge
                 .as_ref()
@@ -200,14 +165,16 @@ impl SenderState {
                         && self.least_for(r.end - r.start).is_none_or(|least| a.t - r.t_last >= least)
                 })
                 .map(|r| r.t_last);
-            let segments = o.acked / self.mss();
-            // Segments out of order cause a duplicate ACK each, and are acknowledged together with the one that fills the hole.
-            if c.edge.as_ref().is_some_and(|r| r.copies == 1 && !r.unseen) {
-                let explained = u16::try_from((o.acked - 1) / self.mss()).unwrap_or(u16::MAX);
-                surplus = self.dupacks.saturating_sub(explained);
+            if self.unspent_dupacks > 0 {
+                let segments = o.acked / self.mss();
+                self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             }
-            self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
             if self.dupacks > 0 {
+                // Segments out of order cause a duplicate ACK each, and are acknowledged together with the one that fills the hole.
+                if c.edge.as_ref().is_some_and(|r| r.copies == 1 && !r.unseen) {
+                    let explained = u16::try_from((o.acked - 1) / self.mss()).unwrap_or(u16::MAX);
+                    surplus = self.dupacks.saturating_sub(explained);
+                }
                 self.dup_run = self.last_ack.map(|t| (una_before, self.dupacks, t));
             }
             self.dupacks = 0;
@@ -239,13 +206,13 @@ impl SenderState {
         if let Some(sent) = delivered.once_sent {
             self.once = Some((sent, a.t));
         }
-        let facts = AckFacts {
+        let facts = (!self.pending.is_empty()).then(|| AckFacts {
             packet: a.packet,
             t: a.t,
             una_before,
             una: self.una,
             tsecr: a.timestamps.map(|t| t.1),
-            made: o.made,
+            made: a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval)),
             dsack,
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
@@ -256,18 +223,40 @@ impl SenderState {
             once: self.once,
             edge_original,
             mss: self.mss(),
-        };
+        });
         if o.kind == AckKind::Advance {
             self.progress(a);
         }
-        self.take_delivered(a, &delivered);
+        self.take_delivered(a.t, &delivered);
         // Without SACK, an ACK of bytes that were retransmitted too may be the copy's (`tcp_clean_rtx_queue`).
         let undone = self.may_undo(a, o.kind, dsack, delivered.original && (a.sack_ok || !delivered.resent));
-        if !self.pending.is_empty() {
+        if let Some(facts) = facts {
             self.evaluate(&facts, sack_news, out);
         }
         self.next_phase(a, o.kind, undone, out);
+        self.take_timestamp(a, o);
+    }
+
+    /// Whether it repeats the previous ACK and comes with data, while no loss is suspected and nothing is undecided: most packets of a
+    /// sender of data.
+    #[inline]
+    fn says_nothing_new(&self, a: &Ack<'_>) -> bool {
+        a.ack == self.una
+            && !a.pure
+            && a.sack.is_empty()
+            && a.raw_window != 0
+            && self.raw_window == Some(a.raw_window)
+            && self.window == a.window
+            && self.phase == Phase::Open
+            && self.dupacks == 0
+            && self.sacked_bytes == 0
+            && self.pending.is_empty()
+    }
+
+    #[inline]
+    fn take_timestamp(&mut self, a: &Ack<'_>, o: &mut AckOutcome) {
         if let Some((tsval, _)) = a.timestamps {
+            o.made = self.ts_clock.made(tsval);
             self.ts_clock.observe(a.t, tsval);
             self.note_answer(a.t, tsval);
         }
@@ -431,18 +420,6 @@ impl SenderState {
         t.rtt_samples += 1;
         t.rtt_sum += rtt as f64;
         t.rtt_sum_sq += rtt as f64 * rtt as f64;
-    }
-
-    /// What arrived: for RACK, and for the timer, which Linux restarts when data sent before the left edge's last copy is SACKed
-    /// (`tcp_clean_rtx_queue`).
-    fn take_delivered(&mut self, a: &Ack<'_>, delivered: &Delivered) {
-        if delivered.sent > self.delivered_sent {
-            (self.delivered_sent, self.delivered_at) = (delivered.sent, Some(a.t));
-        }
-        let head = self.scoreboard.front().map(|r| r.t_last);
-        if delivered.sacked_sent.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
-            self.sack_restart = Some(a.t);
-        }
     }
 
     /// New data was acknowledged: no open timeout waits any longer.

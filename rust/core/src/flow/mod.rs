@@ -6,6 +6,7 @@ mod away;
 mod connection;
 pub mod counters;
 mod decisions;
+mod delivered;
 pub mod duration_stats;
 mod echo;
 mod effects;

@@ -54,7 +54,7 @@ const LONGEST_DELAY_NS: i64 = 200_000_000;
 
 /// What identifies a packet: TCP never sends two identical ones, since a retransmission has another IP ID.
 #[inline]
-fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
+pub fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
     // Multiplied by odd constants (splitmix64's) so that fields in the same bits do not cancel.
     let a = (u64::from(tcp.seq) << 32 | u64::from(tcp.ack)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let b = (u64::from(payload) << 32 | u64::from(tcp.window) << 16 | u64::from(tcp.flags))
@@ -67,11 +67,17 @@ fn fingerprint(p: &Packet, tcp: &Tcp, payload: u32) -> u64 {
 }
 
 impl RecentPackets {
+    /// Whether a packet with this fingerprint was among the latest few.
+    #[inline]
+    pub fn holds(&self, print: u64) -> bool {
+        self.prints.contains(&print)
+    }
+
     /// Look a packet up and store it.
-    pub fn seen(&mut self, p: &Packet, tcp: &Tcp, payload: u32, t: i64, known: Identity) -> Option<Transmission> {
-        let print = fingerprint(p, tcp, payload);
+    #[cold]
+    pub fn seen(&mut self, p: &Packet, seq: u32, print: u64, t: i64, known: Identity) -> Option<Transmission> {
         let found = match &p.mpdu {
-            Some(mpdu) => self.heard(mpdu, print, p.ip_id, tcp.seq),
+            Some(mpdu) => self.heard(mpdu, print, p.ip_id, seq),
             None => None,
         };
         let found = found
@@ -80,6 +86,13 @@ impl RecentPackets {
                 (known.by_id || t - self.times[i] < known.near_ns).then_some(Transmission::CaptureDuplicate)
             })
             .or_else(|| self.delayed(print, t, known));
+        self.store(print, t);
+        found
+    }
+
+    /// Store a packet.
+    #[inline]
+    pub fn store(&mut self, print: u64, t: i64) {
         let at = usize::from(self.next) % ON_WIRE;
         (self.prints[at], self.times[at]) = (print, t);
         self.next = (self.next + 1) % ON_WIRE as u8;
@@ -88,7 +101,6 @@ impl RecentPackets {
         }
         self.older.push_back((t, print));
         self.packets = self.packets.saturating_add(1);
-        found
     }
 
     /// A copy that came long after the packet: by its IP ID or timestamp, or because others had exactly the same delay.

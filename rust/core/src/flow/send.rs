@@ -2,7 +2,7 @@
 
 use super::kinds::{Evidence, Transmission, Trigger};
 use super::output::Out;
-use super::recent::Identity;
+use super::recent::{fingerprint, Identity};
 use super::scoreboard::Run;
 use super::sender_state::SenderState;
 use super::spurious::Pending;
@@ -81,6 +81,11 @@ impl SenderState {
         tick: Option<i64>,
     ) -> Option<Transmission> {
         let payload = p.payload_bytes.unwrap_or(0);
+        let print = fingerprint(p, tcp, payload);
+        if !repeats && p.mpdu.is_none() && !self.recent.holds(print) {
+            self.recent.store(print, t);
+            return None;
+        }
         // IP ID 0 means "not used" (Linux with DF): then only the MAC header, the timestamp or the time identifies a copy.
         // A timestamp identifies a segment if a tick is shorter than a round trip: nothing is sent again within one.
         let stamped = tcp.timestamps.is_some() && payload > 0 && self.fine_stamps();
@@ -88,7 +93,7 @@ impl SenderState {
         // No ACK that could trigger a retransmission can have arrived so soon.
         let near_ns = if payload > 0 { self.rtt_least.map_or(MS / 10, |r| (r / 4).min(MS)) } else { 0 };
         let stamp_ns = tick.filter(|_| tcp.timestamps.is_some());
-        self.recent.seen(p, tcp, payload, t, Identity { by_id, near_ns, repeats, stamp_ns })
+        self.recent.seen(p, tcp.seq, print, t, Identity { by_id, near_ns, repeats, stamp_ns })
     }
 
     /// Process a segment that occupies sequence numbers; None: bytes in sequence, sent for the first time, the most common case.
