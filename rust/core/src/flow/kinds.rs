@@ -46,6 +46,20 @@ impl Default for Phase {
     }
 }
 
+impl Kind {
+    /// The kind by flags and payload alone.
+    pub fn plain(f: u16, payload: u32) -> Kind {
+        match () {
+            () if f & flags::RST != 0 => Kind::Rst,
+            () if f & flags::SYN != 0 && f & flags::ACK != 0 => Kind::SynAck,
+            () if f & flags::SYN != 0 => Kind::Syn,
+            () if f & flags::FIN != 0 => Kind::Fin,
+            () if payload > 0 => Kind::Data,
+            () => Kind::Ack,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,19 +76,5 @@ mod tests {
         assert_eq!(TimeoutKind::Undecided as usize + 1, tcp::TIMEOUT_KINDS.len());
         assert_eq!(RecoveryEnd::CaptureEnd as usize + 1, tcp::RECOVERY_ENDS.len());
         assert_eq!(State::NotCaptured as usize + 1, tcp::STATES.len());
-    }
-}
-
-impl Kind {
-    /// The kind by flags and payload alone.
-    pub fn plain(f: u16, payload: u32) -> Kind {
-        match () {
-            () if f & flags::RST != 0 => Kind::Rst,
-            () if f & flags::SYN != 0 && f & flags::ACK != 0 => Kind::SynAck,
-            () if f & flags::SYN != 0 => Kind::Syn,
-            () if f & flags::FIN != 0 => Kind::Fin,
-            () if payload > 0 => Kind::Data,
-            () => Kind::Ack,
-        }
     }
 }
