@@ -42,7 +42,7 @@ class DryLab(Lab):
 
 
 class QuickLab(Lab):
-    """Two seeds, twenty simulated seconds, no other process."""
+    """Two seeds, ten simulated seconds, no other process."""
 
     def __init__(self) -> None:
         super().__init__(workers=1)
@@ -51,7 +51,7 @@ class QuickLab(Lab):
         short = [
             (
                 name,
-                {**p, **{key: min(p[key], most) for key, most in (("duration_s", 20.0), ("files", 400)) if key in p}},
+                {**p, **{key: min(p[key], most) for key, most in (("duration_s", 10.0), ("files", 200)) if key in p}},
             )
             for name, p in cases
         ]
