@@ -48,14 +48,18 @@ def data_of(run: Run) -> Data:
     )
 
 
+def _complete_s(d: Data, wanted: Array) -> tuple[int, float]:
+    """Of the data wanted: the end of the last byte that arrived, and when the last segment came, each counted once; 0 and NaN if none."""
+    order = np.flatnonzero(wanted)[np.argsort(d.ended_s[wanted], kind="stable")]
+    ends, first = np.unique(d.end[order], return_index=True)
+    return (int(ends[-1]), float(d.ended_s[order][first].max())) if len(ends) else (0, float("nan"))
+
+
 def finish_s(run: Run, flow: int = 0) -> float:
     """Time from the SYN until the receiver has the whole file; NaN if never."""
     d = data_of(run)
-    mine = (d.fate == "delivered") & (d.flow == flow)
-    order = np.flatnonzero(mine)[np.argsort(d.ended_s[mine], kind="stable")]
-    ends, first = np.unique(d.end[order], return_index=True)
-    whole = len(ends) and ends[-1] == run.scenario.file_bytes + 1  # type: ignore[attr-defined]
-    return float(d.ended_s[order][first].max()) if whole else float("nan")
+    end, t_s = _complete_s(d, (d.fate == "delivered") & (d.flow == flow))
+    return t_s if end == run.scenario.file_bytes + 1 else float("nan")  # type: ignore[attr-defined]
 
 
 #: What the study takes for a transaction: the first 15 kilobytes.
@@ -65,10 +69,8 @@ TRANSACTION_BYTES = 15 << 10
 def transaction_s(run: Run) -> float:
     """Time from the SYN until the receiver has the first 15 KB; NaN if never."""
     d = data_of(run)
-    first = (d.fate == "delivered") & (d.start <= TRANSACTION_BYTES)
-    order = np.flatnonzero(first)[np.argsort(d.ended_s[first], kind="stable")]
-    ends, at = np.unique(d.end[order], return_index=True)
-    return float(d.ended_s[order][at].max()) if len(ends) and ends[-1] > TRANSACTION_BYTES else float("nan")
+    end, t_s = _complete_s(d, (d.fate == "delivered") & (d.start <= TRANSACTION_BYTES))
+    return t_s if end > TRANSACTION_BYTES else float("nan")
 
 
 def bytes_per_s(run: Run) -> float:

@@ -102,9 +102,6 @@ impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
         o.kind = AckKind::Same;
-        if self.says_nothing_new(a) {
-            return self.take_timestamp(a, o);
-        }
         if a.ack - self.end > limits::MAX_JUMP || self.una - a.ack > limits::MAX_JUMP {
             o.kind = AckKind::Absurd;
             return;
@@ -138,6 +135,8 @@ impl SenderState {
         }
         let mut delivered = Delivered::default();
         let sack_news = self.take_sack(a, dsack.is_some(), &mut delivered);
+        o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
+
         let (mut edge_original, mut surplus) = (None, 0);
         if a.ack > self.una {
             let mut c = Covered::default();
@@ -212,7 +211,7 @@ impl SenderState {
             una_before,
             una: self.una,
             tsecr: a.timestamps.map(|t| t.1),
-            made: a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval)),
+            made: o.made,
             dsack,
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
@@ -234,29 +233,7 @@ impl SenderState {
             self.evaluate(&facts, sack_news, out);
         }
         self.next_phase(a, o.kind, undone, out);
-        self.take_timestamp(a, o);
-    }
-
-    /// Whether it repeats the previous ACK and comes with data, while no loss is suspected and nothing is undecided: most packets of a
-    /// sender of data.
-    #[inline]
-    fn says_nothing_new(&self, a: &Ack<'_>) -> bool {
-        a.ack == self.una
-            && !a.pure
-            && a.sack.is_empty()
-            && a.raw_window != 0
-            && self.raw_window == Some(a.raw_window)
-            && self.window == a.window
-            && self.phase == Phase::Open
-            && self.dupacks == 0
-            && self.sacked_bytes == 0
-            && self.pending.is_empty()
-    }
-
-    #[inline]
-    fn take_timestamp(&mut self, a: &Ack<'_>, o: &mut AckOutcome) {
         if let Some((tsval, _)) = a.timestamps {
-            o.made = self.ts_clock.made(tsval);
             self.ts_clock.observe(a.t, tsval);
             self.note_answer(a.t, tsval);
         }
@@ -268,23 +245,7 @@ impl SenderState {
             out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
             self.tally.acks_unseen += 1;
         }
-        self.scoreboard.push(Run {
-            start: self.end,
-            end: a.ack,
-            t_first: a.t,
-            t_last: a.t,
-            tsval_first: 0,
-            tsval_last: 0,
-            ip_id: 0,
-            order: 0,
-            acked_echo: 0,
-            copies: 1,
-            unseen: true,
-            first_missing: false,
-            sacked: false,
-            merged: false,
-            control: false,
-        });
+        self.scoreboard.push(Run { unseen: true, ..Run::once(self.end, a.ack, a.t) });
         self.end = a.ack;
         self.seq.advance(a.ack);
     }

@@ -38,23 +38,7 @@ impl SenderState {
 
     /// Note that the bytes from `end` to the start of `s` were sent: lost before the tap, missed by it, or late.
     pub fn push_hole(&mut self, s: &Sent) {
-        self.scoreboard.push(Run {
-            start: self.end,
-            end: s.start,
-            t_first: s.t,
-            t_last: s.t,
-            tsval_first: s.tsval.unwrap_or(0),
-            tsval_last: s.tsval.unwrap_or(0),
-            ip_id: s.ip_id.unwrap_or(0),
-            order: s.order,
-            acked_echo: 0,
-            copies: 1,
-            unseen: true,
-            first_missing: false,
-            sacked: false,
-            merged: false,
-            control: false,
-        });
+        self.scoreboard.push(Run { start: self.end, end: s.start, unseen: true, control: false, ..s.run() });
     }
 
     /// A pure ACK carries SND.NXT (RFC 9293 section 3.10.7.4): everything below it has been sent.

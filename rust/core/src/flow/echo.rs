@@ -42,9 +42,8 @@ impl SenderState {
                 self.echo_probe = None;
             }
         }
-        // Elsewhere every ACK that the sender gets is seen.
         self.stamped_clocked = match (self.own_stamps, self.own_tick, self.round_trip()) {
-            (Some((v, e)), Some(tick), Some(trip)) if self.near_receiver => {
+            (Some((v, e)), Some(tick), Some(trip)) => {
                 newer(tsecr, e) && i64::from(tsval.wrapping_sub(v) as i32).saturating_mul(tick) < trip
             }
             _ => false,

@@ -74,7 +74,6 @@ impl RecentPackets {
     }
 
     /// Look a packet up and store it.
-    #[cold]
     pub fn seen(&mut self, p: &Packet, seq: u32, print: u64, t: i64, known: Identity) -> Option<Transmission> {
         let found = match &p.mpdu {
             Some(mpdu) => self.heard(mpdu, print, p.ip_id, seq),

@@ -32,6 +32,29 @@ pub struct Run {
     pub control: bool,
 }
 
+impl Run {
+    /// Bytes sent once, at `t`.
+    pub fn once(start: i64, end: i64, t: i64) -> Run {
+        Run {
+            start,
+            end,
+            t_first: t,
+            t_last: t,
+            tsval_first: 0,
+            tsval_last: 0,
+            ip_id: 0,
+            order: 0,
+            acked_echo: 0,
+            copies: 1,
+            unseen: false,
+            first_missing: false,
+            sacked: false,
+            merged: false,
+            control: false,
+        }
+    }
+}
+
 /// The runs outstanding in one direction.
 #[derive(Debug, Default)]
 pub struct Scoreboard {

@@ -27,6 +27,21 @@ pub struct Sent {
     pub sack_ok: bool,
 }
 
+impl Sent {
+    /// Its bytes on the scoreboard.
+    pub fn run(&self) -> Run {
+        let (tsval, ip_id) = (self.tsval.unwrap_or(0), self.ip_id.unwrap_or(0));
+        Run {
+            tsval_first: tsval,
+            tsval_last: tsval,
+            ip_id,
+            order: self.order,
+            control: self.control,
+            ..Run::once(self.start, self.end, self.t)
+        }
+    }
+}
+
 /// The result.
 #[derive(Debug, Clone, Copy)]
 pub struct SentOutcome {
@@ -161,23 +176,7 @@ impl SenderState {
                 }
             }
         }
-        self.scoreboard.push(Run {
-            start: s.start,
-            end: s.end,
-            t_first: s.t,
-            t_last: s.t,
-            tsval_first: s.tsval.unwrap_or(0),
-            tsval_last: s.tsval.unwrap_or(0),
-            ip_id: s.ip_id.unwrap_or(0),
-            order: s.order,
-            acked_echo: 0,
-            copies: 1,
-            unseen: false,
-            first_missing: false,
-            sacked: false,
-            merged: false,
-            control: s.control,
-        });
+        self.scoreboard.push(s.run());
         self.end = s.end;
         self.captured_end = s.end;
         self.seq.advance(s.end);
