@@ -68,17 +68,20 @@ def warm() -> Warm:
 
 
 def warm_up() -> None:
-    """Import what `analyze` imports."""
+    """Import what `analyze` imports, at its start or when a capture needs it, and make what is the same in each report."""
     import pandas  # noqa: F401
-    import pyarrow.dataset
-    import pyarrow.parquet  # noqa: F401
+    import scipy.special  # noqa: F401
+    import wlanlens_cli.analyze
+    import wlanlens_cli.main  # noqa: F401
 
-    import wlanlens.pipeline.analyze
-    import wlanlens.report.page  # noqa: F401
     from wlanlens import registry
+    from wlanlens.report import bundle, page
 
     for shelf in ("detectors", "parsers", "plots"):
         registry.units(shelf)
+    bundle.packed_plotly()
+    for template in page.environment().list_templates(["jinja"]):
+        page.environment().get_template(template)
 
 
 def fork(words: list[str], prepare: Callable[[], None]) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from wlanlens.errors import WlanlensError
+from wlanlens.report import encode
 
 OURS = (
     "label",
@@ -56,3 +58,9 @@ def plotly() -> bytes:
     if spec is None or not spec.submodule_search_locations:
         raise WlanlensError("the report needs plotly.js", next="install the Python package plotly")
     return (Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_bytes()
+
+
+@cache
+def packed_plotly() -> str:
+    """plotly.js as the page holds it; kept, because compressing it takes as long as all else in a small report."""
+    return encode.packed(plotly())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from wlanlens.report import bundle, encode
+from wlanlens.report import bundle
 from wlanlens.report.inert import embedded
 from wlanlens.report.page import environment
 from wlanlens.report.policy import policy
@@ -101,7 +101,7 @@ def write(out_path: Path, *, verdict: str, studies: Sequence[Study], models: Seq
             policy=policy([script, plotly.decode()], spilled=False),
             css=Markup(bundle.text("page.css") + bundle.text("experiments.css")),  # noqa: S704  our own files
             script=Markup(script),  # noqa: S704  our own files
-            plotly=Markup(encode.packed(plotly)) if plotly else "",  # noqa: S704  base64
+            plotly=Markup(bundle.packed_plotly()) if plotly else "",  # noqa: S704  base64
             page=embedded({"figures": [plain(figure) for figure in drawn]}),
             verdict=verdict,
             studies=studies,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from markupsafe import Markup
 from wlanlens import formatting
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
-from wlanlens.report import bundle, context, encode, grids, layers
+from wlanlens.report import bundle, context, grids, layers
 from wlanlens.report import bus as bus_section
 from wlanlens.report.air_view import AirView, air_view
 from wlanlens.report.balance import accounts
@@ -107,7 +108,7 @@ def write(
         policy=policy([script, plotly.decode()], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(encode.packed(plotly)) if packed else "",  # noqa: S704  base64
+        plotly=Markup(bundle.packed_plotly()) if packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
@@ -149,6 +150,7 @@ def write(
         out.writelines(stream)
 
 
+@cache
 def environment() -> jinja2.Environment:
     """Templates that escape all text: control characters by `finalize`, HTML by autoescape."""
     made = jinja2.Environment(
