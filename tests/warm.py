@@ -9,12 +9,15 @@ inputs with forked commands.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,31 +43,44 @@ class Warm:
     """The process that serves requests."""
 
     def __init__(self) -> None:
+        self._outputs = Path(tempfile.mkdtemp(prefix="wlanlens-warm-"))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def run(self, folder: Path, *words: object, **environment: str) -> Done:
-        """Run `wlanlens WORDS` in a folder; its output is kept there too."""
+        """Run `wlanlens WORDS` in a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        request = {"words": [str(word) for word in words], "folder": str(folder), "environment": environment}
+        request = {
+            "words": [os.fsdecode(word) if isinstance(word, bytes) else str(word) for word in words],
+            "folder": str(folder), "outputs": str(self._outputs), "environment": environment,
+        }  # fmt: skip
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         done = json.loads(self._process.stdout.readline())
-        out, err = ((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+        out, err = ((self._outputs / name).read_bytes().decode() for name in ("stdout", "stderr"))
         return Done(done["status"], out, err, done["peak_bytes"])
 
     def close(self) -> None:
         """End the process."""
         self._process.communicate()
+        shutil.rmtree(self._outputs)
 
 
 @cache
 def warm() -> Warm:
-    """The process of this worker; it ends with the worker, when its standard input closes."""
-    return Warm()
+    """The process of this worker; it ends with the worker."""
+    made = Warm()
+    atexit.register(made.close)
+    return made
+
+
+def completed(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `wlanlens WORDS` in a folder, as `subprocess.run` would."""
+    done = warm().run(folder, *words, **environment)
+    return subprocess.CompletedProcess(["wlanlens", *map(str, words)], done.status, done.out, done.err)
 
 
 def warm_up() -> None:
@@ -114,7 +130,8 @@ def serve() -> None:
             os.environ.update({"NO_COLOR": "1"} | request["environment"])
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for number, name in ((1, "stdout"), (2, "stderr")):
-                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+                path = os.path.join(request["outputs"], name)
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
 
         _, status, usage = os.wait4(fork(request["words"], prepare), 0)
         done = {"status": os.waitstatus_to_exitcode(status), "peak_bytes": usage.ru_maxrss * 1024}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 
 import wlanlens as wl
 from tests.captures import pcap
+from tests.warm import completed
 
 AP, STATION, ALL = b"\x02\0\0\0\0\x01", b"\x02\0\0\0\0\x0a", b"\xff" * 6
 BAIT = b"<script>\x1b[31m\xff\xe2\x80\xae"
@@ -54,10 +52,9 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     def go(*arguments: object) -> str:
-        words = [sys.executable, "-m", "wlanlens_cli.main", *(str(a) for a in arguments)]
-        environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
-        done = subprocess.run(words, capture_output=True, cwd=tmp_path, env=environment, timeout=120, check=True)
-        return done.stdout.decode()
+        done = completed(tmp_path, *arguments, COLUMNS="200")
+        done.check_returncode()
+        return done.stdout
 
     return go
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import wlanlens as wl
 from tests.captures import MIXED, ROOT
+from tests.warm import completed
 from wlanlens.capture import decryption_keys
 from wlanlens.errors import BadKey
 
-WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
 INDUCTION = ROOT.parent / "shared" / "captures" / "wlan" / "wpa-Induction.pcap"
 SECRET = "wlxSecretPassphrase"  # noqa: S105 - what no output may hold
 
 
 def run(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80", **environment}
-    command = [*WLANLENS, *map(str, words)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder, env=env, timeout=120)
+    return completed(folder, *words, COLUMNS="80", **environment)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import pytest
 from wlanlens_cli.main import COMMANDS
 
 from tests.captures import CLEAN, MIXED, conversation, pcap
+from tests.warm import completed
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
@@ -26,6 +27,9 @@ def run(tmp_path: Path) -> Run:
     def go(
         *arguments: object, env: dict[str, str] | None = None, **options: object
     ) -> subprocess.CompletedProcess[bytes]:
+        if not options:
+            done = completed(tmp_path, *arguments, **{"COLUMNS": "80"} | (env or {}))
+            return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.encode(), done.stderr.encode())
         words = [*WLANLENS, *(a if isinstance(a, bytes) else str(a) for a in arguments)]
         environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80", **(env or {})}
         return subprocess.run(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,11 @@ from wlanlens_cli import journey
 
 import wlanlens as wl
 from tests.captures import MIXED
-
-WLANLENS = [sys.executable, "-m", "wlanlens_cli.main"]
+from tests.warm import completed
 
 
 def show(*arguments: object, columns: int = 120) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns)}
-    words = [*WLANLENS, "show", *map(str, arguments)]
-    return subprocess.run(words, check=False, capture_output=True, text=True, env=environment, timeout=120)
+    return completed(Path.cwd(), "show", *arguments, COLUMNS=str(columns))
 
 
 @pytest.fixture(scope="module")

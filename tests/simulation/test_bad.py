@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import wlanlens as wl
+from tests.warm import completed
 from wlanlens.errors import WlanlensError
 from wlanlens.registry import units
 from wlanlens.simulation.scenario import Scenario, ScenarioKind, find
@@ -33,8 +35,13 @@ def numbers(name: str) -> dict[str, Any]:
     return {k: f for k, f in find(name).parameters.items() if type(f.default) in (int, float)}
 
 
-def run(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *words], check=False, capture_output=True, text=True, timeout=120, **more)
+def run(*words: str, preexec_fn: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+    """`wlanlens simulate WORDS`; a limit of the process needs one of its own from the start."""
+    if preexec_fn is None:
+        return completed(Path.cwd(), "simulate", *words)
+    return subprocess.run(
+        [*COMMAND, *words], check=False, capture_output=True, text=True, timeout=120, preexec_fn=preexec_fn
+    )
 
 
 def refused(done: subprocess.CompletedProcess[str], status: int = 3) -> str:
