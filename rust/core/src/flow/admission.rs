@@ -26,8 +26,12 @@ impl SenderState {
 
     /// Whether a segment of this sender can be believed; `intact`: a checksum verified it.
     pub fn admits_segment(&mut self, start: i64, end: i64, intact: bool) -> bool {
+        let next = start <= self.end && end >= self.una;
+        if next && self.doubted_segment.is_none() {
+            return true;
+        }
         let reach = self.reach();
-        if intact || self.captured_from.is_none() || (start <= self.end + reach && end >= self.una - reach) {
+        if intact || next || self.captured_from.is_none() || (start <= self.end + reach && end >= self.una - reach) {
             self.doubted_segment = None;
             return true;
         }
@@ -38,6 +42,9 @@ impl SenderState {
 
     /// Whether an ACK of this sender's data can be believed. If not, it is held back.
     pub fn admits_ack(&mut self, a: &Ack<'_>, intact: bool) -> bool {
+        if a.ack <= self.end && self.held_ack.is_none() {
+            return true;
+        }
         let reach = self.reach();
         // What the window allows is believed of an intact ACK, or where the tap has missed data before.
         let window = if intact || self.tally.acks_unseen > 0 { self.una + reach } else { self.end };

@@ -33,7 +33,7 @@ impl SenderState {
 
     /// A tick of this sender's timestamps is shorter than a round trip.
     pub fn fine_stamps(&self) -> bool {
-        self.own_tick.zip(self.round_trip()).is_some_and(|(tick, trip)| tick < trip)
+        self.own_tick().zip(self.round_trip()).is_some_and(|(tick, trip)| tick < trip)
     }
 
     /// Note that the bytes from `end` to the start of `s` were sent: lost before the tap, missed by it, or late.

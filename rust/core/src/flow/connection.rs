@@ -164,16 +164,17 @@ impl Connection {
         if syn {
             peer.asked = Some(t);
         }
-        let order = me.ids.observe(Step {
-            ip_id: p.ip_id,
-            gap: rel_seq
-                .filter(|r| *r > me.captured_end)
-                .map_or(0, |r| (r - me.captured_end + me.mss() - 1) / me.mss()),
-            new: span > 0 && rel_seq.is_some_and(|r| r >= me.captured_end),
-            silent: me.phase == Phase::Open
-                && rel_seq == Some(me.end)
-                && me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS),
-            quiet: has_ack && me.nothing_to_say(tcp, rel_ack, peer),
+        let paused = me.previous_packet.is_some_and(|p| t - p >= FIRST_TIMEOUT_NS);
+        let above = rel_seq.map_or(0, |r| r - me.captured_end);
+        let next = if above > 0 || paused { None } else { me.ids.follow(p.ip_id) };
+        let order = next.unwrap_or_else(|| {
+            me.ids.observe(Step {
+                ip_id: p.ip_id,
+                gap: if above > 0 { (above + me.mss() - 1) / me.mss() } else { 0 },
+                new: span > 0 && rel_seq.is_some() && above >= 0,
+                silent: paused && me.phase == Phase::Open && rel_seq == Some(me.end),
+                quiet: has_ack && me.nothing_to_say(tcp, rel_ack, peer),
+            })
         });
         if me.ids.step_missing {
             peer.acks_missing = Some(t);
@@ -181,7 +182,7 @@ impl Connection {
         me.stated = has_ack.then_some((tcp.ack, tcp.window));
         // Without the ACK flag the echo is not valid (RFC 7323 section 3.2).
         if let (Some(stamps), true) = (tcp.timestamps, has_ack) {
-            me.own_tick = peer.ts_clock.tick();
+            me.own_clock_tick = peer.ts_clock.tick();
             me.note_echo(t, stamps, span > 0);
         }
         let previous_packet = me.previous_packet.replace(t);

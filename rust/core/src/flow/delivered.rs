@@ -45,7 +45,11 @@ impl Delivered {
 impl SenderState {
     /// What arrived: for RACK, and for the timer, which Linux restarts when data sent before the left edge's last copy is SACKed
     /// (`tcp_clean_rtx_queue`).
+    #[inline]
     pub fn take_delivered(&mut self, t: i64, delivered: &Delivered) {
+        if delivered.sent.is_none() {
+            return;
+        }
         if delivered.sent > self.delivered_sent {
             (self.delivered_sent, self.delivered_at) = (delivered.sent, Some(t));
         }

@@ -42,21 +42,11 @@ impl SenderState {
                 self.echo_probe = None;
             }
         }
-        self.stamped_clocked = match (self.own_stamps, self.own_tick, self.round_trip()) {
-            (Some((v, e)), Some(tick), Some(trip)) => {
-                newer(tsecr, e) && i64::from(tsval.wrapping_sub(v) as i32).saturating_mul(tick) < trip
-            }
-            _ => false,
-        };
+        (self.stamps_before, self.latest_stamp) = (self.own_stamps, Some((tsval, tsecr, t)));
         if self.own_stamps.is_none_or(|(v, _)| !newer(v, tsval)) {
             self.own_stamps = Some((tsval, tsecr));
         }
-        // Until the clock's rate is known: two ticks within this time.
-        let (v, since) = *self.first_stamp.get_or_insert((tsval, t));
-        let ticks = i64::from(tsval.wrapping_sub(v) as i32);
-        if self.own_tick.is_none() && ticks >= 2 {
-            self.own_tick = Some((t - since) / (ticks - 1));
-        }
+        self.first_stamp.get_or_insert((tsval, t));
         if self.echo_waits.is_empty() {
             return;
         }
@@ -129,11 +119,31 @@ impl SenderState {
     pub fn answered_away(&self, s: &Sent) -> bool {
         self.near_receiver
             && match s.tsval {
-                Some(_) => self.stamped_clocked,
+                Some(tsval) => self.stamped_at_once(tsval),
                 None => {
                     self.phase == Phase::Recovery && self.previous_packet.is_some_and(|p| s.t - p < FIRST_TIMEOUT_NS)
                 }
             }
+    }
+
+    /// Length of a tick of this sender's TSval, ns. Until the clock's rate is known at most so much: the time of all ticks but one,
+    /// so two ticks at least.
+    pub fn own_tick(&self) -> Option<i64> {
+        self.own_clock_tick.or_else(|| {
+            let ((v, since), (tsval, _, t)) = self.first_stamp.zip(self.latest_stamp)?;
+            let ticks = i64::from(tsval.wrapping_sub(v) as i32);
+            (ticks >= 2).then(|| (t - since) / (ticks - 1))
+        })
+    }
+
+    /// The latest packet has this TSval and echoes a new one, and was made within a round trip of those before it.
+    fn stamped_at_once(&self, tsval: u32) -> bool {
+        match (self.stamps_before.zip(self.latest_stamp), self.own_tick(), self.round_trip()) {
+            (Some(((v, e), (_, echo, _))), Some(tick), Some(trip)) => {
+                newer(echo, e) && i64::from(tsval.wrapping_sub(v) as i32).saturating_mul(tick) < trip
+            }
+            _ => false,
+        }
     }
 
     /// The shortest round trip of the whole path, where a tap anywhere can measure it.

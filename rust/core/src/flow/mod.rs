@@ -73,6 +73,8 @@ struct Entry {
 pub struct Tracker {
     notes: Notes,
     index: FxHashMap<Key, usize>,
+    /// The ends and the slot of the latest packet: the next one is often of the same connection.
+    latest: Option<(Key, usize)>,
     slab: Vec<Option<Box<Entry>>>,
     free: Vec<usize>,
     next_flow: u32,
@@ -102,7 +104,10 @@ impl Tracker {
         let from_high = src > dst;
         let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
 
-        let mut slot = self.index.get(&key).copied();
+        let mut slot = match &self.latest {
+            Some((latest, slot)) if *latest == key => Some(*slot),
+            _ => self.index.get(&key).copied(),
+        };
         if p.intact == Some(false) {
             // A damaged packet changes nothing, and begins no connection: its ports may be wrong.
             let entry = self.slab[slot?].as_ref()?;
@@ -123,6 +128,7 @@ impl Tracker {
                 self.open(key, from_high != synack, p)
             }
         };
+        self.latest = Some((key, slot));
         let Tracker { slab, segments, timeouts, recoveries, intervals, notes, .. } = self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
@@ -164,6 +170,7 @@ impl Tracker {
             return;
         };
         self.index.remove(&entry.key);
+        self.latest = None;
         self.free.push(slot);
         let Tracker { segments, timeouts, recoveries, intervals, notes, flows, .. } = self;
         let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes };

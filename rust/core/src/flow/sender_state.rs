@@ -255,16 +255,17 @@ pub struct SenderState {
     pub last_resend: Option<i64>,
     /// Its latest TSval and TSecr, and the echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
     pub own_stamps: Option<(u32, u32)>,
-    /// Length of a tick of its TSval, ns, or at most so much until it is known; its first TSval, and when it passed.
-    pub own_tick: Option<i64>,
+    /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.
+    pub own_clock_tick: Option<i64>,
     pub first_stamp: Option<(u32, i64)>,
     /// The highest sequence number that this sender's own packets show.
     pub captured_end: i64,
     pub echo_probe: Option<(u32, i64)>,
     /// Shortest time from the tap to this sender and back.
     pub loop_least: Option<i64>,
-    /// This sender sent its previous packet shortly before, and an ACK reached it between the two: no timer sent this one.
-    pub stamped_clocked: bool,
+    /// TSval and TSecr before its latest packet; TSval, TSecr and time of that packet.
+    pub stamps_before: Option<(u32, u32)>,
+    pub latest_stamp: Option<(u32, u32, i64)>,
     /// The latest TSval of its peer, and when it first passed.
     pub peer_tsval: Option<u32>,
     pub peer_tsval_at: i64,

@@ -35,7 +35,11 @@ impl SenderState {
 
     /// An ACK in state Loss: whether it lets the sender undo the timeout. `original`: it acknowledges bytes, cumulatively or
     /// selectively, that were sent once, before the timeout.
+    #[inline]
     pub fn may_undo(&mut self, a: &Ack<'_>, kind: AckKind, dsack: Option<(i64, i64)>, original: bool) -> Option<By> {
+        if dsack.is_none() && self.phase != Phase::Loss {
+            return None;
+        }
         let (una, recover) = (self.una, self.recover);
         let u = &mut self.undo;
         if let (Some((_, right)), Some(n)) = (dsack, u.unreported) {
