@@ -22,22 +22,7 @@ def _lines(test: str, **wrong: str) -> tuple[Fault, ...]:
     return tuple(Fault(test, capture, why) for capture, why in wrong.items())
 
 
-_ONE_DIRECTION = "the truth lists the retransmissions of one direction, the test compares both"
-
-_LAST_ACK = "the last ACK arrived after the receiver's capture had ended; the truth does not list it as lost"
-
 FAULTS: tuple[Fault, ...] = (
-    # tests/correlation/test_kernel.py
-    *_lines("test_every_packet_is_linked", delaystep=_LAST_ACK),
-    *_lines("test_the_dropped_copies_are_in_one_capture", delaystep=_LAST_ACK),
-    *_lines(
-        "test_every_retransmission_is_decided",
-        m_blackhole="a tail loss probe is left undecided although the receiver's capture has it",
-        n_bidir_newreno=_ONE_DIRECTION,
-        n_http20=_ONE_DIRECTION,
-        n_http20_rev=_ONE_DIRECTION,
-        n_syn3="lost SYNs are left undecided although the receiver's capture lacks them",
-    ),
     # tests/flow/test_kernel.py
     *_lines(
         "test_at_the_receivers_tap",

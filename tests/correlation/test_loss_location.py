@@ -72,8 +72,10 @@ def test_a_sniffer_that_missed_neighbours_decides_no_location(tmp_path: Path) ->
 
 
 def test_hosts_are_the_ends_of_a_path_whatever_the_clocks_say(tmp_path: Path) -> None:
-    """With a clock error of half a millisecond, the receiver may seem to be before the air."""
-    run = simulate("delayed_ack_deadlock", tmp_path, seed=11)
+    """With timestamps of 4 ms, the receiver seems to be before the air."""
+    from wlanlens.simulation.config import TapClock
+
+    run = simulate("delayed_ack_deadlock", tmp_path, seed=11, clocks={"receiver": TapClock(tick_ns=4_000_000)})
     links = by_data(aligned(run, "sender", "air", "receiver"))
     both = links[links.arrival == "arrived"]
     assert (both.receiver_t_ns < both.air_t_ns).mean() > 0.9

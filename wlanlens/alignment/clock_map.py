@@ -29,7 +29,7 @@ class Piece:
         Rate of the capture's clock relative to the axis, in parts per million.
     bound_ns : int or None
         The error of the offset at `at_ns` is at most this, even with one clock step that no pair shows; None: packets were
-        seen in one direction only.
+        seen in one direction only, or too few beside a step.
     bound_most_ns : int or None
         The same anywhere between its first and last pair, without such a step.
     pairs : int
@@ -71,7 +71,7 @@ class ClockMap:
         Rate of the capture's clock relative to the axis, in parts per million.
     bound_ns : int or None
         The error of the offset there is at most this; None: packets were seen in one direction only, so that the offset
-        includes their delay.
+        includes their delay, or too few beside a step.
     pairs : int
         Common packets to which it was fitted; 0: the identity.
     residual_ns : int

@@ -233,7 +233,7 @@ def _arrival(index: PacketIndex) -> pa.DictionaryArray:
     """Whether the last capture on a packet's path has it.
 
     Which of the two captures at the ends is the first is decided for each direction of a connection, by the packets that both
-    have.
+    have; where they have none, all being lost, by those of the other direction.
     """
     codes = np.full(len(index.rows), ARRIVALS.index("unknown"), np.int8)
     if index.ends is not None:
@@ -243,7 +243,8 @@ def _arrival(index: PacketIndex) -> pa.DictionaryArray:
         codes[both] = ARRIVALS.index("arrived")
         compared = np.flatnonzero(both & (stream >= 0))
         sign = np.sign(t_ns[compared, other] - t_ns[compared, one])
-        forward = np.bincount(stream[compared], sign, minlength=int(stream.max(initial=-1)) + 2)
+        forward = np.bincount(stream[compared], sign, minlength=2 * (int(stream.max(initial=-1)) // 2 + 2))
+        forward = np.where(forward != 0, forward, -forward[np.arange(len(forward)) ^ 1])
         onward = np.where(stream >= 0, forward[stream], 0.0)
         for here, there, towards in ((one, other, 1), (other, one, -1)):
             alone = np.flatnonzero(seen[:, here] & ~seen[:, there] & (onward != 0))

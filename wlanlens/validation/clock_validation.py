@@ -266,7 +266,9 @@ def _clock(
         steps=made.steps,
         pairs=made.pairs,
         span_s=float(np.ptp(t_ns) / 1e9) if len(t_ns) else 0.0,
-        errors_ns=tuple(_error(made.pieces[k], reference, own, t_ns[piece_of == k]) for k in bounded),
+        errors_ns=tuple(
+            _error(made.pieces[k], reference, own, t_ns[piece_of == k], t_ref_ns[piece_of == k]) for k in bounded
+        ),
         bounds_ns=tuple(made.pieces[k].bound_ns or 0 for k in bounded),
         most_error_ns=worst[0],
         most_bound_ns=worst[1],
@@ -280,13 +282,24 @@ def _clock(
     )
 
 
-def _error(piece: Piece, reference: TapClock, own: TapClock, t_ns: Array) -> int:
-    """Error of a piece's offset at `at_ns`; before or after the step, like the nearest of its rows."""
-    nearest = int(t_ns[np.argmin(np.abs(shown_ns(own, t_ns) - piece.at_ns))])
-    step_ns = own.step_ns if nearest >= own.step_at_s * 1e9 else 0
-    true_ns = (piece.at_ns - EPOCH_NS - own.offset_ns - step_ns) / (1 + own.drift_ppm * 1e-6)
-    wanted = int(shown_ns(reference, np.array([round(true_ns)]))[0]) - piece.at_ns
-    return abs(piece.offset_ns - wanted)
+def _error(piece: Piece, reference: TapClock, own: TapClock, t_ns: Array, t_ref_ns: Array) -> int:
+    """Error of a piece's offset at `at_ns`, on the side of a step on which the packet of that time passed both taps.
+
+    Where several packets have the reference's timestamp, that of the best.
+    """
+    shown = shown_ns(reference, t_ref_ns)
+    away = np.abs(shown - shown % reference.tick_ns - piece.at_ns - piece.offset_ns)
+    errors = []
+    for row in np.flatnonzero(away == away.min()).tolist():
+        own_step, reference_step = (
+            clock.step_ns if at[row] >= clock.step_at_s * 1e9 else 0
+            for clock, at in ((own, t_ns), (reference, t_ref_ns))
+        )
+        true_ns = round((piece.at_ns - EPOCH_NS - own.offset_ns - own_step) / (1 + own.drift_ppm * 1e-6))
+        wanted = EPOCH_NS + reference.offset_ns + reference_step + true_ns
+        wanted += round(true_ns * reference.drift_ppm * 1e-6) - piece.at_ns
+        errors.append(abs(piece.offset_ns - wanted))
+    return min(errors)
 
 
 def _two_way(t_ns: Array, t_ref_ns: Array) -> int | None:

@@ -41,14 +41,25 @@ class OffsetLimits:
         The offset is at most this (side 1), or at least this (side -1). A timestamp is the last tick before its time.
     size : int array
         Bytes of the packet, or 0 for all: delays of packets of the same size are comparable.
+    rank : int array
+        Place of the pair in the order of the reference.
     fine, coarse : float
         The finer and the coarser tick of the two clocks.
     """
 
-    def __init__(self, x: Array, y: Array, side: Array, ticks: tuple[int, int], size: Array | None = None) -> None:
+    def __init__(
+        self,
+        x: Array,
+        y: Array,
+        side: Array,
+        ticks: tuple[int, int],
+        size: Array | None = None,
+        rank: Array | None = None,
+    ) -> None:
         reference, capture = ticks
         self.x, self.y, self.side = x, y, side
         self.size = np.zeros(len(x), np.int64) if size is None else size
+        self.rank = np.arange(len(x)) if rank is None else rank
         # A packet's time is known to a tick, during which the clocks drift.
         slack = reference * DRIFT_PPM_MOST * 1e-6
         self.limit = y + np.where(side > 0, capture + slack, np.where(side < 0, -reference - slack, 0.0))
@@ -150,12 +161,17 @@ class DelayHulls:
         behind = whole[(whole >= self.edges[high]) & (whole < end)]
         return self._hull(np.concatenate([before, *self._corners[side][low:high], behind]), side)
 
-    def region(self, start: int | None = None, end: int | None = None) -> tuple[FeasibleRegion, int]:
-        """The feasible region of the pairs between two rows, and the number of corners of the hulls that contradict it."""
+    def region(
+        self, start: int | None = None, end: int | None = None, more: Array | None = None
+    ) -> tuple[FeasibleRegion, int]:
+        """The feasible region of the pairs between two rows and of `more` rows, and the number of corners of the hulls that
+        contradict it."""
         start, end = self.start if start is None else start, self.end if end is None else end
         made = FeasibleRegion((self.first + self.last) / 2, self._middle)
         contradictions = 0
         for side in (1, -1):
             rows = self.corners(side, start, end)
+            if more is not None:
+                rows = np.concatenate([rows, more[self.points.side[more] == side]])
             contradictions += made.clip_all(self.points.x[rows], self.points.limit[rows], side)
         return made, contradictions

@@ -28,7 +28,7 @@ class Fit:
     Parameters
     ----------
     t_ref_ns, t_cap_ns : int64 arrays
-        Times of the same packets in both captures, each by its own clock, ns since 1970.
+        Times of the same packets in both captures, each by its own clock, ns since 1970; in the reference's order of packets.
     before : int8 array
         1: the packet passed the reference first; -1: the capture first; 0: not known, which gives no bound.
     packets : int64 array
@@ -75,6 +75,7 @@ class Fit:
             np.asarray(before, np.int8),
             self._ticks,
             None if sizes is None else np.asarray(sizes)[order],
+            order,
         )
         if self._points.coarse >= COARSE_NS:
             self._points.widen_uncertain()
@@ -149,10 +150,12 @@ class Fit:
 
 def _sentence(pieces: Sequence[Piece], jumps_ns: Sequence[float], points: OffsetLimits) -> str:
     remarks = []
-    if open_ended := [p for p in pieces if p.bound_ns is None]:
+    if open_ended := [p for p in pieces if p.bound_ns is None and p.two_way_ns is None]:
         known = "in one direction only" if (points.side != 0).any() else "of unknown direction"
         part = "" if len(open_ended) == len(pieces) else " for part of the time"
         remarks.append(f"packets {known}{part}: the offset includes their delay")
+    if any(p.bound_ns is None and p.two_way_ns is not None for p in pieces):
+        remarks.append("too few packets beside a step to bound the offset there")
     for by, later in zip(jumps_ns, pieces[1:], strict=True):
         wrapped = abs(abs(by) - _WRAP_32_NS) < 1e9
         what = "32-bit microsecond counter wrapped" if wrapped else f"clock step of {by / 1e9:+.6f} s"
