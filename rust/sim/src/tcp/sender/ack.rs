@@ -31,8 +31,12 @@ impl Sender {
         let outstanding = !self.scoreboard.is_empty();
         let acked = if advanced {
             self.una = ack;
-            self.expiries = 0;
-            self.scoreboard.acked(ack)
+            let acked = self.scoreboard.acked(ack);
+            // Linux 2.2 counts on until nothing is outstanding.
+            if !config.repairs_all_first || self.scoreboard.is_empty() {
+                self.expiries = 0;
+            }
+            acked
         } else {
             Acked::default()
         };
@@ -69,6 +73,9 @@ impl Sender {
         }
         if advanced {
             self.arm(config, now, sack);
+            if self.state == State::Loss {
+                self.events.push(Event::Loss { una: self.una, variables: self.variables() });
+            }
         }
     }
 
