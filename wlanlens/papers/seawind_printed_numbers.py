@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from wlanlens.papers._seawind import LINE_BYTES_PER_S
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 _MSS_BYTES, _HEADER_BYTES, _FRAMING_BYTES, _BYTES_PER_S = 256, 40, 8, 1200
@@ -20,7 +19,5 @@ def seawind_printed_numbers(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no
             Row("a segment on the line (s)", "not printed", "E", segment_s, (0.2525, 0.2535), because="304 bytes"),
             Row("segments in the receiver's window", "127", "E", 32_696 // _MSS_BYTES, (127, 127), because="32696 / 256"),
             Row("round trip at that flight (s)", "32", "E", 127 * segment_s, (31.5, 32.5), because="all of it in the queue"),
-            Row("half of the line's rate (B/s)", "half of the line rate, at 10 % errors", "N", LINE_BYTES_PER_S / 2,
-                because="what the experiment with random errors is compared with"),
         )
     )  # fmt: skip
