@@ -23,6 +23,7 @@ class LostWindow(Scenario):
     """
 
     shows = ("idle_backoff",)
+    scripted = True
 
     duration_s: float = quantity(120.0, "Simulated time at most, s.", least=1e-3, most=1e6)
     file_bytes: int = quantity(200_000, "Size of the file.", least=1, most=1 << 40)

@@ -24,6 +24,13 @@ impl Sender {
                 newly_sacked += n;
                 original_sacked |= original;
             }
+            if config.lost_retransmissions && self.state == State::Recovery {
+                let margin =
+                    if config.fack { 0 } else { u64::from(config.dupack_threshold) * u64::from(config.mss_bytes) };
+                for &(_, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
+                    self.scoreboard.lost_again(ack, right, margin);
+                }
+            }
         }
         if dsack && self.undo_retransmissions > 0 {
             self.undo_retransmissions -= 1;
