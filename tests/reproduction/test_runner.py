@@ -13,6 +13,7 @@ import pytest
 from wlanlens_cli import main
 
 from wlanlens.errors import NoSuchUnit
+from wlanlens.papers.usb_sequence_plots import _views
 from wlanlens.registry import units
 from wlanlens.reproduction import runner
 from wlanlens.reproduction.experiment import STUDIES, Experiment, Lab, Result, Row
@@ -25,6 +26,7 @@ QUICK = (
     "dcf_delayed_acks",
     "dcf_saturation",
     "dcf_short_transfers",
+    "idle_rto_simulated",
     "usb_clean_link",
     "usb_host_modes",
 )
@@ -111,6 +113,11 @@ def test_more_seeds_are_run_except_of_deterministic_worlds() -> None:
     short = {"duration_s": 0.1}
     assert lab.measure("clean_link", _seed, seeds=2, **short) == [1, 2, 3]
     assert lab.measure("clean_link", _seed, seeds=1, **short) == [1]
+
+
+def test_a_run_without_a_hold_gives_no_view() -> None:
+    measured = Lab(workers=1).measure("ack_holding_over_usb", _views, seeds=13, duration_s=6.0)
+    assert [n for n, view in enumerate(measured, 1) if view is None] == [13]
 
 
 # ---- a shelf of our own

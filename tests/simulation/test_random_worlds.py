@@ -15,7 +15,7 @@ import wlanlens as wl
 from tests.simulation.many_worlds import made
 from wlanlens.registry import units
 from wlanlens.simulation.scenario import find
-from wlanlens.validation.random_worlds import PACKETS_MOST, RandomWorld, random_world
+from wlanlens.validation.random_worlds import PACKETS_MOST, RandomWorld, drawn_scenarios, random_world
 
 #: Worlds for which a test has time.
 SEEDS = range(60)
@@ -26,7 +26,14 @@ def test_a_number_is_a_world() -> None:
         assert random_world(seed) == random_world(seed)
     worlds = [random_world(seed) for seed in range(500)]
     assert len({world.drawn for world in worlds}) == len(worlds)
-    assert {world.base.name for world in worlds} == set(units("scenarios"))
+    assert {world.base.name for world in worlds} == set(drawn_scenarios())
+
+
+def test_scripted_scenarios_take_random_parameters_too() -> None:
+    scripted = sorted(set(units("scenarios")) - set(drawn_scenarios()))
+    assert scripted
+    for seed in range(20):
+        assert made(random_world(seed, scenarios=scripted)).truth is not None
 
 
 def test_draws_span_the_ranges() -> None:

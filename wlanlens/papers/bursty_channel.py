@@ -49,7 +49,7 @@ def _mean(runs: list[Transfer], name: str) -> float:
 
 
 def _rows(test: int, runs: list[Transfer]) -> list[Row]:
-    fer, mean, longest, loss, _, _, resent = PRINTED[test]
+    fer, mean, longest, loss, lost_mean, longest_lost, resent = PRINTED[test]
     few = f"{loss / 100 * FILE_PACKETS:.0f} packets in all"
     ratio = sum(r.resent for r in runs) / max(1, sum(r.lost for r in runs))
     apart = float(np.median([r.longest_lost_burst - r.longest_burst // 4 for r in runs]))
@@ -73,6 +73,12 @@ def _rows(test: int, runs: list[Transfer]) -> list[Row]:
             Row(f"test {test}: longest burst of lost packets minus a quarter of the longest of bad frames", "0", "Q", apart,
                 (-1.0, 1.0), because="four attempts a packet"),
         ]  # fmt: skip
+    rows += [
+        Row(f"test {test}: mean burst of lost packets", f"{lost_mean:.2f}", "N", _mean(runs, "mean_lost_burst"),
+            because="few long bursts decide it"),
+        Row(f"test {test}: longest burst of lost packets", str(longest_lost), "N", _mean(runs, "longest_lost_burst"),
+            because="a quarter of the longest burst of bad frames"),
+    ]  # fmt: skip
     rows.append(
         Row(f"test {test}: retransmitted segments over lost packets", f"{resent / (loss / 100 * FILE_PACKETS):.2f}", "Q",
             ratio, (0.9, 1.1), because="SACK retransmits lost data and nothing else")

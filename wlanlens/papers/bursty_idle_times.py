@@ -91,6 +91,23 @@ def bursty_idle_times(lab: Lab) -> Result:
                 f"{rate:.2f}, {longest:.2f}", holds=rate > 3.5 and longest < 1.0,
                 because="the tail of the bursts is the cause, not their rate or mean")
         )  # fmt: skip
+    for test, (rate, longest, total) in _PRINTED.items():
+        for what, said, name in (
+            ("throughput (Mb/s)", rate, "mbps"), ("retransmitted segments", PRINTED[test][6], "resent"),
+            ("longest idle time (s)", longest, "longest_idle_s"), ("total idle time (s)", total, "total_idle_s"),
+            ("timeouts", "not printed", "timeouts"),
+        ):  # fmt: skip
+            values = all_of(test, name)
+            spread = f"{np.median(values):.4g} [{values.min():.3g} to {values.max():.4g}]"
+            rows.append(
+                Row(
+                    f"test {test}: {what}, median and range",
+                    str(said),
+                    "N",
+                    spread,
+                    because="the study's transfer is one draw",
+                )
+            )
     shown = max(runs[2], key=_as_the_studys)
     return Result(
         rows=tuple(rows),

@@ -21,6 +21,20 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "mss536": {"mss_bytes": 536},
 }
 
+#: ns-2's throughput in the order of `VARIANTS`, B/s, by error rate and buffer: means of ten seeds.
+_NS2 = {
+    (0.02, 3): "806, 821, 826, 817, 806, 839, 646, 940",
+    (0.02, 7): "901, 913, 916, 946, 925, 915, 813, 1023",
+    (0.02, 10): "900, 883, 909, 946, 943, 924, 872, 1027",
+    (0.02, 20): "896, 831, 868, 946, 956, 960, 870, 933",
+    (0.05, 3): "650, 664, 652, 659, 650, 675, 578, 789",
+    (0.05, 7): "753, 760, 757, 766, 759, 795, 688, 910",
+    (0.05, 10): "767, 762, 769, 766, 788, 794, 717, 959",
+    (0.10, 3): "467, 469, 464, 468, 467, 470, 432, 583",
+    (0.10, 7): "492, 488, 482, 488, 496, 524, 476, 638",
+    (0.10, 20): "495, 493, 484, 488, 500, 529, 483, 660",
+}
+
 
 def _measure(run: Run) -> tuple[float, float]:
     """Throughput, B/s; time of the first 15 KB, s."""
@@ -94,7 +108,7 @@ def seawind_random_errors(lab: Lab) -> Result:
     rows += [
         Row(
             f"{100 * e:.0f} %, buffer of {size} (B/s)",
-            "",
+            "ns-2: " + _NS2[e, size] if (e, size) in _NS2 else "",
             "N",
             " ".join(f"{name} {rate[e, size, name]:.0f}" for name in VARIANTS),
         )

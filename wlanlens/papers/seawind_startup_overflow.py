@@ -50,6 +50,7 @@ def seawind_startup_overflow(lab: Lab) -> Result:
         Row("first loss, buffer of 7 (s)", "ns-2: 3.2", "N", seven.first_s, because="its delayed ACKs are sent sooner"),
         Row("made good, buffer of 7 (s)", "about 20", "Q", seven.recovered_s, (14.0, 24.0),
             because="one hole per round trip of 0.7 to 2 s"),
+        Row("segments lost, buffer of 15", "ns-2: 17", "N", fifteen.losses, because="a flight of about twice the buffer"),
         Row("repaired, buffer of 15 (s)", "40", "Q", fifteen.recovered_s, (25.0, 45.0),
             because="twice the holes; new data sent in recovery shortens it"),
         Row("flight at the first retransmission (segments), buffer of 7", "about twice the buffer", "S", seven.window,

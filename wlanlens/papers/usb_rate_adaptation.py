@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from wlanlens.detection.runner import detect
 from wlanlens.papers._air import (
     Packets,
     data_frames,
@@ -14,6 +15,7 @@ from wlanlens.papers._air import (
     sequence_figure,
     throughput_mbps,
 )
+from wlanlens.pipeline.align import align
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.simulation.simulate import Run
 
@@ -67,6 +69,11 @@ def _gap_ms(run: Run) -> float:
     return float(np.median((end[last] - start[new])[lost])) / 1e6 if lost.any() else 0.0
 
 
+def _found(run: Run) -> int:
+    """Findings of thrashing in the sniffer's capture."""
+    return len(detect(align([run.captures["air"]]), only=["rate_thrashing"]))
+
+
 @experiment("usb_rate_adaptation", study="usb_adapter", source="section 4.3.2, figure 6")
 def usb_rate_adaptation(lab: Lab) -> Result:
     """Automatic rate control is slower than the constant lowest rate: it raises the rate, fails and drops in cycles.
@@ -85,6 +92,10 @@ def usb_rate_adaptation(lab: Lab) -> Result:
         *(("healthy_rate_probing", {**rayleigh, "algorithm": name}) for name in ("arf", "aarf", "minstrel")),
     ]
     two, one, auto, eight, arf, aarf, minstrel, arf_r, aarf_r, minstrel_r = lab.measure_all(_measure, cases)
+
+    short = {"duration_s": 20.0}
+    probing = [("healthy_rate_probing", {**short, "algorithm": name}) for name in ("arf", "aarf")]
+    found = lab.measure_all(_found, [("rate_thrashing", short), *probing], taps=("air",))
 
     def mean(runs: list[_Measured], name: str = "mbps") -> float:
         return float(np.mean([getattr(r, name) for r in runs]))
@@ -114,6 +125,10 @@ def usb_rate_adaptation(lab: Lab) -> Result:
             Row("ARF, AARF and minstrel below the best constant rate (%)", "ns-3: 4 to 11", "S",
                 ", ".join(f"{x:.0f}" for x in loss), holds=max(loss) < 30 and min(mean(r) for r in (arf, aarf, minstrel)) > mean(one),
                 because="one failed probe lowers the rate at once"),
+            Row("findings of thrashing in each run: defective, ARF, AARF", "network thrashing", "S",
+                ", ".join("/".join(map(str, runs)) for runs in found),
+                holds=all(found[0]) and not any(found[1]) and not any(found[2]),
+                because="the analyser sees only the air: healthy probing is no thrashing"),
             Row("ARF, AARF and minstrel under Rayleigh fading (Mb/s)", "ns-3: 0.20 to 0.27 far away", "N",
                 ", ".join(f"{mean(r):.2f}" for r in (arf_r, aarf_r, minstrel_r)), because="the place was another one"),
         ),

@@ -10,14 +10,17 @@ from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Flow, Tcp, World
 from wlanlens.simulation.scenario import Scenario, quantity
 
-#: The study's sender and receiver, as far as it states: Linux 2.4 with SACK, and SunOS 5.8 without D-SACK, with a
-#: buffer of 24 KB and a delayed ACK of about 100 ms.
+#: The study's sender and receiver, as far as it states: Linux 2.4 with SACK (its rules are those of `tcp_input.c` and
+#: `tcp_output.c`), and SunOS 5.8 without D-SACK, with a buffer of 24 KB and a delayed ACK of about 100 ms.
 LINUX24 = Tcp(
     receive_window_bytes=24_576,
     fack=True,
     dsack=False,
     prr=False,
     rate_halving=True,
+    lost_retransmissions=True,
+    linux24_scoreboard=True,
+    burst_segments=3,
     counts_segments=False,
     frto=False,
     quick_acks=0,

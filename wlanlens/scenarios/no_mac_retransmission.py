@@ -8,7 +8,16 @@ from wlanlens.simulation.config import Cell, Flow, Node, RadioPath, Station, Usb
 from wlanlens.simulation.scenario import Scenario, quantity, scenario
 
 #: A sender without SACK and without limited transmit (nothing sent on the first two duplicate ACKs).
-NEWRENO = replace(LINUX24, sack=False, fack=False, rate_halving=False, limited_transmit=False)
+NEWRENO = replace(
+    LINUX24,
+    sack=False,
+    fack=False,
+    rate_halving=False,
+    lost_retransmissions=False,
+    linux24_scoreboard=False,
+    burst_segments=0,
+    limited_transmit=False,
+)
 
 
 @scenario("no_mac_retransmission")

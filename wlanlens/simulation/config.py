@@ -211,6 +211,7 @@ class SendBuffer:
 class Tcp:
     """Both ends of a connection. `TcpConfig` in rust/sim/src/tcp/config.rs documents each field.
 
+    `lost_retransmissions`, `linux24_scoreboard` and `burst_segments` are Linux 2.4's.
     `delayed_ack_steps`: (n, d): up to segment number n an ACK for every d segments.
     """
 
@@ -224,6 +225,9 @@ class Tcp:
     recovery: str = "newreno"
     prr: bool = True
     rate_halving: bool = False
+    lost_retransmissions: bool = False
+    linux24_scoreboard: bool = False
+    burst_segments: int = 0
     limited_transmit: bool = True
     repairs_all_first: bool = False
     nagle: bool = True

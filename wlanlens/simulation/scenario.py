@@ -48,6 +48,8 @@ class Scenario:
     resembles: ClassVar[tuple[str, ...]] = ()
     #: No finding above info is allowed.
     clean: ClassVar[bool] = False
+    #: Losses are numbered packets: random parameters would only lose others. Not among the random worlds.
+    scripted: ClassVar[bool] = False
 
     duration_s: float = quantity(10.0, "Simulated time, s.", least=1e-3, most=1e6)
 

@@ -89,6 +89,12 @@ class RandomWorld(Scenario):
         return replace(world, flows=flows, wires=wires, clocks={**world.clocks, **clocks})
 
 
+def drawn_scenarios() -> list[str]:
+    """Names of the scenarios that random worlds are made of."""
+    kinds = [kind for kind in units("scenarios").values() if isinstance(kind, ScenarioKind)]
+    return sorted(kind.name for kind in kinds if not kind.kind.scripted)
+
+
 def random_world(seed: int, *, wild: bool = True, scenarios: Sequence[str] | None = None) -> RandomWorld:
     """The world of a number.
 
@@ -98,10 +104,10 @@ def random_world(seed: int, *, wild: bool = True, scenarios: Sequence[str] | Non
     wild : bool
         Whether parameters may be anywhere in their ranges, ends included; otherwise they are near their defaults.
     scenarios : sequence of str
-        Names to draw from; by default the whole shelf.
+        Names to draw from; by default the whole shelf, but for scripted ones.
     """
     shelf = units("scenarios")
-    names = sorted(shelf) if scenarios is None else sorted(scenarios)
+    names = sorted(scenarios) if scenarios is not None else drawn_scenarios()
     draw = _Draw(seed)
     duration_s = draw.log(SHORTEST_S, LONGEST_S)
     clocks = {tap: TapClock(snaplen_bytes=draw.among(_SNAPLENS)) for tap in ("sender", "usb", "air", "receiver")}

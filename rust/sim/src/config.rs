@@ -321,6 +321,9 @@ pub struct Tcp {
     pub prr: bool,
     #[serde(default)]
     pub rate_halving: bool,
+    pub lost_retransmissions: bool,
+    pub linux24_scoreboard: bool,
+    pub burst_segments: u32,
     pub limited_transmit: bool,
     #[serde(default)]
     pub repairs_all_first: bool,

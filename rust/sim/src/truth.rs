@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::engine::Ns;
 use crate::packet::{Body, Packet};
 use crate::router::Note;
+use crate::tcp::Variables;
 use crate::usb_host::Times;
 
 pub use crate::packet::PacketFate;
@@ -49,6 +50,8 @@ pub struct EventRow {
     pub value_ns: Ns,
     /// For a hold: packets held.
     pub packets: u32,
+    /// The sender's, for a timeout and the recovery after it.
+    pub variables: Option<Variables>,
 }
 
 /// One transfer of a USB adapter.

@@ -60,6 +60,15 @@ pub struct TcpConfig {
     /// Rate halving, as in Linux 2.4: during recovery the window falls by one for every second ACK, to half the new
     /// threshold, and never exceeds the segments in flight by more than one. PRR replaced it.
     pub rate_halving: bool,
+    /// A retransmission is lost again when data sent after it is selectively acknowledged (Linux 2.4 to 4.9).
+    pub lost_retransmissions: bool,
+    /// Linux 2.4's scoreboard: in a recovery only data sent before it is marked as lost, a partial ACK marks the next hole only
+    /// when more than three segments up to the highest SACK are left, and what is neither SACKed nor marked is retransmitted
+    /// when nothing new may be sent.
+    pub linux24_scoreboard: bool,
+    /// After a duplicate ACK, and in the recovery after a timeout, the window is at most the segments in flight and this
+    /// many more (Linux 2.4: 3); 0: no limit.
+    pub burst_segments: u32,
     pub limited_transmit: bool,
     /// After a timeout no new data is sent, and further timeouts do not change the windows, until all outstanding data is
     /// acknowledged (Linux 2.2).
@@ -122,6 +131,9 @@ impl Default for TcpConfig {
             recovery: Recovery::NewReno,
             prr: true,
             rate_halving: false,
+            lost_retransmissions: false,
+            linux24_scoreboard: false,
+            burst_segments: 0,
             limited_transmit: true,
             repairs_all_first: false,
             nagle: true,

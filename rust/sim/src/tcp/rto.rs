@@ -58,6 +58,10 @@ impl Rto {
         self.srtt.map(|s| s as Ns)
     }
 
+    pub fn mdev(&self) -> Ns {
+        self.mdev as Ns
+    }
+
     /// A valid sample; `una` and `next` bound the window at its time.
     pub fn sample(&mut self, rtt: Ns, una: u64, next: u64) {
         self.running = None;

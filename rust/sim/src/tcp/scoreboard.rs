@@ -20,6 +20,8 @@ pub struct Entry {
     pub lost: bool,
     /// A retransmission of it is in flight.
     pub retransmitted: bool,
+    /// End of the data sent before that retransmission.
+    pub next_then: u64,
     /// The application's push flag.
     pub psh: bool,
 }
@@ -150,13 +152,36 @@ impl Scoreboard {
     }
 
     /// Record the retransmission of the segment that begins at `start`.
-    pub fn retransmit(&mut self, start: u64, now: Ns) -> Option<Entry> {
+    pub fn retransmit(&mut self, start: u64, now: Ns, next: u64) -> Option<Entry> {
         let at = self.entries.partition_point(|e| e.start < start);
         let e = self.entries.get_mut(at).filter(|e| e.start == start)?;
         e.copies = e.copies.saturating_add(1);
-        e.last_sent = now;
+        (e.last_sent, e.next_then) = (now, next);
         self.retransmitted += u32::from(!std::mem::replace(&mut e.retransmitted, true));
         Some(*e)
+    }
+
+    /// A SACK block that ends at `right` shows data sent after a retransmission above `una`: that one is lost, and every other
+    /// that was sent `margin` bytes or more before.
+    pub fn lost_again(&mut self, una: u64, right: u64, margin: u64) {
+        for e in self.entries.iter_mut().take_while(|e| e.start < right) {
+            if e.end > una && e.retransmitted && right > e.next_then && right >= e.next_then + margin {
+                e.retransmitted = false;
+                self.retransmitted -= 1;
+                self.lost += u32::from(!std::mem::replace(&mut e.lost, true));
+            }
+        }
+    }
+
+    /// The first segment below the highest SACK that is neither SACKed nor treated as lost nor retransmitted.
+    pub fn first_unmarked(&self) -> Option<&Entry> {
+        let end = self.sacked_end()?;
+        self.entries.iter().take_while(|e| e.start < end).find(|e| !e.sacked && !e.lost && !e.retransmitted)
+    }
+
+    /// Number of segments up to the highest SACK (Linux's fackets_out).
+    pub fn segments_to_highest_sack(&self) -> u32 {
+        self.entries.iter().rposition(|e| self.sacked > 0 && e.sacked).map_or(0, |at| at as u32 + 1)
     }
 
     /// Highest SACKed byte.

@@ -22,13 +22,37 @@ pub enum State {
     Loss,
 }
 
+/// The variables of a sender's timer and windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variables {
+    pub srtt: Option<Ns>,
+    /// Mean deviation of the round trip.
+    pub mdev: Ns,
+    /// The current timeout.
+    pub rto: Ns,
+    pub cwnd: u32,
+    /// None before the first loss.
+    pub ssthresh: Option<u32>,
+    /// Expiries of the timer that count as consecutive.
+    pub expiries: u32,
+    /// Doublings of the timeout.
+    pub backoff: u32,
+    /// Segments sent and not acknowledged.
+    pub outstanding: u32,
+}
+
 /// An event for the ground truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     Timeout {
         seq: u64,
-        rto: Ns,
-        backoff: u32,
+        /// Before it.
+        variables: Variables,
+    },
+    /// After a timeout, and after each ACK of new data in the recovery that follows.
+    Loss {
+        una: u64,
+        variables: Variables,
     },
     TimeoutUndone,
     RecoveryBegan {
@@ -175,6 +199,19 @@ impl Sender {
     /// Everything written, FIN included, is acknowledged.
     pub fn drained(&self) -> bool {
         self.una >= self.written + u64::from(self.closed) && self.scoreboard.is_empty()
+    }
+
+    fn variables(&self) -> Variables {
+        Variables {
+            srtt: self.rto.srtt(),
+            mdev: self.rto.mdev(),
+            rto: self.rto.current(self.cwnd),
+            cwnd: self.cwnd,
+            ssthresh: Some(self.ssthresh).filter(|s| *s < u32::MAX),
+            expiries: self.expiries,
+            backoff: self.rto.backoff,
+            outstanding: self.scoreboard.len(),
+        }
     }
 
     /// Segments that count against the congestion window.

@@ -160,6 +160,9 @@ fn configs() -> Vec<TcpConfig> {
         TcpConfig { tail_loss_probe: true, ..base.clone() },
         linux22(),
         TcpConfig { sack: false, timestamps: false, ..linux22() },
+        linux24(),
+        TcpConfig { sack: false, ..linux24() },
+        TcpConfig { fack: false, ..linux24() },
     ]
 }
 
@@ -289,6 +292,42 @@ fn recovery_by_sack_begins_with_an_immediate_retransmission() {
     let (at, first) = w.data().into_iter().find(|(_, s)| s.copy > 0).unwrap();
     assert_eq!((first.seq - 1, first.trigger), (0, Trigger::Sack));
     assert!(at <= told.unwrap() + 21 * MS, "{at} {told:?}");
+}
+
+fn linux24() -> TcpConfig {
+    TcpConfig {
+        fack: true,
+        prr: false,
+        rate_halving: true,
+        lost_retransmissions: true,
+        linux24_scoreboard: true,
+        burst_segments: 3,
+        counts_segments: false,
+        frto: false,
+        rto: RtoFlavour::Linux24,
+        ..TcpConfig::default()
+    }
+}
+
+/// A retransmission is lost too: data sent after it is SACKed, and Linux 2.4 repeats it without a timer.
+#[test]
+fn linux_24_repeats_a_lost_retransmission_without_a_timer() {
+    let timeouts = |config: TcpConfig| {
+        let mut w = world(config.clone(), path);
+        w.ways[0].lose = vec![20];
+        w.transfer(400_000, 100 * S);
+        // The first copy of segment 20 is lost, then its retransmission too.
+        let again = w.data().iter().position(|d| d.1.copy > 0).unwrap() as u64;
+        let mut w = world(config, path);
+        w.ways[0].lose = vec![20, again];
+        w.transfer(400_000, 100 * S);
+        assert!(w.ends[0].finished());
+        let copies = w.again();
+        assert_eq!(copies.iter().map(|c| c.0).collect::<Vec<_>>(), [20, 20], "{copies:?}");
+        copies.iter().filter(|c| c.1 == Trigger::Rto).count()
+    };
+    assert_eq!(timeouts(linux24()), 0);
+    assert_eq!(timeouts(TcpConfig { lost_retransmissions: false, ..linux24() }), 1);
 }
 
 /// Linux 2.2 in the loss state: nothing new before the last byte sent before the timeout is acknowledged (the idle-time study).

@@ -53,6 +53,10 @@ pub(super) fn maybe_times(values: impl Iterator<Item = Option<u64>>) -> ArrayRef
     Arc::new(values.map(|t| t.map(|t| t as i64)).collect::<Int64Array>())
 }
 
+pub(super) fn maybe_small(values: impl Iterator<Item = Option<u32>>) -> ArrayRef {
+    Arc::new(values.collect::<UInt32Array>())
+}
+
 pub(super) fn directions(reverse: impl Iterator<Item = bool>) -> ArrayRef {
     words(reverse.map(i8::from), &["a2b", "b2a"])
 }

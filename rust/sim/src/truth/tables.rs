@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
 
 use super::codes::{PACKET_FATES, TRIGGERS};
-use super::columns::{directions, maybe_times, small, table, times, whole, words};
-use super::Truth;
+use super::columns::{directions, maybe_small, maybe_times, small, table, times, whole, words};
+use super::{EventRow, Truth};
+use crate::tcp::Variables;
 
 impl Truth {
     /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
@@ -75,6 +76,12 @@ impl Truth {
         let mut events = self.events.clone();
         events.sort_by_key(|e| e.t);
         let e = || events.iter();
+        fn v<'a, T: 'a>(
+            events: &'a [EventRow],
+            get: impl Fn(&Variables) -> Option<T> + 'a,
+        ) -> impl Iterator<Item = Option<T>> + 'a {
+            events.iter().map(move |r| r.variables.as_ref().and_then(&get))
+        }
         let names: StringArray = e().map(|r| Some(r.what)).collect();
         table(
             "truth_events",
@@ -85,18 +92,30 @@ impl Truth {
                 ("direction", "Direction: a2b or b2a, where a is the client.", directions(e().map(|r| r.reverse)), false),
                 (
                     "what",
-                    "timeout, timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (the peer's window limits the sender), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter held this flow's packets of this direction.",
+                    "timeout; loss_state: after a timeout, and after each ACK of new data in the recovery that follows; timeout_undone, recovery_began, recovery_undone, recovery_ended, third_duplicate, window_probe, window_filled and window_closed (the peer's window limits the sender), window_freed, transfer_began, transfer_ended; delayed_ack: the timer of this end sent an ACK; hold_began and hold_ended: an adapter held this flow's packets of this direction.",
                     Arc::new(names),
                     false,
                 ),
-                ("rel_seq", "Offset of the segment concerned; for a delayed ACK the offset acknowledged.", whole(e().map(|r| r.seq)), false),
+                ("rel_seq", "Offset of the segment concerned; for a delayed ACK the offset acknowledged, for loss_state the first outstanding one.", whole(e().map(|r| r.seq)), false),
                 (
                     "rto_ns",
-                    "For a timeout the retransmission timeout; for hold_ended the length of the hold.",
+                    "For timeout and loss_state the retransmission timeout; for hold_ended the length of the hold.",
                     times(e().map(|r| r.value_ns)),
                     false,
                 ),
                 ("packets", "For a hold the packets of the flow that were held.", small(e().map(|r| r.packets)), false),
+                (
+                    "srtt_ns",
+                    "For timeout (before it) and loss_state, as the columns after it: smoothed round trip; null before the first sample.",
+                    maybe_times(v(&events, |v| v.srtt)),
+                    true,
+                ),
+                ("mdev_ns", "Mean deviation of the round trip.", maybe_times(v(&events, |v| Some(v.mdev))), true),
+                ("cwnd_segments", "Congestion window.", maybe_small(v(&events, |v| Some(v.cwnd))), true),
+                ("ssthresh_segments", "Slow start threshold; null before the first loss.", maybe_small(v(&events, |v| v.ssthresh)), true),
+                ("expiries", "Consecutive timeouts.", maybe_small(v(&events, |v| Some(v.expiries))), true),
+                ("backoff", "Doublings of the timeout.", maybe_small(v(&events, |v| Some(v.backoff))), true),
+                ("outstanding_segments", "Segments sent and not acknowledged.", maybe_small(v(&events, |v| Some(v.outstanding))), true),
             ],
         )
     }

@@ -111,6 +111,15 @@ impl World {
 
     fn record_transfer(&mut self, now: Ns, flow: usize, what: &'static str, seq: u64) {
         let reverse = self.flows[flow].config.application.sends() == 1;
-        self.truth.events.push(EventRow { t: now, flow: flow as u32, reverse, what, seq, value_ns: 0, packets: 0 });
+        self.truth.events.push(EventRow {
+            t: now,
+            flow: flow as u32,
+            reverse,
+            what,
+            seq,
+            value_ns: 0,
+            packets: 0,
+            variables: None,
+        });
     }
 }

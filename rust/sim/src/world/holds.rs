@@ -52,7 +52,16 @@ impl World {
         for (flow, reverse, packets) in flows {
             for (t, what) in [(began, "hold_began"), (ended, "hold_ended")] {
                 let value_ns = if t == ended { ended - began } else { 0 };
-                self.truth.events.push(EventRow { t, flow: flow as u32, reverse, what, seq: 0, value_ns, packets });
+                self.truth.events.push(EventRow {
+                    t,
+                    flow: flow as u32,
+                    reverse,
+                    what,
+                    seq: 0,
+                    value_ns,
+                    packets,
+                    variables: None,
+                });
             }
         }
     }

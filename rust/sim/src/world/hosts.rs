@@ -4,7 +4,7 @@ use super::{Event, Hop, World};
 use crate::engine::Ns;
 use crate::packet::{Body, Packet, PacketFate};
 use crate::taps;
-use crate::tcp::{Endpoint, Segment};
+use crate::tcp::{Endpoint, Segment, Variables};
 use crate::truth::EventRow;
 
 impl World {
@@ -27,7 +27,7 @@ impl World {
         let f = &mut self.flows[flow];
         let Some(ends) = &mut f.ends else { return };
         for e in ends[end].take_events() {
-            let (what, seq, value_ns) = described(&e);
+            let (what, seq, value_ns, variables) = described(&e);
             self.truth.events.push(EventRow {
                 t: now,
                 flow: flow as u32,
@@ -36,6 +36,7 @@ impl World {
                 seq,
                 value_ns,
                 packets: 0,
+                variables,
             });
         }
         let timer = ends[end].timer();
@@ -143,10 +144,11 @@ impl World {
     }
 }
 
-fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
+fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns, Option<Variables>) {
     use crate::tcp::Event;
-    match *e {
-        Event::Timeout { seq, rto, .. } => ("timeout", seq, rto),
+    let (what, seq, value) = match *e {
+        Event::Timeout { seq, variables } => return ("timeout", seq, variables.rto, Some(variables)),
+        Event::Loss { una, variables } => return ("loss_state", una, variables.rto, Some(variables)),
         Event::TimeoutUndone => ("timeout_undone", 0, 0),
         Event::RecoveryBegan { seq } => ("recovery_began", seq, 0),
         Event::RecoveryUndone => ("recovery_undone", 0, 0),
@@ -157,5 +159,6 @@ fn described(e: &crate::tcp::Event) -> (&'static str, u64, Ns) {
         Event::WindowClosed => ("window_closed", 0, 0),
         Event::WindowFreed => ("window_freed", 0, 0),
         Event::DelayedAck { ack } => ("delayed_ack", ack, 0),
-    }
+    };
+    (what, seq, value, None)
 }

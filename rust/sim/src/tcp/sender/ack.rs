@@ -24,6 +24,13 @@ impl Sender {
                 newly_sacked += n;
                 original_sacked |= original;
             }
+            if config.lost_retransmissions && self.state == State::Recovery {
+                let margin =
+                    if config.fack { 0 } else { u64::from(config.dupack_threshold) * u64::from(config.mss_bytes) };
+                for &(_, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
+                    self.scoreboard.lost_again(ack, right, margin);
+                }
+            }
         }
         if dsack && self.undo_retransmissions > 0 {
             self.undo_retransmissions -= 1;
@@ -31,8 +38,12 @@ impl Sender {
         let outstanding = !self.scoreboard.is_empty();
         let acked = if advanced {
             self.una = ack;
-            self.expiries = 0;
-            self.scoreboard.acked(ack)
+            let acked = self.scoreboard.acked(ack);
+            // Linux 2.2 counts on until nothing is outstanding.
+            if !config.repairs_all_first || self.scoreboard.is_empty() {
+                self.expiries = 0;
+            }
+            acked
         } else {
             Acked::default()
         };
@@ -69,6 +80,9 @@ impl Sender {
         }
         if advanced {
             self.arm(config, now, sack);
+            if self.state == State::Loss {
+                self.events.push(Event::Loss { una: self.una, variables: self.variables() });
+            }
         }
     }
 

@@ -27,6 +27,10 @@ impl Sender {
         }
         let may = self.state != State::Loss || !config.repairs_all_first;
         let new = if may && pipe < self.cwnd { self.new_segment(config, nagle) } else { None };
+        if new.is_none() && config.linux24_scoreboard && sack && self.state == State::Recovery && pipe < self.cwnd {
+            // Forward retransmission: nothing new may be sent.
+            return self.scoreboard.first_unmarked().map(|e| Next::Retransmit(e.start, Trigger::Sack));
+        }
         if new.is_none() && std::mem::take(&mut self.new_first) && self.next <= self.high {
             // No new data was sent: conventional recovery.
             self.frto = false;
@@ -73,6 +77,7 @@ impl Sender {
             sacked: false,
             lost: false,
             retransmitted: false,
+            next_then: 0,
             psh,
         });
         if len > 0 && len < config.mss_bytes {
@@ -89,7 +94,7 @@ impl Sender {
 
     /// Record a retransmission; returns the segment as it was.
     pub fn sent_retransmission(&mut self, now: Ns, start: u64, stamp: u32) -> Option<Entry> {
-        let e = self.scoreboard.retransmit(start, now)?;
+        let e = self.scoreboard.retransmit(start, now, self.next)?;
         self.undo_retransmissions += 1;
         self.has_retransmitted = true;
         self.prr_out += u32::from(self.state == State::Recovery);

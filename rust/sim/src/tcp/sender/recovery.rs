@@ -89,7 +89,8 @@ impl Sender {
         } else {
             self.scoreboard.iter().rev().filter(|e| e.sacked).nth(threshold as usize - 1).map_or(0, |e| e.start)
         };
-        self.scoreboard.mark_lost(reach.max(una + 1), |e| e.end <= reach || e.start == una)
+        let high = if config.linux24_scoreboard { self.high } else { u64::MAX };
+        self.scoreboard.mark_lost(reach.max(una + 1), |e| (e.end <= reach || e.start == una) && e.end <= high)
     }
 
     /// Everything sent before the recovery is acknowledged. False: the state is kept, and this ACK has no further effect.
@@ -126,7 +127,10 @@ impl Sender {
             self.dupacks = 0;
             return self.end_recovery(config);
         }
-        if f.sack || f.advanced {
+        let few = config.linux24_scoreboard
+            && f.sack
+            && self.scoreboard.segments_to_highest_sack() <= config.dupack_threshold;
+        if (f.sack || f.advanced) && !(few && f.advanced) {
             // A partial ACK: the next hole is at the left edge (RFC 6582).
             f.newly_lost = self.mark_holes(config, f.sack) > 0;
         }

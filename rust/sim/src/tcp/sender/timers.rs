@@ -75,8 +75,7 @@ impl Sender {
             self.timer = Some(config.wheel.fires(now, self.rto.current(self.cwnd)));
             return Some(Fired::Retransmit(last, Trigger::TailLossProbe));
         }
-        let rto = self.rto.current(self.cwnd);
-        self.events.push(Event::Timeout { seq: first.start, rto, backoff: self.rto.backoff });
+        self.events.push(Event::Timeout { seq: first.start, variables: self.variables() });
         self.rto.expired(self.cwnd);
         let calm = matches!(self.state, State::Open | State::Disorder);
         if !sack {
@@ -102,6 +101,7 @@ impl Sender {
         self.expiries += 1;
         self.high = self.next;
         self.state = State::Loss;
+        self.events.push(Event::Loss { una: self.una, variables: self.variables() });
         Some(Fired::Retransmit(first.start, Trigger::Rto))
     }
 }

@@ -10,6 +10,9 @@ impl Sender {
             if f.advanced {
                 self.grow(config, f.delivered);
             }
+            if config.burst_segments > 0 && matches!(self.state, State::Loss | State::Disorder) {
+                self.cwnd = self.cwnd.min(self.pipe(config, f.sack) + config.burst_segments);
+            }
         } else if config.rate_halving {
             self.rate_halving_step(config, f);
         } else if config.prr {
