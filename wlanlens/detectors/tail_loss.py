@@ -155,8 +155,8 @@ def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
 def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
     probes = facts.rows(
         "segments",
-        ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes"],
-        where={"trigger": ("tail_loss_probe",)},
+        ["packet", "t_ns", "rel_seq", "len", "since_previous_ns", "spurious", "flight_bytes", "trigger"],
+        where={"trigger": ("tail_loss_probe", "undecided"), "trigger_evidence": ("probe_timer", "timer_expired")},
         valid=("t_ns", "rel_seq"),
     )
     probes = probes.take(probes["spurious"] == 0)
@@ -179,11 +179,12 @@ def _by_probe(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Findin
 
     def describe(i: int) -> Description:
         n, wait_s = int(lost[i]), float(wait[i])
+        timer = "tail loss probe" if probes["trigger"][n] == "tail_loss_probe" else "probe or retransmission timer"
         return Description(
-            f"the end of a transfer was lost, and a tail loss probe found the loss {duration(wait_s)} after it had been "
+            f"the end of a transfer was lost, and a {timer} found the loss {duration(wait_s)} after it had been "
             f"sent, at {moment(t[n])}.",
             values={
-                "found_by": "tail loss probe",
+                "found_by": timer,
                 "expiries_count": 0,
                 "wait_s": wait_s,
                 "outstanding_bytes": int(probes["flight_bytes"][n]),

@@ -1,6 +1,7 @@
 //! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
 use super::delivered::Delivered;
+use super::echo::newer;
 use super::kinds::{Phase, RecoveryEnd};
 use super::output::Out;
 use super::scoreboard::Run;
@@ -159,8 +160,10 @@ impl SenderState {
                 .edge
                 .as_ref()
                 .filter(|r| {
+                    // An echo older than the latest copy: an earlier copy caused this ACK.
                     r.copies > 1
                         && !r.merged
+                        && !a.timestamps.is_some_and(|(_, echo)| newer(r.tsval_last, echo))
                         && self.least_for(r.end - r.start).is_none_or(|least| a.t - r.t_last >= least)
                 })
                 .map(|r| r.t_last);

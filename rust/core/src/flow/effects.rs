@@ -5,6 +5,7 @@ use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Recovery, SenderState, Timeout};
+use super::trigger::by_timer;
 use crate::limits;
 
 impl SenderState {
@@ -51,13 +52,17 @@ impl SenderState {
             if self.probe_was_expiry(s) {
                 self.probe_to_timeout(s, out);
                 row.backoff = Some(1);
+            } else if self.expiry_was_probe(s) {
+                self.show_probe(out);
             }
             self.probe = None;
             let backoff = row.backoff.unwrap_or(0);
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
         }
+        let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
         match trigger {
             Trigger::Rto | Trigger::TailLossProbe => {}
+            Trigger::Undecided if timer => {}
             Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
             Trigger::Undecided if o.hole => {
                 trigger = Trigger::Fast;
@@ -69,7 +74,7 @@ impl SenderState {
         self.tally.by_trigger[trigger as usize] += 1;
         self.describe(row);
         let number = out.segments.push(row, !o.acked_before);
-        if trigger == Trigger::TailLossProbe {
+        if timer {
             self.remember_probe(s, o, number);
             if let Some(timeline) = &mut self.timeline {
                 timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::RtoWait, s.packet);
@@ -187,15 +192,27 @@ impl SenderState {
     fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
         let Some(p) = self.probe.take() else { return };
         out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
-        self.tally.by_trigger[Trigger::TailLossProbe as usize] =
-            self.tally.by_trigger[Trigger::TailLossProbe as usize].saturating_sub(1);
-        self.tally.by_trigger[Trigger::Rto as usize] += 1;
+        self.count_again(p.trigger, Trigger::Rto);
         self.no_probes = true;
         let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };
         let id = self.expire(&earlier, 0, p.waited, p.silent_from, out);
         for q in self.pending.iter_mut().filter(|q| q.row == p.row) {
             q.timeout = Some(id);
         }
+    }
+
+    /// The retransmission that may have been an expiry was a probe.
+    fn show_probe(&mut self, out: &mut Out<'_>) {
+        let Some(p) = self.probe.take() else { return };
+        out.segments.retrigger(p.row, Trigger::TailLossProbe, Evidence::ProbeTimer, None);
+        self.count_again(p.trigger, Trigger::TailLossProbe);
+        self.probes = true;
+    }
+
+    fn count_again(&mut self, before: Trigger, now: Trigger) {
+        let n = &mut self.tally.by_trigger;
+        n[before as usize] = n[before as usize].saturating_sub(1);
+        n[now as usize] += 1;
     }
 
     /// A retransmission in fast recovery: the episode that it starts or belongs to.

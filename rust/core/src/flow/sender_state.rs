@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
-use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind};
+use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind, Trigger};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
 use super::seq::SeqSpace;
@@ -69,6 +69,8 @@ pub struct Probe {
     pub len: u32,
     /// The probe was the only segment outstanding: head and tail at once.
     pub alone: bool,
+    /// Undecided: it may have been an expiry.
+    pub trigger: Trigger,
 }
 
 /// A timeout whose bytes had been acknowledged when it passed the tap: were the ACKs late or lost?
@@ -236,6 +238,8 @@ pub struct SenderState {
     pub probe: Option<Probe>,
     /// A first expiry concerned the head although a probe would have come before: this sender sends no probes.
     pub no_probes: bool,
+    /// This sender has sent a probe.
+    pub probes: bool,
     /// Packets sent recently, to recognise copies of the same packet.
     pub recent: RecentPackets,
     /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.

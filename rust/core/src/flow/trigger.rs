@@ -11,8 +11,15 @@ pub const REACTION_SLACK_NS: i64 = 3 * MS;
 const LEAST_RTO_NS: i64 = 200 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
 const LEAST_SYN_NS: i64 = 180 * MS;
+/// RFC 1122 section 4.2.3.2.
+const LONGEST_ACK_DELAY_NS: i64 = 500 * MS;
 /// No timer is longer: it may be bounded by this (RFC 6298 section 2.5).
 const LONGEST_PATH_NS: i64 = 60_000 * MS;
+
+/// A timer sent it, and whether that was a probe or an expiry is undecided.
+pub fn by_timer(trigger: Trigger, evidence: Evidence) -> bool {
+    (trigger, evidence) == (Trigger::Undecided, Evidence::TimerExpired)
+}
 
 impl SenderState {
     /// Determine the trigger of a retransmission; changes the phase (RFC 5681, 6298, 6582, 6675, 8985).
@@ -101,7 +108,7 @@ impl SenderState {
                 (Trigger::Fast, if dups >= 3 { Evidence::DuplicateAcks } else { Evidence::SackBlocks })
             }
             _ if self.is_probe(s, clocked, head) && silent >= self.least_probe() => {
-                (Trigger::TailLossProbe, Evidence::ProbeTimer)
+                self.probe_or_expiry(head, late, waited)
             }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
             _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),
@@ -120,12 +127,24 @@ impl SenderState {
                 self.no_probes = true;
             }
         }
-        if trigger == Trigger::TailLossProbe {
+        if trigger == Trigger::TailLossProbe || by_timer(trigger, evidence) {
+            self.probes |= trigger == Trigger::TailLossProbe;
             o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
         }
         o.trigger = Some(trigger);
         o.evidence = Some(evidence);
         o.waited = waited;
+    }
+
+    /// A timer sent the last segment. An expiry sends the first (RFC 6298 section 5.4); of a segment that is both, a probe looks the same.
+    fn probe_or_expiry(&self, head: bool, late: bool, waited: i64) -> (Trigger, Evidence) {
+        // Two SRTT and the time for which a receiver may delay an ACK, or a second without a sample (RFC 8985 section 7.2).
+        let longest = self.timer.srtt().map_or(0, |srtt| srtt / 4 * 9).saturating_add(LONGEST_ACK_DELAY_NS).max(1000 * MS);
+        match () {
+            () if !head || !late || self.probes => (Trigger::TailLossProbe, Evidence::ProbeTimer),
+            () if self.near_sender && waited > longest => (Trigger::Rto, Evidence::TimerExpired),
+            () => (Trigger::Undecided, Evidence::TimerExpired),
+        }
     }
 
     /// No probe comes sooner after the last segment or ACK: two SRTT (RFC 8985 section 7.2), less what jitter makes of them at the tap, but
@@ -175,6 +194,7 @@ impl SenderState {
             silent_from: o.silent_from.unwrap_or(s.t),
             len: s.len,
             alone: s.start <= self.una,
+            trigger: o.trigger.unwrap_or(Trigger::Undecided),
         });
     }
 
@@ -185,5 +205,10 @@ impl SenderState {
         };
         // The middle between one and two timeouts, on a logarithmic scale.
         p.alone && p.start == s.start && (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2
+    }
+
+    /// The next expiry came before twice the time: the first retransmission was a probe.
+    pub fn expiry_was_probe(&self, s: &Sent) -> bool {
+        self.near_sender && self.probe.is_some_and(|p| p.start == s.start && (s.t - p.t) * 2 < p.waited * 3)
     }
 }
