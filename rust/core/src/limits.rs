@@ -167,6 +167,9 @@ pub const FLOW_CLOSED_NS: i64 = 240 * 1_000_000_000;
 /// Largest step of an IP ID that counts as missing packets: a window of them. A larger step is another counter.
 pub const SKIPPED_PACKETS: u16 = 2000;
 
+/// Places for the latest IP ids of hosts and of pairs of hosts, 12 bytes each.
+pub const IP_ID_HOSTS: usize = 2048;
+
 /// Keys given for one capture: Wireshark takes 64; each WEP frame is tried with every WEP key, each handshake with every other key.
 pub const KEYS: usize = 256;
 

@@ -51,6 +51,20 @@ impl SenderState {
         }
     }
 
+    /// Ids were skipped right before a packet at the edge of all captured data: this host counts other packets with the same counter if
+    /// no repair can come so soon. The receiver got nothing to report, so only a timer or the answer to an earlier report repeats the bytes.
+    pub fn doubt_counter(&mut self, rel_seq: Option<i64>, t: i64) {
+        let soon = |at: i64| t - at < FIRST_TIMEOUT_NS;
+        if self.phase == Phase::Open
+            && self.lost_ahead == 0
+            && rel_seq == Some(self.end)
+            && self.previous_packet.is_some_and(soon)
+            && !self.last_resend.is_some_and(soon)
+        {
+            self.ids.shared = true;
+        }
+    }
+
     /// Of the packets of this flow missing right before `s`: how many carried data above all captured bytes, at least.
     ///
     /// The others can be copies: of the head by its timer, doubled each time (RFC 6298 section 5.5), one probe (RFC 8985) or one fast
@@ -68,7 +82,10 @@ impl SenderState {
         }
         let silence = self.previous_packet.map_or(0, |p| s.t - p).max(0);
         let trip = self.round_trip().unwrap_or(FIRST_TIMEOUT_NS);
-        let room = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss() + 16;
+        let window = i64::from(self.window.unwrap_or(u32::MAX)) / self.mss();
+        // Slow start sends at most the initial window (RFC 6928) and one segment for each acknowledged one (RFC 5681 section 3.1).
+        let slow_start = if self.syn_seen { 10 + self.una / self.mss() } else { window };
+        let room = window.min(slow_start) + 16;
         let holes = self.scoreboard.range(self.una, self.end).any(|r| r.unseen && (r.start < s.start || s.end < r.end));
         // Repaired by an ACK after a round trip, by a probe after two, or 200 ms later if it was alone (RFC 8985 section 7.2).
         let soonest = match self.phase {
@@ -84,7 +101,13 @@ impl SenderState {
         if s.start > self.end || holes {
             return 0;
         }
-        let expiries = (silence as f64 / (FIRST_TIMEOUT_NS + trip) as f64 + 1.0).log2() as i64;
+        // Repeated in turn after a timeout: the missing ones are those between.
+        let between = (s.start - self.resent_end + self.mss() - 1) / self.mss();
+        if (self.phase == Phase::Loss || self.resent_acked) && skipped <= between {
+            return 0;
+        }
+        // The timer may have begun a round trip before, and runs in ticks of up to 10 ms.
+        let expiries = ((silence + trip) as f64 / (FIRST_TIMEOUT_NS - 10 * MS) as f64 + 1.0).log2() as i64;
         let by_acks = s.sack_ok || self.dupacks >= 3;
         let copies = match () {
             () if s.start == self.end => expiries + i64::from(s.sack_ok),

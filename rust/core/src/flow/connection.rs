@@ -66,8 +66,16 @@ impl Connection {
         differs && self.closed()
     }
 
-    /// Process one packet and write its row.
-    pub fn observe(&mut self, p: &Packet, tcp: &Tcp, reverse: bool, t_ns: Option<i64>, out: &mut Out<'_>) {
+    /// Process one packet and write its row. `shared_ids`: other flows of its host use the same IP counter.
+    pub fn observe(
+        &mut self,
+        p: &Packet,
+        tcp: &Tcp,
+        reverse: bool,
+        t_ns: Option<i64>,
+        shared_ids: bool,
+        out: &mut Out<'_>,
+    ) {
         // The state uses a clock that never runs backwards; the row keeps the original timestamp.
         let t = t_ns.unwrap_or(self.last_t).min(LAST_T_NS).max(self.last_t);
         self.last_t = t;
@@ -173,9 +181,12 @@ impl Connection {
                 gap: if above > 0 { (above + me.mss() - 1) / me.mss() } else { 0 },
                 new: span > 0 && rel_seq.is_some() && above >= 0,
                 silent: paused && me.phase == Phase::Open && rel_seq == Some(me.end),
-                quiet: has_ack && me.nothing_to_say(tcp, rel_ack, peer),
+                quiet: has_ack && !shared_ids && me.nothing_to_say(tcp, rel_ack, peer),
             })
         });
+        if me.ids.unexplained && !me.ids.shared {
+            me.doubt_counter(rel_seq, t);
+        }
         if me.ids.step_missing {
             peer.acks_missing = Some(t);
         }

@@ -44,6 +44,8 @@ pub struct IpOrder {
     pub skipped: u16,
     /// This packet's step shows that earlier packets are missing.
     pub step_missing: bool,
+    /// Ids are skipped before this packet that this flow's captured data does not explain.
+    pub unexplained: bool,
     /// The id also counts packets of other flows.
     pub shared: bool,
 }
@@ -91,7 +93,8 @@ impl IpOrder {
         }
         self.newest = Some(id);
         self.next += 1;
-        (self.same, self.skipped, self.step_missing) = (0, 0, false);
+        (self.same, self.skipped) = (0, 0);
+        (self.step_missing, self.unexplained) = (false, false);
         self.position = self.position.wrapping_add(1);
         Some(self.position)
     }
@@ -116,7 +119,7 @@ impl IpOrder {
     /// Learn from a packet and return its position in sending order, 0 if it has none.
     pub fn observe(&mut self, s: Step) -> u32 {
         self.count_next();
-        (self.skipped, self.step_missing) = (0, false);
+        (self.skipped, self.step_missing, self.unexplained) = (0, false, false);
         let Some(id) = s.ip_id.map(|i| i as u16) else { return 0 };
         let Some(newest) = self.newest else {
             if id != 0 {
@@ -143,6 +146,7 @@ impl IpOrder {
         let explained = i64::from(step) == 1 + s.gap;
         if explained || s.quiet {
             let ((own, all), (without, with)) = (self.own, self.silences);
+            self.unexplained = missing && !explained;
             let alone = without > with || (without + with == 0 && all >= 32);
             if missing && s.quiet && all >= 8 && own * 5 >= all * 4 && (alone || !s.silent) {
                 self.skipped = u16::try_from(i64::from(step) - 1 - s.gap).unwrap_or(0);

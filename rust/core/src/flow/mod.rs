@@ -13,6 +13,7 @@ mod effects;
 mod ends;
 mod flow_row;
 mod handshake;
+mod host_ids;
 mod intervals;
 mod ip_order;
 mod kinds;
@@ -43,6 +44,7 @@ use self::connection::Connection;
 use self::counters::ConnectionCounters;
 use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
+use self::host_ids::{HostIds, Places};
 use self::output::Out;
 use self::rows::SegmentBlocks;
 use crate::limits;
@@ -66,6 +68,8 @@ struct Entry {
     key: Key,
     /// The higher end is a.
     swapped: bool,
+    /// Where the IP ids of the lower end's packets are noted, and of the higher one's.
+    places: [Places; 2],
 }
 
 /// Tracks every TCP connection of one capture.
@@ -76,6 +80,7 @@ pub struct Tracker {
     /// The ends and the slot of the latest packet: the next one is often of the same connection.
     latest: Option<(Key, usize)>,
     slab: Vec<Option<Box<Entry>>>,
+    host_ids: HostIds,
     free: Vec<usize>,
     next_flow: u32,
     segments: SegmentBlocks,
@@ -97,7 +102,12 @@ impl Tracker {
     /// Process one packet; returns its connection if it is TCP.
     pub fn observe(&mut self, p: &Packet, start_ns: i64) -> Option<FlowId> {
         self.last_ns = p.time_ns.or(self.last_ns);
-        let tcp = p.tcp.as_ref()?;
+        let Some(tcp) = p.tcp.as_ref() else {
+            if p.ip_id.is_some() {
+                self.host_ids.observe(HostIds::places(p.src, p.dst), u32::MAX, p.ip_id);
+            }
+            return None;
+        };
         let (src, dst): (End, End) = ((p.src, p.src_port?), (p.dst, p.dst_port?));
         let t_ns = p.time_ns.and_then(|t| t.checked_sub(start_ns));
         self.last_t = self.last_t.max(t_ns.unwrap_or(self.last_t));
@@ -129,13 +139,15 @@ impl Tracker {
             }
         };
         self.latest = Some((key, slot));
-        let Tracker { slab, segments, timeouts, recoveries, intervals, notes, .. } = self;
+        let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, .. } = self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
         let id = entry.connection.id;
         entry.counters.observe(p, tcp, reverse);
         let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes };
-        entry.connection.observe(p, tcp, reverse, t_ns, &mut out);
+        let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
+        let shared_ids = host_ids.observe(entry.places[usize::from(from_high)], user, p.ip_id);
+        entry.connection.observe(p, tcp, reverse, t_ns, shared_ids, &mut out);
         if p.number % 16 == 0 {
             self.sweep();
         }
@@ -149,7 +161,10 @@ impl Tracker {
         let id = self.next_flow;
         self.next_flow = self.next_flow.wrapping_add(1);
         let connection = Connection::new(id, self.last_t, p.number);
-        let entry = Some(Box::new(Entry { connection, counters: ConnectionCounters::default(), key, swapped }));
+        let (low, high) = (key.low.0, key.high.0);
+        let places = [HostIds::places(low, high), HostIds::places(high, low)];
+        let counters = ConnectionCounters::default();
+        let entry = Some(Box::new(Entry { connection, counters, key, swapped, places }));
         let slot = match self.free.pop() {
             Some(s) => {
                 self.slab[s] = entry;

@@ -255,8 +255,10 @@ pub struct SenderState {
     pub lost_until: i64,
     /// ACK number and window of this sender's latest packet, as it sent them.
     pub stated: Option<(u32, u16)>,
-    /// When it last retransmitted.
+    /// When it last retransmitted, the end of these bytes, and whether they had been acknowledged.
     pub last_resend: Option<i64>,
+    pub resent_end: i64,
+    pub resent_acked: bool,
     /// Its latest TSval and TSecr, and the echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
     pub own_stamps: Option<(u32, u32)>,
     /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.

@@ -139,7 +139,8 @@ impl SenderState {
     /// A timer sent the last segment. An expiry sends the first (RFC 6298 section 5.4); of a segment that is both, a probe looks the same.
     fn probe_or_expiry(&self, head: bool, late: bool, waited: i64) -> (Trigger, Evidence) {
         // Two SRTT and the time for which a receiver may delay an ACK, or a second without a sample (RFC 8985 section 7.2).
-        let longest = self.timer.srtt().map_or(0, |srtt| srtt / 4 * 9).saturating_add(LONGEST_ACK_DELAY_NS).max(1000 * MS);
+        let longest =
+            self.timer.srtt().map_or(0, |srtt| srtt / 4 * 9).saturating_add(LONGEST_ACK_DELAY_NS).max(1000 * MS);
         match () {
             () if !head || !late || self.probes => (Trigger::TailLossProbe, Evidence::ProbeTimer),
             () if self.near_sender && waited > longest => (Trigger::Rto, Evidence::TimerExpired),

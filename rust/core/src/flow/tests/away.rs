@@ -135,6 +135,47 @@ fn a_skipped_id_shows_lost_data_only_if_the_sender_had_nothing_else_to_send() {
     assert!(shared.transmissions().is_empty());
 }
 
+/// Two connections of one host in turn, ten segments each; `shared`: with one IP counter.
+fn in_turn(shared: bool) -> Tables {
+    let mut s = begun(true);
+    for n in 10..60 {
+        s.data(30.0 + f64::from(n), n);
+        s.ack(30.1 + f64::from(n), n + 1);
+    }
+    let counter = s.ids[0];
+    s.ids[0] = if shared { counter } else { 40_000 };
+    for n in 0..10 {
+        s.data(200.0 + f64::from(n), n);
+        s.last().src_port = Some(A.1 + 1);
+    }
+    s.ids[0] = counter + 10;
+    s.data(500.0, 60);
+    s.data(501.0, 61);
+    s.run()
+}
+
+#[test]
+fn ids_that_another_connection_of_the_host_used_show_no_loss() {
+    assert!(in_turn(true).resends().is_empty());
+    assert_eq!(in_turn(false).resends().len(), 2);
+}
+
+#[test]
+fn copies_missing_among_those_of_a_timeout_show_no_lost_data() {
+    let mut s = begun(false);
+    for n in 10..50 {
+        s.data(30.0 + f64::from(n), n);
+        s.ack(30.1 + f64::from(n), n + 1);
+    }
+    for n in [44, 45, 46, 48] {
+        s.data(500.0 + f64::from(n), n);
+        s.ack(500.1 + f64::from(n), 50);
+        s.ids[0] += u32::from(n == 46);
+    }
+    s.data(570.0, 50);
+    assert_eq!(s.run().resends().len(), 4);
+}
+
 #[test]
 fn an_original_after_its_retransmission_makes_it_spurious_unless_it_is_dropped() {
     for (stamps, spurious) in [(false, Some(true)), (true, Some(false))] {

@@ -1,0 +1,76 @@
+//! Whether the flows of a host count their packets with one IP identification, as the capture shows.
+//!
+//! RFC 6864 and RFC 4413 section 3.2 leave the counter to the host: one for each connection (Linux), for each pair of addresses (Windows
+//! since 8, Solaris), or for all packets (older Windows, BSD). Flows of one counter take turns in one increasing sequence.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use crate::limits;
+use crate::packet::Addr;
+
+/// Two counters are this close by chance in one of 128 cases.
+const CLOSE: u16 = 256;
+
+/// The latest packet of a host, or of a pair of hosts.
+#[derive(Debug, Default, Clone, Copy)]
+struct Latest {
+    id: u16,
+    /// Flow and direction, from 1; 0 for none.
+    flow: u32,
+    /// Turns from one flow to another whose ids are close, and all turns.
+    close: u16,
+    turns: u16,
+}
+
+/// Where a direction of a flow is noted: as packets of its host and of the pair.
+pub type Places = [u16; 2];
+
+/// The latest IP ids of hosts and pairs, in a table of constant size: two in one place hide a shared counter.
+#[derive(Debug)]
+pub struct HostIds(Vec<Latest>);
+
+impl Default for HostIds {
+    fn default() -> Self {
+        HostIds(vec![Latest::default(); limits::IP_ID_HOSTS])
+    }
+}
+
+impl HostIds {
+    pub fn places(src: Addr, dst: Addr) -> Places {
+        let place = |key: &dyn Fn(&mut FxHasher)| {
+            let mut hasher = FxHasher::default();
+            key(&mut hasher);
+            (hasher.finish() as usize % limits::IP_ID_HOSTS) as u16
+        };
+        [place(&|h| src.hash(h)), place(&|h| (src, dst).hash(h))]
+    }
+
+    /// Note a packet; whether its counter is shared with other flows. `flow`: number of the flow and direction, or of anything else.
+    pub fn observe(&mut self, places: Places, flow: u32, ip_id: Option<u32>) -> bool {
+        let Some(id) = ip_id.map(|i| i as u16).filter(|i| *i != 0) else { return false };
+        let mut shared = false;
+        for place in places {
+            let Some(latest) = self.0.get_mut(usize::from(place)) else { continue };
+            if latest.flow != flow && latest.flow != 0 {
+                latest.turn(id);
+            }
+            (latest.id, latest.flow) = (id, flow);
+            shared |= latest.close * 2 > latest.turns;
+        }
+        shared
+    }
+}
+
+impl Latest {
+    fn turn(&mut self, id: u16) {
+        if self.turns >= 1 << 12 {
+            (self.close, self.turns) = (self.close / 2, self.turns / 2);
+        }
+        let apart = |a: u16, b: u16| (a.wrapping_sub(b) as i16).unsigned_abs() <= CLOSE;
+        // Some hosts write the counter in the wrong byte order.
+        self.close += u16::from(apart(id, self.id) || apart(id.swap_bytes(), self.id.swap_bytes()));
+        self.turns += 1;
+    }
+}
