@@ -199,7 +199,13 @@ impl Connection {
         let previous_packet = me.previous_packet.replace(t);
 
         // The state of both senders until this packet.
-        let before = [wait_state(&*me, self.handshake_done), wait_state(&*peer, self.handshake_done)];
+        let handshake_done = self.handshake_done;
+        // Only senders of data have intervals.
+        let state_of = |h: &SenderState| match h.timeline {
+            None if payload == 0 => (State::Idle, None),
+            _ => wait_state(h, handshake_done),
+        };
+        let before = [state_of(me), state_of(peer)];
         let last_send_of_peer = peer.last_send;
 
         // Filled in place: copying a new outcome for every packet is slow.

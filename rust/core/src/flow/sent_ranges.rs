@@ -249,6 +249,10 @@ impl Quadrant {
     /// An ACK in this quadrant. `duplicate`: but for a range that ends there, it is a duplicate ACK.
     fn ack(&mut self, ack: u32, duplicate: bool, mut latest: i64, now_ns: i64, counters: &mut AckCounters) {
         let run = std::mem::replace(&mut counters.run, 1);
+        // The ACK of most data packets: nothing new.
+        if !duplicate && self.live.front().is_none_or(|l| ack <= l.first) {
+            return;
+        }
         let mut ends_acked = false;
         let below = match self.acked.back() {
             Some(a) if a.first < ack => self.acked.len(),
