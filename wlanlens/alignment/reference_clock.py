@@ -142,7 +142,11 @@ def _composed(inner: ClockMap, outer: ClockMap) -> ClockMap:
     there = np.array([last.at_ns + last.offset_ns])
     onwards = int(inner.to_axis(there)[0] - there[0])
     # The inner map is not at its best at the time at which the outer map is.
-    bound = None if first.bound_most_ns is None or last.bound_ns is None else first.bound_most_ns + last.bound_ns
+    bound = (
+        None
+        if first.bound_ns is None or first.bound_most_ns is None or last.bound_ns is None
+        else max(first.bound_ns, first.bound_most_ns) + last.bound_ns
+    )
     most = (
         None if first.bound_most_ns is None or last.bound_most_ns is None else first.bound_most_ns + last.bound_most_ns
     )

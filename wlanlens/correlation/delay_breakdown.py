@@ -102,7 +102,7 @@ def _bound(clock: ClockMap, packets: pa.Table, rows: Array) -> tuple[Array, Arra
         here = np.flatnonzero(which == k)
         grown = piece.bound_ns + np.abs(own[here] - piece.at_ns) * ((piece.drift_bound_ppm or 0.0) * 1e-6)
         most = np.inf if piece.bound_most_ns is None or piece.drift_bound_ppm is None else piece.bound_most_ns
-        out[here] = np.ceil(np.minimum(grown, max(most, piece.bound_ns))).astype(np.int64)
+        out[here] = np.ceil(np.minimum(grown, most)).astype(np.int64)
         known[here] = True
     return out, known
 

@@ -93,7 +93,7 @@ notes! {
     WscaleTooLarge, "wscale_too_large", Info, "a window scale above 14, taken as 14 (RFC 7323 section 2.3)";
     SackBlockInvalid, "sack_block_invalid", Info, "a SACK block that is empty or runs backwards was dropped";
     TcpOptionMalformed, "tcp_option_malformed", Info, "TCP options whose length does not fit their kind were skipped";
-    BadFcs, "bad_fcs", Info, "802.11 frames with a wrong frame check sequence; they have a row only where the IPv4 header checksum is correct";
+    BadFcs, "bad_fcs", Info, "frames with a wrong frame check sequence; they have a row only where the IPv4 header checksum is correct";
     FcsUnverified, "fcs_unverified", Info, "802.11 frames with a wrong frame check sequence before any frame of the interface had a right one: it is not computed there, and the frames count as intact";
     BadChecksum, "bad_checksum", Info, "TCP packets with a wrong checksum of senders whose checksums are right before; they are rows of packets, and change no connection";
     ChecksumUnverified, "checksum_unverified", Info, "TCP packets with a wrong checksum of senders without right ones before: it is not computed at this capture point (offload), and the packets count as intact";

@@ -72,7 +72,10 @@ def fit(points: OffsetLimits, start: int, end: int, out: Array, drift: float | N
     line.bound = int(np.ceil(max(high - line.offset, line.offset - low) * steepest)) + 1
     edges = [hulls.first, hulls.last, *(points.x[r] for s in (1, -1) for r in hulls.corners(s, start, end))]
     off = max(max(abs(v - line.at(x)) for v in region.between(x)) for x in edges)
-    line.bound_most = max(line.bound, int(np.ceil(off * steepest)) + 1)
+    line.bound_most = int(np.ceil(off * steepest)) + 1
+    if (start, end) != (0, len(points.x)):
+        # Pairs beside a step that was seen may be from the other side of it.
+        line.bound_most = max(line.bound, line.bound_most)
     line.drift_bound_ppm = max(abs(b - slope) for b in _slopes(hulls)) / 1e3
     return line
 

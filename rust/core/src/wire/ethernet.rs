@@ -69,8 +69,9 @@ fn vlan(d: &mut Decoder<'_>, v: View<'_>) -> Found {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cut_everywhere, ethernet, ipv4, noted, one, packets, tcp, TIMESTAMPS};
-    use crate::notes::NoteKind;
+    use super::super::testing::{cut_everywhere, ethernet, ipv4, noted, one, packets, record, tcp, Found, TIMESTAMPS};
+    use super::super::{decode, State};
+    use crate::notes::{NoteKind, Notes};
     use crate::packet::{Layer, Stop};
 
     fn tagged(tags: &[u16]) -> Vec<u8> {
@@ -110,6 +111,39 @@ mod tests {
         assert_eq!((p.stop, p.stop_layer, p.ip_version), (Stop::LengthLies, Layer::Link, 0));
         assert!(packets(1, &ethernet(0x0806, &[0; 28])).is_empty());
         assert!(packets(1, &ethernet(0x1234, &[])).is_empty());
+    }
+
+    /// The stops of frames of one interface that end with a check sequence of four bytes, and the count of wrong ones.
+    fn stops(frames: &[&[u8]], wire: usize) -> (Vec<Stop>, u64) {
+        let (mut state, mut notes, mut found) = (State::default(), Notes::default(), Found::default());
+        for data in frames {
+            let mut r = record(1, data, data.len().max(wire));
+            r.fcs_bytes = Some(4);
+            decode(&r, 1, &mut state, &mut notes, &mut found);
+        }
+        (found.packets.iter().map(|p| p.stop).collect(), notes.get(NoteKind::BadFcs).count)
+    }
+
+    #[test]
+    fn an_announced_check_sequence_shows_damage_once_one_was_right() {
+        let frame = ethernet(0x0800, &ipv4(6, &tcp(&[], b"data")));
+        let right = [&frame[..], &crc32fast::hash(&frame).to_le_bytes()].concat();
+        let wrong = [&frame[..], &[0; 4]].concat();
+        assert_eq!(stops(&[&wrong, &wrong], 0), (vec![Stop::None; 2], 0));
+        // The IPv4 header of these frames has no checksum, so that nothing in a damaged frame is verified.
+        assert_eq!(stops(&[&right, &wrong, &right], 0), (vec![Stop::None; 2], 1));
+        let mut verified = wrong.clone();
+        verified[24..26].copy_from_slice(&checksum(&wrong[14..34]).to_be_bytes());
+        assert_eq!(stops(&[&right, &verified], 0), (vec![Stop::None, Stop::BadFcs], 1));
+        // A snap length cut the check sequence off.
+        assert_eq!(stops(&[&right, &frame], right.len()), (vec![Stop::None; 2], 0));
+    }
+
+    /// The checksum of an IPv4 header.
+    fn checksum(header: &[u8]) -> u16 {
+        let words = header.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+        let sum: u32 = words.sum();
+        !((sum & 0xffff) + (sum >> 16)) as u16
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or recognised by its value.
+//! The frame check sequence (IEEE 802.11-2020 clause 9.2.4.9): announced, or recognised by its value. Of Ethernet frames only an
+//! announced one is verified.
 //!
 //! A wrong one shows damage only if the interface had a right one before: simulators and some drivers announce the field and
 //! do not compute it. By chance one is right with probability 2^-32. Frames that the interface sent count apart.
@@ -32,16 +33,29 @@ pub(super) fn settle(d: &mut Decoder<'_>, v: View<'_>, radio_header: &RadioHeade
     let at_end = if at_end == Some(true) && too_short(v) { Some(false) } else { at_end };
     let ok = match at_end {
         _ if radio_header.fcs.failed => Some(false),
-        Some(true) => right(v).and_then(|right| believed(d, radio_header, right)),
+        Some(true) => right(v).and_then(|right| believed(d, radio_header.frame.radio.transmitted, right)),
         _ => None,
     };
     Settled { at_end, ok }
 }
 
+/// Whether an Ethernet frame has a right FCS, if the container states its length (IEEE 802.3 clause 3.2.9: that of 802.11).
+pub(super) fn of_ethernet(d: &mut Decoder<'_>, v: View<'_>) -> Option<bool> {
+    if d.fcs_bytes.map(usize::from) != Some(BYTES) {
+        return None;
+    }
+    let sent = d.packet.outgoing == Some(true);
+    let ok = right(v).and_then(|right| believed(d, sent, right));
+    if ok == Some(false) {
+        d.note(NoteKind::BadFcs);
+        d.unproven = true;
+    }
+    ok
+}
+
 /// Whether a right FCS, or a wrong one, shows anything.
-fn believed(d: &mut Decoder<'_>, radio_header: &RadioHeader, right: bool) -> Option<bool> {
-    let sent = usize::from(radio_header.frame.radio.transmitted);
-    let computed = &mut d.state.interfaces.of(d.interface).computes_fcs[sent];
+fn believed(d: &mut Decoder<'_>, sent: bool, right: bool) -> Option<bool> {
+    let computed = &mut d.state.interfaces.of(d.interface).computes_fcs[usize::from(sent)];
     *computed |= right;
     if !*computed {
         d.note(NoteKind::FcsUnverified);

@@ -69,10 +69,22 @@ pub fn decode(record: &Record<'_>, number: u64, state: &mut State, notes: &mut N
     let mut d = Decoder::new(record, number, state, notes, sink);
     let wire = usize::try_from(record.wire_bytes).unwrap_or(usize::MAX);
     let mut view = View::new(record.data, wire);
-    if let Some(fcs) = record.fcs_bytes.filter(|_| !has_own_fcs(record.link_type)) {
-        view = view.clip(view.wire().saturating_sub(usize::from(fcs)));
+    let mut intact = None;
+    if let Some(bytes) = record.fcs_bytes.filter(|_| !has_own_fcs(record.link_type)) {
+        if record.link_type == link_type::ETHERNET {
+            intact = fcs::of_ethernet(&mut d, view);
+        }
+        view = view.clip(view.wire().saturating_sub(usize::from(bytes)));
     }
+    d.packet.intact = intact;
     let found = link(&mut d, record.link_type, view);
+    if intact == Some(false) {
+        if d.unproven {
+            // Nothing in it is verified: write no row from damaged bytes.
+            return;
+        }
+        (d.packet.stop, d.packet.stop_layer) = (Stop::BadFcs, Layer::Link);
+    }
     d.finish(found);
 }
 
