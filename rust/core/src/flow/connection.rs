@@ -12,6 +12,7 @@ use super::sender_state::SenderState;
 use super::tap::{by_handshake, Tap};
 use super::timer::FIRST_TIMEOUT_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
+use super::window::window_bytes;
 use crate::notes::NoteKind;
 use crate::packet::{flags, Packet, Tcp};
 
@@ -488,20 +489,5 @@ impl Connection {
                 timeline.finish(out.intervals, self.id, reverse);
             }
         }
-    }
-}
-
-/// The window that a packet offers, in bytes; None while its scale is unknown.
-fn window_bytes(me: &SenderState, peer: &SenderState, tcp: &Tcp) -> Option<u32> {
-    let shift = match (me.wscale, peer.wscale, me.syn_seen && peer.syn_seen) {
-        _ if tcp.flags & flags::SYN != 0 => Some(0),
-        (Some(s), Some(_), _) => Some(s),
-        (_, _, true) => Some(0),
-        _ => None,
-    };
-    match shift {
-        Some(s) => Some(u32::from(tcp.window) << s),
-        // A zero window is zero at any scale.
-        None => (tcp.window == 0).then_some(0),
     }
 }

@@ -36,6 +36,7 @@ mod trigger;
 mod undo;
 mod undo_timeout;
 mod wait_state;
+mod window;
 
 use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
