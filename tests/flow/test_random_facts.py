@@ -29,9 +29,6 @@ def test_first_transmissions_are_no_retransmissions_at_the_sender(tally: Tally) 
     assert not [w for w in tally.wrong if w.tap == "sender" and "new data" in w.fact]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="world 8: two connections use one IP counter in turn, and its steps are taken for lost data"
-)
 def test_first_transmissions_are_no_retransmissions_at_the_receiver(tally: Tally) -> None:
     assert not [w for w in tally.wrong if w.tap == "receiver" and "new data" in w.fact]
 

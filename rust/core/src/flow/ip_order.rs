@@ -42,6 +42,8 @@ pub struct IpOrder {
     pub skipped: u16,
     /// This packet's step shows that earlier packets are missing.
     pub step_missing: bool,
+    /// It is the next id after that of the previous packet.
+    pub next: bool,
     /// Ids are skipped before this packet that this flow's captured data does not explain.
     pub unexplained: bool,
     /// The id also counts packets of other flows.
@@ -81,7 +83,7 @@ impl IpOrder {
 
     /// Learn from a packet and return its position in sending order, 0 if it has none.
     pub fn observe(&mut self, s: Step) -> u32 {
-        (self.skipped, self.step_missing, self.unexplained) = (0, false, false);
+        (self.skipped, self.step_missing, self.unexplained, self.next) = (0, false, false, false);
         let Some(id) = s.ip_id.map(|i| i as u16) else { return 0 };
         let Some(newest) = self.newest else {
             if id != 0 {
@@ -104,7 +106,8 @@ impl IpOrder {
         let (ones, steps) = self.ones;
         let missing = (2..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
         self.step_missing = missing && steps >= 8 && ones * 2 >= steps;
-        count(&mut self.ones, step == 1);
+        self.next = step == 1;
+        count(&mut self.ones, self.next);
         let explained = i64::from(step) == 1 + s.gap;
         if explained || s.quiet {
             let ((own, all), (without, with)) = (self.own, self.silences);
