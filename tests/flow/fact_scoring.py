@@ -7,7 +7,8 @@ A capture of one tap is decoded alone. Its packets are named in the truth by flo
   undecided.
 * `lost_before_tap`: wrong if true although the tap has all earlier copies, or false at the first copy that it has.
 * `trigger`, `backoff`, `copy`: of rows that are retransmissions in truth and capture. `copy` at the sender's tap only.
-* `spurious`: true if every byte had arrived, or arrived later, in an earlier copy.
+* `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A copy that arrives later with an older
+  timestamp is dropped (PAWS, RFC 7323 section 5.3): it does not count.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
   acknowledged before the expiry and none of these ACKs arrived; else spurious.
 * `recoveries`: its first segment was sent by fast recovery; `spurious` and `ended_by` as in the truth.
@@ -34,6 +35,9 @@ from wlanlens.validation.random_worlds import RandomWorld
 FIRST_PORT, SERVER_PORT = 40_000, 5_001
 
 RIGHT, UNDECIDED, WRONG = "right", "undecided", "wrong"
+
+#: A timestamp this much later is newer: the simulated clocks tick every millisecond.
+TICK_NS = 2_000_000
 
 #: Triggers that differ only in the ACK that reported the loss, by family.
 FAMILY = {"partial_ack": "fast", "sack": "fast"}
@@ -181,6 +185,9 @@ class _Side:
             if occupies and row.kind not in ("window_probe", "keepalive"):
                 self.segment(row, i, seen, bytes_seen)
                 bytes_seen = max(bytes_seen, int(self.truth.end[i]))
+            elif row.kind != "rst":
+                # A pure ACK carries SND.NXT: the bytes below it were sent before.
+                bytes_seen = max(bytes_seen, int(self.truth.seq[i]))
             seen.add(i)
         for name, judge in (("timeouts", self.timeout), ("recoveries", self.recovery)):
             if name in tables:
@@ -273,6 +280,11 @@ class _Side:
         if (t.fate[overlap] == "under_way").any():
             return None
         arrived = overlap[t.fate[overlap] == "delivered"]
+        if "timestamps" in self.offers and t.fate[i] == "delivered":
+            late = arrived[t.ended[arrived] > t.ended[i]]
+            if (t.made[i] - t.made[late] < TICK_NS).any():
+                return None
+            arrived = np.setdiff1d(arrived, late)
         if not len(arrived):
             return False
         whole = ((t.seq[arrived] <= t.seq[i]) & (t.end[arrived] >= t.end[i])).any()

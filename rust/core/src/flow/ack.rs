@@ -127,6 +127,7 @@ impl SenderState {
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
         if let Some((left, right)) = dsack {
+            self.reports = Some(true);
             if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
                 if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
                     self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
@@ -156,6 +157,14 @@ impl SenderState {
                     let quick = self.least_for(r.end - r.start).is_some_and(|least| (a.t - r.t_last) * 2 < least);
                     (r.copies == 1 || quick).then_some(r.t_first)
                 });
+            // The echo, a hole that was known, or duplicate ACKs that no copy below explains show that the copy caused this ACK, not a
+            // late original.
+            let explained = self.pending.iter().filter(|p| p.end <= una_before).count();
+            let reported = usize::from(self.dupacks) > explained
+                || self.pending.iter().any(|p| p.hole && p.start <= una_before && una_before < p.end);
+            let by_copy = |r: &&Run| {
+                reported || a.timestamps.is_some_and(|(_, echo)| echo == r.tsval_last && echo != r.tsval_first)
+            };
             self.edge_filled = c
                 .edge
                 .as_ref()
@@ -166,6 +175,7 @@ impl SenderState {
                         && !a.timestamps.is_some_and(|(_, echo)| newer(r.tsval_last, echo))
                         && self.least_for(r.end - r.start).is_none_or(|least| a.t - r.t_last >= least)
                 })
+                .filter(by_copy)
                 .map(|r| r.t_last);
             if self.unspent_dupacks > 0 {
                 let segments = o.acked / self.mss();
@@ -186,6 +196,9 @@ impl SenderState {
             self.probe = self.probe.filter(|p| p.end > a.ack);
         } else if a.ack == self.una {
             let outstanding = self.flight() > 0;
+            if !self.pending.is_empty() {
+                self.note_unreported(a, window_same);
+            }
             if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
                 o.kind = AckKind::Duplicate;
                 self.dupacks = self.dupacks.saturating_add(1);
@@ -218,7 +231,7 @@ impl SenderState {
             dsack,
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
-            sack_ok: a.sack_ok,
+            sack_ok: a.sack_ok && self.reports != Some(false),
             tsval: a.timestamps.map(|t| t.0),
             surplus,
             reorders: self.reorders,

@@ -130,6 +130,17 @@ impl SenderState {
         }
     }
 
+    /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`.
+    pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome) -> bool {
+        if self.near_sender || !(self.near_receiver || self.rtt_whole.is_some()) {
+            return false;
+        }
+        if o.lost_before_tap || !self.ids.next {
+            self.hidden_expiries = Some(s.start);
+        }
+        self.hidden_expiries == Some(s.start)
+    }
+
     /// Bytes at the end of the captured ones whose original was among missing packets.
     pub fn sent_unseen(&mut self, s: &Sent, missing: i64) -> bool {
         self.expect_lost(missing);
@@ -181,10 +192,16 @@ impl SenderState {
     }
 
     /// Neither timestamps nor IP ids show the order: a sender learns of a hole from its report, half a round trip after it, and its
-    /// answer takes the other half. Half of that again, as two round trips are never alike.
-    fn by_time(&self, s: &Sent, hole: &Run) -> (bool, Evidence) {
+    /// answer takes the other half. Half of that again, as two round trips are never alike; where the path is seen to reorder, what may
+    /// be as late as others were is not taken for a repair.
+    fn by_time(&mut self, s: &Sent, hole: &Run) -> (bool, Evidence) {
         let since = s.t - hole.t_first;
         let trip = self.round_trip().or(self.rtt_least);
+        if trip.is_some_and(|trip| since * 2 < trip) {
+            self.lateness = self.lateness.max(since);
+        } else if self.lateness > 0 && trip.is_some_and(|trip| since < trip + self.lateness) {
+            return (false, Evidence::Timing);
+        }
         let reported = self.dupacks > 0 || self.sacked_hi > s.start;
         match trip {
             Some(trip) if since * 2 < trip => (false, Evidence::Timing),

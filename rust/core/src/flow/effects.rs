@@ -48,6 +48,7 @@ impl SenderState {
         let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
         let mut timeout = None;
         let mut recovery = 0;
+        let hidden = self.hides_expiries(s, o);
         if trigger == Trigger::Rto {
             if self.probe_was_expiry(s) {
                 self.probe_to_timeout(s, out);
@@ -58,6 +59,9 @@ impl SenderState {
             self.probe = None;
             let backoff = row.backoff.unwrap_or(0);
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
+            if hidden {
+                row.backoff = None;
+            }
         }
         let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
         match trigger {
@@ -191,7 +195,8 @@ impl SenderState {
     /// The retransmission counted as a probe was an expiry: the next expiry came after twice the time.
     fn probe_to_timeout(&mut self, s: &Sent, out: &mut Out<'_>) {
         let Some(p) = self.probe.take() else { return };
-        out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, Some(0));
+        let known = self.hidden_expiries != Some(p.start);
+        out.segments.retrigger(p.row, Trigger::Rto, Evidence::TimerExpired, known.then_some(0));
         self.count_again(p.trigger, Trigger::Rto);
         self.no_probes = true;
         let earlier = Sent { packet: p.packet, t: p.t, start: p.start, end: p.end, len: p.len, ..*s };

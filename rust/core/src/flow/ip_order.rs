@@ -39,11 +39,13 @@ pub struct IpOrder {
     swapped: (u32, u32),
     same: u32,
     /// Steps of one with nothing missing that are not counted above yet.
-    next: u32,
+    uncounted: u32,
     /// Packets sent between the previous captured one and this one, by a counter of this flow alone.
     pub skipped: u16,
     /// This packet's step shows that earlier packets are missing.
     pub step_missing: bool,
+    /// It is the next id after that of the previous packet.
+    pub next: bool,
     /// Ids are skipped before this packet that this flow's captured data does not explain.
     pub unexplained: bool,
     /// The id also counts packets of other flows.
@@ -72,7 +74,7 @@ impl IpOrder {
     /// Whether the ids are a counter: nearly all packets are a small step from the latest one, in either direction. Random ids are
     /// in 3 of 100 cases.
     pub fn counts(&self) -> bool {
-        let (good, all) = (self.good.0 + self.next, self.good.1 + self.next);
+        let (good, all) = (self.good.0 + self.uncounted, self.good.1 + self.uncounted);
         all >= 4 && good * 10 >= all * 9
     }
 
@@ -88,20 +90,20 @@ impl IpOrder {
     #[inline]
     pub fn follow(&mut self, ip_id: Option<u32>) -> Option<u32> {
         let (id, newest) = (ip_id? as u16, self.newest?);
-        if id != newest.wrapping_add(1) || self.next >= 1 << 16 || self.reversed() {
+        if id != newest.wrapping_add(1) || self.uncounted >= 1 << 16 || self.reversed() {
             return None;
         }
         self.newest = Some(id);
-        self.next += 1;
+        self.uncounted += 1;
         (self.same, self.skipped) = (0, 0);
-        (self.step_missing, self.unexplained) = (false, false);
+        (self.step_missing, self.unexplained, self.next) = (false, false, true);
         self.position = self.position.wrapping_add(1);
         Some(self.position)
     }
 
     /// Count what `follow` left.
     fn count_next(&mut self) {
-        let next = std::mem::take(&mut self.next);
+        let next = std::mem::take(&mut self.uncounted);
         if next > 0 {
             for counts in [&mut self.good, &mut self.ones, &mut self.own] {
                 add(counts, next, next);
@@ -119,7 +121,7 @@ impl IpOrder {
     /// Learn from a packet and return its position in sending order, 0 if it has none.
     pub fn observe(&mut self, s: Step) -> u32 {
         self.count_next();
-        (self.skipped, self.step_missing, self.unexplained) = (0, false, false);
+        (self.skipped, self.step_missing, self.unexplained, self.next) = (0, false, false, false);
         let Some(id) = s.ip_id.map(|i| i as u16) else { return 0 };
         let Some(newest) = self.newest else {
             if id != 0 {
@@ -142,7 +144,8 @@ impl IpOrder {
         let (ones, steps) = self.ones;
         let missing = (2..=i32::from(limits::SKIPPED_PACKETS)).contains(&step);
         self.step_missing = missing && steps >= 8 && ones * 2 >= steps;
-        count(&mut self.ones, step == 1);
+        self.next = step == 1;
+        count(&mut self.ones, self.next);
         let explained = i64::from(step) == 1 + s.gap;
         if explained || s.quiet {
             let ((own, all), (without, with)) = (self.own, self.silences);

@@ -20,6 +20,7 @@ mod kinds;
 mod output;
 mod path_times;
 mod recent;
+mod reports;
 mod rows;
 mod scoreboard;
 mod send;

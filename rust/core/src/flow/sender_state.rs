@@ -230,6 +230,8 @@ pub struct SenderState {
     pub pending: VecDeque<Pending>,
     /// Copies that are spurious, or may be, and that no DSACK has reported.
     pub unreported: VecDeque<Pending>,
+    /// How late segments were at most that nothing can have repaired so soon.
+    pub lateness: i64,
     /// Fast retransmissions of segments that were only late: the path reorders.
     pub reorders: bool,
     pub timeouts: VecDeque<Timeout>,
@@ -259,6 +261,10 @@ pub struct SenderState {
     pub last_resend: Option<i64>,
     pub resent_end: i64,
     pub resent_acked: bool,
+    /// Expiries of the segment that starts here may have been lost before the tap.
+    pub hidden_expiries: Option<i64>,
+    /// Whether the receiver reports segments that arrive twice (DSACK, RFC 2883), as its ACKs show.
+    pub reports: Option<bool>,
     /// Its latest TSval and TSecr, and the echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
     pub own_stamps: Option<(u32, u32)>,
     /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.

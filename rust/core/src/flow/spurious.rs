@@ -28,6 +28,8 @@ pub struct Pending {
     pub dsacked: bool,
     /// The first ACK echoes this copy's timestamp and reports no duplicate: no other copy had arrived.
     pub proven: bool,
+    /// Its timestamp differs from that of the first copy.
+    pub dated: bool,
     /// The bytes arrived again, and it is not known whether that was the original.
     pub doubted: bool,
     pub sack_ok: bool,
@@ -125,9 +127,12 @@ impl Pending {
         {
             self.later_copies -= 1;
         } else if dsack == Dsack::This && !self.dsacked {
-            // Two copies arrived, and this one came second.
             self.dsacked = true;
-            self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
+            // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
+            // timestamp (PAWS, RFC 7323 section 5.3).
+            if !(self.proven && self.dated) {
+                self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
+            }
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).

@@ -71,7 +71,7 @@ define_table! {
     lost_before_tap: Bool, "", "An earlier copy was sent but did not pass this tap.";
     trigger: Enum(TRIGGERS) ? null, "", "Trigger of a retransmission; null for anything else.";
     trigger_evidence: Enum(EVIDENCE) ? null, "", "Evidence for transmission and trigger.";
-    backoff: U16 ? null, "", "Earlier timer expiries for the same segment; null unless trigger is rto.";
+    backoff: U16 ? null, "", "Earlier timer expiries for the same segment; null unless trigger is rto, and where the tap may have missed some.";
     copy: U16, "", "Number of earlier transmissions of its first byte by TCP (0: none).";
     since_first_ns: I64 ? null, "ns", "Time since the first copy, if it was captured.";
     since_previous_ns: I64 ? null, "ns", "Time since the latest copy, if it was captured.";

@@ -97,6 +97,18 @@ fn without_ids_and_timestamps_a_round_trip_decides() {
 }
 
 #[test]
+fn on_a_path_that_reorders_what_may_be_late_is_no_retransmission() {
+    // Segment 16 is 6 ms late, sooner than any repair; segment 18 a round trip and 4 ms.
+    let mut s = overtaken(6.0);
+    for (ms, n, acked) in [(80.0, 16, 17), (81.0, 17, 18), (100.0, 19, 18), (124.0, 18, 20)] {
+        s.data(ms, n);
+        s.ack(ms + 0.1, acked);
+    }
+    s.without_ids();
+    assert_eq!(s.transmissions(), ["reordered", "reordered"]);
+}
+
+#[test]
 fn the_sequence_number_of_a_pure_ack_shows_what_was_sent() {
     let mut s = begun(true);
     s.push(60.0, true, 1000 + 11_000, 5000, flags::ACK, 0, &[], None);
@@ -248,4 +260,26 @@ fn a_dsack_reports_the_copy_that_came_last() {
     s.data(530.0, 12);
     s.ack(530.1, 13);
     assert_eq!(s.run().resends().iter().map(|r| r.1).collect::<Vec<_>>(), [Some(false), Some(true)]);
+}
+
+#[test]
+fn expiries_that_the_tap_may_have_missed_are_not_counted() {
+    let backoffs = |skipped: i32| {
+        let mut s = begun(true);
+        s.data(60.0, 10);
+        s.ack(60.1, 11);
+        s.data(500.0, 10);
+        s.sent(skipped);
+        s.ids[0] = s.ids[0].wrapping_add_signed(skipped);
+        s.ack(500.1, 11);
+        s.data(1300.0, 10);
+        s.ack(1300.1, 11);
+        let t = s.run();
+        t.batches("segments")
+            .flat_map(|b| b.column_by_name("backoff").unwrap().as_primitive::<UInt16Type>().iter().collect::<Vec<_>>())
+            .flatten()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(backoffs(0), [0, 1]);
+    assert!(backoffs(1).is_empty());
 }

@@ -3,10 +3,11 @@
 mod admission;
 mod away;
 mod hostile;
+mod reports;
 mod scripted;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, Int8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 
 use super::Tracker;

@@ -1,0 +1,78 @@
+//! What the receiver reports of segments that arrive twice, and what follows for the need of a retransmission.
+
+use super::*;
+
+/// Segments 0 to 2; the timer retransmits 2, whose ACK comes a round trip later; `after`: then a plain duplicate of this ACK.
+fn tail(sack: bool, after: bool) -> Script {
+    let mut s = Script::new(sack);
+    for n in 0..3 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    s.ack(52.0, 2);
+    s.data(500.0, 2);
+    s.ack(521.0, 3);
+    if after {
+        s.ack(521.2, 3);
+    }
+    s.data(600.0, 3);
+    s.ack(620.0, 4);
+    s
+}
+
+#[test]
+fn a_plain_duplicate_of_the_ack_shows_bytes_that_arrived_twice() {
+    assert_eq!(tail(true, false).run().resends()[0].1, Some(false));
+    assert_eq!(tail(true, true).run().resends()[0].1, Some(true));
+}
+
+#[test]
+fn without_sack_and_a_hole_the_need_is_open() {
+    assert_eq!(tail(false, false).run().resends()[0].1, None);
+}
+
+/// Segment 1 is late: the third duplicate ACK repeats it, the copy fills the hole, and a DSACK reports the late original.
+#[test]
+fn a_late_original_with_an_older_timestamp_is_dropped() {
+    for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
+        let mut s = Script::new(true);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.ack(50.0, 1);
+        for n in 2..6 {
+            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
+        }
+        s.data(56.0, 1);
+        s.ack(76.0, 6);
+        s.sack(80.0, 6, 1, 2);
+        s.data(90.0, 6);
+        s.ack(110.0, 7);
+        if stamps {
+            for p in s.packets.iter_mut() {
+                let ms = (p.time_ns.unwrap() - 1_700_000_000_000_000_000) / MS;
+                let from_a = p.src_port == Some(A.1);
+                let echo = if from_a { 0 } else { u32::try_from(ms).unwrap().saturating_sub(20) + 1000 };
+                p.tcp.as_mut().unwrap().timestamps = Some((ms as u32 + 1000, echo));
+            }
+        }
+        assert_eq!(s.run().resends()[0].1, spurious, "{stamps}");
+    }
+}
+
+#[test]
+fn an_ack_that_a_late_original_can_have_caused_shows_no_hole() {
+    // No duplicate ACKs: everything was late. The ACK of segment 0 comes after its copy, and segment 1 is sent again.
+    let mut s = Script::new(false);
+    for n in 0..4 {
+        s.data(30.0, n);
+    }
+    s.data(500.0, 0);
+    s.ack(530.0, 1);
+    s.data(530.1, 1);
+    s.ack(551.0, 2);
+    s.data(551.1, 2);
+    s.ack(572.0, 4);
+    s.data(572.1, 4);
+    s.ack(600.0, 5);
+    assert_eq!(s.run().resends()[1].1, None);
+}
