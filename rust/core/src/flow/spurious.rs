@@ -165,7 +165,9 @@ impl Pending {
             let timers = SYN_TIMER_NS * ((1 << self.copy.min(10)) - 1);
             self.kind = match () {
                 () if late + least / 2 > after => TimeoutKind::Spurious,
-                () if (least / 8 * 7..=2 * least).contains(&after) && 2 * least < after + timers => TimeoutKind::AckLost,
+                () if (least / 8 * 7..=2 * least).contains(&after) && 2 * least < after + timers => {
+                    TimeoutKind::AckLost
+                }
                 () => TimeoutKind::Undecided,
             }
         }
