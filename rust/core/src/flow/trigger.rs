@@ -113,7 +113,7 @@ impl SenderState {
                 self.probe_or_expiry(head, late, waited)
             }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
-            _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),
+            _ if self.dupacks > 0 && clocked && !below => (Trigger::Fast, Evidence::DuplicateAcks),
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
         };
         let (trigger, evidence) = match trigger {

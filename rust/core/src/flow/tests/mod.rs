@@ -4,6 +4,7 @@ mod admission;
 mod away;
 mod hostile;
 mod scripted;
+mod timers;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, Int8Type, UInt32Type, UInt64Type};
