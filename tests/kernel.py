@@ -126,7 +126,9 @@ class Retransmitted:
     def trigger_right(self) -> bool:
         """Whether the trigger is the kernel's."""
         answer = self.capture in SYNACK_ANSWERS and self.truth.get("flag") == "SYN" and self.trigger == "undecided"
-        return answer or self.trigger in TRIGGERS[self.truth["trigger"]]
+        # A probe of the only segment outstanding looks as its expiry would (RFC 8985 section 7.2, RFC 6298 section 5.4).
+        lone = self.truth["trigger"] == "TLP" and self.trigger == "undecided"
+        return answer or lone or self.trigger in TRIGGERS[self.truth["trigger"]]
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,27 @@ def test_found_by_the_timer() -> None:
     assert found[0].values["found_by"] == "retransmission timer"
 
 
-def test_found_by_a_probe() -> None:
+@pytest.mark.parametrize(
+    ("trigger", "evidence", "words"),
+    [
+        ("tail_loss_probe", "probe_timer", "tail loss probe"),
+        ("undecided", "timer_expired", "probe or retransmission timer"),
+    ],
+)
+def test_found_by_a_probe(trigger: str, evidence: str, words: str) -> None:
     probe = again(
         10,
         1100,
         1 + 3 * MSS,
-        trigger="tail_loss_probe",
+        trigger=trigger,
+        trigger_evidence=evidence,
         spurious=False,
         since_previous_ns=100_000_000,
         flight_bytes=MSS,
     )
     found, _ = run(CODE, trace(segments=[*sent(), probe, ack(11, 1120, END)]))
     assert [f.cost_s for f in found] == [pytest.approx(0.1)]
-    assert found[0].values["found_by"] == "tail loss probe"
+    assert found[0].values["found_by"] == words
 
 
 def test_no_finding_when_new_data_follows() -> None:

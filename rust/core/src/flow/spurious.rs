@@ -161,11 +161,20 @@ impl Pending {
         }
     }
 
-    /// The answer to a repeated SYN, by the peer's clock: made long before it came, it was late; else an earlier one was lost.
-    pub fn date_answer(&mut self, made: i64) {
-        if let Some((_, came)) = self.answer.take() {
-            let late = came - made > (came - self.t + SYN_TIMER_NS) / 2;
-            self.kind = if late { TimeoutKind::Spurious } else { TimeoutKind::AckLost };
+    /// The answer to a repeated SYN, by the peer's clock and the least round trip of so small a packet. The copy, or the peer's own
+    /// timer, which expires no sooner, can cause an answer after a round trip. If it came then, and the timers ran longer than that, an
+    /// earlier one was lost.
+    pub fn date_answer(&mut self, made: i64, least: Option<i64>) {
+        if let (Some((_, came)), Some(least)) = (self.answer.take(), least) {
+            let (after, late) = (came - self.t, came - made);
+            let timers = SYN_TIMER_NS * ((1 << self.copy.min(10)) - 1);
+            self.kind = match () {
+                () if late + least / 2 > after => TimeoutKind::Spurious,
+                () if (least / 8 * 7..=2 * least).contains(&after) && 2 * least < after + timers => {
+                    TimeoutKind::AckLost
+                }
+                () => TimeoutKind::Undecided,
+            }
         }
     }
 

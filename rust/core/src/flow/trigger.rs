@@ -41,7 +41,9 @@ impl SenderState {
         // RACK reacts to the ACK that shows a loss, or after a reordering window of at most an SRTT.
         let window = self.timer.srtt().unwrap_or(0).saturating_add(reaction);
         let prompt = clocked || self.delivered_at.is_some_and(|at| s.t - at <= window);
-        let told = dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt);
+        // Duplicate ACKs never call for bytes below them: away from the sender they had not reached it.
+        let below = o.acked_before && !self.near_sender;
+        let told = !below && (dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt));
         // Near the receiver an ACK needs the path to restart the timer, and the timer, which includes an RTT, adds another.
         let away = self.rtt_whole.filter(|_| self.near_receiver).map_or(0, |whole| 2 * whole.clamp(0, LONGEST_PATH_NS));
         let model = self.rto().unwrap_or(1000 * MS).saturating_add(away);
@@ -111,8 +113,19 @@ impl SenderState {
                 self.probe_or_expiry(head, late, waited)
             }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
-            _ if self.dupacks > 0 && clocked => (Trigger::Fast, Evidence::DuplicateAcks),
+            _ if self.dupacks > 0 && clocked && !below => (Trigger::Fast, Evidence::DuplicateAcks),
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
+        };
+        let (trigger, evidence) = match trigger {
+            Trigger::Rto if s.start > 0 && self.may_be_answer(s, told) => {
+                (self.unsure_until, o.unsure) = (self.end, true);
+                (Trigger::Undecided, Evidence::SameBytes)
+            }
+            Trigger::GoBackN | Trigger::Fast | Trigger::PartialAck | Trigger::Sack if self.una < self.unsure_until => {
+                o.unsure = true;
+                (Trigger::Undecided, Evidence::SameBytes)
+            }
+            _ => (trigger, evidence),
         };
         if trigger == Trigger::GoBackN {
             self.end_frto();
@@ -134,6 +147,14 @@ impl SenderState {
         o.trigger = Some(trigger);
         o.evidence = Some(evidence);
         o.waited = waited;
+    }
+
+    /// Away from the sender: an ACK that called for these bytes may have been on its way all the time, if new data came after as long a
+    /// silence (twice that, as a packet of two may be lost before the tap), or if the retransmission before is undecided.
+    fn may_be_answer(&self, s: &Sent, told: bool) -> bool {
+        let usual = self.last_send.is_some_and(|sent| s.t - sent <= self.usual_gap.saturating_mul(9) / 4);
+        let called = told || self.phase == Phase::Recovery;
+        !self.near_sender && (self.una < self.unsure_until || (called && usual))
     }
 
     /// A timer sent the last segment. An expiry sends the first (RFC 6298 section 5.4); of a segment that is both, a probe looks the same.

@@ -5,6 +5,7 @@ mod away;
 mod hostile;
 mod reports;
 mod scripted;
+mod timers;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type};
