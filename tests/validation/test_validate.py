@@ -65,16 +65,7 @@ def test_the_order_of_runs_and_the_number_of_workers_change_nothing(judged: list
 @pytest.mark.parametrize(
     ("scenario", "seed", "code"),
     [
-        pytest.param(
-            *(
-                "bursty_errors",
-                12,
-                "missing_fast_retransmit",
-            ),  # a lost go-back-N copy, and duplicates of data sent after it
-            marks=pytest.mark.xfail(
-                strict=True, reason="missed since the rules of triggers changed; why is not known yet"
-            ),
-        ),
+        ("bursty_errors", 12, "missing_fast_retransmit"),  # a lost go-back-N copy, and duplicates of data sent after it
         ("congestion_cycles", 7, "missing_fast_retransmit"),  # the timer sends the segment, within a round trip
         ("delayed_ack_deadlock", 10, "missing_fast_retransmit"),  # the second copy is lost as well
         ("interference", 5, "missing_fast_retransmit"),  # duplicates of spurious copies, while the needed one arrives
