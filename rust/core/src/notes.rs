@@ -167,6 +167,7 @@ impl Default for Notes {
 }
 
 impl Notes {
+    #[cold]
     pub fn add(&mut self, kind: NoteKind, packet: u64, offset: u64) {
         self.add_many(kind, 1, packet, offset);
     }

@@ -67,8 +67,14 @@ impl Air {
 
 impl Sink for Rows {
     fn packet(&mut self, p: &Packet) {
-        self.flow = self.tracker.as_mut().and_then(|t| t.observe(p, self.start_ns));
-        self.packets.push(p, self.start_ns, self.flow);
+        let full = self.packets.push(p, self.start_ns);
+        // A frame needs its packet's connection at once.
+        if full || p.mpdu.is_some() {
+            self.flow = self.track_packets();
+        }
+        if full {
+            self.packets.write_block();
+        }
     }
 
     fn frame(&mut self, frame: &mut Frame, body: &[u8]) {
@@ -88,8 +94,16 @@ impl Sink for Rows {
 }
 
 impl Rows {
+    /// Track the connections of the packets decoded since the last call: a block at a time, because the instructions of decoder and
+    /// tracker together do not fit into a first-level cache.
+    fn track_packets(&mut self) -> Option<(u32, bool)> {
+        let Rows { packets, tracker, start_ns, .. } = self;
+        packets.track(|p| tracker.as_mut().and_then(|t| t.observe(p, *start_ns)))
+    }
+
     /// Emit what is ready; everything when the capture has `ended`.
     fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) {
+        self.track_packets();
         if !self.packets.is_empty() {
             out.push(("packets", self.packets.finish()));
         }

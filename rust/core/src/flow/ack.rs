@@ -126,17 +126,11 @@ impl SenderState {
         }
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
-        if let Some((left, right)) = dsack {
-            self.reports = Some(true);
-            if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
-                if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
-                    self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
-                    self.tally.duplicates[0] += 1;
-                }
-            }
+        if let Some(block) = dsack {
+            self.take_dsack(block, out);
         }
         let mut delivered = Delivered::default();
-        let sack_news = self.take_sack(a, dsack.is_some(), &mut delivered);
+        let sack_news = !a.sack.is_empty() && self.take_sack(a, dsack.is_some(), &mut delivered);
         o.made = a.timestamps.and_then(|(tsval, _)| self.ts_clock.made(tsval));
 
         let (mut edge_original, mut surplus) = (None, 0);
@@ -151,32 +145,10 @@ impl SenderState {
             o.kind = AckKind::Advance;
             o.acked = a.ack - una_before;
             self.take_rtt(a, &c, o);
-            // Only undecided retransmissions ask for it.
-            edge_original =
-                c.edge.as_ref().filter(|r| !self.pending.is_empty() && !r.unseen && !r.merged).and_then(|r| {
-                    let quick = self.least_for(r.end - r.start).is_some_and(|least| (a.t - r.t_last) * 2 < least);
-                    (r.copies == 1 || quick).then_some(r.t_first)
-                });
-            // The echo, a hole that was known, or duplicate ACKs that no copy below explains show that the copy caused this ACK, not a
-            // late original.
-            let explained = self.pending.iter().filter(|p| p.end <= una_before).count();
-            let reported = usize::from(self.dupacks) > explained
-                || self.pending.iter().any(|p| p.hole && p.start <= una_before && una_before < p.end);
-            let by_copy = |r: &&Run| {
-                reported || a.timestamps.is_some_and(|(_, echo)| echo == r.tsval_last && echo != r.tsval_first)
-            };
-            self.edge_filled = c
-                .edge
-                .as_ref()
-                .filter(|r| {
-                    // An echo older than the latest copy: an earlier copy caused this ACK.
-                    r.copies > 1
-                        && !r.merged
-                        && !a.timestamps.is_some_and(|(_, echo)| newer(r.tsval_last, echo))
-                        && self.least_for(r.end - r.start).is_none_or(|least| a.t - r.t_last >= least)
-                })
-                .filter(by_copy)
-                .map(|r| r.t_last);
+            self.edge_filled = None;
+            if !self.pending.is_empty() || c.edge.as_ref().is_some_and(|r| r.copies > 1) {
+                edge_original = self.read_edge(a, &c, una_before);
+            }
             if self.unspent_dupacks > 0 {
                 let segments = o.acked / self.mss();
                 self.unspent_dupacks = self.unspent_dupacks.saturating_sub(u16::try_from(segments - 1).unwrap_or(0));
@@ -222,22 +194,11 @@ impl SenderState {
             self.once = Some((sent, a.t));
         }
         let facts = (!self.pending.is_empty()).then(|| AckFacts {
-            packet: a.packet,
-            t: a.t,
             una_before,
-            una: self.una,
-            tsecr: a.timestamps.map(|t| t.1),
-            made: o.made,
             dsack,
-            rtt_least: self.least_path(),
-            ns_per_kib: self.spare_ns_per_kib(),
-            sack_ok: a.sack_ok && self.reports != Some(false),
-            tsval: a.timestamps.map(|t| t.0),
             surplus,
-            reorders: self.reorders,
-            once: self.once,
             edge_original,
-            mss: self.mss(),
+            ..self.facts(a, o.made)
         });
         if o.kind == AckKind::Advance {
             self.progress(a);
@@ -255,7 +216,50 @@ impl SenderState {
         }
     }
 
+    /// What an ACK shows of the run at the left edge: when it was sent, if that was once; and when the copy that filled it was sent.
+    #[inline(never)]
+    fn read_edge(&mut self, a: &Ack<'_>, c: &Covered, una_before: i64) -> Option<i64> {
+        let edge = c.edge.as_ref().filter(|r| !r.merged)?;
+        let least = self.least_for(edge.end - edge.start);
+        let (copied, echo) = (edge.copies > 1, a.timestamps.map(|(_, echo)| echo));
+        // The echo, a hole that was known, or duplicate ACKs that no copy below explains show that the copy caused this ACK, not a
+        // late original. An echo older than the latest copy: an earlier copy caused this ACK.
+        let explained = self.pending.iter().filter(|p| p.end <= una_before).count();
+        let by_copy = usize::from(self.dupacks) > explained
+            || self.pending.iter().any(|p| p.hole && p.start <= una_before && una_before < p.end)
+            || echo.is_some_and(|echo| echo == edge.tsval_last && echo != edge.tsval_first);
+        let late_enough = least.is_none_or(|least| a.t - edge.t_last >= least);
+        let by_earlier = echo.is_some_and(|echo| newer(edge.tsval_last, echo));
+        self.edge_filled = (copied && by_copy && late_enough && !by_earlier).then_some(edge.t_last);
+        let quick = least.is_some_and(|least| (a.t - edge.t_last) * 2 < least);
+        // Only undecided retransmissions ask for it.
+        (!self.pending.is_empty() && !edge.unseen && (!copied || quick)).then_some(edge.t_first)
+    }
+
+    #[inline(never)]
+    fn facts(&self, a: &Ack<'_>, made: Option<i64>) -> AckFacts {
+        AckFacts {
+            packet: a.packet,
+            t: a.t,
+            una_before: self.una,
+            una: self.una,
+            tsecr: a.timestamps.map(|t| t.1),
+            made,
+            dsack: None,
+            rtt_least: self.least_path(),
+            ns_per_kib: self.spare_ns_per_kib(),
+            sack_ok: a.sack_ok && self.reports != Some(false),
+            tsval: a.timestamps.map(|t| t.0),
+            surplus: 0,
+            reorders: self.reorders,
+            once: self.once,
+            edge_original: None,
+            mss: self.mss(),
+        }
+    }
+
     /// An ACK of bytes that are not in the capture: the capture lost them, TCP did not.
+    #[cold]
     fn unseen_until(&mut self, a: &Ack<'_>, out: &mut Out<'_>) {
         if self.seq.is_set() && !a.syn {
             out.notes.add(crate::notes::NoteKind::AckedUnseen, a.packet, 0);
@@ -285,11 +289,21 @@ impl SenderState {
         (first.0 < first.1 && (below || inside)).then_some(first)
     }
 
-    /// Mark what is selectively acknowledged; true if any of it is new.
-    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool, delivered: &mut Delivered) -> bool {
-        if a.sack.is_empty() {
-            return false;
+    /// The receiver got these bytes twice: so did it a packet that was taken for a capture's copy.
+    #[inline(never)]
+    fn take_dsack(&mut self, (left, right): (i64, i64), out: &mut Out<'_>) {
+        self.reports = Some(true);
+        if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
+            if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
+                self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
+                self.tally.duplicates[0] += 1;
+            }
         }
+    }
+
+    /// Mark what is selectively acknowledged; true if any of it is new.
+    #[inline(never)]
+    fn take_sack(&mut self, a: &Ack<'_>, dsack: bool, delivered: &mut Delivered) -> bool {
         let mut news = false;
         let floor = self.una.max(a.ack);
         let (echo, latest, recover) = (a.timestamps.map(|t| t.1), self.latest_cause(a.t), self.recover);
@@ -402,9 +416,6 @@ impl SenderState {
     /// New data was acknowledged: no open timeout waits any longer.
     fn progress(&mut self, a: &Ack<'_>) {
         self.expired_at = -1;
-        if self.timeouts.is_empty() {
-            return;
-        }
         for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
             timeout.progress = Some((a.t, a.packet));
         }
@@ -412,28 +423,30 @@ impl SenderState {
 
     /// Follow the states of RFC 5681, 6582, 6675 and 5682 as ACKs arrive.
     fn next_phase(&mut self, a: &Ack<'_>, kind: AckKind, undone: Option<super::undo::By>, out: &mut Out<'_>) {
-        // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
-        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         match self.phase {
-            Phase::Recovery if past_point || (self.una >= self.recover && self.flight() == 0) => {
-                self.end_recovery(a.t, RecoveryEnd::Acked, out);
-                (self.left, self.phase) = (Phase::Recovery, Phase::Open);
-                self.unspent_dupacks = 0;
-            }
-            Phase::Loss
-                if kind == AckKind::Advance && (past_point || (self.una >= self.recover && self.flight() == 0)) =>
-            {
-                (self.left, self.phase) = (Phase::Loss, Phase::Open);
-            }
-            Phase::Loss => {
-                if let Some(by) = undone {
-                    self.undo_timeout(by);
-                }
-            }
             Phase::Open | Phase::Disorder => {
                 self.phase = if self.dupacks > 0 || self.sacked_bytes > 0 { Phase::Disorder } else { Phase::Open };
             }
-            _ => {}
+            Phase::Recovery | Phase::Loss => self.leave_phase(a, kind, undone, out),
+        }
+    }
+
+    /// Whether an ACK ends a recovery, or what follows a timeout.
+    #[inline(never)]
+    fn leave_phase(&mut self, a: &Ack<'_>, kind: AckKind, undone: Option<super::undo::By>, out: &mut Out<'_>) {
+        // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
+        let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
+        let over = past_point || (self.una >= self.recover && self.flight() == 0);
+        if self.phase == Phase::Recovery && over {
+            self.end_recovery(a.t, RecoveryEnd::Acked, out);
+            (self.left, self.phase) = (Phase::Recovery, Phase::Open);
+            self.unspent_dupacks = 0;
+        } else if self.phase == Phase::Loss {
+            if over && kind == AckKind::Advance {
+                (self.left, self.phase) = (Phase::Loss, Phase::Open);
+            } else if let Some(by) = undone {
+                self.undo_timeout(by);
+            }
         }
     }
 }

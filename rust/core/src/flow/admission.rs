@@ -25,13 +25,16 @@ impl SenderState {
     }
 
     /// Whether a segment of this sender can be believed; `intact`: a checksum verified it.
+    #[inline]
     pub fn admits_segment(&mut self, start: i64, end: i64, intact: bool) -> bool {
         let next = start <= self.end && end >= self.una;
-        if next && self.doubted_segment.is_none() {
-            return true;
-        }
+        (next && self.doubted_segment.is_none()) || self.admits_far_segment(start, end, intact || next)
+    }
+
+    #[inline(never)]
+    fn admits_far_segment(&mut self, start: i64, end: i64, intact: bool) -> bool {
         let reach = self.reach();
-        if intact || next || self.captured_from.is_none() || (start <= self.end + reach && end >= self.una - reach) {
+        if intact || self.captured_from.is_none() || (start <= self.end + reach && end >= self.una - reach) {
             self.doubted_segment = None;
             return true;
         }
@@ -41,10 +44,13 @@ impl SenderState {
     }
 
     /// Whether an ACK of this sender's data can be believed. If not, it is held back.
+    #[inline]
     pub fn admits_ack(&mut self, a: &Ack<'_>, intact: bool) -> bool {
-        if a.ack <= self.end && self.held_ack.is_none() {
-            return true;
-        }
+        (a.ack <= self.end && self.held_ack.is_none()) || self.admits_far_ack(a, intact)
+    }
+
+    #[inline(never)]
+    fn admits_far_ack(&mut self, a: &Ack<'_>, intact: bool) -> bool {
         let reach = self.reach();
         // What the window allows is believed of an intact ACK, or where the tap has missed data before.
         let window = if intact || self.tally.acks_unseen > 0 { self.una + reach } else { self.end };
@@ -69,6 +75,7 @@ impl SenderState {
 
     /// Take the ACK held back if this sender's segment shows that it was right: the segment continues there, or everything up
     /// to there was captured by now.
+    #[cold]
     pub fn settle_held_ack(&mut self, start: i64, out: &mut Out<'_>) {
         let Some(h) = self.held_ack.take() else { return };
         if h.ack > self.end && !(h.ack..=h.ack + self.reach()).contains(&start) {

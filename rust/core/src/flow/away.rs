@@ -37,6 +37,7 @@ impl SenderState {
     }
 
     /// Note that the bytes from `end` to the start of `s` were sent: lost before the tap, missed by it, or late.
+    #[inline(never)]
     pub fn push_hole(&mut self, s: &Sent) {
         self.scoreboard.push(Run { start: self.end, end: s.start, unseen: true, control: false, ..s.run() });
     }
@@ -53,6 +54,7 @@ impl SenderState {
 
     /// Ids were skipped right before a packet at the edge of all captured data: this host counts other packets with the same counter if
     /// no repair can come so soon. The receiver got nothing to report, so only a timer or the answer to an earlier report repeats the bytes.
+    #[inline(never)]
     pub fn doubt_counter(&mut self, rel_seq: Option<i64>, t: i64) {
         let soon = |at: i64| t - at < FIRST_TIMEOUT_NS;
         if self.phase == Phase::Open

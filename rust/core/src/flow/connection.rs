@@ -228,48 +228,32 @@ impl Connection {
                 kind = Kind::WindowProbe;
                 me.keepalive_open = true;
             }
+            let s = Sent {
+                packet: p.number,
+                t,
+                start,
+                end: start + span,
+                len: payload,
+                ip_id: p.ip_id,
+                order,
+                tsval: tcp.timestamps.map(|x| x.0),
+                control: syn || fin,
+                sack_ok,
+            };
             if matches!(kind, Kind::KeepAlive) {
                 me.tally.keepalives += 1;
             } else if matches!(kind, Kind::WindowProbe) {
                 me.tally.window_probes += 1;
                 if start == me.end && payload > 0 {
-                    me.on_send(
-                        &Sent {
-                            packet: p.number,
-                            t,
-                            start,
-                            end: start + span,
-                            len: payload,
-                            ip_id: p.ip_id,
-                            order,
-                            tsval: None,
-                            control: false,
-                            sack_ok,
-                        },
-                        out,
-                    );
+                    me.on_send(&Sent { tsval: None, control: false, ..s }, out);
                 }
+            } else if span == 0 {
+                me.note_sent_until(&s);
             } else {
-                let s = Sent {
-                    packet: p.number,
-                    t,
-                    start,
-                    end: start + span,
-                    len: payload,
-                    ip_id: p.ip_id,
-                    order,
-                    tsval: tcp.timestamps.map(|x| x.0),
-                    control: syn || fin,
-                    sack_ok,
-                };
-                if span == 0 {
-                    me.note_sent_until(&s);
-                } else {
-                    me.segment = me.segment.max(i64::from(payload));
-                    me.previous_packet = previous_packet;
-                    sent = Some((s, me.on_send(&s, out)));
-                    me.previous_packet = Some(t);
-                }
+                me.segment = me.segment.max(i64::from(payload));
+                me.previous_packet = previous_packet;
+                sent = Some((s, me.on_send(&s, out)));
+                me.previous_packet = Some(t);
             }
         }
         if is_ack {
@@ -287,7 +271,9 @@ impl Connection {
         }
         row.kind = kind;
 
-        self.follow_handshake(t, syn, has_ack, reverse);
+        if syn || !self.handshake_done {
+            self.follow_handshake(t, syn, has_ack, reverse);
+        }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
             self.begin_intervals(reverse, t, p.number, rest_ns);
@@ -418,6 +404,7 @@ impl Connection {
         }
     }
 
+    #[cold]
     fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
         let h = &mut self.handshake;
         match (syn, ack) {
@@ -444,6 +431,7 @@ impl Connection {
     }
 
     /// The first data of a direction: its intervals start with the connection.
+    #[cold]
     fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
         let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {

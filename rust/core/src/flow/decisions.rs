@@ -8,6 +8,7 @@ use crate::limits;
 
 impl SenderState {
     /// Evaluate an ACK for every undecided retransmission, and close those that later data has confirmed.
+    #[inline(never)]
     pub fn evaluate(&mut self, facts: &AckFacts, sack_news: bool, out: &mut Out<'_>) {
         let reported = facts.dsack.map(|range| self.reported(range, facts.t));
         for i in 0..self.pending.len() {
@@ -211,6 +212,7 @@ impl SenderState {
     }
 
     /// A fast recovery has ended.
+    #[inline(never)]
     pub fn end_recovery(&mut self, t: i64, why: RecoveryEnd, out: &mut Out<'_>) {
         if let Some(r) = self.recoveries.back_mut().filter(|r| r.ended.is_none()) {
             r.ended = Some(why);

@@ -47,9 +47,13 @@ impl SenderState {
             self.own_stamps = Some((tsval, tsecr));
         }
         self.first_stamp.get_or_insert((tsval, t));
-        if self.echo_waits.is_empty() {
-            return;
+        if !self.echo_waits.is_empty() {
+            self.settle_echo_waits(t, tsecr, data);
         }
+    }
+
+    #[cold]
+    fn settle_echo_waits(&mut self, t: i64, tsecr: u32, data: bool) {
         let trip = self.round_trip();
         let tick = self.ts_clock.tick();
         for w in std::mem::take(&mut self.echo_waits) {
@@ -107,6 +111,7 @@ impl SenderState {
     }
 
     /// Without a handshake in the capture: the tap is near an end if its part of the round trip is below a tenth of the other.
+    #[cold]
     fn place_by_loop(&mut self) {
         if let Some((to_sender, to_receiver)) = self.loop_least.zip(self.rtt_least) {
             self.near_receiver = to_receiver.saturating_mul(10) < to_sender;

@@ -35,6 +35,7 @@ impl SenderState {
     }
 
     /// All effects of a transmission: phases, timeouts, recoveries, open decisions, the row.
+    #[inline(never)]
     pub fn after_send(&mut self, s: &Sent, o: &SentOutcome, row: &mut SegmentRow, out: &mut Out<'_>) {
         let t = s.t;
         if o.transmission != Transmission::Retransmission {

@@ -119,6 +119,7 @@ impl IpOrder {
     }
 
     /// Learn from a packet and return its position in sending order, 0 if it has none.
+    #[inline(never)]
     pub fn observe(&mut self, s: Step) -> u32 {
         self.count_next();
         (self.skipped, self.step_missing, self.unexplained, self.next) = (0, false, false, false);

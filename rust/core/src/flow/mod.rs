@@ -156,6 +156,7 @@ impl Tracker {
         Some((id, reverse))
     }
 
+    #[cold]
     fn open(&mut self, key: Key, swapped: bool, p: &Packet) -> usize {
         if self.index.len() >= limits::LIVE_FLOWS {
             self.evict_one();
@@ -182,6 +183,7 @@ impl Tracker {
     }
 
     /// Write the rows that are left of a connection and remove it.
+    #[cold]
     fn close(&mut self, slot: usize, why: Close) {
         let Some(mut entry) = self.slab[slot].take() else {
             return;

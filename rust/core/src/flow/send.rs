@@ -104,6 +104,20 @@ impl SenderState {
             self.recent.store(print, t);
             return None;
         }
+        self.look_up(p, tcp, t, print, repeats, tick)
+    }
+
+    #[inline(never)]
+    fn look_up(
+        &mut self,
+        p: &Packet,
+        tcp: &Tcp,
+        t: i64,
+        print: u64,
+        repeats: bool,
+        tick: Option<i64>,
+    ) -> Option<Transmission> {
+        let payload = p.payload_bytes.unwrap_or(0);
         // IP ID 0 means "not used" (Linux with DF): then only the MAC header, the timestamp or the time identifies a copy.
         // A timestamp identifies a segment if a tick is shorter than a round trip: nothing is sent again within one.
         let stamped = tcp.timestamps.is_some() && payload > 0 && self.fine_stamps();
@@ -125,6 +139,7 @@ impl SenderState {
         Some(Box::new(self.on_send_slowly(s, out)))
     }
 
+    #[inline(never)]
     fn on_send_slowly(&mut self, s: &Sent, out: &mut Out<'_>) -> SentOutcome {
         if s.start - self.end > limits::MAX_JUMP || self.una - s.end > limits::MAX_JUMP {
             out.notes.add(crate::notes::NoteKind::SequenceJump, s.packet, 0);

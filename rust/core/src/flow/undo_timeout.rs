@@ -40,6 +40,11 @@ impl SenderState {
         if dsack.is_none() && self.phase != Phase::Loss {
             return None;
         }
+        self.may_undo_now(a, kind, dsack, original)
+    }
+
+    #[inline(never)]
+    fn may_undo_now(&mut self, a: &Ack<'_>, kind: AckKind, dsack: Option<(i64, i64)>, original: bool) -> Option<By> {
         let (una, recover) = (self.una, self.recover);
         let u = &mut self.undo;
         if let (Some((_, right)), Some(n)) = (dsack, u.unreported) {

@@ -76,6 +76,8 @@ struct Row {
 pub struct PacketTable {
     columns: PacketRows,
     block: Vec<Row>,
+    /// Rows of the block whose connection is known.
+    tracked: usize,
     src_keys: Keys<Addr>,
     dst_keys: Keys<Addr>,
     len: usize,
@@ -90,8 +92,8 @@ impl PacketTable {
         self.len == 0
     }
 
-    /// Append one packet; `start_ns` is the trace's start, `flow` its connection and whether it goes from b to a.
-    pub fn push(&mut self, p: &Packet, start_ns: i64, flow: Option<(u32, bool)>) {
+    /// Append one packet; `start_ns` is the trace's start. Returns whether the block is full and must be written.
+    pub fn push(&mut self, p: &Packet, start_ns: i64) -> bool {
         if self.len == 0 {
             self.columns.reserve(crate::limits::BATCH_ROWS);
             self.block.reserve(BLOCK);
@@ -101,16 +103,24 @@ impl PacketTable {
         self.block.push(Row {
             packet: *p,
             t_ns: p.time_ns.and_then(|t| t.checked_sub(start_ns)),
-            flow,
+            flow: None,
             src: has_ip.then(|| key(&mut self.src_keys, p.src, &mut self.columns.ip_src)),
             dst: has_ip.then(|| key(&mut self.dst_keys, p.dst, &mut self.columns.ip_dst)),
         });
-        if self.block.len() >= BLOCK {
-            self.write_block();
-        }
+        self.block.len() >= BLOCK
     }
 
-    fn write_block(&mut self) {
+    /// Fill in the connection of each packet that has none yet, and whether it goes from b to a; returns that of the last packet.
+    pub fn track(&mut self, mut flow: impl FnMut(&Packet) -> Option<(u32, bool)>) -> Option<(u32, bool)> {
+        for row in &mut self.block[self.tracked..] {
+            row.flow = flow(&row.packet);
+        }
+        self.tracked = self.block.len();
+        self.block.last().and_then(|row| row.flow)
+    }
+
+    /// Turn the block into columns.
+    pub fn write_block(&mut self) {
         let (c, rows) = (&mut self.columns, &self.block[..]);
         c.packet.fill(rows, |r| r.packet.number);
         c.time.fill_opt(rows, |r| r.packet.time_ns);
@@ -152,6 +162,7 @@ impl PacketTable {
         c.stop.fill_enum(rows, |r| r.packet.stop as i8);
         c.stop_layer.fill_enum(rows, |r| r.packet.stop_layer as i8);
         self.block.clear();
+        self.tracked = 0;
     }
 
     /// The rows as one batch; the table is empty afterwards.
