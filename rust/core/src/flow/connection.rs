@@ -216,9 +216,23 @@ impl Connection {
             is_ack = true;
             peer.on_ack(a, &mut acked, out);
         }
-        let mut sent: Option<(Sent, Option<Box<SentOutcome>>)> = None;
+        // In place, too.
+        let start = rel_seq.unwrap_or(0);
+        let s = Sent {
+            packet: p.number,
+            t,
+            start,
+            end: start + span,
+            len: payload,
+            ip_id: p.ip_id,
+            order,
+            tsval: tcp.timestamps.map(|x| x.0),
+            control: syn || fin,
+            sack_ok,
+        };
+        let mut sent: Option<Option<Box<SentOutcome>>> = None;
         let mut kind = Kind::plain(tcp.flags, payload);
-        if let (Some(start), false) = (rel_seq, rst) {
+        if rel_seq.is_some() && !rst {
             // Keep-alives and probes repeat the byte before the window, or push one byte into a closed one.
             let closed = me.window == Some(0) || me.raw_window == Some(0);
             if !syn && !fin && payload <= 1 && start == me.una - 1 && me.end > 1 {
@@ -228,18 +242,6 @@ impl Connection {
                 kind = Kind::WindowProbe;
                 me.keepalive_open = true;
             }
-            let s = Sent {
-                packet: p.number,
-                t,
-                start,
-                end: start + span,
-                len: payload,
-                ip_id: p.ip_id,
-                order,
-                tsval: tcp.timestamps.map(|x| x.0),
-                control: syn || fin,
-                sack_ok,
-            };
             if matches!(kind, Kind::KeepAlive) {
                 me.tally.keepalives += 1;
             } else if matches!(kind, Kind::WindowProbe) {
@@ -252,7 +254,7 @@ impl Connection {
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
-                sent = Some((s, me.on_send(&s, out)));
+                sent = Some(me.on_send(&s, out));
                 me.previous_packet = Some(t);
             }
         }
@@ -337,9 +339,9 @@ impl Connection {
             peer.timeline = Some(timeline);
         }
 
-        if let Some((s, None)) = &sent {
-            me.after_first(s, Transmission::First, &mut row, out);
-        } else if let Some((s, Some(o))) = &sent {
+        if let Some(None) = sent {
+            me.after_first(&s, Transmission::First, &mut row, out);
+        } else if let Some(Some(o)) = sent {
             row.transmission = o.transmission;
             row.lost_before_tap = o.lost_before_tap;
             row.trigger = o.trigger;
@@ -348,7 +350,7 @@ impl Connection {
             row.copy = o.copy;
             row.since_first_ns = o.t_first.map(|f| t - f);
             row.since_previous_ns = o.t_previous.map(|f| t - f);
-            me.after_send(s, o, &mut row, out);
+            me.after_send(&s, &o, &mut row, out);
         } else {
             let subject = if span > 0 || rst { me } else { peer };
             subject.describe(&mut row);

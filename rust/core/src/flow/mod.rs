@@ -116,10 +116,8 @@ impl Tracker {
         let from_high = src > dst;
         let key = if from_high { Key { low: dst, high: src } } else { Key { low: src, high: dst } };
 
-        let mut slot = match &self.latest {
-            Some((latest, slot)) if *latest == key => Some(*slot),
-            _ => self.index.get(&key).copied(),
-        };
+        let known = self.latest.filter(|(latest, _)| *latest == key).map(|(_, slot)| slot);
+        let mut slot = known.or_else(|| self.index.get(&key).copied());
         if p.intact == Some(false) {
             // A damaged packet changes nothing, and begins no connection: its ports may be wrong.
             let entry = self.slab[slot?].as_ref()?;
@@ -140,7 +138,9 @@ impl Tracker {
                 self.open(key, from_high != synack, p)
             }
         };
-        self.latest = Some((key, slot));
+        if known != Some(slot) {
+            self.latest = Some((key, slot));
+        }
         let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, .. } = self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;

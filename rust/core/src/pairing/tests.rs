@@ -30,7 +30,11 @@ fn batches(packets: &[Packet], rows: usize) -> Vec<RecordBatch> {
     packets
         .chunks(rows)
         .map(|chunk| {
-            chunk.iter().for_each(|p| table.push(p, 0, None));
+            for p in chunk {
+                if table.push(p, 0) {
+                    table.write_block();
+                }
+            }
             table.finish()
         })
         .collect()
