@@ -321,8 +321,11 @@ pub struct Tcp {
     pub prr: bool,
     #[serde(default)]
     pub rate_halving: bool,
+    #[serde(default)]
     pub lost_retransmissions: bool,
+    #[serde(default)]
     pub linux24_scoreboard: bool,
+    #[serde(default)]
     pub burst_segments: u32,
     pub limited_transmit: bool,
     #[serde(default)]
