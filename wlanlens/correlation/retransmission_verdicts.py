@@ -97,6 +97,13 @@ class RetransmissionVerdicts:
             self._receivers[there] = ReceiverAcks(self._packets[there])
         return self._receivers[there]
 
+    def _least_ns(self, of: int, to: int) -> int:
+        """Time of the fastest packet from one capture to another; 0 if no packet is in both."""
+        rows = self._index.rows
+        both = np.flatnonzero((rows[:, of] >= 0) & (rows[:, to] >= 0))
+        took = self._receiver(to).t_ns[rows[both, to]] - self._receiver(of).t_ns[rows[both, of]]
+        return int(took[took > 0].min(initial=np.iinfo(np.int64).max)) if (took > 0).any() else 0
+
     def _judge(self, here: int, far: int, rows: _Rows) -> tuple[Array, Array]:
         """Whether each retransmission was spurious, and where that is decided."""
         verdict, decided = np.zeros(len(rows.key), bool), np.zeros(len(rows.key), bool)
@@ -126,14 +133,15 @@ class RetransmissionVerdicts:
     def _kind_of_spurious(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
         """Kind of a timeout whose segment had arrived.
 
-        ACKs were lost if the receiver had acknowledged the segment before the timeout, and none of these ACKs arrived, but a
-        later one did, or each of them is known to be lost. Without either they may still be under way. Else data or ACKs were
-        late.
+        ACKs that the fastest packet's time on the path would have brought in time were late if one of them arrived, and lost if
+        none did but a later ACK did, or each of them is known to be lost. Without either they may still be under way. ACKs
+        sent shortly before the timeout could not arrive in time: the data was late, or earlier ACKs were lost.
         """
         key = 2 * int(timeouts.column("flow")[i].as_py()) + (timeouts.column("direction")[i].as_py() == "b2a")
         raw_end = (raw_end + self._shifts.get(here, {}).get(key, 0)) % (1 << 32)
         rows = self._receiver(far).covering(key, raw_end, int(timeouts.column("t_ns")[i].as_py()))
-        packet = self._index.packet_of[far][rows]
+        in_time = int(timeouts.column("t_ns")[i].as_py()) - self._least_ns(far, here)
+        packet = self._index.packet_of[far][rows[self._receiver(far).t_ns[rows] < in_time]]
         packet = packet[packet >= 0]
         if not len(packet) or (self._index.rows[packet, here] >= 0).any():
             return "spurious"

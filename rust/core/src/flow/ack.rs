@@ -165,7 +165,9 @@ impl SenderState {
             self.answered = false;
             self.last_advance = Some(a.t);
             self.last_ack = Some(a.t);
-            self.probe = self.probe.filter(|p| p.end > a.ack);
+            if self.probe.as_ref().is_some_and(|p| p.end <= a.ack) {
+                self.probe = None;
+            }
         } else if a.ack == self.una {
             let outstanding = self.flight() > 0;
             if !self.pending.is_empty() {
@@ -312,7 +314,7 @@ impl SenderState {
                 || left >= right
                 || right <= floor
                 || right > self.end
-                || self.last_sack.contains(&(left, right))
+                || self.last_sack.as_ref().is_some_and(|last| last.contains(&(left, right)))
             {
                 continue;
             }
@@ -326,7 +328,7 @@ impl SenderState {
             }
             self.sacked_hi = self.sacked_hi.max(right);
         }
-        for (slot, block) in self.last_sack.iter_mut().zip(a.sack) {
+        for (slot, block) in self.last_sack.get_or_insert_default().iter_mut().zip(a.sack) {
             *slot = *block;
         }
         news

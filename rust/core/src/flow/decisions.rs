@@ -188,7 +188,8 @@ impl SenderState {
 
     fn write_timeout(&mut self, t: &Timeout, out: &mut Out<'_>) {
         let kind = t.kind.unwrap_or(TimeoutKind::Undecided);
-        self.tally.rto[kind as usize] += 1;
+        let n = &mut self.tally.rto[kind as usize];
+        *n = n.saturating_add(1);
         let rows = &mut *out.timeouts;
         rows.flow.push(out.flow);
         rows.direction.push(i8::from(self.reverse));

@@ -76,7 +76,8 @@ impl SenderState {
             _ => {}
         }
         row.trigger = Some(trigger);
-        self.tally.by_trigger[trigger as usize] += 1;
+        let n = &mut self.tally.by_trigger[trigger as usize];
+        *n = n.saturating_add(1);
         self.describe(row);
         let number = out.segments.push(row, !o.acked_before);
         if timer {
@@ -221,7 +222,7 @@ impl SenderState {
     fn count_again(&mut self, before: Trigger, now: Trigger) {
         let n = &mut self.tally.by_trigger;
         n[before as usize] = n[before as usize].saturating_sub(1);
-        n[now as usize] += 1;
+        n[now as usize] = n[now as usize].saturating_add(1);
     }
 
     /// A retransmission in fast recovery: the episode that it starts or belongs to.

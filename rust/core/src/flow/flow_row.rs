@@ -77,7 +77,8 @@ impl FlowTable {
             let (src, dst) = if reverse { (ends[1], ends[0]) } else { (ends[0], ends[1]) };
             let seconds = (c.last_t - c.start) as f64 / 1e9;
             let rate = |bytes: u64| (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds);
-            let by = |k: Trigger| t.by_trigger[k as usize];
+            let by = |k: Trigger| u64::from(t.by_trigger[k as usize]);
+            let kinds = |k: TimeoutKind| u64::from(t.rto[k as usize]);
             let f = &mut self.facts;
             f.flow.push(c.id);
             f.direction.push(i8::from(reverse));
@@ -104,10 +105,10 @@ impl FlowTable {
             f.retransmissions_undecided.push(by(Trigger::Undecided));
             f.spurious_retransmissions.push(t.spurious);
             f.needed_retransmissions.push(t.needed);
-            f.rto_genuine.push(t.rto[TimeoutKind::Genuine as usize]);
-            f.rto_spurious.push(t.rto[TimeoutKind::Spurious as usize]);
-            f.rto_ack_lost.push(t.rto[TimeoutKind::AckLost as usize]);
-            f.rto_undecided.push(t.rto[TimeoutKind::Undecided as usize]);
+            f.rto_genuine.push(kinds(TimeoutKind::Genuine));
+            f.rto_spurious.push(kinds(TimeoutKind::Spurious));
+            f.rto_ack_lost.push(kinds(TimeoutKind::AckLost));
+            f.rto_undecided.push(kinds(TimeoutKind::Undecided));
             f.fast_recoveries.push(t.fast_recoveries);
             f.lost_before_tap.push(t.lost_before_tap);
             f.reordered_packets.push(t.reordered);

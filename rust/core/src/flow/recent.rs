@@ -24,7 +24,7 @@ pub struct RecentPackets {
     times: [i64; ON_WIRE],
     next: u8,
     air: VecDeque<AirCopy>,
-    /// Times and fingerprints of more packets, for copies that a second tap delays.
+    /// Times and fingerprints of the packets before these, for copies that a second tap delays.
     older: VecDeque<(i64, u64)>,
     /// The delay of the latest such copy and its fingerprint, and how many different packets in a row had this delay.
     delay: (i64, u64),
@@ -93,12 +93,14 @@ impl RecentPackets {
     #[inline]
     pub fn store(&mut self, print: u64, t: i64) {
         let at = usize::from(self.next) % ON_WIRE;
+        if self.prints[at] != 0 {
+            if self.older.len() >= limits::RECENT_PRINTS - ON_WIRE {
+                self.older.pop_front();
+            }
+            self.older.push_back((self.times[at], self.prints[at]));
+        }
         (self.prints[at], self.times[at]) = (print, t);
         self.next = (self.next + 1) % ON_WIRE as u8;
-        if self.older.len() >= limits::RECENT_PRINTS {
-            self.older.pop_front();
-        }
-        self.older.push_back((t, print));
         self.packets = self.packets.saturating_add(1);
     }
 
@@ -107,7 +109,8 @@ impl RecentPackets {
         if !known.repeats {
             return None;
         }
-        let delay = t - self.older.iter().rev().find(|(_, q)| *q == print)?.0;
+        let near = self.prints.iter().zip(self.times).filter(|(q, _)| **q == print).map(|(_, at)| at).max();
+        let delay = t - near.or_else(|| Some(self.older.iter().rev().find(|(_, q)| *q == print)?.0))?;
         let exact = delay < LONGEST_DELAY_NS && (delay - self.delay.0).abs() <= SAME_DELAY_NS;
         // Identical packets in a row, such as duplicate ACKs, prove nothing.
         if self.delay.1 != print {

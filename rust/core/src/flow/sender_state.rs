@@ -111,11 +111,11 @@ pub struct Tally {
     pub last_t: i64,
     pub first_packet: u64,
     pub retransmissions: u64,
-    pub by_trigger: [u64; 7],
+    pub by_trigger: [u32; 7],
     pub spurious: u64,
     pub needed: u64,
     pub undecided: u64,
-    pub rto: [u64; 4],
+    pub rto: [u32; 4],
     pub fast_recoveries: u64,
     pub lost_before_tap: u64,
     pub reordered: u64,
@@ -169,7 +169,7 @@ pub struct SenderState {
     pub dup_run: Option<(i64, u16, i64)>,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
-    pub last_sack: [(i64, i64); 4],
+    pub last_sack: Option<Box<[(i64, i64); 4]>>,
     /// The peer's window: raw field, and in bytes where the scale is known.
     pub raw_window: Option<u16>,
     pub window: Option<u32>,
@@ -241,7 +241,7 @@ pub struct SenderState {
     pub timeouts: VecDeque<Timeout>,
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,
-    pub probe: Option<Probe>,
+    pub probe: Option<Box<Probe>>,
     /// A first expiry concerned the head although a probe would have come before: this sender sends no probes.
     pub no_probes: bool,
     /// This sender has sent a probe.

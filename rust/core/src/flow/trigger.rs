@@ -206,7 +206,7 @@ impl SenderState {
 
     /// Keep a probe until the next expiry or ACK shows whether it was one.
     pub fn remember_probe(&mut self, s: &Sent, o: &SentOutcome, row: u64) {
-        self.probe = Some(Probe {
+        self.probe = Some(Box::new(Probe {
             row,
             t: s.t,
             start: s.start,
@@ -217,12 +217,12 @@ impl SenderState {
             len: s.len,
             alone: s.start <= self.una,
             trigger: o.trigger.unwrap_or(Trigger::Undecided),
-        });
+        }));
     }
 
     /// After a probe the timer restarts; after an expiry it runs twice as long. True if the probe was an expiry.
     pub fn probe_was_expiry(&self, s: &Sent) -> bool {
-        let (Some(p), Some(rto)) = (self.probe, self.timer.rto(0, self.cwnd_segments())) else {
+        let (Some(p), Some(rto)) = (self.probe.as_ref(), self.timer.rto(0, self.cwnd_segments())) else {
             return false;
         };
         // The middle between one and two timeouts, on a logarithmic scale.
@@ -231,6 +231,6 @@ impl SenderState {
 
     /// The next expiry came before twice the time: the first retransmission was a probe.
     pub fn expiry_was_probe(&self, s: &Sent) -> bool {
-        self.near_sender && self.probe.is_some_and(|p| p.start == s.start && (s.t - p.t) * 2 < p.waited * 3)
+        self.near_sender && self.probe.as_ref().is_some_and(|p| p.start == s.start && (s.t - p.t) * 2 < p.waited * 3)
     }
 }
