@@ -157,11 +157,8 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 
 
-@pytest.mark.parametrize(
-    "settings_", [["duration_s=1e6"], ["duration_s=1e6", "receive_window_bytes=1073741824"]], ids=["long", "wide"]
-)
-def test_a_thousand_million_packets_are_refused_in_time(settings_: list[str], tmp_path: Path) -> None:
-    words = [word for setting in settings_ for word in ("--set", setting)]
+def test_a_thousand_million_packets_are_refused_in_time(tmp_path: Path) -> None:
+    words = ["--set", "duration_s=1e6", "--set", "receive_window_bytes=1073741824"]
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     said = refused(
         run("-s", "clean_link", "--tap", "sender", "-o", str(tmp_path / "out"), *words, preexec_fn=limit_memory)

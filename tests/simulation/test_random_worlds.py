@@ -39,13 +39,14 @@ def test_scripted_scenarios_take_random_parameters_too() -> None:
 def test_draws_span_the_ranges() -> None:
     """Every kind of sender, words and booleans both ways, numbers near their defaults, far from them, and at the ends."""
     worlds = [random_world(seed) for seed in range(1000)]
-    tcp = [flow.tcp for world in worlds for flow in world.world().flows[:1] if flow.tcp is not None]
+    senders = [(world.tcp, flow.tcp) for world in worlds for flow in world.world().flows[:1] if flow.tcp is not None]
+    tcp = [sender for _, sender in senders]
     for name in ("sack", "timestamps", "frto", "eifel", "tail_loss_probe", "fack", "dsack", "stale_dupacks"):
         share = sum(getattr(t, name) for t in tcp) / len(tcp)
         assert 0.02 < share < 0.9, name
     assert {t.rto for t in tcp} == {"linux", "linux22", "linux22_reset", "linux24", "rfc6298"}
     assert {t.recovery for t in tcp} == {"newreno", "newreno_careless", "reno"}
-    for t in [flow.tcp for world in worlds if world.tcp for flow in world.world().flows[:1] if flow.tcp is not None]:
+    for t in [sender for drawn, sender in senders if drawn]:
         assert t.timestamps or not t.eifel
         assert t.sack or not (t.dsack or t.fack or t.tail_loss_probe)
     delays = Counter(round(world.base.delay_s, 3) for world in worlds if world.base.name == "long_path")  # type: ignore[attr-defined]
