@@ -42,6 +42,8 @@ class RetransmissionVerdicts:
         self._receivers: dict[int, ReceiverAcks] = {}
         #: By capture and stream: the difference of sequence numbers at the far end, where a firewall rewrites them.
         self._shifts: dict[int, dict[int, int]] = {}
+        #: By the captures that packets pass first and last: the time of the fastest one.
+        self._least: dict[tuple[int, int], int] = {}
 
     def with_spurious(self, segments: Sequence[pa.Table]) -> list[pa.Table]:
         """The tables `segments` with `spurious` set where the other captures decide it."""
@@ -99,10 +101,15 @@ class RetransmissionVerdicts:
 
     def _least_ns(self, of: int, to: int) -> int:
         """Time of the fastest packet from one capture to another; 0 if no packet is in both."""
-        rows = self._index.rows
-        both = np.flatnonzero((rows[:, of] >= 0) & (rows[:, to] >= 0))
-        took = self._receiver(to).t_ns[rows[both, to]] - self._receiver(of).t_ns[rows[both, of]]
-        return int(took[took > 0].min(initial=np.iinfo(np.int64).max)) if (took > 0).any() else 0
+        if (of, to) not in self._least:
+            rows = self._index.rows
+            both = rows[(rows[:, of] >= 0) & (rows[:, to] >= 0)]
+            sent, seen = (filled(self._packets[j].column("t_ns"))[both[:, j]] for j in (of, to))
+            took = seen - sent
+            # Packets of the other direction took less than nothing.
+            took = took[took > 0]
+            self._least[of, to] = int(took.min()) if len(took) else 0
+        return self._least[of, to]
 
     def _judge(self, here: int, far: int, rows: _Rows) -> tuple[Array, Array]:
         """Whether each retransmission was spurious, and where that is decided."""
@@ -134,8 +141,8 @@ class RetransmissionVerdicts:
         """Kind of a timeout whose segment had arrived.
 
         ACKs that the fastest packet's time on the path would have brought in time were late if one of them arrived, and lost if
-        none did but a later ACK did, or each of them is known to be lost. Without either they may still be under way. ACKs
-        sent shortly before the timeout could not arrive in time: the data was late, or earlier ACKs were lost.
+        none did but a later ACK did, or each of them is known to be lost. Without either they may still be under way. If all
+        ACKs were sent too late to arrive in time, the data was late.
         """
         key = 2 * int(timeouts.column("flow")[i].as_py()) + (timeouts.column("direction")[i].as_py() == "b2a")
         raw_end = (raw_end + self._shifts.get(here, {}).get(key, 0)) % (1 << 32)
