@@ -52,6 +52,7 @@ def own(names: Sequence[str] = OURS) -> str:
     return '(() => {\n"use strict";\n' + "".join(text(f"{name}.js") for name in names) + "})();\n"
 
 
+@cache
 def plotly() -> bytes:
     """plotly.js, found without importing plotly: the import takes longer than the whole report."""
     spec = importlib.util.find_spec("plotly")
