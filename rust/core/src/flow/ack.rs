@@ -195,13 +195,8 @@ impl SenderState {
         if let Some(sent) = delivered.once_sent {
             self.once = Some((sent, a.t));
         }
-        let facts = (!self.pending.is_empty()).then(|| AckFacts {
-            una_before,
-            dsack,
-            surplus,
-            edge_original,
-            ..self.facts(a, o.made)
-        });
+        let facts =
+            (!self.pending.is_empty()).then(|| self.facts(a, o.made, una_before, dsack, surplus, edge_original));
         if o.kind == AckKind::Advance {
             self.progress(a);
         }
@@ -238,24 +233,33 @@ impl SenderState {
         (!self.pending.is_empty() && !edge.unseen && (!copied || quick)).then_some(edge.t_first)
     }
 
+    /// What undecided retransmissions need to know of an ACK.
     #[inline(never)]
-    fn facts(&self, a: &Ack<'_>, made: Option<i64>) -> AckFacts {
+    fn facts(
+        &self,
+        a: &Ack<'_>,
+        made: Option<i64>,
+        una_before: i64,
+        dsack: Option<(i64, i64)>,
+        surplus: u16,
+        edge_original: Option<i64>,
+    ) -> AckFacts {
         AckFacts {
             packet: a.packet,
             t: a.t,
-            una_before: self.una,
+            una_before,
             una: self.una,
             tsecr: a.timestamps.map(|t| t.1),
             made,
-            dsack: None,
+            dsack,
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok && self.reports != Some(false),
             tsval: a.timestamps.map(|t| t.0),
-            surplus: 0,
+            surplus,
             reorders: self.reorders,
             once: self.once,
-            edge_original: None,
+            edge_original,
             mss: self.mss(),
         }
     }
@@ -291,7 +295,7 @@ impl SenderState {
         (first.0 < first.1 && (below || inside)).then_some(first)
     }
 
-    /// The receiver got these bytes twice: so did it a packet that was taken for a capture's copy.
+    /// The receiver got these bytes twice: a packet that seemed to be a copy made by the capture was duplicated by the network.
     #[inline(never)]
     fn take_dsack(&mut self, (left, right): (i64, i64), out: &mut Out<'_>) {
         self.reports = Some(true);

@@ -3,10 +3,11 @@
 //! RFC 6864 and RFC 4413 section 3.2 leave the counter to the host: one for each connection (Linux), for each pair of addresses (Windows
 //! since 8, Solaris), or for all packets (older Windows, BSD). Flows of one counter take turns in one increasing sequence.
 
-use std::hash::{Hash, Hasher};
+use std::hash::BuildHasher;
 
-use rustc_hash::FxHasher;
+use rustc_hash::FxBuildHasher;
 
+use super::ip_order::apart;
 use crate::limits;
 use crate::packet::Addr;
 
@@ -39,12 +40,8 @@ impl Default for HostIds {
 
 impl HostIds {
     pub fn places(src: Addr, dst: Addr) -> Places {
-        let place = |key: &dyn Fn(&mut FxHasher)| {
-            let mut hasher = FxHasher::default();
-            key(&mut hasher);
-            (hasher.finish() as usize % limits::IP_ID_HOSTS) as u16
-        };
-        [place(&|h| src.hash(h)), place(&|h| (src, dst).hash(h))]
+        let place = |hash: u64| (hash as usize % limits::IP_ID_HOSTS) as u16;
+        [place(FxBuildHasher.hash_one(src)), place(FxBuildHasher.hash_one((src, dst)))]
     }
 
     /// Note a packet; whether its counter is shared with other flows. `flow`: number of the flow and direction, or of anything else.
@@ -68,9 +65,8 @@ impl Latest {
         if self.turns >= 1 << 12 {
             (self.close, self.turns) = (self.close / 2, self.turns / 2);
         }
-        let apart = |a: u16, b: u16| (a.wrapping_sub(b) as i16).unsigned_abs() <= CLOSE;
         // Some hosts write the counter in the wrong byte order.
-        self.close += u16::from(apart(id, self.id) || apart(id.swap_bytes(), self.id.swap_bytes()));
+        self.close += u16::from(apart(id, self.id).min(apart(id.swap_bytes(), self.id.swap_bytes())) <= CLOSE);
         self.turns += 1;
     }
 }

@@ -52,6 +52,11 @@ pub struct IpOrder {
     pub shared: bool,
 }
 
+/// Distance of two ids on their circle.
+pub fn apart(a: u16, b: u16) -> u16 {
+    (a.wrapping_sub(b) as i16).unsigned_abs()
+}
+
 /// Halve counts, so that they follow a change and never overflow.
 fn count(counts: &mut (u32, u32), is: bool) {
     add(counts, u32::from(is), 1);
@@ -137,7 +142,6 @@ impl IpOrder {
         }
         self.same = if step == 0 { self.same.saturating_add(1) } else { 0 };
         count(&mut self.good, step != 0 && step.abs() < NEAR && !(s.new && step < 0));
-        let apart = |a: u16, b: u16| (a.wrapping_sub(b) as i16).unsigned_abs();
         count(&mut self.swapped, apart(id.swap_bytes(), newest.swap_bytes()) < apart(id, newest));
         if step <= 0 && step > -NEAR {
             return self.position.saturating_sub(step.unsigned_abs());

@@ -61,7 +61,7 @@ fn a_late_original_with_an_older_timestamp_is_dropped() {
 
 #[test]
 fn an_ack_that_a_late_original_can_have_caused_shows_no_hole() {
-    // No duplicate ACKs: everything was late. The ACK of segment 0 comes after its copy, and segment 1 is sent again.
+    // There are no duplicate ACKs, because all packets were late. The ACK of segment 0 arrives after its copy, and segment 1 is retransmitted.
     let mut s = Script::new(false);
     for n in 0..4 {
         s.data(30.0, n);
