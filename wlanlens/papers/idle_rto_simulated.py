@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from wlanlens.models.rto import Rto
 from wlanlens.papers._air import Packets, packets, payload, sequence_figure
+from wlanlens.papers._idle_rto import linux22_timer
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 from wlanlens.simulation.simulate import Run
 
@@ -127,9 +127,6 @@ def _timer(n: int, printed: tuple[Any, ...]) -> tuple[str, tuple[float, float]]:
         return "57", _IDLE_S
 
     def timer_s(half_ms: float) -> float:
-        srtt_s, mdev_s = (srtt + half_ms) / 1e3, (mdev + half_ms) / 1e3
-        return Rto(
-            flavour="linux22", srtt_s=srtt_s, deviation_s=mdev_s, cwnd_segments=cwnd, backoff=backoff
-        ).timeout_s()
+        return linux22_timer(srtt + half_ms, mdev + half_ms, cwnd, backoff).timeout_s()
 
     return f"not printed; equation 1: {timer_s(0):.1f}", (timer_s(-_HALF_JIFFY_MS), timer_s(_HALF_JIFFY_MS))

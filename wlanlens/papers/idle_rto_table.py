@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from wlanlens.models.rto import Rto
+from wlanlens.papers._idle_rto import linux22_timer
 from wlanlens.reproduction.experiment import Lab, Result, Row, experiment
 
 #: Table 2's rows that evaluate the formula: ACK, srtt, mdev (ms), cwnd, backoff, printed timeout (s).
@@ -11,17 +12,6 @@ _AFTER_ACKS = (
 )
 
 
-def _rto(srtt_ms: float, mdev_ms: float, cwnd: int, backoff: int, least_s: float = 0.2) -> Rto:
-    return Rto(
-        flavour="linux22",
-        srtt_s=srtt_ms / 1e3,
-        deviation_s=mdev_ms / 1e3,
-        cwnd_segments=cwnd,
-        backoff=backoff,
-        least_s=least_s,
-    )
-
-
 @experiment("idle_rto_table", study="bursty_errors", source="equation 1 and table 2")
 def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulation
     """Why one lost burst makes Linux 2.2 wait for 57 s: the retransmission timer of table 2, row by row.
@@ -29,7 +19,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
     Four expiries double the timer to 3.2 s. The ACK that ends them adds a round trip of 3 s to the estimate; backoff stays
     in force until nothing is outstanding, and each further ACK sets the timer again by the formula.
     """
-    start = _rto(30, 10, 8, 0)
+    start = linux22_timer(30, 10, 8, 0)
     rows = [
         _exact("row 1: formula at the start, ms", "88", 88, 0.5, 1e3 * start.formula_s(), "(30 + 40)(1 + 1/4 + 2^-7)"),
         _exact("row 1: timer, ms", "200", 200, 0.5, 1e3 * start.timeout_s(), "the floor"),
@@ -46,7 +36,7 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
         rows.append(
             _exact(f"row {n + 1}: timer after it, ms", f"{timer_ms}", timer_ms, 0.5, 1e3 * doubled, "the running timer")
         )
-    sample = _rto(30, 10, 8, 0).sampled(3.0)
+    sample = linux22_timer(30, 10, 8, 0).sampled(3.0)
     again = sample.sampled(0.010)
     third = again.sampled(0.010)
     rows += [
@@ -62,13 +52,15 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
         _exact("row 8: mdev after it, ms", "580", 580, 5, 1e3 * third.deviation_s, "the same"),
     ]
     for n, (ack, srtt, mdev, cwnd, backoff, printed) in enumerate(_AFTER_ACKS, 6):
-        timer = _rto(srtt, mdev, cwnd, backoff)
+        timer = linux22_timer(srtt, mdev, cwnd, backoff)
         rows.append(
             _exact(f"row {n}: timer at {ack}, s", f"{printed}", printed, 0.05, timer.timeout_s(), "backoff 4 kept")
         )
-    last = _rto(310, 580, 4, 4)
+    last = linux22_timer(310, 580, 4, 4)
     plain = Rto(flavour="rfc6298", srtt_s=0.31, deviation_s=0.58, backoff=4).timeout_s()
-    resets = [_rto(srtt, mdev, cwnd, backoff).reset().timeout_s() for _, srtt, mdev, cwnd, backoff, _ in _AFTER_ACKS]
+    resets = [
+        linux22_timer(srtt, mdev, cwnd, backoff).reset().timeout_s() for _, srtt, mdev, cwnd, backoff, _ in _AFTER_ACKS
+    ]
     rows += [
         _exact("row 8 without 5/4 and the window's term, s", "42.1", 42.1, 0.08, plain, "(310 + 4 x 580) 2^4"),
         *(
@@ -79,14 +71,14 @@ def idle_rto_table(lab: Lab) -> Result:  # noqa: ARG001  arithmetic, no simulati
             "row 8: idle time observed, s", "57.4", "E", last.timeout_s(), (57.2, 57.9 + 0.05),
             because="the timer of row 8, given that its terms are printed to 10 ms",
         ),
-        _exact("test 4: longest idle time, s", "120", 120, 0.5, _rto(400, 750, 2, 8).timeout_s(), "the ceiling"),
+        _exact("test 4: longest idle time, s", "120", 120, 0.5, linux22_timer(400, 750, 2, 8).timeout_s(), "the ceiling"),
     ]  # fmt: skip
     return Result(tuple(rows))
 
 
 def _fired(n: int) -> float:
     """Time of the n-th expiry: sums of a doubled 200 ms."""
-    timer = _rto(30, 10, 8, 0).timeout_s()
+    timer = linux22_timer(30, 10, 8, 0).timeout_s()
     return sum(timer * 2.0**k for k in range(n))
 
 
