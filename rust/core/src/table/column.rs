@@ -67,23 +67,32 @@ impl<T: Copy + Default> Col<T> {
     /// Append one value or null per row.
     #[inline]
     pub fn fill_opt<R>(&mut self, rows: &[R], value: impl Fn(&R) -> Option<T>) {
-        let some = rows.iter().filter(|r| value(r).is_some()).count();
-        if some == rows.len() {
-            return self.fill(rows, |r| value(r).unwrap_or_default());
-        }
-        if some == 0 {
-            self.nulls += rows.len();
-            return;
-        }
         if self.nulls > 0 {
+            if rows.iter().all(|r| value(r).is_none()) {
+                self.nulls += rows.len();
+                return;
+            }
             self.write_nulls();
         }
-        if self.valid.is_empty() {
-            self.valid.reserve(self.values.capacity());
+        let (before, mut values, mut nulls) = (self.values.len(), false, false);
+        self.values.extend(rows.iter().map(|r| {
+            let value = value(r);
+            values |= value.is_some();
+            nulls |= value.is_none();
+            value.unwrap_or_default()
+        }));
+        if !values {
+            self.values.truncate(before);
+            self.nulls = rows.len();
+        } else if nulls {
+            if self.valid.is_empty() {
+                self.valid.reserve(self.values.capacity());
+                self.valid.resize(before, true);
+            }
+            self.valid.extend(rows.iter().map(|r| value(r).is_some()));
+        } else if !self.valid.is_empty() {
             self.valid.resize(self.values.len(), true);
         }
-        self.values.extend(rows.iter().map(|r| value(r).unwrap_or_default()));
-        self.valid.extend(rows.iter().map(|r| value(r).is_some()));
     }
 
     fn write_nulls(&mut self) {

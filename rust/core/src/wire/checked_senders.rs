@@ -35,20 +35,50 @@ impl Class {
     }
 }
 
+/// Recent senders are found without hashing.
+const RECENT: usize = 16;
+
+/// A sender at an interface.
+type Sender = (u32, Addr);
+
 /// What is known of the checksums of each sender at each interface.
 #[derive(Debug, Default)]
 pub(super) struct Checksums {
+    /// Where each sender's classes are.
+    senders: FxHashMap<Sender, usize>,
     /// Without payload; with payload (anonymised captures change it); larger than a link carries (merged packets).
-    senders: FxHashMap<(u32, Addr), [Class; 3]>,
+    classes: Vec<[Class; 3]>,
+    recent: [Option<(Sender, usize)>; RECENT],
 }
 
 impl Checksums {
     /// None: there are too many senders to follow this one.
+    #[inline]
     pub fn class(&mut self, interface: u32, source: Addr, class: usize) -> Option<&mut Class> {
-        let key = (interface, source);
-        if self.senders.len() >= limits::CHECKED_SENDERS && !self.senders.contains_key(&key) {
+        let sender = (interface, source);
+        let slot = source.bits as usize % RECENT;
+        let at = match self.recent[slot] {
+            Some((s, at)) if s == sender => at,
+            _ => {
+                let at = self.find(sender)?;
+                self.recent[slot] = Some((sender, at));
+                at
+            }
+        };
+        self.classes.get_mut(at)?.get_mut(class)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, sender: Sender) -> Option<usize> {
+        if let Some(at) = self.senders.get(&sender) {
+            return Some(*at);
+        }
+        let at = self.classes.len();
+        if at >= limits::CHECKED_SENDERS {
             return None;
         }
-        self.senders.entry(key).or_default().get_mut(class)
+        self.classes.push(Default::default());
+        self.senders.insert(sender, at);
+        Some(at)
     }
 }

@@ -72,10 +72,13 @@ fn sum(data: &[u8]) -> u16 {
             *lane += word.first_chunk().map_or(0, |w| u64::from(u32::from_ne_bytes(*w)));
         }
     }
-    let mut rest = [0; 16];
-    rest[..words.remainder().len()].copy_from_slice(words.remainder());
-    for (lane, word) in lanes.iter_mut().zip(rest.chunks_exact(4)) {
-        *lane += word.first_chunk().map_or(0, |w| u64::from(u32::from_ne_bytes(*w)));
+    let rest = words.remainder();
+    if !rest.is_empty() {
+        let mut padded = [0; 16];
+        padded[..rest.len()].copy_from_slice(rest);
+        for (lane, word) in lanes.iter_mut().zip(padded.chunks_exact(4)) {
+            *lane += word.first_chunk().map_or(0, |w| u64::from(u32::from_ne_bytes(*w)));
+        }
     }
     let total = lanes.iter().fold(0u64, |a, l| a + (l & 0xffff_ffff) + (l >> 32));
     u16::from_be_bytes(fold(total).to_ne_bytes())
