@@ -321,3 +321,26 @@ impl<T: ArrowNativeType> ListCol<T> {
         Arc::new(ListArray::new(item, OffsetBuffer::new(ScalarBuffer::from(this.offsets)), values, None))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every pattern of values and nulls in three blocks of rows gives the same column as a row at a time.
+    #[test]
+    fn a_block_at_a_time_is_as_a_row_at_a_time() {
+        let patterns = [[true; 3], [false; 3], [true, false, true], [false, false, true]];
+        for blocks in 0..patterns.len().pow(3) {
+            let (mut by_block, mut by_row) = (Col::<u32>::default(), Col::<u32>::default());
+            for at in 0..3 {
+                let pattern = patterns[blocks / patterns.len().pow(at) % patterns.len()];
+                let rows: Vec<Option<u32>> = pattern.iter().map(|some| some.then_some(7 + at)).collect();
+                by_block.fill_opt(&rows, |r| *r);
+                rows.iter().for_each(|r| by_row.push_opt(*r));
+                assert_eq!(by_block.len(), by_row.len());
+            }
+            let (a, b) = (by_block.finish::<UInt32Type>(), by_row.finish::<UInt32Type>());
+            assert_eq!(a.as_ref(), b.as_ref());
+        }
+    }
+}
