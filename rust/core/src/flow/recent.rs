@@ -17,6 +17,26 @@ struct AirCopy {
     seq: u32,
 }
 
+/// A packet in 8 bytes, because every packet writes one: half of its fingerprint, and its time in ticks of 64 ns modulo 2^32, 275 s.
+#[derive(Debug, Clone, Copy)]
+struct Older {
+    print: u32,
+    ticks: u32,
+}
+
+const TICK_SHIFT: u32 = 6;
+
+impl Older {
+    fn new(print: u64, t: i64) -> Older {
+        Older { print: (print >> 32) as u32, ticks: (t >> TICK_SHIFT) as u32 }
+    }
+
+    /// The time since the packet, to one tick; `self` is a packet with the same fingerprint now.
+    fn since(self, before: Older) -> i64 {
+        i64::from(self.ticks.wrapping_sub(before.ticks)) << TICK_SHIFT
+    }
+}
+
 /// Rings of the latest packets: a few by fingerprint, and more of those captured on the air by their MAC headers.
 #[derive(Debug, Default)]
 pub struct RecentPackets {
@@ -24,8 +44,8 @@ pub struct RecentPackets {
     times: [i64; ON_WIRE],
     next: u8,
     air: VecDeque<AirCopy>,
-    /// Times and fingerprints of the packets before these, for copies that a second tap delays.
-    older: VecDeque<(i64, u64)>,
+    /// The packets before these, for copies that a second tap delays.
+    older: VecDeque<Older>,
     /// The delay of the latest such copy and its fingerprint, and how many different packets in a row had this delay.
     delay: (i64, u64),
     delays: u32,
@@ -97,7 +117,7 @@ impl RecentPackets {
             if self.older.len() >= limits::RECENT_PRINTS - ON_WIRE {
                 self.older.pop_front();
             }
-            self.older.push_back((self.times[at], self.prints[at]));
+            self.older.push_back(Older::new(self.prints[at], self.times[at]));
         }
         (self.prints[at], self.times[at]) = (print, t);
         self.next = (self.next + 1) % ON_WIRE as u8;
@@ -110,7 +130,13 @@ impl RecentPackets {
             return None;
         }
         let near = self.prints.iter().zip(self.times).filter(|(q, _)| **q == print).map(|(_, at)| at).max();
-        let delay = t - near.or_else(|| Some(self.older.iter().rev().find(|(_, q)| *q == print)?.0))?;
+        let delay = match near {
+            Some(at) => t - at,
+            None => {
+                let now = Older::new(print, t);
+                now.since(*self.older.iter().rev().find(|p| p.print == now.print)?)
+            }
+        };
         let exact = delay < LONGEST_DELAY_NS && (delay - self.delay.0).abs() <= SAME_DELAY_NS;
         // Identical packets in a row, such as duplicate ACKs, prove nothing.
         if self.delay.1 != print {
