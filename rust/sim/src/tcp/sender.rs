@@ -4,6 +4,7 @@ mod ack;
 mod output;
 mod recovery;
 mod timers;
+mod waits;
 mod window;
 
 use super::config::TcpConfig;
@@ -11,6 +12,8 @@ use super::rto::Rto;
 use super::scoreboard::{Acked, Scoreboard};
 use super::segment::Trigger;
 use crate::engine::Ns;
+
+pub use waits::Wait;
 
 /// The sender's state (RFC 5681, 6582, 6675; Linux's names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,12 +6,14 @@ use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
 
 use super::codes::{PACKET_FATES, TRIGGERS};
 use super::columns::{directions, maybe_small, maybe_times, small, table, times, whole, words};
+use super::ledger::CATEGORIES;
 use super::{EventRow, Truth};
 use crate::tcp::Variables;
 
 impl Truth {
-    /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
+    /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues`, `truth_urbs` and `truth_ledger`.
     pub fn tables(mut self) -> Vec<(&'static str, RecordBatch)> {
+        let ledger = self.ledger_table();
         let frames = std::mem::take(&mut self.frames);
         vec![
             ("truth_packets", self.packet_table()),
@@ -19,6 +21,7 @@ impl Truth {
             ("truth_events", self.event_table()),
             ("truth_queues", self.queue_table()),
             ("truth_urbs", self.urb_table()),
+            ("truth_ledger", ledger),
         ]
     }
 
@@ -156,6 +159,28 @@ impl Truth {
                     small(u().map(|r| r.found)),
                     false,
                 ),
+            ],
+        )
+    }
+
+    fn ledger_table(&self) -> RecordBatch {
+        let rows = self.ledger_rows();
+        let r = || rows.iter();
+        table(
+            "truth_ledger",
+            "What the sender of each direction with data waited for: intervals without a gap from the connection's first packet to \
+             its last ACK.",
+            vec![
+                ("flow", "Flow of the scenario, from 0.", small(r().map(|r| r.flow)), false),
+                ("direction", "Direction: a2b or b2a, where a is the client.", directions(r().map(|r| r.reverse)), false),
+                (
+                    "category",
+                    "What was waited for, in the categories of `ledger`.",
+                    words(r().map(|r| r.category as i8), &CATEGORIES),
+                    false,
+                ),
+                ("t_start_ns", "Start of the interval.", times(r().map(|r| r.start)), false),
+                ("t_end_ns", "End of the interval.", times(r().map(|r| r.end)), false),
             ],
         )
     }

@@ -1,0 +1,58 @@
+//! What a sender waits for: its state between two actions, for the true ledger.
+
+use super::{Event, Sender, State};
+use crate::tcp::config::TcpConfig;
+
+/// What a sender waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wait {
+    /// The peer's part of the handshake.
+    #[default]
+    Handshake,
+    /// Nothing is outstanding, and the application has given nothing more.
+    Application,
+    /// Nothing is outstanding, and the peer's window is closed.
+    ClosedWindow,
+    /// Everything is acknowledged, FIN included.
+    Closed,
+    /// ACKs, in the state after a timeout.
+    Loss,
+    /// ACKs, in fast recovery.
+    Recovery,
+    /// The peer's window: the congestion window has room.
+    Window,
+    /// The congestion window, which is below the threshold.
+    SlowStart,
+    /// The congestion window.
+    Congestion,
+    /// ACKs of what is outstanding: the application has given nothing more.
+    LastAcks,
+    /// ACKs that let a small segment go (Nagle).
+    SmallSegment,
+}
+
+impl Sender {
+    /// After an action: what the sender waits for now.
+    pub fn waits(&self, config: &TcpConfig, sack: bool, established: bool) -> Wait {
+        if !established {
+            return Wait::Handshake;
+        }
+        let unsent = self.next < self.written;
+        if self.scoreboard.is_empty() {
+            return match () {
+                () if self.closed && self.una > self.written => Wait::Closed,
+                () if unsent && self.next >= self.window_end => Wait::ClosedWindow,
+                () => Wait::Application,
+            };
+        }
+        match self.state {
+            State::Loss => Wait::Loss,
+            State::Recovery => Wait::Recovery,
+            _ if matches!(self.window_state, Event::WindowFilled | Event::WindowClosed) => Wait::Window,
+            _ if !unsent => Wait::LastAcks,
+            _ if self.pipe(config, sack) < self.cwnd => Wait::SmallSegment,
+            _ if self.cwnd < self.ssthresh => Wait::SlowStart,
+            _ => Wait::Congestion,
+        }
+    }
+}
