@@ -1,10 +1,12 @@
 //! Ground truth: the fate of every packet and frame, and the actions of the senders.
 
+mod categories;
 mod codes;
 mod columns;
 mod frames;
 mod ledger;
 mod tables;
+mod trips;
 
 use std::sync::Arc;
 
@@ -15,9 +17,10 @@ use crate::tcp::Variables;
 use crate::usb_host::Times;
 
 pub use crate::packet::PacketFate;
+pub use categories::{Category, LedgerRow};
 pub use codes::{DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
 pub use frames::Frames;
-pub use ledger::{Category, Ledger, LedgerRow, Place};
+pub use trips::{Ledger, Place};
 
 /// One packet.
 #[derive(Debug, Clone, Copy)]

@@ -8,105 +8,12 @@ mod below;
 mod life;
 mod spans;
 
+use super::categories::LedgerRow;
+use super::trips::{Place, Trip, NEVER, NO_TRIP};
+use super::Truth;
 use crate::engine::Ns;
 use crate::tcp::{Endpoint, Wait};
-
-use super::Truth;
 use below::Below;
-
-/// Where a second of a direction's life went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i8)]
-pub enum Category {
-    Handshake,
-    Application,
-    ReceiverWindow,
-    DelayedAck,
-    RtoWait,
-    RtoBackoff,
-    SpuriousRecovery,
-    LossRecovery,
-    FastRecovery,
-    SlowStart,
-    Usb,
-    AirUseful,
-    AirRetries,
-    AirOthers,
-    Queue,
-    Path,
-    Unknown,
-}
-
-/// Names of the categories, by code.
-pub const CATEGORIES: [&str; 17] = [
-    "handshake",
-    "application",
-    "receiver_window",
-    "delayed_ack",
-    "rto_wait",
-    "rto_backoff",
-    "spurious_recovery",
-    "loss_recovery",
-    "fast_recovery",
-    "slow_start",
-    "usb",
-    "air_useful",
-    "air_retries",
-    "air_others",
-    "queue",
-    "path",
-    "unknown",
-];
-
-/// One interval of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LedgerRow {
-    pub flow: u32,
-    pub reverse: bool,
-    pub category: Category,
-    pub start: Ns,
-    pub end: Ns,
-}
-
-/// A link: a line's direction, or a station with its queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    Wire(usize, usize),
-    Station(usize),
-}
-
-/// Not yet.
-const NEVER: Ns = Ns::MAX;
-const NO_TRIP: u32 = u32::MAX;
-
-/// A packet at a link: in its queue, then in service (on a line) or in the MAC (of a station), then gone.
-#[derive(Debug, Clone, Copy)]
-struct Trip {
-    packet: u64,
-    place: Place,
-    enters: Ns,
-    starts: Ns,
-    leaves: Ns,
-    /// It left towards the next node; false: dropped at the retry limit.
-    through: bool,
-    /// The packet's link before.
-    before: u32,
-}
-
-/// What is recorded while the simulation runs. A side is twice the flow, plus 1 for the server's end.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    waits: Vec<(u32, Ns, Wait)>,
-    /// Times in which a side's receiver delayed an ACK.
-    delays: Vec<(u32, Ns, Ns)>,
-    /// By side: the sender's wait, and since when the receiver delays an ACK.
-    current: Vec<(Wait, Option<Ns>)>,
-    trips: Vec<Trip>,
-    /// By packet: its latest trip.
-    latest: Vec<u32>,
-    /// Station, from, to.
-    stalls: Vec<(usize, Ns, Ns)>,
-}
 
 impl Truth {
     /// An end has acted.
@@ -220,20 +127,5 @@ impl Truth {
             }));
         }
         rows
-    }
-}
-
-impl Ledger {
-    /// The unfinished stay of a packet at a link. After a lost MAC ACK a packet can be at two.
-    fn trip(&mut self, packet: u64, place: Place) -> Option<&mut Trip> {
-        let mut at = *self.latest.get(packet as usize)?;
-        while at != NO_TRIP {
-            let trip = self.trips.get(at as usize)?;
-            if trip.place == place {
-                return self.trips.get_mut(at as usize);
-            }
-            at = trip.before;
-        }
-        None
     }
 }

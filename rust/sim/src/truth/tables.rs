@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
 
+use super::categories::CATEGORIES;
 use super::codes::{PACKET_FATES, TRIGGERS};
 use super::columns::{directions, maybe_small, maybe_times, small, table, times, whole, words};
-use super::ledger::CATEGORIES;
 use super::{EventRow, Truth};
 use crate::tcp::Variables;
 

@@ -1,35 +1,7 @@
 //! What a sender waits for: its state between two actions, for the true ledger.
 
-use super::{Event, Sender, State};
+use super::{Event, Sender, State, Wait};
 use crate::tcp::config::TcpConfig;
-
-/// What a sender waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wait {
-    /// The peer's part of the handshake.
-    #[default]
-    Handshake,
-    /// Nothing is outstanding, and the application has given nothing more.
-    Application,
-    /// Nothing is outstanding, and the peer's window is closed.
-    ClosedWindow,
-    /// Everything is acknowledged, FIN included.
-    Closed,
-    /// ACKs, in the state after a timeout.
-    Loss,
-    /// ACKs, in fast recovery.
-    Recovery,
-    /// The peer's window: the congestion window has room.
-    Window,
-    /// The congestion window, which is below the threshold.
-    SlowStart,
-    /// The congestion window.
-    Congestion,
-    /// ACKs of what is outstanding: the application has given nothing more.
-    LastAcks,
-    /// ACKs that let a small segment go (Nagle).
-    SmallSegment,
-}
 
 impl Sender {
     /// After an action: what the sender waits for now.

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::spans::Spans;
-use super::{Ledger, Place, Trip, NEVER, NO_TRIP};
 use crate::engine::Ns;
 use crate::phy::Spaces;
+use crate::truth::trips::{Ledger, Place, Trip, NEVER, NO_TRIP};
 use crate::truth::Truth;
 
 /// One connection's packets of both directions.

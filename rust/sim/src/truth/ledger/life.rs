@@ -2,10 +2,11 @@
 
 use super::below::Below;
 use super::spans::Spans;
-use super::{Category, Place, Trip, NEVER};
 use crate::engine::Ns;
 use crate::packet::PacketFate;
 use crate::tcp::Wait;
+use crate::truth::categories::Category;
+use crate::truth::trips::{Place, Trip, NEVER};
 use crate::truth::{PacketRow, TRIGGERS};
 
 /// What is known of one direction.
@@ -149,9 +150,10 @@ impl Direction<'_> {
         }
         let mut i = 0;
         while let Some(&(first, seq)) = self.timeouts.get(i) {
-            let progress =
-                acks[acks.partition_point(|a| a.0 <= first)..].iter().find(|a| a.1 > seq).map_or(end, |a| a.0);
-            let more = self.timeouts[i..].partition_point(|t| t.0 < progress).max(1);
+            let progress = acks[acks.partition_point(|a| a.0 <= first)..].iter().find(|a| a.1 > seq).map(|a| a.0);
+            let before = |t: Ns| self.timeouts[i..].partition_point(|x| x.0 < t);
+            let more = progress.map_or(self.timeouts.len() - i, before).max(1);
+            let progress = progress.unwrap_or(end);
             waits.extend(last_sent(first).map(|from| (from, first)));
             if more > 1 { &mut backoffs } else { &mut waits }.push((first, progress));
             i += more;
@@ -195,7 +197,7 @@ impl Direction<'_> {
     }
 
     /// Times in which a link always had data of this direction, for longer than it takes until an answer to the first of it
-    /// is back: more data could not have been sent faster.
+    /// is back: more data could not have been sent faster. The air is one link for data and ACKs: one waits for the other.
     fn full_links(&self, end: Ns) -> Spans {
         // The next ACK that arrives of those made from some time on.
         let mut answers: Vec<(Ns, Ns)> =
@@ -206,15 +208,18 @@ impl Direction<'_> {
             earliest = earliest.min(a.1);
             a.1 = earliest;
         }
+        let reverse = self.rows(self.sent).next().is_some_and(|p| p.reverse);
         let mut stays: Vec<(Place, Ns, Ns, Ns)> = Vec::new();
         for trip in self.below.trips.iter().filter_map(|i| self.trips.get(*i as usize)) {
             let Some(p) = self.packets.get(trip.packet as usize) else { continue };
-            let own =
-                self.sent.first().and_then(|i| self.packets.get(*i as usize)).is_some_and(|q| q.reverse == p.reverse);
-            if own && p.len > 0 {
-                let arrived = if p.fate == PacketFate::Delivered { p.ended } else { NEVER };
-                stays.push((trip.place, trip.enters, trip.leaves.min(end), arrived));
-            }
+            let data = p.reverse == reverse && p.len > 0;
+            let place = match trip.place {
+                Place::Station(_) => Place::Station(0),
+                wire @ Place::Wire(..) if data => wire,
+                Place::Wire(..) => continue,
+            };
+            let arrived = if data && p.fate == PacketFate::Delivered { p.ended } else { NEVER };
+            stays.push((place, trip.enters, trip.leaves.min(end), arrived));
         }
         stays.sort();
         let mut full = Vec::new();
