@@ -19,9 +19,8 @@ CODES = ("window_limited",)
 _SHARE, _LEAST_NS = 0.05, 50_000_000
 #: Nor need short transfers.
 _LEAST_BYTES = 64 * 1024
-#: An episode at either end with less than this share of the time is not part of the event; a longer gap than this many round trips
-#: ends an episode.
-_EDGE, _GAP = 0.01, 2
+#: Fewer round trips in a row are one burst: the event begins and ends with an episode of as many, if there is one.
+_STRETCH = 3
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -48,17 +47,19 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _main(side: Side, start: Array, end: Array) -> tuple[int, int]:
-    """From the first episode of some length to the last one.
+    """From the first episode of some round trips to the last one. A gap above a round trip ends an episode.
 
     It begins when the window was filled: the queue that was there before drains for a round trip or two.
     """
     _, rtt = side.round_trips("t_made_ns")
-    gap = _GAP * int(np.median(rtt)) if len(rtt) else 0
-    begins = np.flatnonzero(np.append(True, start[1:] - end[:-1] > gap))
-    spent = np.add.reduceat(end - start, begins)
-    long = np.flatnonzero(spent >= min(spent.max(), _EDGE * spent.sum()))
-    first, last = int(start[begins[long[0]]]), int(end[np.append(begins[1:], len(start))[long[-1]] - 1])
-    filled = [int(e["t_ns"]) for e in side.events if e["what"] == "window_filled" and first - gap <= e["t_ns"] <= first]
+    round_trip = int(np.median(rtt)) if len(rtt) else 0
+    begins = np.flatnonzero(np.append(True, start[1:] - end[:-1] > round_trip))
+    ends = np.append(begins[1:], len(start)) - 1
+    lasts = end[ends] - start[begins]
+    long = np.flatnonzero(lasts >= min(lasts.max(), _STRETCH * round_trip))
+    first, last = int(start[begins[long[0]]]), int(end[ends[long[-1]]])
+    earliest = first - 2 * round_trip
+    filled = [int(e["t_ns"]) for e in side.events if e["what"] == "window_filled" and earliest <= e["t_ns"] <= first]
     return min(filled, default=first), last
 
 
