@@ -97,7 +97,7 @@ def simulate(
     clocks : mapping of str to TapClock
         Clock error of each tap.
     truth : bool
-        Whether to write truth.json and the truth tables.
+        Whether to write truth.json and the truth tables, and to make the true ledger.
     progress : callable
         Called with the finished share.
     **parameters

@@ -1,7 +1,5 @@
 //! Where the packets of each connection were, below TCP: on the air, in a station, on the bus, in the queue of a line.
 
-use std::collections::{HashMap, HashSet};
-
 use super::spans::Spans;
 use crate::engine::Ns;
 use crate::phy::Spaces;
@@ -25,9 +23,8 @@ pub(super) struct Below {
     /// Sent on a line; waiting for one.
     pub on_line: Spans,
     pub before_line: Spans,
-    /// Each packet that waits for a line, and each packet under way.
+    /// Each packet that waits for a line.
     pub waiting: Vec<(Ns, Ns)>,
-    pub under_way: Vec<(Ns, Ns)>,
     /// The trips of its packets.
     pub trips: Vec<u32>,
 }
@@ -76,8 +73,8 @@ impl Below {
                 }
                 Place::Station(station) => {
                     // Behind a bus the host's queue is before the bus.
-                    let from = if usb.contains(&station_of(trip)) { trip.starts } else { trip.enters };
-                    let stall = stalls.get(&station);
+                    let from = if usb.contains(&station) { trip.starts } else { trip.enters };
+                    let stall = stalls.get(station).filter(|s| !s.is_empty());
                     let mut add = |list: fn(&mut Lists) -> &mut Vec<(Ns, Ns)>, a: Ns, b: Ns| {
                         if a < b {
                             match stall {
@@ -104,12 +101,6 @@ impl Below {
                         }
                     }
                 }
-            }
-        }
-        for p in &truth.packets {
-            if let Some(b) = all.get_mut(p.flow as usize) {
-                let end = if p.fate as i8 == 0 { NEVER } else { p.ended };
-                b.under_way.push((p.made, end));
             }
         }
         for (b, lists) in all.iter_mut().zip(spans) {
@@ -161,18 +152,18 @@ fn busy(truth: &Truth) -> Spans {
 /// By trip: its transmissions, those of the RTS included.
 fn aired(truth: &Truth, ledger: &Ledger) -> Vec<Option<Aired>> {
     let mut out = vec![None; ledger.trips.len()];
-    let mut reserved: HashMap<usize, Aired> = HashMap::new();
+    let mut reserved: Vec<Option<Aired>> = Vec::new();
     for f in truth.frames.on_air() {
+        let reserved = entry(&mut reserved, f.station);
         if f.rts {
-            let r = reserved.entry(f.station).or_insert(Aired { first: f.start, last: f.start });
-            r.last = f.start;
+            *reserved = Some(Aired { first: reserved.map_or(f.start, |r| r.first), last: f.start });
             continue;
         }
         let Some(packet) = f.packet else { continue };
         let mut at = ledger.latest.get(packet as usize).copied().unwrap_or(NO_TRIP);
         while let Some(trip) = ledger.trips.get(at as usize) {
             if trip.place == Place::Station(f.station) {
-                let own = reserved.remove(&f.station).unwrap_or(Aired { first: f.start, last: f.start });
+                let own = reserved.take().unwrap_or(Aired { first: f.start, last: f.start });
                 // An RTS before the packet came to the MAC was another packet's.
                 let own = if own.first < trip.starts { Aired { first: f.start, last: f.start } } else { own };
                 let a: &mut Option<Aired> = &mut out[at as usize];
@@ -187,7 +178,7 @@ fn aired(truth: &Truth, ledger: &Ledger) -> Vec<Option<Aired>> {
 
 /// By trip: when the packet came to the head of its station's MAC.
 fn loads(trips: &[Trip]) -> Vec<Ns> {
-    let mut free: HashMap<usize, Ns> = HashMap::new();
+    let mut free: Vec<Ns> = Vec::new();
     let mut order: Vec<u32> =
         (0..trips.len() as u32).filter(|i| matches!(trips[*i as usize].place, Place::Station(_))).collect();
     order.sort_by_key(|i| trips[*i as usize].starts);
@@ -197,24 +188,33 @@ fn loads(trips: &[Trip]) -> Vec<Ns> {
         if trip.starts == NEVER {
             continue;
         }
-        let before = free.entry(station_of(trip)).or_insert(0);
+        let before = entry(&mut free, station_of(trip));
         out[i as usize] = trip.starts.max(*before);
         *before = trip.leaves;
     }
     out
 }
 
-fn stalls(ledger: &Ledger) -> HashMap<usize, Spans> {
-    let mut lists: HashMap<usize, Vec<(Ns, Ns)>> = HashMap::new();
+/// By station.
+fn stalls(ledger: &Ledger) -> Vec<Spans> {
+    let mut lists: Vec<Vec<(Ns, Ns)>> = Vec::new();
     for (station, from, to) in &ledger.stalls {
-        lists.entry(*station).or_default().push((*from, *to));
+        entry(&mut lists, *station).push((*from, *to));
     }
-    lists.into_iter().map(|(station, list)| (station, Spans::of(list))).collect()
+    lists.into_iter().map(Spans::of).collect()
+}
+
+/// The value of a station; the list grows.
+fn entry<T: Default>(list: &mut Vec<T>, station: usize) -> &mut T {
+    if list.len() <= station {
+        list.resize_with(station + 1, T::default);
+    }
+    &mut list[station]
 }
 
 /// The transfers of each connection; returns the stations behind a bus.
-fn urbs(truth: &Truth, spans: &mut [Lists]) -> HashSet<usize> {
-    let mut stations = HashSet::new();
+fn urbs(truth: &Truth, spans: &mut [Lists]) -> Vec<usize> {
+    let mut stations: Vec<usize> = Vec::new();
     let Some(ledger) = &truth.ledger else { return stations };
     for u in &truth.urbs {
         let Some(p) = truth.packets.get(u.packet as usize) else { continue };
@@ -232,7 +232,7 @@ fn urbs(truth: &Truth, spans: &mut [Lists]) -> HashSet<usize> {
                 }
                 at = trip.before;
             }
-            stations.extend(station);
+            stations.extend(station.filter(|s| !stations.contains(s)));
         }
     }
     stations

@@ -62,10 +62,12 @@ impl Direction<'_> {
             canvas.paint(Category::SpuriousRecovery, &spurious);
             canvas.paint(category, &real);
         }
-        // Nothing is under way, data or ACK: only the receiver makes the sender wait.
-        let flying = Spans::of(self.rows(self.sent).chain(self.rows(self.back)).map(under_way).collect());
         let blocked = during(|w| matches!(w, Wait::Window | Wait::SlowStart | Wait::Congestion | Wait::SmallSegment));
-        canvas.paint(Category::DelayedAck, &Spans::of(self.delays.to_vec()).without(&flying).and(&blocked));
+        let delayed = Spans::of(self.delays.to_vec()).and(&blocked);
+        if !delayed.is_empty() {
+            // Nothing is under way, data or ACK: only the receiver makes the sender wait.
+            canvas.paint(Category::DelayedAck, &delayed.without(&Spans::of(self.under_way().collect())));
+        }
         let full = self.full_links(end);
         canvas.paint(Category::ReceiverWindow, &during(|w| w == Wait::Window).without(&full));
         canvas.paint(Category::SlowStart, &during(|w| w == Wait::SlowStart).without(&full));
@@ -85,6 +87,12 @@ impl Direction<'_> {
 
     fn rows<'b>(&'b self, which: &'b [u32]) -> impl DoubleEndedIterator<Item = &'b PacketRow> + 'b {
         which.iter().filter_map(|i| self.packets.get(*i as usize))
+    }
+
+    /// Each packet's time between the stacks, in both directions.
+    fn under_way(&self) -> impl Iterator<Item = (Ns, Ns)> + '_ {
+        let both = self.rows(self.sent).chain(self.rows(self.back));
+        both.map(|p| (p.made, if p.fate == PacketFate::UnderWay { NEVER } else { p.ended }))
     }
 
     /// When the first outstanding byte moved, and to where.
@@ -221,7 +229,8 @@ impl Direction<'_> {
             let arrived = if data && p.fate == PacketFate::Delivered { p.ended } else { NEVER };
             stays.push((place, trip.enters, trip.leaves.min(end), arrived));
         }
-        stays.sort();
+        // Trips are in order of time.
+        stays.sort_by_key(|s| s.0);
         let mut full = Vec::new();
         let mut k = 0;
         while k < stays.len() {
@@ -252,8 +261,8 @@ impl Direction<'_> {
         for (a, b) in &below.waiting {
             steps.extend([(*a, 1, 0), (*b, -1, 0)]);
         }
-        for (a, b) in &below.under_way {
-            steps.extend([(*a, 0, 1), (*b, 0, -1)]);
+        for (a, b) in self.under_way() {
+            steps.extend([(a, 0, 1), (b, 0, -1)]);
         }
         steps.sort_unstable_by_key(|s| s.0);
         let (mut out, mut k) = (Vec::new(), 0);
@@ -274,11 +283,6 @@ impl Direction<'_> {
         }
         Spans::of(out)
     }
-}
-
-/// A packet's time between the stacks.
-fn under_way(p: &PacketRow) -> (Ns, Ns) {
-    (p.made, if p.fate == PacketFate::UnderWay { NEVER } else { p.ended })
 }
 
 /// In order of time; neighbours of one category are one.
