@@ -72,6 +72,20 @@ impl Truth {
         }
     }
 
+    /// By packet: how long it waited in the queues of lines, stations and their MACs; None if it is not known, or still waits.
+    pub fn queued(&self) -> Vec<Option<Ns>> {
+        let Some(ledger) = &self.ledger else { return vec![None; self.packets.len()] };
+        let mut out = vec![Some(0); self.packets.len()];
+        let loads = below::loads(&ledger.trips);
+        for (trip, load) in ledger.trips.iter().zip(loads) {
+            let served = if matches!(trip.place, Place::Station(_)) { load } else { trip.starts };
+            if let Some(sum) = out.get_mut(trip.packet as usize) {
+                *sum = sum.filter(|_| served != NEVER).map(|sum| sum + served.saturating_sub(trip.enters));
+            }
+        }
+        out
+    }
+
     /// The ledger of every direction that carried data, in order of flow, direction and time.
     pub fn ledger_rows(&self) -> Vec<LedgerRow> {
         let Some(ledger) = &self.ledger else { return Vec::new() };

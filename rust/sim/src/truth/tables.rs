@@ -27,6 +27,7 @@ impl Truth {
 
     fn packet_table(&self) -> RecordBatch {
         let p = || self.packets.iter();
+        let queued = self.queued();
         table(
             "truth_packets",
             "One row per packet that a stack sent, with its trigger and fate.",
@@ -69,6 +70,12 @@ impl Truth {
                 ),
                 ("fate", "Fate of the packet.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
                 ("t_end_ns", "Time at which its fate was decided.", times(p().map(|r| r.ended)), false),
+                (
+                    "queued_ns",
+                    "Time in the queues of lines, stations and their MACs; null if it still waits, or without the true ledger.",
+                    maybe_times(queued.into_iter()),
+                    true,
+                ),
                 ("attempts", "Transmissions on the air.", small(p().map(|r| r.attempts)), false),
             ],
         )

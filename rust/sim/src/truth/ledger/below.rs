@@ -177,7 +177,7 @@ fn aired(truth: &Truth, ledger: &Ledger) -> Vec<Option<Aired>> {
 }
 
 /// By trip: when the packet came to the head of its station's MAC.
-fn loads(trips: &[Trip]) -> Vec<Ns> {
+pub(super) fn loads(trips: &[Trip]) -> Vec<Ns> {
     let mut free: Vec<Ns> = Vec::new();
     let mut order: Vec<u32> =
         (0..trips.len() as u32).filter(|i| matches!(trips[*i as usize].place, Place::Station(_))).collect();
