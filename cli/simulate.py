@@ -90,7 +90,7 @@ def command(
         click.echo(parameters_of(name))
         return 0
     file_seed = given.pop("seed", 1)
-    given |= _pairs("--set", settings)
+    given |= pairs("--set", settings)
     folder = out or Path(f"{name}.simulated")
     chosen = () if taps == ("none",) else taps or None
     if swept or seeds is not None:
@@ -98,7 +98,7 @@ def command(
             raise click.UsageError("give --seed or --seeds, not both")
         if no_truth:
             raise click.UsageError("--no-truth needs a single run: the table of several runs is made from their truth")
-        lists = {key: parameter_sweep.values(text) for key, text in _pairs("--sweep", swept).items()}
+        lists = {key: parameter_sweep.values(text) for key, text in pairs("--sweep", swept).items()}
         of_seeds = parameter_sweep.seeds(seeds) if seeds is not None else [file_seed if seed is None else seed]
         return _sweep(parameter_sweep.plan(name, folder, lists, of_seeds, given, chosen), folder, jobs, quiet)
     bar = sys.stderr.isatty() and not quiet
@@ -125,7 +125,8 @@ def command(
     return 0
 
 
-def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    """KEY=VALUE options by key."""
     out = {}
     for pair in given:
         key, equals, value = pair.partition("=")

@@ -9,16 +9,35 @@ from typing import TYPE_CHECKING
 import click
 
 from .meter import Meter
+from .simulate import pairs
 
 if TYPE_CHECKING:
     from wlanlens.validation.clock_validation import TrialScore
+    from wlanlens.validation.random_page import RandomValidation
     from wlanlens.validation.summary import Validation
     from wlanlens.validation.validate import Judged
 
 
+#: Most seeds of a scenario.
+SEEDS_MOST = 100_000
+
+
 @click.command("validate")
 @click.option(
-    "--seeds", metavar="N", type=click.IntRange(1, 100_000), default=20, help="Seeds 1 to N per scenario (default 20)."
+    "--seeds", metavar="N", default="20", help="Seeds per scenario: N for 1 to N (default 20), A..B, or 1,2,7."
+)
+@click.option(
+    "--random", "count", metavar="N", type=click.IntRange(1, 1_000_000), help="Judge N random worlds instead."
+)
+@click.option(
+    "--seed",
+    metavar="S",
+    type=click.IntRange(0, 1 << 62),
+    default=None,
+    help="Number of the first random world (default 1).",
+)
+@click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a parameter of the scenarios (repeatable)."
 )
 @click.option("-s", "--scenario", "scenarios", metavar="NAME", multiple=True, help="Only this scenario (repeatable).")
 @click.option("-d", "--detector", "detectors", metavar="CODE", multiple=True, help="Only this detector (repeatable).")
@@ -40,7 +59,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @click.option("--quiet", is_flag=True, help="Print failures only.")
 def command(
-    seeds: int,
+    seeds: str,
+    count: int | None,
+    seed: int | None,
+    settings: tuple[str, ...],
     scenarios: tuple[str, ...],
     detectors: tuple[str, ...],
     jobs: int | None,
@@ -58,19 +80,38 @@ def command(
 
     --clocks gives all taps wrong clocks (offset, drift, resolution, a step) and missed packets, aligns the captures, and
     compares offsets, bounds, drifts and links with the true ones.
+
+    --random draws worlds (scenario, parameters, TCP, connections, queues, errors) and also scores ledger and verdict,
+    for each capture alone and for all together. It lists the worst worlds with the command that repeats each.
     """
     from wlanlens.validation.summary import summary
     from wlanlens.validation.validate import validate
 
     if out is not None:
         _check_out(out)
+    given = pairs("--set", settings)
+    if count is not None:
+        if clocks or together:
+            raise click.UsageError("--random judges captures alone and together, without --clocks or --together")
+        return _random(count, 1 if seed is None else seed, scenarios, detectors, given, jobs, out, as_json, quiet)
+    if seed is not None:
+        raise click.UsageError("--seed is the first world of --random; --seeds sets those of scenarios")
+    numbers = _seeds(seeds)
     if clocks:
-        return _clocks(scenarios, seeds, jobs, out, as_json, quiet)
+        if given:
+            raise click.UsageError("--set cannot be used with --clocks")
+        return _clocks(scenarios, numbers, jobs, out, as_json, quiet)
     meter = Meter(quiet=quiet)
     runs: list[Judged] = []
     try:
         for judged in validate(
-            scenarios, detectors, seeds=range(1, seeds + 1), workers=jobs, together=together, progress=meter
+            scenarios,
+            detectors,
+            seeds=numbers,
+            workers=jobs,
+            together=together,
+            settings=given,
+            progress=meter,
         ):
             runs.append(judged)
     except BaseException as stopped:
@@ -83,12 +124,77 @@ def command(
     result = summary(runs, detectors)
     _print(result, out, as_json, quiet)
     # JSON and the file hold the scores of the detectors only.
-    off = _clocks(scenarios, seeds, jobs, None, False, quiet or as_json) if together else 0
+    off = _clocks(scenarios, numbers, jobs, None, False, quiet or as_json) if together else 0
     return 1 if result.faults() else off
 
 
+def _seeds(text: str) -> list[int]:
+    """ "20" is 1 to 20; otherwise as in `simulate --seeds`."""
+    from wlanlens.simulation import parameter_sweep
+
+    if text.isdecimal():
+        if not 1 <= int(text) <= SEEDS_MOST:
+            raise click.UsageError(f"--seeds {text}: expected 1 to {SEEDS_MOST}")
+        return list(range(1, int(text) + 1))
+    return parameter_sweep.seeds(text)
+
+
+def _random(
+    count: int,
+    first: int,
+    scenarios: tuple[str, ...],
+    detectors: tuple[str, ...],
+    given: dict[str, str],
+    jobs: int | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Judge random worlds; return the exit status."""
+    from wlanlens.validation import random_page
+    from wlanlens.validation.random_validation import WorldScore, validate_random
+
+    meter = Meter(quiet=quiet)
+    worlds: list[WorldScore] = []
+    options = {"detectors": detectors, "scenarios": scenarios, "settings": given, "workers": jobs}
+    try:
+        for world in validate_random(count, first, progress=meter, **options):  # type: ignore[arg-type]
+            worlds.append(world)
+    except BaseException as stopped:
+        meter.clear()
+        if worlds and not isinstance(stopped, Exception):
+            click.echo(f"stopped after {len(worlds)} of {meter.total} worlds", err=True)
+            _print_random(random_page.summary(worlds, first, count, detectors), out, as_json, quiet)
+        raise
+    meter.clear()
+    result = random_page.summary(worlds, first, count, detectors)
+    _print_random(result, out, as_json, quiet)
+    return 1 if result.faults() else 0
+
+
+def _print_random(result: RandomValidation, out: Path | None, as_json: bool, quiet: bool) -> None:
+    from wlanlens.validation import random_page
+
+    if out is not None:
+        whole = _page(out, random_page.markdown(result)) if out.suffix == ".md" else _json(random_page.to_dict(result))
+        _put(out, whole)
+    if as_json:
+        click.echo(_json(random_page.to_dict(result)), nl=False)
+    elif not quiet:
+        click.echo(random_page.plain(result), nl=False)
+    for fault in result.faults():
+        click.echo(f"fails: {fault}", err=True)
+
+
+def _page(out: Path, part: str) -> str:
+    """The page with one of its parts replaced: scenarios, or random worlds."""
+    from wlanlens.validation.random_page import merged
+
+    return merged(out.read_text(encoding="utf-8") if out.exists() else "", part)
+
+
 def _clocks(
-    scenarios: tuple[str, ...], seeds: int, jobs: int | None, out: Path | None, as_json: bool, quiet: bool
+    scenarios: tuple[str, ...], seeds: list[int], jobs: int | None, out: Path | None, as_json: bool, quiet: bool
 ) -> int:
     """Run the clock trials; return the exit status."""
     from wlanlens.validation.clock_page import faults
@@ -97,7 +203,7 @@ def _clocks(
     meter = Meter(quiet=quiet)
     scores: list[TrialScore] = []
     try:
-        for score in trials(scenarios, seeds=range(1, seeds + 1), workers=jobs, progress=meter):
+        for score in trials(scenarios, seeds=seeds, workers=jobs, progress=meter):
             scores.append(score)
     except BaseException as stopped:
         meter.clear()
@@ -144,7 +250,7 @@ def _print(result: Validation, out: Path | None, as_json: bool, quiet: bool) -> 
     from wlanlens.validation.page import markdown, plain, to_dict
 
     if out is not None:
-        _put(out, markdown(result) if out.suffix == ".md" else _json(to_dict(result)))
+        _put(out, _page(out, markdown(result)) if out.suffix == ".md" else _json(to_dict(result)))
     if as_json:
         click.echo(_json(to_dict(result)), nl=False)
     elif not quiet:

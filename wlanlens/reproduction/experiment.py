@@ -109,9 +109,10 @@ class _Job:
 
 def _work(job: _Job) -> Any:
     if not job.taps:
-        return job.measure(simulate(job.scenario, seed=job.seed, **dict(job.parameters)))
+        return job.measure(simulate(job.scenario, seed=job.seed, truth=False, **dict(job.parameters)))
     with tempfile.TemporaryDirectory(prefix="wlanlens-") as folder:
-        run = simulate(job.scenario, Path(folder), seed=job.seed, taps=job.taps, **dict(job.parameters))
+        out = Path(folder)
+        run = simulate(job.scenario, out, seed=job.seed, taps=job.taps, truth=False, **dict(job.parameters))
         return job.measure(run)
 
 

@@ -298,8 +298,10 @@ class World:
     receiver: int = 1
     clocks: Mapping[str, TapClock] = field(default_factory=dict)
 
-    def description(self, *, seed: int, duration_s: float, epoch_ns: int, captures: Mapping[str, Path | Any]) -> str:
-        """The world as JSON for the simulator. `captures`: the file of each tap."""
+    def description(
+        self, *, seed: int, duration_s: float, epoch_ns: int, captures: Mapping[str, Path | Any], ledger: bool = False
+    ) -> str:
+        """The world as JSON for the simulator. `captures`: the file of each tap; `ledger`: make the true ledger too."""
         cell = asdict(self.cell) if self.cell is not None else None
         if cell is not None:
             cell["paths"] = [{"from": p.pop("start"), "to": p.pop("end"), **p} for p in cell["paths"]]
@@ -321,6 +323,7 @@ class World:
             "wires": [asdict(w) for w in self.wires],
             "flows": [asdict(f) for f in self.flows],
             "taps": taps,
+            "ledger": ledger,
         }
         return json.dumps(whole)
 

@@ -39,7 +39,7 @@ MARK = "scenario.json"
 #: All files that a run may write: those of an earlier run are removed.
 WRITTEN = (
     "sender.pcap", "usb.pcap", "air.pcap", "receiver.pcap", "truth.json", "truth_packets.parquet", "truth_frames.parquet",
-    "truth_events.parquet", "truth_queues.parquet", "truth_urbs.parquet",
+    "truth_events.parquet", "truth_queues.parquet", "truth_urbs.parquet", "truth_ledger.parquet",
 )  # fmt: skip
 
 #: Simulated time between two checks for Ctrl-C and progress.
@@ -97,7 +97,7 @@ def simulate(
     clocks : mapping of str to TapClock
         Clock error of each tap.
     truth : bool
-        Whether to write truth.json and the truth tables.
+        Whether to write truth.json and the truth tables, and to make the true ledger.
     progress : callable
         Called with the finished share.
     **parameters
@@ -117,10 +117,10 @@ def simulate(
     if unknown := [tap for tap in wanted if tap not in world.taps]:
         raise ScenarioError(f"{made.name} has no tap {unknown[0]!r}", next="it has " + ", ".join(world.taps))
     if out is None:
-        return Run(made, seed, {}, _facts(_run(made, seed, world, {}, progress), world))
+        return Run(made, seed, {}, _facts(_run(made, seed, world, {}, progress, ledger=truth), world))
     folder = Path(out)
     with _staged(folder) as staging:
-        tables = _run(made, seed, world, {tap: staging / f"{tap}.pcap" for tap in wanted}, progress)
+        tables = _run(made, seed, world, {tap: staging / f"{tap}.pcap" for tap in wanted}, progress, ledger=truth)
         run = Run(made, seed, {tap: folder / f"{tap}.pcap" for tap in wanted}, _facts(tables, world))
         if truth:
             _write_truth(staging, run, tables)
@@ -151,9 +151,13 @@ def _run(
     world: World,
     captures: dict[str, Path],
     progress: Callable[[float], None] | None,
+    *,
+    ledger: bool,
 ) -> dict[str, pa.Table]:
-    """Run the world and write its captures. Returns the truth tables."""
-    description = world.description(seed=seed, duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures)
+    """Run the world and write its captures. Returns the truth tables; `truth_ledger` is empty without `ledger`."""
+    description = world.description(
+        seed=seed, duration_s=made.duration_s, epoch_ns=EPOCH_NS, captures=captures, ledger=ledger
+    )
     try:
         run = _core.Simulation(description)
     except ValueError as error:

@@ -147,6 +147,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
         try:
             job = pipe.recv()
         except (EOFError, ConnectionResetError):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing is left to remove
             return
         try:
             answer = (False, work(job))

@@ -9,7 +9,7 @@ from typing import Any
 
 from wlanlens.validation.summary import Line, Promise, Validation
 
-_HEAD = (
+HEAD = (
     "detector", "judged at", "runs", "true", "found", "precision", "recall", "time p50 ms", "time max ms", "cost off",
     "elsewhere", "open", "left out",
 )  # fmt: skip
@@ -18,10 +18,11 @@ _SAYS = {"shows": "finds it", "silent": "stays silent", "clean": "nothing above 
 
 def rows(result: Validation) -> list[tuple[str, ...]]:
     """The table by detector."""
-    return [_row(line) for line in result.lines]
+    return [row(line) for line in result.lines]
 
 
-def _row(line: Line) -> tuple[str, ...]:
+def row(line: Line) -> tuple[str, ...]:
+    """One detector's row."""
     s = line.score
     if not line.decided:
         return (line.code, line.home, str(line.runs), "no truth yet", *("-",) * 9)
@@ -58,7 +59,7 @@ def promise_rows(promises: Iterable[Promise]) -> list[tuple[str, ...]]:
 
 def plain(result: Validation) -> str:
     """The tables for a terminal."""
-    out = aligned(_HEAD, rows(result))
+    out = aligned(HEAD, rows(result))
     if result.promises:
         out += ["", *aligned(("scenario", "detector", "must", "in runs", ""), promise_rows(result.promises))]
     return "\n".join([*out, "", _closing(result)]) + "\n"
@@ -104,7 +105,7 @@ def markdown(result: Validation) -> str:
         "Floors: precision and recall 0.95, 95 % of times within 10 ms, silence at look-alikes, nothing above info on a",
         "clean link.",
         "",
-        *markdown_table(_HEAD, rows(result)),
+        *markdown_table(HEAD, rows(result)),
         "",
         "## What scenarios promise",
         "",
@@ -131,24 +132,29 @@ def to_dict(result: Validation) -> dict[str, Any]:
         "seeds": result.seeds,
         "faults": result.faults(),
         "unproved": result.unproved(),
-        "detectors": [
-            {
-                "code": line.code,
-                "judged_at": line.home,
-                "runs": line.runs,
-                "decided": line.decided,
-                **{k: v for k, v in asdict(line.score).items() if k not in ("code", "time_errors_s")},
-                "precision": line.score.precision,
-                "recall": line.score.recall,
-                "time_error_p50_s": line.score.time_error_s,
-                "time_error_max_s": max(line.score.time_errors_s, default=None),
-                "cost_error": line.score.cost_error,
-                "elsewhere_right": line.elsewhere_right,
-                "elsewhere_wrong": line.elsewhere_wrong,
-                "undecided": line.undecided,
-            }
-            for line in result.lines
-        ],
+        "detectors": detectors(result.lines),
         "promises": [{**asdict(p), "kept": p.kept} for p in result.promises],
         "failed": result.failed,
     }
+
+
+def detectors(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """The table by detector, as JSON."""
+    return [
+        {
+            "code": line.code,
+            "judged_at": line.home,
+            "runs": line.runs,
+            "decided": line.decided,
+            **{k: v for k, v in asdict(line.score).items() if k not in ("code", "time_errors_s")},
+            "precision": line.score.precision,
+            "recall": line.score.recall,
+            "time_error_p50_s": line.score.time_error_s,
+            "time_error_max_s": max(line.score.time_errors_s, default=None),
+            "cost_error": line.score.cost_error,
+            "elsewhere_right": line.elsewhere_right,
+            "elsewhere_wrong": line.elsewhere_wrong,
+            "undecided": line.undecided,
+        }
+        for line in lines
+    ]

@@ -141,12 +141,17 @@ def summary(judged: Iterable[Judged], detectors: Iterable[str] = ()) -> Validati
         code: f"{why} ({run.scenario}, seed {run.seed})" for run, view in views for code, why in view.failed.items()
     }
     return Validation(
-        lines=tuple(_line(code, runs) for code in wanted),
+        lines=tuple(lines(runs, wanted)),
         promises=tuple(_promises(runs, wanted)),
         failed=failed,
         runs=len(runs),
         seeds=len({run.seed for run in runs}),
     )
+
+
+def lines(runs: list[Judged], wanted: Iterable[str]) -> list[Line]:
+    """One line for each detector."""
+    return [_line(code, runs) for code in wanted]
 
 
 def _line(code: str, runs: list[Judged]) -> Line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -123,13 +123,18 @@ def validate(
     seeds: Sequence[int] = range(1, 21),
     workers: int | None = None,
     together: bool = False,
+    settings: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Judged]:
-    """Judge each scenario with each seed, in order of completion. `progress` is called with (finished, all)."""
+    """Judge each scenario with each seed, in order of completion. `progress` is called with (finished, all).
+
+    `settings`: parameters of every scenario; an unknown one raises ScenarioError.
+    """
     wanted, names = chosen("detectors", detectors), chosen("scenarios", scenarios)
     with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
         # Seed by seed, so that an interrupted run covers all scenarios equally.
-        cases = [Case(name, seed, wanted, together=together, folder=folder) for seed in seeds for name in names]
+        given = tuple(sorted((settings or {}).items()))
+        cases = [Case(name, seed, wanted, given, together, folder) for seed in seeds for name in names]
         tell = None if progress is None else lambda done: progress(done, len(cases))
         for _, judged in sweep(judge, cases, workers=workers, progress=tell):
             yield judged
@@ -143,14 +148,15 @@ def judge(case: Case) -> Judged:
         views: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
         if case.together and len(views) > 1:
             views.append(tuple(run.captures))
-        return Judged(case.scenario, case.seed, tuple(_view(run, taps, case.codes) for taps in views))
+        return Judged(case.scenario, case.seed, tuple(judged_at(run, taps, case.codes) for taps in views))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _view(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
+def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], trace: Trace | None = None) -> View:
+    """The detectors' findings at some taps of a run against its truth. `trace`: that of the captures, if there is one already."""
     # The detectors see only the captures.
-    trace = align([run.captures[tap] for tap in taps])
+    trace = align([run.captures[tap] for tap in taps]) if trace is None else trace
     found = detect(trace, wanted)
     clock = run.facts.world.clocks.get(taps[0], TapClock())
     findings = [_on_run_time(f, trace, clock) for f in found]

@@ -28,6 +28,9 @@ pub struct World {
     pub flows: Vec<Flow>,
     #[serde(default)]
     pub taps: Taps,
+    /// Whether to keep what the true ledger is made of.
+    #[serde(default)]
+    pub ledger: bool,
 }
 
 /// A host, an access point or a router.

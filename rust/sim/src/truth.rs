@@ -1,9 +1,12 @@
 //! Ground truth: the fate of every packet and frame, and the actions of the senders.
 
+mod categories;
 mod codes;
 mod columns;
 mod frames;
+mod ledger;
 mod tables;
+mod trips;
 
 use std::sync::Arc;
 
@@ -14,8 +17,10 @@ use crate::tcp::Variables;
 use crate::usb_host::Times;
 
 pub use crate::packet::PacketFate;
+pub use categories::{Category, LedgerRow};
 pub use codes::{DAMAGES, FRAME_FATES, FRAME_KINDS, PACKET_FATES, TRIGGERS};
 pub use frames::Frames;
+pub use trips::{Ledger, Place};
 
 /// One packet.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +32,8 @@ pub struct PacketRow {
     pub seq: u64,
     pub ack: u64,
     pub len: u32,
+    /// It occupies sequence numbers: data, SYN or FIN.
+    pub span: u32,
     pub trigger: i8,
     pub copy: u16,
     pub made: Ns,
@@ -85,13 +92,15 @@ pub struct Truth {
     pub events: Vec<EventRow>,
     pub queues: Vec<QueueRow>,
     pub urbs: Vec<UrbRow>,
+    /// What the true ledger is made of, if it is wanted.
+    pub ledger: Option<Ledger>,
 }
 
 impl Truth {
     pub fn made(&mut self, p: &Packet) {
-        let (seq, ack, len, trigger, copy) = match &p.body {
-            Body::Tcp(s) => (s.seq, s.ack.unwrap_or(0), s.len, codes::trigger(s.trigger), s.copy),
-            Body::Udp { len, number } => (*number, 0, *len, 0, 0),
+        let (seq, ack, len, span, trigger, copy) = match &p.body {
+            Body::Tcp(s) => (s.seq, s.ack.unwrap_or(0), s.len, s.span() as u32, codes::trigger(s.trigger), s.copy),
+            Body::Udp { len, number } => (*number, 0, *len, *len, 0, 0),
         };
         self.packets.push(PacketRow {
             id: p.id,
@@ -101,6 +110,7 @@ impl Truth {
             seq,
             ack,
             len,
+            span,
             trigger,
             copy,
             made: p.made,

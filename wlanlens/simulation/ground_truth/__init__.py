@@ -25,7 +25,7 @@ class Truth:
 
     Attributes
     ----------
-    packets, frames, events, queues, urbs : pyarrow.Table
+    packets, frames, events, queues, urbs, ledger : pyarrow.Table
         `truth_packets`, `truth_frames` ...; the field metadata documents every column.
     world : World
         The simulated world.
@@ -36,6 +36,7 @@ class Truth:
     events: pa.Table
     queues: pa.Table
     urbs: pa.Table
+    ledger: pa.Table
     world: World
 
     def subject(self, flow: int, direction: str) -> str:

@@ -28,14 +28,12 @@ def findings(facts: Truth) -> list[Finding]:
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
     d = side.data
-    took = (d["t_end_ns"] - d["t_tap_ns"])[d["delivered"] & (d["t_tap_ns"] >= 0)]
-    if not len(took) or np.ptp(took) < _LEAST_NS:
-        # No packet can have waited so long.
+    waited = _waited(side)[d["delivered"] & (d["t_tap_ns"] >= 0)]
+    if waited.max(initial=0) < _LEAST_NS:
         return []
-    came, rtt, under_way, ahead = _round_trips(side)
+    came, rtt, delay, ahead = _round_trips(side)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
-    delay = under_way - under_way.min()
     # A packet waited at most for its time in flight, and covers the time since the packet before.
     stood = np.minimum(np.diff(came, prepend=came[0] - rtt[0]), rtt)
     queued = delay >= _LEAST_NS
@@ -55,7 +53,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
 
 
 def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
-    """For the newest segment of each ACK: time of the ACK, round trip, time in flight to the receiver, and the bytes
+    """For the newest segment of each ACK: time of the ACK, round trip, time in queues on the path, and the bytes
     outstanding when it passed the tap, itself included.
 
     Only segments sent once, after which the receiver had no hole: for others no ACK shows when they arrived.
@@ -72,11 +70,17 @@ def _round_trips(side: Side) -> tuple[Array, Array, Array, Array]:
     came = side.reached_all_ns(d["end"][mine])
     order = np.argsort(came, kind="stable")
     mine, came = mine[order], came[order]
-    left, gone = d["t_tap_ns"][mine], d["t_end_ns"][mine]
+    left = d["t_tap_ns"][mine]
     # Bytes outstanding, not bytes in the forward path: the latter grow with any delay of a steady stream.
     heard = np.searchsorted(side.ack_t_ns, left, side="right")
     ahead = d["end"][mine] - np.concatenate(([1], side.acked))[heard]
-    return came, came - left, gone - left, ahead
+    return came, came - left, _waited(side)[mine], ahead
+
+
+def _waited(side: Side) -> Array:
+    """Time in true queues after the tap: the host's own queue is before it."""
+    d = side.data
+    return np.asarray(np.maximum(d["queued_ns"] - (d["t_tap_ns"] - d["t_made_ns"]), 0))
 
 
 def _correlation(ahead: Array, delay: Array) -> float:

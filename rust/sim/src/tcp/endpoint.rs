@@ -3,7 +3,7 @@
 use super::config::TcpConfig;
 use super::receiver::{Answer, Receiver};
 use super::segment::{Segment, Trigger};
-use super::sender::{Event, Fired, New, Next, Sender};
+use super::sender::{Event, Fired, New, Next, Sender, Wait};
 use super::writer::{Step, View, Writer};
 use crate::engine::{Ns, MS};
 
@@ -147,6 +147,16 @@ impl Endpoint {
     /// The sender's events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.send.events)
+    }
+
+    /// What its sender waits for.
+    pub fn waits(&self) -> Wait {
+        self.send.waits(&self.config, self.sack, self.established)
+    }
+
+    /// Whether its receiver delays an ACK.
+    pub fn delays_ack(&self) -> bool {
+        self.receive.timer.is_some()
     }
 
     /// When a timer fires next.

@@ -18,5 +18,5 @@ pub use config::{Recovery, SendBuffer, TcpConfig};
 pub use endpoint::{Endpoint, Role};
 pub use rto::RtoFlavour;
 pub use segment::{Segment, Trigger};
-pub use sender::{Event, Variables};
+pub use sender::{Event, Variables, Wait};
 pub use wheel::Wheel;

@@ -4,6 +4,7 @@ mod ack;
 mod output;
 mod recovery;
 mod timers;
+mod waits;
 mod window;
 
 use super::config::TcpConfig;
@@ -20,6 +21,34 @@ pub enum State {
     Disorder,
     Recovery,
     Loss,
+}
+
+/// What a sender waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wait {
+    /// The peer's part of the handshake.
+    #[default]
+    Handshake,
+    /// Nothing is outstanding, and the application has given nothing more.
+    Application,
+    /// Nothing is outstanding, and the peer's window is closed.
+    ClosedWindow,
+    /// Everything is acknowledged, FIN included.
+    Closed,
+    /// ACKs, in the state after a timeout.
+    Loss,
+    /// ACKs, in fast recovery.
+    Recovery,
+    /// The peer's window: the congestion window has room.
+    Window,
+    /// The congestion window, which is below the threshold.
+    SlowStart,
+    /// The congestion window.
+    Congestion,
+    /// ACKs of what is outstanding: the application has given nothing more.
+    LastAcks,
+    /// ACKs that let a small segment go (Nagle).
+    SmallSegment,
 }
 
 /// The variables of a sender's timer and windows.

@@ -13,6 +13,17 @@ const NO_STATION: u32 = u32::MAX;
 const NO_PACKET: u64 = u64::MAX;
 const NO_DAMAGE: i8 = -1;
 
+/// A frame's time on the air.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnAir {
+    pub start: u64,
+    pub end: u64,
+    pub station: usize,
+    pub rts: bool,
+    /// None: a frame without a packet.
+    pub packet: Option<u64>,
+}
+
 /// One row per frame on the air: the columns of `truth_frames`.
 #[derive(Debug, Default)]
 pub struct Frames {
@@ -35,6 +46,17 @@ pub struct Frames {
 impl Frames {
     pub fn len(&self) -> usize {
         self.kind.len()
+    }
+
+    /// Each frame's start, end, transmitter, and the packet in it.
+    pub(super) fn on_air(&self) -> impl Iterator<Item = OnAir> + '_ {
+        (0..self.len()).map(|i| OnAir {
+            start: self.start_ns[i] as u64,
+            end: self.end_ns[i] as u64,
+            station: self.station[i] as usize,
+            rts: self.kind[i] == 0,
+            packet: Some(self.packet[i]).filter(|p| *p != NO_PACKET),
+        })
     }
 
     pub fn is_empty(&self) -> bool {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::{Float64Array, RecordBatch, StringArray, UInt64Array};
 
+use super::categories::CATEGORIES;
 use super::codes::{PACKET_FATES, TRIGGERS};
 use super::columns::{directions, maybe_small, maybe_times, small, table, times, whole, words};
 use super::{EventRow, Truth};
 use crate::tcp::Variables;
 
 impl Truth {
-    /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues` and `truth_urbs`.
+    /// `truth_packets`, `truth_frames`, `truth_events`, `truth_queues`, `truth_urbs` and `truth_ledger`.
     pub fn tables(mut self) -> Vec<(&'static str, RecordBatch)> {
+        let ledger = self.ledger_table();
         let frames = std::mem::take(&mut self.frames);
         vec![
             ("truth_packets", self.packet_table()),
@@ -19,11 +21,13 @@ impl Truth {
             ("truth_events", self.event_table()),
             ("truth_queues", self.queue_table()),
             ("truth_urbs", self.urb_table()),
+            ("truth_ledger", ledger),
         ]
     }
 
     fn packet_table(&self) -> RecordBatch {
         let p = || self.packets.iter();
+        let queued = self.queued();
         table(
             "truth_packets",
             "One row per packet that a stack sent, with its trigger and fate.",
@@ -66,6 +70,12 @@ impl Truth {
                 ),
                 ("fate", "Fate of the packet.", words(p().map(|r| r.fate as i8), &PACKET_FATES), false),
                 ("t_end_ns", "Time at which its fate was decided.", times(p().map(|r| r.ended)), false),
+                (
+                    "queued_ns",
+                    "Time in the queues of lines, stations and their MACs; null if it still waits, or without the true ledger.",
+                    maybe_times(queued.into_iter()),
+                    true,
+                ),
                 ("attempts", "Transmissions on the air.", small(p().map(|r| r.attempts)), false),
             ],
         )
@@ -156,6 +166,28 @@ impl Truth {
                     small(u().map(|r| r.found)),
                     false,
                 ),
+            ],
+        )
+    }
+
+    fn ledger_table(&self) -> RecordBatch {
+        let rows = self.ledger_rows();
+        let r = || rows.iter();
+        table(
+            "truth_ledger",
+            "What the sender of each direction with data waited for: intervals without a gap from the connection's first packet to \
+             its last ACK.",
+            vec![
+                ("flow", "Flow of the scenario, from 0.", small(r().map(|r| r.flow)), false),
+                ("direction", "Direction: a2b or b2a, where a is the client.", directions(r().map(|r| r.reverse)), false),
+                (
+                    "category",
+                    "What was waited for, in the categories of `ledger`.",
+                    words(r().map(|r| r.category as i8), &CATEGORIES),
+                    false,
+                ),
+                ("t_start_ns", "Start of the interval.", times(r().map(|r| r.start)), false),
+                ("t_end_ns", "End of the interval.", times(r().map(|r| r.end)), false),
             ],
         )
     }

@@ -7,6 +7,7 @@ use crate::engine::Ns;
 use crate::packet::PacketFate;
 use crate::phy::plcp;
 use crate::taps::{self, Gather, Reception};
+use crate::truth::Place;
 
 impl World {
     /// Pass packets from a host's queue to its station while that has space.
@@ -21,6 +22,7 @@ impl World {
             if packet.src == node {
                 self.tap_host(now, node, &packet);
             }
+            self.truth.starts(packet.id, Place::Station(station), now);
             let handle = self.keep(packet);
             let msdu = Msdu { to: Some(to), mpdu_bytes: packet.ip_bytes + MPDU_OVERHEAD, handle };
             self.dcf.enqueue(now, station, msdu);
@@ -55,6 +57,7 @@ impl World {
     pub(super) fn air_done(&mut self, now: Ns, station: StationId, handle: u64, acked: bool, attempts: u32) {
         if handle != BEACON {
             if let Some(packet) = self.release(handle) {
+                self.truth.leaves(packet.id, Place::Station(station), now, acked);
                 if let Some(row) = self.truth.row(packet.id) {
                     row.attempts += attempts;
                     // Dropped at the retry limit; a copy may still have arrived.

@@ -17,7 +17,7 @@ use crate::rng::Rng;
 use crate::router::{Buffer, Outlet};
 use crate::taps::{self, PcapFile, TapClock};
 use crate::tcp::{Endpoint, Role};
-use crate::truth::Truth;
+use crate::truth::{Ledger, Truth};
 use crate::usb_host::UsbHost;
 
 impl World {
@@ -169,7 +169,7 @@ impl World {
             usb_tap: tap(&c.taps.usb, taps::LINKTYPE_USBMON, "tap_usb")?,
             usb_done: Vec::new(),
             queue,
-            truth: Truth::default(),
+            truth: Truth { ledger: c.ledger.then(Ledger::default), ..Truth::default() },
             segments: Vec::new(),
             outs: Vec::new(),
             failed: None,

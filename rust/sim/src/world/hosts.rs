@@ -5,7 +5,7 @@ use crate::engine::Ns;
 use crate::packet::{Body, Packet, PacketFate};
 use crate::taps;
 use crate::tcp::{Endpoint, Segment, Variables};
-use crate::truth::EventRow;
+use crate::truth::{EventRow, Place};
 
 impl World {
     /// Run an action of one end of a flow, send its segments, and set its timer.
@@ -39,6 +39,7 @@ impl World {
                 variables,
             });
         }
+        self.truth.acted(now, (flow, end), &ends[end]);
         let timer = ends[end].timer();
         f.timers[end].set(timer, &mut self.queue, Event::Timer { flow, end });
     }
@@ -129,14 +130,20 @@ impl World {
         match self.nodes[node].routes[packet.dst] {
             None => self.truth.ended(packet.id, now, PacketFate::Wire),
             Some(Hop::Cell { from, .. }) => match self.stations[from].queue.offer(now, packet, false) {
-                Ok(()) => self.pump(now, from),
+                Ok(()) => {
+                    self.truth.enters(packet.id, Place::Station(from), now);
+                    self.pump(now, from);
+                }
                 Err(PacketFate::WireQueue) => self.truth.ended(packet.id, now, PacketFate::DeviceQueue),
                 Err(fate) => self.truth.ended(packet.id, now, fate),
             },
             Some(Hop::Wire { wire, direction }) => {
                 let w = &mut self.wires[wire].directions[direction];
                 match w.queue.offer(now, packet, w.sending.is_none()) {
-                    Ok(()) => self.wire_next(now, wire, direction),
+                    Ok(()) => {
+                        self.truth.enters(packet.id, Place::Wire(wire, direction), now);
+                        self.wire_next(now, wire, direction);
+                    }
                     Err(fate) => self.truth.ended(packet.id, now, fate),
                 }
             }

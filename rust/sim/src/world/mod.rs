@@ -316,6 +316,7 @@ impl World {
             Event::Stall { station, stall } => {
                 if let Some((_, lasts, every)) = self.stations[station].config.stalls_s.get(stall).copied() {
                     self.dcf.stall(station, now + config::seconds(lasts));
+                    self.truth.stalled(station, now, now + config::seconds(lasts));
                     if every > 0.0 {
                         self.queue.at(now + config::seconds(every), Event::Stall { station, stall });
                     }

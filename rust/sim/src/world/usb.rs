@@ -7,7 +7,7 @@ use crate::dcf::Msdu;
 use crate::engine::Ns;
 use crate::packet::{Packet, PacketFate};
 use crate::taps::{self, Gather, Prism2, UrbRecord, IN};
-use crate::truth::UrbRow;
+use crate::truth::{Place, UrbRow};
 use crate::usb_host::{Done, List, Times};
 
 const BUS: u16 = 1;
@@ -190,6 +190,7 @@ impl World {
         a.taken += 1;
         let Some(packet) = urb.packet else { return };
         let Some(Hop::Cell { to, .. }) = self.nodes[node].routes[packet.dst] else { return };
+        self.truth.starts(packet.id, Place::Station(station), now);
         let handle = self.keep(packet);
         let msdu = Msdu { to: Some(to), mpdu_bytes: packet.ip_bytes + MPDU_OVERHEAD, handle };
         // The adapter's buffer is no larger than the MAC's queue.

@@ -5,6 +5,7 @@ use crate::config;
 use crate::engine::Ns;
 use crate::packet::Body;
 use crate::packet::PacketFate;
+use crate::truth::Place;
 
 impl World {
     pub(super) fn wire_next(&mut self, now: Ns, wire: usize, direction: usize) {
@@ -14,6 +15,7 @@ impl World {
         }
         let Some(packet) = w.directions[direction].queue.take(now) else { return };
         w.directions[direction].sending = Some(packet);
+        self.truth.starts(packet.id, Place::Wire(wire, direction), now);
         let bits = f64::from(packet.ip_bytes + w.config.header_bytes) * 8.0;
         let node = if direction == 0 { w.config.a } else { w.config.b };
         self.queue.at(now + config::seconds(bits / w.config.rate_bps), Event::WireSent { wire, direction });
@@ -25,6 +27,7 @@ impl World {
     pub(super) fn wire_sent(&mut self, now: Ns, wire: usize, direction: usize) {
         let w = &mut self.wires[wire];
         if let Some(packet) = w.directions[direction].sending.take() {
+            self.truth.leaves(packet.id, Place::Wire(wire, direction), now, true);
             let data = matches!(packet.body, Body::Tcp(s) if s.len > 0);
             let number = w.directions[direction].counted;
             w.directions[direction].counted += u64::from(data == (direction == 0));

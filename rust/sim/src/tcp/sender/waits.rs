@@ -1,0 +1,30 @@
+//! What a sender waits for: its state between two actions, for the true ledger.
+
+use super::{Event, Sender, State, Wait};
+use crate::tcp::config::TcpConfig;
+
+impl Sender {
+    /// After an action: what the sender waits for now.
+    pub fn waits(&self, config: &TcpConfig, sack: bool, established: bool) -> Wait {
+        if !established {
+            return Wait::Handshake;
+        }
+        let unsent = self.next < self.written;
+        if self.scoreboard.is_empty() {
+            return match () {
+                () if self.closed && self.una > self.written => Wait::Closed,
+                () if unsent && self.next >= self.window_end => Wait::ClosedWindow,
+                () => Wait::Application,
+            };
+        }
+        match self.state {
+            State::Loss => Wait::Loss,
+            State::Recovery => Wait::Recovery,
+            _ if matches!(self.window_state, Event::WindowFilled | Event::WindowClosed) => Wait::Window,
+            _ if !unsent => Wait::LastAcks,
+            _ if self.pipe(config, sack) < self.cwnd => Wait::SmallSegment,
+            _ if self.cwnd < self.ssthresh => Wait::SlowStart,
+            _ => Wait::Congestion,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+"""The true ledger: every life is divided without a gap, and each category is what the simulator did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.tables import CATEGORIES
+from wlanlens.validation.random_worlds import random_world
+
+
+def spent(run: Run, flow: int = 0, direction: str = "a2b") -> dict[str, float]:
+    """Seconds by category."""
+    out: Counter[str] = Counter()
+    for row in run.facts.ledger.to_pylist():
+        if (row["flow"], row["direction"]) == (flow, direction):
+            out[row["category"]] += (row["t_end_ns"] - row["t_start_ns"]) / 1e9
+    return out
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lives_of_random_worlds_have_no_gap(seed: int) -> None:
+    run = simulate(random_world(seed, varied=True), seed=seed)
+    packets = run.facts.packets.to_pandas()
+    directions = {(f, d) for f, d, n in packets[["flow", "direction", "len_bytes"]].itertuples(index=False) if n}
+    tcp = {i for i, flow in enumerate(run.facts.world.flows) if flow.tcp is not None}
+    ends: dict[tuple[int, str], int] = {}
+    for row in run.facts.ledger.to_pylist():
+        key = row["flow"], row["direction"]
+        first = packets.t_made_ns[packets.flow == row["flow"]].min()
+        assert row["t_start_ns"] == ends.get(key, first)
+        assert row["t_start_ns"] < row["t_end_ns"]
+        ends[key] = row["t_end_ns"]
+    # A connection without any answer has a life too, if its SYN was repeated.
+    assert set(ends) == {key for key in directions if key[0] in tcp}
+
+
+def test_it_is_written_with_the_truth_and_only_then(tmp_path: Path) -> None:
+    run = simulate("clean_link", tmp_path / "with", duration_s=1.0)
+    table = pq.read_table(tmp_path / "with" / "truth_ledger.parquet")
+    assert table.equals(run.facts.ledger)
+    assert set(table.column("category").to_pylist()) <= set(CATEGORIES)
+    bare = simulate("clean_link", tmp_path / "without", duration_s=1.0, truth=False)
+    assert not (tmp_path / "without" / "truth_ledger.parquet").exists()
+    assert bare.facts.ledger.num_rows == 0
+
+
+def test_its_categories_are_the_analysers() -> None:
+    run = simulate("clean_link", duration_s=0.1)
+    names = run.facts.ledger.column("category").chunk(0).dictionary.to_pylist()
+    assert set(names) <= set(CATEGORIES)
+
+
+def test_recovery_without_a_loss_is_spurious() -> None:
+    held = spent(simulate("ack_holding", duration_s=10.0))
+    assert held["rto_wait"] > 0.3
+    assert held["loss_recovery"] == held["fast_recovery"] == 0
+    line = spent(simulate("spurious_retransmissions", duration_s=20.0))
+    assert line["rto_wait"] > 1
+    assert line["loss_recovery"] == line["fast_recovery"] == 0
+
+
+def test_a_slow_bus_is_usb_and_a_slow_air_is_not() -> None:
+    bus, air = (spent(simulate(name, duration_s=5.0)) for name in ("slow_bus", "slow_air_over_usb"))
+    assert bus["usb"] > 0.8 * sum(bus.values())
+    assert air["air_useful"] + air["air_retries"] > 0.8 * sum(air.values())
+
+
+def test_a_full_queue_of_ones_own_costs_nothing() -> None:
+    own = spent(simulate("deep_buffer", duration_s=20.0))
+    assert own["queue"] == 0
+    assert own["path"] > 0.5 * sum(own.values())

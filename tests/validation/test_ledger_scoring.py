@@ -1,0 +1,79 @@
+"""Ledger and verdict scored against the truth of a simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import wlanlens as wl
+from wlanlens.simulation.simulate import simulate
+from wlanlens.validation.ledger_scoring import (
+    LedgerScore,
+    above,
+    named,
+    place,
+    scores,
+    share_right,
+    spread,
+    verdict_score,
+)
+
+S = 1_000_000_000
+
+
+def made(said: dict[str, int], *, where: str = "sender") -> LedgerScore:
+    truth = {"path": 8 * S, "rto_wait": 2 * S}
+    return LedgerScore(1, (where,), where, "a > b", truth, said)
+
+
+def test_variation_is_the_share_of_life_in_a_wrong_category() -> None:
+    assert made({"path": 8 * S, "rto_wait": 2 * S}).variation == 0
+    assert made({"path": 10 * S}).variation == pytest.approx(0.2)
+    assert made({"queue": 10 * S}).variation == 1
+    assert made({}).variation == 1
+    assert made({"path": 6 * S, "rto_wait": 2 * S}).variation == pytest.approx(0.2)
+    assert made({"path": 10 * S}).worst == ("path", "rto_wait")
+    assert spread([made({"path": 10 * S}), made({"path": 8 * S, "rto_wait": 2 * S})]) == pytest.approx((0.1, 0.19))
+    assert spread([]) is None
+
+
+def test_what_is_unknown_is_not_wrong() -> None:
+    partly = made({"path": 4 * S, "unknown": 4 * S, "application": S})
+    assert (partly.known_ns, partly.right_ns) == (5 * S, 4 * S)
+    assert share_right([partly]) == pytest.approx(0.8)
+    assert share_right([made({"unknown": 10 * S})]) is None
+
+
+def test_one_capture_does_not_divide_the_path() -> None:
+    assert above({"usb": 1, "air_useful": 2, "air_retries": 3, "air_others": 4, "queue": 5}) == {"path": 10, "queue": 5}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "causes"),
+    [
+        ("a > b took 5 s; it was application-limited for 2 s (40 %).", {"application"}),
+        ("a > b took 5 s; it spent 2 s on 3 retransmission timeouts, all spurious; it spent 1 s in fast recovery.", {"timeouts"}),
+        ("a > b took 5 s; it was limited by the receiver's window for 1 s (20 %); it waited 1 s for delayed ACKs.", {"receiver_window"}),
+        ("a > b took 5 s; nothing in this capture slowed it: 5 s (100 %) path transfer.", {"none"}),
+        ("", {"none"}),
+    ],
+)  # fmt: skip
+def test_the_first_cause_of_a_sentence(sentence: str, causes: set[str]) -> None:
+    assert causes <= named(sentence)
+    assert not named(sentence) & ({"application", "receiver_window", "queue", "none"} - causes)
+
+
+def test_a_world_is_scored_at_each_tap(tmp_path: Path) -> None:
+    run = simulate("ack_holding", tmp_path, duration_s=5.0)
+    (subject,) = {s.subject for s in scores(1, run.facts, wl.align([run.captures["sender"]]), ("sender",))}
+    taps = [("sender",), ("air",), ("receiver",), ("sender", "air", "receiver")]
+    assert [place(run.facts, tap, subject) for tap in taps] == ["sender", "air", "receiver", "together"]
+    (score,) = scores(1, run.facts, wl.align([run.captures["sender"]]), ("sender",))
+    assert score.variation < 0.1
+    verdict = verdict_score(
+        1, run.facts, wl.analyze(run.captures["sender"], out=tmp_path / "a", report=False).verdict.sentence, ("sender",)
+    )
+    assert verdict.cause == "timeouts"
+    assert verdict.right
+    assert not verdict_score(1, run.facts, "a > b; it was application-limited for 9 s.", ("sender",)).right

@@ -1,0 +1,164 @@
+"""`validate --random`: worlds drawn at random, and the findings, ledger and verdict of each capture against the truth."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wlanlens.errors import WlanlensError
+from wlanlens.pipeline.align import align
+from wlanlens.pipeline.analyze import analyze
+from wlanlens.simulation.parameters import ScenarioError
+from wlanlens.simulation.scenario import find
+from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.simulation.worker_pool import sweep
+from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, scores, verdict_score
+from wlanlens.validation.random_worlds import random_world
+from wlanlens.validation.validate import Judged, View, chosen, judged_at
+
+#: Worker processes, unless the caller says so: enough for two cores, each with a few hundred MB.
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class WorldCase:
+    """A random world to be judged.
+
+    Attributes
+    ----------
+    number : int
+        The number that the world is drawn from, which is its seed too.
+    codes : tuple of str
+        Detectors to run.
+    scenarios : tuple of str
+        Scenarios to draw from; empty: all.
+    settings : tuple of (name, value)
+        Parameters that are given.
+    folder : str
+        Folder for the captures; they are removed.
+    """
+
+    number: int
+    codes: tuple[str, ...]
+    scenarios: tuple[str, ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class WorldScore:
+    """A random world, judged at every tap and at all of them together.
+
+    Attributes
+    ----------
+    number : int
+    scenario, drawn : str
+        What was drawn.
+    views : tuple of View
+        The findings.
+    ledgers : tuple of LedgerScore
+    verdicts : tuple of VerdictScore
+    refused : tuple of str
+        Taps that were refused with an error for the user, and the error.
+    crash : str
+        Why the world could not be judged; "" if it could.
+    """
+
+    number: int
+    scenario: str
+    drawn: str
+    views: tuple[View, ...] = ()
+    ledgers: tuple[LedgerScore, ...] = ()
+    verdicts: tuple[VerdictScore, ...] = ()
+    refused: tuple[str, ...] = ()
+    crash: str = field(default="", repr=False)
+
+    @property
+    def judged(self) -> Judged:
+        """The findings, as those of a run of a scenario."""
+        return Judged(self.scenario, self.number, self.views)
+
+
+def validate_random(
+    count: int,
+    seed: int = 1,
+    *,
+    detectors: Sequence[str] = (),
+    scenarios: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[WorldScore]:
+    """Judge `count` random worlds, in order of completion.
+
+    Parameters
+    ----------
+    count, seed : int
+        The worlds with the numbers `seed` to `seed + count - 1`.
+    detectors, scenarios : sequence of str
+        Detectors to run, and scenarios to draw from; by default all.
+    settings : mapping
+        Parameters that are given, not drawn: at least one scenario must have each.
+    workers : int
+        Worker processes; by default two.
+    progress : callable
+        Called with (finished, all).
+    """
+    wanted = chosen("detectors", detectors)
+    names = chosen("scenarios", scenarios) if scenarios else ()
+    given = tuple(sorted((settings or {}).items()))
+    for name, _ in given:
+        if not any(name in find(scenario).parameters for scenario in names or chosen("scenarios", ())):
+            raise ScenarioError(f"no scenario that is drawn has a parameter {name!r}")
+    with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
+        cases = [WorldCase(number, wanted, names, given, folder) for number in range(seed, seed + count)]
+        tell = None if progress is None else lambda done: progress(done, count)
+        for _, judged in sweep(judge_world, cases, workers=WORKERS if workers is None else workers, progress=tell):
+            yield judged
+
+
+def judge_world(case: WorldCase) -> WorldScore:
+    """Simulate one random world and judge its captures. A crash is a result, too."""
+    world = random_world(case.number, varied=True, scenarios=case.scenarios or None, settings=dict(case.settings))
+    folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="world-"))
+    views: list[View] = []
+    ledgers: list[LedgerScore] = []
+    verdicts: list[VerdictScore] = []
+    refused: list[str] = []
+    crash = ""
+    try:
+        run = simulate(world, folder, seed=case.number)
+        taps: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
+        for some in [*taps, tuple(run.captures)]:
+            try:
+                view, ledger, verdict = _judged(run, some, case, folder / "analysis")
+            except WlanlensError as error:
+                refused.append(f"{'+'.join(some)}: {error}")
+                continue
+            views.append(view)
+            ledgers += ledger
+            verdicts.append(verdict)
+    except Exception as error:  # noqa: BLE001 - a crash of any kind is what this command looks for
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        crash = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    found = tuple(views), tuple(ledgers), tuple(verdicts), tuple(refused)
+    return WorldScore(case.number, world.base.name, world.drawn, *found, crash)
+
+
+def _judged(
+    run: Run, taps: tuple[str, ...], case: WorldCase, out: Path
+) -> tuple[View, list[LedgerScore], VerdictScore]:
+    captures = [run.captures[tap] for tap in taps]
+    trace = align(captures)
+    view = judged_at(run, taps, case.codes, trace)
+    ledger = scores(case.number, run.facts, trace, taps)
+    sentence = analyze(captures, out=out, only=case.codes, report=False).verdict.sentence
+    shutil.rmtree(out, ignore_errors=True)
+    return view, ledger, verdict_score(case.number, run.facts, sentence, taps)
