@@ -65,7 +65,7 @@ def test_nothing_slow_names_no_cause() -> None:
         [("handshake", 0.02), ("slow_start", 0.1), ("transfer", 3.9), ("fast_recovery", 0.01)], connections=3
     )
     assert said.sentence == (
-        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: 3.9 s (97 %) path transfer. "
+        "10.0.0.1:40000 > 10.0.0.2:5001 took 4.03 s; nothing in this capture slowed it: the path took 3.9 s (97 %). "
         "2 other connections."
     )
     assert said.lost_s == 0

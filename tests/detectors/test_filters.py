@@ -34,7 +34,7 @@ def examples(folder: Path) -> dict[Path, list[wl.Finding]]:
                 seen.add(finding.code)
                 out.setdefault(path, []).append(finding)
 
-    for name in ("mixed_newreno", "blackout3", "bloat100", "ackhold120", "zerowin", "tail_tlp"):
+    for name in ("mixed_newreno", "blackout3", "bloat100", "ackhold120", "zerowin", "tail_tlp", "m_blackhole"):
         take(kernel.FOLDER / f"{name}.sender.pcap", kernel.found(name))
     for name in SIMULATED:
         path = wl.simulate(name, folder / name, taps=("sender",)).captures["sender"]

@@ -54,12 +54,14 @@ def test_spurious_retransmissions_are_those_of_the_kernel(name: str) -> None:
 
 
 def waits(name: str) -> list[tuple[float, float]]:
-    """Intervals in which the kernel waited for a timer: runs of expiries after the handshake, and probes."""
+    """Intervals in which the kernel waited for a timer: runs of expiries, and probes."""
     out: list[tuple[float, float]] = []
     end_s = kernel.trace(name).table("segments").column("t_ns")[-1].as_py() / 1e9 - kernel.offset_s(name)
     for flow in kernel.truth(name)["flows"]:
         # A run without progress lasts until the connection is aborted.
         out += [(r["silent_from"], r["progress_at"] or end_s) for r in flow["rto_runs"] if r["off"] >= 0]
+        # A SYN or SYN+ACK: from the first one to its last repetition.
+        out += [(0.0, r["t"]) for r in flow["retransmission_list"] if r["off"] < 0 and r["trigger"] == "RTO"][-1:]
         for r in flow["retransmission_list"]:
             if r["trigger"] == "TLP":
                 out.append((last_send(flow, r), r["t"]))

@@ -60,12 +60,46 @@ def test_a_path_that_slows_and_never_pauses_is_not_window_limited() -> None:
     assert ledger.totals(entered) == {"path": 13 * 10**8, "receiver_window": 3 * 10**7}
 
 
-def test_a_round_trip_far_above_the_minimum_is_queueing_delay() -> None:
-    rows = intervals([("transfer", 5), ("transfer", 6), ("slow_start", 7)])
-    for row, rtt in zip(rows, (219, 221, 900), strict=True):
-        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6}
-    entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"path": 5, "queue": 6, "slow_start": 7}
+def _queued(*parts: tuple[str, float, int, int]) -> dict[str, int]:
+    """The ledger of intervals of a state, seconds, round trip in ms and bytes acknowledged, as seconds by category."""
+    rows = intervals([(state, round(s * 10**9)) for state, s, _, _ in parts])
+    for row, (_, _, rtt, acked) in zip(rows, parts, strict=True):
+        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
+    return {
+        name: round(ns / 10**9) for name, ns in ledger.totals(ledger.from_intervals(table("intervals", rows))).items()
+    }
+
+
+#: At its full rate, then slowed by the queue of others, then with an empty queue again.
+FAST, SLOW, EMPTY = ("transfer", 2, 30, 200_000), ("transfer", 3, 300, 10_000), ("fast_recovery", 1, 25, 100)
+
+
+def test_a_queue_of_others_is_queueing_delay() -> None:
+    assert _queued(FAST, SLOW, EMPTY) == {"path": 2, "queue": 3, "fast_recovery": 1}
+
+
+def test_what_is_no_queueing_delay() -> None:
+    # The flow itself keeps the path full: a shorter queue would save nothing.
+    assert _queued(FAST, ("transfer", 3, 300, 300_000), EMPTY) == {"path": 5, "fast_recovery": 1}
+    # The path has become longer: no queue drains.
+    assert _queued(FAST, SLOW, ("fast_recovery", 1, 300, 100)) == {"path": 5, "fast_recovery": 1}
+    # ACKs were held once.
+    assert _queued(FAST, ("transfer", 1, 300, 10_000), EMPTY) == {"path": 3, "fast_recovery": 1}
+    assert _queued(FAST, ("slow_start", 3, 300, 10_000), EMPTY) == {"path": 2, "slow_start": 3, "fast_recovery": 1}
+
+
+def test_fast_recovery_without_a_loss_is_spurious() -> None:
+    rows = intervals(
+        [("transfer", 5), ("fast_recovery", 5), ("transfer", 5), ("fast_recovery", 5), ("fast_recovery", 5)]
+    )
+    made = [
+        {"t_start_ns": 5, "t_end_ns": 10, "spurious": True},
+        {"t_start_ns": 15, "t_end_ns": 20, "spurious": False},
+        {"t_start_ns": 20, "t_end_ns": 25, "spurious": None},
+    ]
+    recoveries = table("recoveries", [{"packet": i, **row} for i, row in enumerate(made)])
+    entered = ledger.from_intervals(table("intervals", rows), recoveries=recoveries)
+    assert ledger.totals(entered) == {"spurious_recovery": 5, "fast_recovery": 5, "path": 10, "unknown": 5}
 
 
 def test_the_detectors_share_the_ledgers_figures() -> None:

@@ -1,16 +1,16 @@
-"""The verdict: one plain sentence about the flow with the most data, with seconds and share."""
+"""The verdict: one plain sentence about the connection that lost most time, with seconds and share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from wlanlens import registry
 from wlanlens.airtime import Summary, words
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.usb_summary import usb_summary
-from wlanlens.formatting import count, seconds, share
+from wlanlens.formatting import bit_rate, count, seconds, share, size
 from wlanlens.ledger import ledger as ledgers
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ _CAUSES = (
     (("air_others",), "it lost {s} to other stations' airtime"),
 )
 
+#: Categories in which the connection's packets were on their way and nothing held them.
+_PATH = ("path", "air_useful")
+
 #: Kinds of timeouts that the sentence names.
 _TIMEOUT_KINDS = {
     "spurious": "spurious",
@@ -43,11 +46,15 @@ SHARE = 0.02
 SECOND_SHARE = 0.05
 #: A flow that the application limited for this share of its lifetime is called application-limited.
 APPLICATION_SHARE = 0.5
+#: Of such a flow a cause is named only from this share, or from this many ns: what matters to a user.
+BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
+#: Unanswered connections lead where they cost more than this share of the costliest flow.
+NO_ANSWER = "no_answer"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What slowed the flow with the most data.
+    """What slowed the flow that lost most time; the flow with the most data if none lost any.
 
     Attributes
     ----------
@@ -95,32 +102,68 @@ def judge(
         What the airtime of the whole capture was used for.
     """
     flows = _categories_by_flow(ledger)
-    if not flows:
+    unanswered = _unanswered(findings, flows)
+    which = _leading(flows, facts := _facts(trace))
+    if which is None and not unanswered:
         return Verdict(_without_flow(trace, findings, packets, connections, records, air))
-    sizes = _payload(trace)
-    which = max(flows, key=lambda key: (sizes.get(key, 0), sum(flows[key].values()), key))
+    found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
+    lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
+    if unanswered and waited_ns >= lost_ns:
+        # The transfers are mentioned where they lost a share of that, too.
+        found = [_no_answer(unanswered), *(v for v in found if lost_ns >= SHARE * waited_ns)]
+    others = (
+        connections
+        - len(unanswered if waited_ns >= lost_ns else ())
+        - sum(v.flow is not None and v.categories_ns != {} for v in found)
+    )
+    more = f"{count(others, 'other connection')}." if others > 0 else ""
+    return replace(found[0], sentence=" ".join(filter(None, [*(v.sentence for v in found), more])))
+
+
+def _of_flow(
+    trace: Trace,
+    which: tuple[int, str],
+    categories: Mapping[str, int],
+    facts: Mapping[tuple[int, str], Mapping[str, Any]],
+    findings: Sequence[Finding],
+    air: Summary | None,
+) -> Verdict:
+    """The verdict about one direction of one connection."""
     flow, direction = which
-    categories = flows[which]
     lifetime = sum(categories.values())
     subject = trace.subject(flow, direction)
+    fact = facts.get(which, {})
+    if _lacks_answers(which, facts):
+        return _one_sided(trace, which, categories)
+    application = categories.get("application", 0)
+    idle = bool(lifetime) and application >= lifetime * APPLICATION_SHARE
     causes = sorted(
         ((sum(categories.get(c, 0) for c in group), text) for group, text in _CAUSES), key=lambda c: c[0], reverse=True
     )
     named = [c for i, c in enumerate(causes[:2]) if lifetime and c[0] >= lifetime * (SECOND_SHARE if i else SHARE)]
+    if idle:
+        least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
+        named = [c for c in named if c[0] >= least]
     with_timeouts = any("{timeouts}" in text for _, text in named)
     kinds = _timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
     timeouts = _timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
+    if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
+        timeouts = "recovery although nothing was lost"
     parts = [text.format(s=share(ns, lifetime), timeouts=timeouts) for ns, text in named]
     parts += _explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
     parts += _explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
-    application = categories.get("application", 0)
-    if lifetime and application >= lifetime * APPLICATION_SHARE:
+    if idle:
         parts.append(f"it was application-limited for {share(application, lifetime)}")
-    others = connections - 1
+    if not parts:
+        parts = [_nothing_slow(categories, lifetime)]
+    elif not idle and len(parts) == len(named) and sum(ns for ns, _ in named) < BESIDE_APPLICATION_SHARE * lifetime:
+        path = sum(categories.get(c, 0) for c in _PATH)
+        parts += [f"the path took {share(path, lifetime)}"] if path >= APPLICATION_SHARE * lifetime else []
+    parts += _ended(trace, which, facts)
+    carried = _carried(fact, lifetime)
     sentences = [
-        f"{subject} took {seconds(lifetime)}; {'; '.join(parts) or _nothing_slow(categories, lifetime)}.",
+        f"{subject} took {seconds(lifetime)}{carried}; {'; '.join(parts)}.",
         words.flow(air, flow, direction) if air is not None else "",
-        f"{count(others, 'other connection')}." if others > 0 else "",
     ]
     return Verdict(
         sentence=" ".join(filter(None, sentences)),
@@ -158,11 +201,107 @@ def _categories_by_flow(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int
     return out
 
 
-def _payload(trace: Trace) -> dict[tuple[int, str], int]:
+def _facts(trace: Trace) -> dict[tuple[int, str], dict[str, Any]]:
+    """What the verdict needs of each direction in `flows`."""
     if not trace.has("flows"):
         return {}
-    rows = trace.table("flows").select(["flow", "direction", "payload_bytes"]).to_pylist()
-    return {(row["flow"], row["direction"]): row["payload_bytes"] for row in rows}
+    columns = ["flow", "direction", "payload_bytes", "unique_bytes", "packets", "closed_by", "acked_unseen"]
+    columns += ["ack_packets", "syn_packets", "fin_packets", "rst_packets"]
+    rows = trace.table("flows").select(columns).to_pylist()
+    return {(row["flow"], row["direction"]): row for row in rows}
+
+
+def _lost(categories: Mapping[str, int]) -> int:
+    """ns of the causes."""
+    return sum(categories.get(c, 0) for group, _ in _CAUSES for c in group)
+
+
+def _leading(
+    flows: Mapping[tuple[int, str], Mapping[str, int]], facts: Mapping[tuple[int, str], Mapping[str, Any]]
+) -> tuple[int, str] | None:
+    """The direction that lost most time; that with the most data where none lost enough to be named."""
+    if not flows:
+        return None
+
+    def rank(key: tuple[int, str]) -> tuple[int, int, int, tuple[int, str]]:
+        lost, life = 0 if _lacks_answers(key, facts) else _lost(flows[key]), sum(flows[key].values())
+        return lost if lost >= SECOND_SHARE * life else 0, facts.get(key, {}).get("payload_bytes") or 0, life, key
+
+    return max(flows, key=rank)
+
+
+def _lacks_answers(key: tuple[int, str], facts: Mapping[tuple[int, str], Mapping[str, Any]]) -> bool:
+    """Whether the peer answered and the capture holds nothing of it: the sender acknowledges what was not captured."""
+    flow, direction = key
+    fact, back = facts.get(key, {}), facts.get((flow, "a2b" if direction == "b2a" else "b2a"), {})
+    opened = fact.get("syn_packets") and fact.get("ack_packets")
+    return "packets" in back and not back["packets"] and bool(opened or back.get("acked_unseen"))
+
+
+def _unanswered(findings: Sequence[Finding], flows: Mapping[tuple[int, str], Any]) -> list[Finding]:
+    """Findings of connections that were never answered and so have no ledger."""
+    return [f for f in findings if f.code == NO_ANSWER and (f.flow, f.direction) not in flows]
+
+
+def _waited_ns(found: Sequence[Finding]) -> int:
+    """Time in which any of these findings applies: connections that are opened side by side wait together."""
+    total, reach = 0, 0
+    for f in sorted(found, key=lambda f: f.t_start_ns):
+        total += max(0, f.t_end_ns - max(f.t_start_ns, reach))
+        reach = max(reach, f.t_end_ns)
+    return total
+
+
+def _no_answer(found: Sequence[Finding]) -> Verdict:
+    """The verdict about connections that nobody answered."""
+    most = max(found, key=lambda f: f.cost_s)
+    waited = seconds(_waited_ns(found))
+    said = most.sentence
+    if len(found) > 1:
+        said = f"{len(found)} connections got no answer, for {waited} in all. The longest: {most.sentence}"
+    return Verdict(
+        said,
+        capture=most.capture,
+        flow=most.flow,
+        direction=most.direction,
+        subject=most.subject,
+        duration_s=most.cost_s,
+        lost_s=_waited_ns(found) / 1e9,
+    )
+
+
+def _one_sided(trace: Trace, which: tuple[int, str], categories: Mapping[str, int]) -> Verdict:
+    """The verdict about a connection of which only one direction was captured."""
+    flow, direction = which
+    subject, lifetime = trace.subject(flow, direction), sum(categories.values())
+    return Verdict(
+        f"Only one direction of {subject} is in the capture ({seconds(lifetime)}), so what limited it cannot be told: "
+        f"capture both directions, at the sender if possible.",
+        capture=trace.captures[0].name if trace.captures else "",
+        flow=flow,
+        direction=direction,
+        subject=subject,
+        duration_s=lifetime / 1e9,
+        categories_ns=dict(categories),
+    )
+
+
+def _ended(trace: Trace, which: tuple[int, str], facts: Mapping[tuple[int, str], Mapping[str, Any]]) -> list[str]:
+    """Who reset a connection, if it ended so."""
+    flow, direction = which
+    ends = [facts.get((flow, way), {}) for way in ("a2b", "b2a")]
+    if facts.get(which, {}).get("closed_by") != "rst" or any(end.get("fin_packets") for end in ends):
+        return []
+    for way in ("b2a" if direction == "a2b" else "a2b", direction):
+        if facts.get((flow, way), {}).get("rst_packets"):
+            return [f"{trace.subject(flow, way).split(' > ')[0]} reset it"]
+    return []
+
+
+def _carried(fact: Mapping[str, Any], lifetime: int) -> str:
+    """ " for 1.2 MB (1.8 Mbit/s)"; empty where the bytes are unknown."""
+    carried = fact.get("unique_bytes") or 0
+    return f" for {size(carried)} ({bit_rate(carried * 8e9 / lifetime)})" if carried and lifetime else ""
 
 
 def _timeouts_by_kind(trace: Trace, flow: int, direction: str) -> dict[str, list[int]]:
@@ -234,4 +373,9 @@ def _by_detector(findings: Sequence[Finding]) -> list[tuple[registry.Tool, list[
 
 def _nothing_slow(categories: Mapping[str, int], lifetime: int) -> str:
     most = max(categories, key=lambda c: categories[c]) if categories else "unknown"
+    if most == "unknown":
+        return f"what it waited for in {share(categories.get(most, 0), lifetime)} cannot be told at this tap"
+    if most in _PATH:
+        path = sum(categories.get(c, 0) for c in _PATH)
+        return f"nothing in this capture slowed it: the path took {share(path, lifetime)}"
     return f"nothing in this capture slowed it: {share(categories.get(most, 0), lifetime)} {ledgers.PLAIN[most]}"

@@ -31,6 +31,7 @@ CATEGORY_OF_STATE = {
     "transfer": "path",
     "closing": "unknown",
     "not_captured": "unknown",
+    "undecided": "unknown",
 }
 
 #: Kinds of timeout after which nothing had to be retransmitted.
@@ -41,6 +42,9 @@ SPURIOUS_KINDS = ("spurious", "ack_lost")
 #: it keeps the path full while the window is halved. The detector `overbuffering` has the same figure.
 QUEUE_NS = 200_000_000
 
+#: ... and where it lasts this many round trips.
+QUEUE_TRIPS = 4
+
 #: The receive window fills the path where the mean round trip exceeds this multiple of the flow's minimum, so that the
 #: queue holds as much as the path does ...
 FULL_PATH = 2
@@ -50,12 +54,13 @@ FULL_PATH = 2
 FULL_RATE = 0.8
 
 
-def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
+def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table | None = None) -> Array:
     """The category of each interval, as an index into `CATEGORIES`.
 
-    Its state decides (`CATEGORY_OF_STATE`), with three refinements. Recovery after a spurious timeout is
-    `spurious_recovery`. Window-limited time in which the window filled the path (`FULL_PATH`) is `path`. Time on the
-    path with round trips far above the flow's minimum (`QUEUE_NS`) is `queue`.
+    Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
+    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`.
+    Window-limited time in which the window filled the path (`FULL_PATH`) is `path`. Time on a path that is not full,
+    with round trips far above the flow's minimum before and after it (`QUEUE_NS`), is `queue`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -64,12 +69,17 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None) -> Array:
         return categories
     if timeouts is not None and timeouts.num_rows:
         _replace(categories, _after_spurious_timeout(intervals, timeouts), "loss_recovery", "spurious_recovery")
+    if recoveries is not None and recoveries.num_rows:
+        for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
+            _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
     directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
     minimum = _min_rtt(intervals, directions)
     limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
     full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
     _replace(categories, limited & full, "receiver_window", "path")
-    _replace(categories, (minimum > 0) & (rtt - QUEUE_NS >= minimum), "path", "queue")
+    late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
+    if late.any():
+        _replace(categories, late & ~full & _queued(intervals, directions, rtt), "path", "queue")
     return categories
 
 
@@ -81,6 +91,54 @@ def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
     """An enum column as codes, and the text of each code."""
     whole = encoded(column)
     return np.asarray(whole.indices, np.int64), whole.dictionary.to_pylist()
+
+
+def _in_recovery(intervals: pa.Table, recoveries: pa.Table, spurious: bool | None) -> Array:
+    """Intervals that begin in a fast recovery of which `spurious` is this."""
+    import pyarrow.compute as pc
+
+    column = recoveries.column("spurious")
+    mine = recoveries.filter(
+        pc.is_null(column) if spurious is None else pc.fill_null(pc.equal(column, spurious), False)
+    )
+    out = np.zeros(intervals.num_rows, bool)
+    if not mine.num_rows:
+        return out
+    keys, of = _keys(intervals, mine)
+    start, begins, ends = (
+        filled(t.column(n)) for t, n in ((intervals, "t_start_ns"), (mine, "t_start_ns"), (mine, "t_end_ns"))
+    )
+    order = np.lexsort((begins, of))
+    of, begins, ends = of[order], begins[order], ends[order]
+    # Both sorted by direction and time: the latest recovery of its direction that began before an interval.
+    rows = np.lexsort((start, keys))
+    merged = np.lexsort(
+        (
+            np.concatenate((np.zeros(len(of)), np.ones(len(rows)))),
+            np.concatenate((begins, start[rows])),
+            np.concatenate((of, keys[rows])),
+        )
+    )
+    latest = np.maximum.accumulate(np.where(merged < len(of), merged, -1))
+    is_row = merged >= len(of)
+    row, last = rows[merged[is_row] - len(of)], latest[is_row]
+    inside = (last >= 0) & (of[last] == keys[row]) & (start[row] < ends[last])
+    out[row[inside]] = True
+    return out
+
+
+def _keys(*parts: pa.Table) -> list[Array]:
+    """A number for capture, flow and direction of each row, the same in each table."""
+    import pyarrow as pa
+
+    columns = [
+        pa.chunked_array([c.cast(pa.string()) for p in parts for c in p.column(n).chunks], pa.string())
+        for n in ("capture", "direction")
+    ]
+    codes = [np.asarray(encoded(c).indices, np.int64) for c in columns]
+    flow = np.concatenate([filled(p.column("flow")).astype(np.int64) for p in parts])
+    key = (codes[0] * 2**32 + flow) * 4 + codes[1]
+    return list(np.split(key, np.cumsum([p.num_rows for p in parts])[:-1]))
 
 
 def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
@@ -120,6 +178,29 @@ def _min_rtt(intervals: pa.Table, directions: _Directions) -> Array:
     minimum, none = filled(intervals.column("rtt_min_ns"), -1), np.iinfo(np.int64).max
     of_flow = directions.reduce(np.where(minimum < 0, none, minimum), np.minimum)
     return np.where(of_flow == none, -1, of_flow)
+
+
+def _queued(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
+    """Intervals whose round trip is far above the least before it, and above the least after it.
+
+    A queue fills and drains. A delay that stays to the end is the path's own.
+    """
+    order, rank = directions.order, directions.rank
+    length = (filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns")))[order]
+    none = np.int64(2**40)
+    known = np.where(rtt[order] < 0, none, np.minimum(rtt[order], none))
+    # A later direction's values are below all of an earlier one, so that a running minimum starts anew with each.
+    base = (rank.max() - rank) * 2 * none
+    before = np.minimum.accumulate(known + base) - base
+    back = rank[::-1] * 2 * none
+    after = (np.minimum.accumulate(known[::-1] + back) - back)[::-1]
+    late = (known < none) & (known - np.maximum(before, after) >= QUEUE_NS)
+    # One delay, of ACKs that were held or of one segment, passes with its round trip.
+    run = np.cumsum(np.concatenate(([True], (late[1:] != late[:-1]) | (rank[1:] != rank[:-1]))))
+    lasts = np.bincount(run, weights=length)[run] >= QUEUE_TRIPS * known
+    out = np.empty(len(order), bool)
+    out[order] = late & lasts
+    return out
 
 
 def _never_pauses(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:

@@ -56,18 +56,22 @@ class LedgerError(WlanlensError):
 def build(held: Mapping[str, pa.Table]) -> pa.Table:
     """The ledger from a trace's tables: `intervals`, and `timeouts` and the tables `BELOW` where the trace has them."""
     timeouts = held["timeouts"] if "timeouts" in held else None  # noqa: SIM401 - `get` would hide a KeyError
-    return from_intervals(held["intervals"], timeouts, held)
+    recoveries = held["recoveries"] if "recoveries" in held else None  # noqa: SIM401
+    return from_intervals(held["intervals"], timeouts, held, recoveries)
 
 
 def from_intervals(
-    intervals: pa.Table, timeouts: pa.Table | None = None, below: Mapping[str, pa.Table] | None = None
+    intervals: pa.Table,
+    timeouts: pa.Table | None = None,
+    below: Mapping[str, pa.Table] | None = None,
+    recoveries: pa.Table | None = None,
 ) -> pa.Table:
     """The ledger of a table `intervals`; adjacent intervals of one category become one.
 
     Parameters
     ----------
-    intervals, timeouts
-        Tables of the trace; without `timeouts` no recovery counts as spurious.
+    intervals, timeouts, recoveries
+        Tables of the trace; without the last two no recovery counts as spurious.
     below
         The tables `BELOW` of several captures: they divide time on the path among the links that carried the packets.
 
@@ -86,7 +90,7 @@ def from_intervals(
     back: Array = coded(intervals.column("direction"), _DIRECTIONS)
     start: Array = filled(intervals.column("t_start_ns"))
     end: Array = filled(intervals.column("t_end_ns"))
-    category = classify.assign(intervals, timeouts)
+    category = classify.assign(intervals, timeouts, recoveries)
 
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
     who, flow, back, start, end, category = (a[order] for a in (who, flow, back, start, end, category))

@@ -1,11 +1,11 @@
 //! Reading an ACK: what it shows about the sender whose data it acknowledges.
 
 use super::delivered::Delivered;
-use super::echo::newer;
 use super::kinds::{Phase, RecoveryEnd};
 use super::output::Out;
 use super::scoreboard::Run;
 use super::sender_state::SenderState;
+use super::seq::newer;
 use super::spurious::AckFacts;
 use crate::limits;
 

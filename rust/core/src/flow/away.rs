@@ -1,11 +1,11 @@
 //! Bytes that a tap away from the sender captures out of order, late, or only from a retransmission on.
 
-use super::echo::newer;
 use super::kinds::{Evidence, Phase, Transmission};
 use super::output::Out;
 use super::scoreboard::Run;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
+use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
 use crate::packet::Tcp;
 

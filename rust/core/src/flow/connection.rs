@@ -2,7 +2,7 @@
 
 use super::ack::{Ack, AckKind, AckOutcome};
 use super::handshake::Handshake;
-use super::intervals::{Piece, Timeline, ACCESS_NS, TICK_NS};
+use super::intervals::{Piece, ACCESS_NS, TICK_NS};
 use super::ip_order::Step;
 use super::kinds::{Kind, Phase, State, Transmission};
 use super::output::Out;
@@ -297,12 +297,24 @@ impl Connection {
             window: h.window,
             rtt_sum: rtt.unwrap_or(0),
             rtt_count: i64::from(rtt.is_some()),
-            rtt_least: h.rtt_least.unwrap_or(i64::MAX),
+            rtt_least: h.rtt_floor().unwrap_or(i64::MAX),
         };
         if let Some(mut timeline) = me.timeline.take() {
-            timeline.pass(piece(before[0].0, before[0].1, me, 0, None));
-            if sent.is_some() && !sends_at_once(me, timeline.rest_ns(), t) {
-                timeline.retract_stall();
+            timeline.pass(piece(before[0].0, before[0].1, me, 0, me.view.as_ref().and_then(|v| v.round_trip())));
+            if let Some(o) = &sent {
+                me.follow_view(timeline.rest_ns());
+                if me.view.is_some() {
+                    let what = o.as_ref().map_or(Transmission::First, |o| o.transmission);
+                    let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
+                    me.follow_sender(&s, what, echo, &mut timeline);
+                } else if !sends_at_once(me, timeline.rest_ns(), t) {
+                    timeline.retract_stall();
+                    timeline.retract_closed();
+                    timeline.sent_all(me.tally.last_send.unwrap_or(t));
+                    me.missed_ack(&s, o.is_none(), &mut timeline);
+                }
+            } else if kind == Kind::WindowProbe {
+                timeline.probed = true;
             }
             me.timeline = Some(timeline);
         }
@@ -312,6 +324,9 @@ impl Connection {
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
             let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
+            if !peer.start_over && stall <= 0 {
+                peer.watch_queue(t, o.rtt.filter(|_| peer.view.is_none()));
+            }
             if stall > 0 {
                 timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
                 timeline.pass_stall(before[1].0, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
@@ -327,13 +342,16 @@ impl Connection {
                         timeline.pass(Piece { end: idle_until, packets: 0, ..piece(State::Idle, None, peer, 0, None) });
                     }
                 }
-                timeline.pass(piece(state, timeout, peer, o.acked, o.rtt));
+                timeline.pass(piece(state, timeout, peer, o.acked, o.rtt.filter(|_| peer.view.is_none())));
                 if let Some(ns_per_kib) = peer.learn_speed(o) {
                     timeline.adjust_stall(ns_per_kib);
                 }
             }
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 timeline.acked();
+                if let (Some(view), Some(a)) = (&mut peer.view, &ack) {
+                    view.note_ack(t, a.ack, a.window, a.timestamps.map(|x| x.0), o.rtt);
+                }
             }
             timeline.trim(out.intervals, self.id, !reverse);
             peer.timeline = Some(timeline);
@@ -410,7 +428,10 @@ impl Connection {
     fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
         let h = &mut self.handshake;
         match (syn, ack) {
-            (true, false) => (h.syn, h.answered) = (Some(t), None),
+            (true, false) => {
+                h.repeated = h.repeated.or(h.syn.map(|_| t));
+                (h.syn, h.answered) = (Some(t), None);
+            }
             (true, true) => (h.answered, h.synack) = (h.answered.or(Some(t)), Some(t)),
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
@@ -424,39 +445,13 @@ impl Connection {
                         let tap = by_handshake(h, sender.reverse);
                         sender.near_receiver = tap == Some(Tap::NearReceiver);
                         sender.near_sender = tap == Some(Tap::NearSender);
+                        sender.loop_syn = h.parts().map(|(to_b, to_a)| if sender.reverse { to_b } else { to_a });
                     }
                 }
                 self.handshake_done = true;
             }
             _ => {}
         }
-    }
-
-    /// The first data of a direction: its intervals start with the connection.
-    #[cold]
-    fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
-        let mut timeline = Timeline::new(self.start, rest_ns);
-        let piece = |end, state| Piece {
-            start: 0,
-            end,
-            state,
-            timeout: None,
-            first_packet: self.start_packet,
-            last_packet: packet,
-            packets: 0,
-            acked: 0,
-            flight: 0,
-            window: None,
-            rtt_sum: 0,
-            rtt_count: 0,
-            rtt_least: i64::MAX,
-        };
-        if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
-            let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
-            timeline.pass(piece(done, State::Handshake));
-        }
-        timeline.pass(piece(t, State::Idle));
-        self.senders[usize::from(reverse)].timeline = Some(Box::new(timeline));
     }
 
     /// Keep only what an idle sender may still need.
@@ -476,6 +471,7 @@ impl Connection {
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
+                sender.end_view(&mut timeline);
                 timeline.finish(out.intervals, self.id, reverse);
             }
         }

@@ -3,12 +3,8 @@
 use super::kinds::{By, Phase, TimeoutKind};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{EchoWait, SenderState};
+use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
-
-/// TSval comparison modulo 2^32 (RFC 7323 section 5.2).
-pub fn newer(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) > 0
-}
 
 impl SenderState {
     /// The TSval whose echo shows that the ACK with this TSval arrived: the next one, if an earlier ACK had the same.

@@ -134,6 +134,18 @@ impl SenderState {
         }
     }
 
+    /// A window that still grows is no limit where the path is full: for a whole round trip no segment found the queue shorter than the
+    /// path. In slow start the first segment of each round trip finds it empty.
+    pub fn watch_queue(&mut self, t: i64, rtt: Option<i64>) {
+        let (Some(rtt), Some(floor)) = (rtt, self.rtt_floor()) else { return };
+        if rtt / 2 <= floor {
+            self.full_since = None;
+        } else {
+            let since = *self.full_since.get_or_insert(t);
+            self.start_over |= t - since > rtt;
+        }
+    }
+
     fn note_gap(&mut self, t: i64) {
         if let Some(last) = self.tally.last_send.replace(t) {
             self.tally.longest_idle = self.tally.longest_idle.max(t - last);

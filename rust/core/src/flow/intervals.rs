@@ -53,6 +53,8 @@ pub struct Timeline {
     doubt: Option<i64>,
     /// The state before a stall for a delayed ACK that no transmission has followed yet.
     stalled: Option<State>,
+    /// The sender probed a closed window since its last transmission: it had data.
+    pub probed: bool,
 }
 
 /// The transmission time of `bytes` in flight on a path of this speed.
@@ -81,6 +83,7 @@ impl Timeline {
             acked_until: start,
             doubt: None,
             stalled: None,
+            probed: false,
         }
     }
 
@@ -134,6 +137,39 @@ impl Timeline {
         }
     }
 
+    /// The sender neither probed a closed window nor sent when it opened: it had nothing to send.
+    pub fn retract_closed(&mut self) {
+        if !self.probed {
+            self.rename(i64::MIN, State::ZeroWindow, State::Idle);
+        }
+    }
+
+    /// No ACK released data: since its last transmission the sender had nothing more to send, and its window was no limit.
+    pub fn sent_all(&mut self, since: i64) {
+        self.rename(since, State::SlowStart, State::Transfer);
+    }
+
+    /// What was `from` since a time is `to`.
+    fn rename(&mut self, since: i64, from: State, to: State) {
+        if !self.open.iter().any(|p| p.state == from && p.end > since) {
+            return;
+        }
+        let open = std::mem::take(&mut self.open);
+        let mut push = |p: Piece| match self.open.last_mut() {
+            Some(before) if before.state == p.state && before.timeout == p.timeout => before.merge(&p),
+            _ => self.open.push(p),
+        };
+        for mut p in open {
+            if p.state == from && p.end > since {
+                if p.start < since {
+                    push(p.cut(since, &self.since));
+                }
+                p.state = to;
+            }
+            push(p);
+        }
+    }
+
     /// The peer acknowledged data: the intervals go on at least until now.
     pub fn acked(&mut self) {
         self.acked_until = self.now;
@@ -159,6 +195,11 @@ impl Timeline {
 
     /// The sender was silent from `since` until its timer expired now: the whole time was a wait for the timer.
     pub fn was_timer_wait(&mut self, since: i64, state: State, timeout: u64) {
+        self.was(since, state, Some(timeout));
+    }
+
+    /// The sender was in this state from `since` until now.
+    pub fn was(&mut self, since: i64, state: State, timeout: Option<u64>) {
         let mut wait: Option<Piece> = None;
         while let Some(mut p) = self.open.pop() {
             if p.end <= since && p.start < since {
@@ -170,7 +211,7 @@ impl Timeline {
                 rest = Some(p.cut(since, &self.since));
             }
             wait = Some(match wait {
-                None => Piece { state, timeout: Some(timeout), ..p },
+                None => Piece { state, timeout, ..p },
                 Some(w) => Piece {
                     start: p.start,
                     first_packet: p.first_packet,
@@ -195,6 +236,7 @@ impl Timeline {
     /// The sender transmitted: the open pieces are final.
     pub fn commit(&mut self, rows: &mut IntervalRows, flow: u32, reverse: bool) {
         self.stalled = None;
+        self.probed = false;
         if self.doubt.is_some() && self.open.len() <= OPEN_PIECES {
             return;
         }

@@ -35,7 +35,7 @@ enums! {
     /// The state of a sender.
     State {
         Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,
-        FastRecovery, SlowStart, Transfer, Closing, NotCaptured,
+        FastRecovery, SlowStart, Transfer, Closing, NotCaptured, Undecided,
     }
 }
 
@@ -75,6 +75,6 @@ mod tests {
         assert_eq!(Phase::Loss as usize + 1, tcp::PHASES.len());
         assert_eq!(TimeoutKind::Undecided as usize + 1, tcp::TIMEOUT_KINDS.len());
         assert_eq!(RecoveryEnd::CaptureEnd as usize + 1, tcp::RECOVERY_ENDS.len());
-        assert_eq!(State::NotCaptured as usize + 1, tcp::STATES.len());
+        assert_eq!(State::Undecided as usize + 1, tcp::STATES.len());
     }
 }

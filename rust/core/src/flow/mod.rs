@@ -3,6 +3,7 @@
 mod ack;
 mod admission;
 mod away;
+mod beginning;
 mod connection;
 pub mod counters;
 mod decisions;
@@ -25,6 +26,8 @@ mod rows;
 mod scoreboard;
 mod send;
 mod sender_state;
+mod sender_view;
+mod sender_waits;
 pub mod sent_ranges;
 mod seq;
 mod spurious;

@@ -7,6 +7,7 @@ use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind, Trigger};
 use super::recent::RecentPackets;
 use super::scoreboard::{Run, Scoreboard};
+use super::sender_view::SenderView;
 use super::seq::SeqSpace;
 use super::spurious::Pending;
 use super::timer::Timer;
@@ -279,6 +280,8 @@ pub struct SenderState {
     pub echo_probe: Option<(u32, i64)>,
     /// Shortest time from the tap to this sender and back.
     pub loop_least: Option<i64>,
+    /// The same of the handshake, which contains how long it took to accept the connection.
+    pub loop_syn: Option<i64>,
     /// TSval and TSecr before its latest packet; TSval, TSecr and time of that packet.
     pub stamps_before: Option<(u32, u32)>,
     pub latest_stamp: Option<(u32, u32, i64)>,
@@ -294,10 +297,14 @@ pub struct SenderState {
     pub doubted_segment: Option<i64>,
 
     pub timeline: Option<Box<Timeline>>,
+    /// What the sender knew when it sent the latest data, at a tap away from it.
+    pub view: Option<Box<SenderView>>,
     /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
     /// Slow start has ended.
     pub start_over: bool,
+    /// While slow start lasts: no segment has found the queue shorter than the path since.
+    pub full_since: Option<i64>,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
     pub tally: Tally,

@@ -1,5 +1,10 @@
 //! Sequence numbers unwrapped to 64 bits, relative to the SYN (RFC 9293 section 3.4).
 
+/// TSval comparison modulo 2^32 (RFC 7323 section 5.2).
+pub fn newer(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
 /// The sequence space of one direction: relative numbers that do not wrap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SeqSpace {

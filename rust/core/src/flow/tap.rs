@@ -132,7 +132,8 @@ mod tests {
     fn place_of(parts: Option<(i64, i64)>, reaction: Option<(i64, i64)>, ttls: (u8, u8), on_air: bool) -> Tap {
         let mut h = Handshake::default();
         if let Some((to_b, to_a)) = parts {
-            h = Handshake { syn: Some(0), answered: Some(to_b), synack: Some(to_b), ack: Some(to_b + to_a) };
+            h.syn = Some(0);
+            (h.answered, h.synack, h.ack) = (Some(to_b), Some(to_b), Some(to_b + to_a));
         }
         let mut senders = [SenderState::default(), SenderState::default()];
         if let Some((reaction, rtt)) = reaction {

@@ -17,17 +17,19 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
     if !handshake_done {
         return (State::Handshake, None);
     }
-    let flight = h.flight();
+    let (flight, window, room) = h.seen_by_sender();
     // A window below one segment acts like a zero window: senders wait (RFC 9293 section 3.8.6.2.1).
     let closed = h
         .window
         .is_some_and(|w| w == 0 || (i64::from(w) < h.mss() && u64::from(w) * 2 < u64::from(h.tally.window_max)));
-    if flight <= 0 {
-        return match () {
-            () if h.fin_end.is_some_and(|f| h.una >= f) => (State::Closing, None),
-            () if closed => (State::ZeroWindow, None),
-            () => (State::Idle, None),
-        };
+    if h.flight() <= 0 {
+        match () {
+            () if h.fin_end.is_some_and(|f| h.una >= f) => return (State::Closing, None),
+            () if closed => return (State::ZeroWindow, None),
+            () if flight <= 0 => return (State::Idle, None),
+            // Nothing is outstanding at the tap, but the sender has not read the last ACKs.
+            () => {}
+        }
     }
     if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
@@ -37,7 +39,7 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
         Phase::Loss => (State::LossRecovery, h.last_timeout),
         Phase::Recovery => (State::FastRecovery, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
-        _ if h.window.is_some_and(|w| flight + h.mss() > i64::from(w)) => (State::WindowLimited, None),
+        _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
         _ => (State::Transfer, None),
     }

@@ -51,6 +51,7 @@ pub const STATES: &[&str] = &[
     "transfer",
     "closing",
     "not_captured",
+    "undecided",
 ];
 
 define_table! {

@@ -1,0 +1,44 @@
+//! The beginning of a direction's intervals.
+
+use super::connection::Connection;
+use super::intervals::{Piece, Timeline};
+use super::kinds::State;
+
+impl Connection {
+    /// The first data of a direction: its intervals start with the connection.
+    #[cold]
+    pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
+        self.senders[usize::from(reverse)].follow_view(rest_ns);
+        let mut timeline = Timeline::new(self.start, rest_ns);
+        let piece = |end, state| Piece {
+            start: 0,
+            end,
+            state,
+            timeout: None,
+            first_packet: self.start_packet,
+            last_packet: packet,
+            packets: 0,
+            acked: 0,
+            flight: 0,
+            window: None,
+            rtt_sum: 0,
+            rtt_count: 0,
+            rtt_least: i64::MAX,
+        };
+        if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
+            let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
+            if let Some((first, last)) = self.handshake.timers(reverse) {
+                timeline.pass(piece(first.min(t), State::RtoWait));
+                timeline.pass(piece(last.min(t), State::BackoffWait));
+            }
+            timeline.pass(piece(done, State::Handshake));
+        }
+        let sender = &self.senders[usize::from(reverse)];
+        let hears = timeline.now().saturating_add(sender.hears_late(rest_ns)).min(t);
+        if hears > timeline.now() {
+            timeline.pass(piece(hears, State::Undecided));
+        }
+        timeline.pass(piece(t, State::Idle));
+        self.senders[usize::from(reverse)].timeline = Some(Box::new(timeline));
+    }
+}

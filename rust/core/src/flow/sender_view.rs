@@ -1,0 +1,83 @@
+//! What a sender knew when it sent what passes a tap away from it: ACKs reach it a part of the round trip after they passed the tap.
+
+use std::collections::VecDeque;
+
+use super::seq::newer;
+
+/// An ACK that has passed the tap.
+#[derive(Debug, Clone, Copy)]
+pub struct Passed {
+    pub t: i64,
+    ack: i64,
+    window: Option<u32>,
+    tsval: Option<u32>,
+}
+
+/// ACKs kept that no data has answered yet: those of a large window.
+const MOST_ACKS: usize = 4096;
+
+/// The sender as of the latest data that passed the tap.
+#[derive(Debug, Default)]
+pub struct SenderView {
+    /// ACKs that had not reached it.
+    pub acks: VecDeque<Passed>,
+    /// The highest ACK that had, and the window of the latest one.
+    pub una: i64,
+    pub window: Option<u32>,
+    /// Largest flight, and when it last grew.
+    pub flight_max: i64,
+    pub grown: Option<i64>,
+    /// The latest segment with new bytes: its length, its TSval, and whether it was the only one since the ACK before.
+    pub len: i64,
+    pub tsval: Option<u32>,
+    pub alone: bool,
+    /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
+    pub there: Option<i64>,
+    pub back: Option<i64>,
+}
+
+impl SenderView {
+    /// An ACK passed the tap towards the sender.
+    pub fn note_ack(&mut self, t: i64, ack: i64, window: Option<u32>, tsval: Option<u32>, rtt: Option<i64>) {
+        self.back = rtt.or(self.back);
+        if self.acks.len() >= MOST_ACKS {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(Passed { t, ack, window, tsval });
+    }
+
+    /// The latest ACK had not reached the sender when it sent a packet with this echo.
+    pub fn unread(&self, echo: Option<u32>) -> bool {
+        let last = self.acks.back().and_then(|a| a.tsval);
+        last.zip(echo).is_some_and(|(tsval, echo)| newer(tsval, echo))
+    }
+
+    /// Take the ACKs that had reached the sender of a packet that passes at `t`: its echo tells, else the shortest way there and back.
+    pub fn read(&mut self, t: i64, echo: Option<u32>, loop_ns: i64) -> Option<i64> {
+        let mut latest = None;
+        while let Some(a) = self.acks.front() {
+            let reached = match (a.tsval, echo) {
+                (Some(tsval), Some(echo)) => !newer(tsval, echo),
+                _ => a.t + loop_ns <= t,
+            };
+            if !reached {
+                break;
+            }
+            latest = Some(a.t);
+            let a = *a;
+            self.take(a);
+        }
+        latest
+    }
+
+    pub fn take(&mut self, a: Passed) {
+        self.una = self.una.max(a.ack);
+        self.window = a.window;
+        self.acks.pop_front();
+    }
+
+    /// The whole round trip, of the latest segment that was sent at once.
+    pub fn round_trip(&self) -> Option<i64> {
+        Some(self.there? + self.back?)
+    }
+}

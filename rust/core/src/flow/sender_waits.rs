@@ -1,0 +1,169 @@
+//! What a sender had waited for, at a tap away from it or one that missed its ACKs.
+
+use super::intervals::Timeline;
+use super::kinds::{Phase, State, Transmission};
+use super::send::Sent;
+use super::sender_state::SenderState;
+use super::sender_view::SenderView;
+use super::timer::FIRST_TIMEOUT_NS;
+
+/// The longest timeout, 60 s.
+const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
+
+impl SenderState {
+    /// From the tap to this sender and back, where the tap is away from it.
+    fn loop_ns(&self) -> Option<i64> {
+        let known = match (self.loop_syn, self.loop_least) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        known.filter(|_| !self.near_sender)
+    }
+
+    /// How long the passive end has not heard of the end of the handshake yet.
+    pub fn hears_late(&self, rest_ns: i64) -> i64 {
+        self.loop_ns().filter(|l| *l > rest_ns && self.reverse).unwrap_or(0)
+    }
+
+    /// Begin to follow what the sender knew, if it differs from what the tap sees.
+    #[inline]
+    pub fn follow_view(&mut self, rest_ns: i64) {
+        if self.view.is_none() && self.loop_ns().is_some_and(|l| l > rest_ns) {
+            self.view = Some(Box::new(SenderView { una: self.una, window: self.window, ..SenderView::default() }));
+        }
+    }
+
+    /// Bytes outstanding as the sender saw it, and the window that it knew.
+    #[inline]
+    pub fn seen_by_sender(&self) -> (i64, Option<u32>, i64) {
+        match &self.view {
+            None => (self.flight(), self.window, self.mss()),
+            // Of ACKs made in one tick of the timestamps it is not known which had arrived.
+            Some(v) => (self.end - v.una, v.window, (1 + i64::from(v.tsval.is_some())) * self.mss()),
+        }
+    }
+
+    /// The least round trip: of the whole path where the sender is followed, else of the tap.
+    #[inline]
+    pub fn rtt_floor(&self) -> Option<i64> {
+        match &self.view {
+            None => self.rtt_least,
+            Some(_) => Some(self.loop_ns()? + self.rtt_least?),
+        }
+    }
+
+    /// New or old bytes of the sender pass the tap: what had it waited for?
+    ///
+    /// Nothing was outstanding at the tap since an ACK. That ACK reached the sender after `loop_ns`; only a longer silence is idle time.
+    #[cold]
+    pub fn follow_sender(&mut self, s: &Sent, what: Transmission, echo: Option<u32>, timeline: &mut Timeline) {
+        let Some(loop_ns) = self.loop_ns() else { return };
+        let Some(mut view) = self.view.take() else { return };
+        let unread = view.unread(echo);
+        if unread || self.last_ack.is_some_and(|a| (s.t - a) * 4 < loop_ns * 3) {
+            // Already under way when the ACK passed.
+            timeline.retract_stall();
+        }
+        let first = what == Transmission::First;
+        let empty = s.start == self.una && view.len > 0;
+        let mut idle = 0;
+        // A sender that repeated bytes after their ACK had not read it by then.
+        let repeated = self.last_resend.is_some_and(|r| self.last_advance.is_none_or(|a| a < r));
+        if first && empty && !unread && !repeated {
+            let waited = s.t - self.last_advance.unwrap_or(s.t);
+            let held = self.held_on_path(s, &view);
+            idle = waited - held - loop_ns;
+            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - loop_ns;
+            // Two round trips are never quite alike.
+            let usual = (loop_ns / 2).max(timeline.rest_ns());
+            if idle > usual && self.phase != Phase::Loss && opened > usual {
+                let state = if echo.is_some() { State::Idle } else { self.ended_writing(&view) };
+                timeline.was(s.t - idle, state, None);
+                timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
+            }
+            idle = if idle > usual { idle } else { 0 };
+        }
+        let mut released = view.read(s.t, echo, loop_ns);
+        if first && echo.is_none() {
+            // No sender exceeds the window that it knows: it had read more ACKs, and the way there and back is shorter.
+            while let Some(a) = view.acks.front().copied() {
+                if view.window.is_none_or(|w| s.end - view.una <= i64::from(w)) {
+                    break;
+                }
+                view.take(a);
+                self.loop_syn = Some(loop_ns.min(s.t - a.t));
+                released = Some(a.t);
+            }
+        } else if !first {
+            view.una = view.una.min(s.start);
+        }
+        if let (Some(at), 0, true) = (released, idle, echo.is_some() && first) {
+            view.there = Some(s.t - at);
+            if self.near_receiver {
+                // What is left of the round trip is the receiver's own delay, which is no queue.
+                view.back = self.rtt_least;
+            }
+            let trip = view.round_trip();
+            if !self.start_over {
+                self.view = Some(view);
+                self.watch_queue(s.t, trip);
+                let Some(again) = self.view.take() else { return };
+                view = again;
+            }
+        }
+        if first {
+            view.alone = empty && self.tally.last_send.is_some_and(|last| s.t - last > loop_ns);
+            (view.len, view.tsval) = (i64::from(s.len), s.tsval);
+            let flight = self.end - view.una;
+            if flight > view.flight_max {
+                (view.flight_max, view.grown) = (flight, Some(s.t));
+            } else if let (Some(grown), Some(trip)) = (view.grown, view.round_trip().or_else(|| self.round_trip())) {
+                self.start_over |= (s.t - grown) / 2 > trip;
+            }
+        }
+        self.view = Some(view);
+    }
+
+    /// What a silence after the latest segment was: the application had written all if that segment was not full, or was sent alone.
+    /// A sender with more data would have sent two (RFC 5681 section 3.1: the initial window).
+    fn ended_writing(&self, view: &SenderView) -> State {
+        if view.len < self.segment || view.alone {
+            State::Idle
+        } else {
+            State::Undecided
+        }
+    }
+
+    /// The capture ends. Nothing is outstanding: the sender had sent all, and at a tap away from it what followed is idle time or undecided.
+    pub fn end_view(&mut self, timeline: &mut Timeline) {
+        if let (true, Some(last)) = (self.flight() <= 0, self.tally.last_send) {
+            timeline.sent_all(last);
+        }
+        let (Some(view), Some(loop_ns), Some(last)) = (self.view.take(), self.loop_ns(), self.last_advance) else {
+            return;
+        };
+        let idle = last.saturating_add(loop_ns).saturating_add(loop_ns / 2);
+        if self.flight() <= 0 && !self.drained() && idle < timeline.now() && view.len > 0 {
+            timeline.was(idle, self.ended_writing(&view), None);
+        }
+    }
+
+    /// New bytes after a silence in which the timer of outstanding bytes would have expired: they had been acknowledged, and the tap
+    /// missed the ACK. A timer takes at most 60 s (RFC 6298 section 2.5), and less than three times what the model says.
+    #[cold]
+    pub fn missed_ack(&mut self, s: &Sent, first: bool, timeline: &mut Timeline) {
+        let (Some(last), Some(rto), Some(trip)) = (self.tally.last_send, self.rto(), self.timer.srtt()) else { return };
+        let longest = rto.clamp(FIRST_TIMEOUT_NS, LONGEST_TIMEOUT_NS / 3) * 3;
+        if first && s.start == self.end - (s.end - s.start) && self.una < s.start && s.t - last > longest {
+            timeline.was(last.saturating_add(2 * trip), State::Idle, None);
+        }
+    }
+
+    /// How much longer the silence before `s` is at the tap than by the sender's own clock: the path held the segment.
+    fn held_on_path(&self, s: &Sent, view: &SenderView) -> i64 {
+        let (Some(before), Some(now), Some(last)) = (view.tsval, s.tsval, self.tally.last_send) else { return 0 };
+        let Some(tick) = self.own_tick() else { return 0 };
+        let apart = i64::from(now.wrapping_sub(before) as i32).saturating_add(2).saturating_mul(tick);
+        (s.t - last - apart).max(0)
+    }
+}

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.detection.toolkit import (
+    NULL,
+    Array,
+    Cases,
+    Description,
+    Facts,
+    Finding,
+    Rows,
+    count,
+    duration,
+    key_groups,
+)
+from wlanlens.registry import detector
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+CODE = "packet_loss"
+
+_TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
+
+
+@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"))
+def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]:
+    """Data of a connection was lost on the path.
+
+    What it finds
+    -------------
+    Directions in which data was lost: how many segments, and in how many episodes. The cost is the time in fast recovery
+    and in waits for the retransmission timer because of losses, with the recovery after them.
+
+    Why it happens
+    --------------
+    A queue was full, the air damaged frames until the retry limit was reached, or the link was down. Other detectors say
+    which, where the capture shows it: startup_overflow, periodic_loss, burst_loss, ap_buffer_loss, signal_fade.
+
+    How it decides
+    --------------
+    A retransmission that was needed (`segments.spurious` is false) repairs a lost copy. An episode is a fast recovery that
+    was not spurious, or a genuine timeout. Time counts if it is in the ledger as such: that of recoveries in which nothing was
+    lost, and of timeouts of undetermined kind, does not.
+    `min_lost_packets`: one is enough; the cost says whether it matters.
+
+    What fools it
+    -------------
+    Reordering and late ACKs make retransmissions that were not needed: they are not counted. Where it is undetermined whether
+    a retransmission was needed, it is not counted either. ACKs that were lost are ack_loss.
+
+    References
+    ----------
+    RFC 5681 section 3.2, RFC 6298, RFC 6675.
+    """
+    facts = Facts.of(trace)
+    lost = facts.rows(
+        "segments",
+        ["packet", "t_ns", "spurious", "len", "lost_before_tap"],
+        where={"transmission": ("retransmission",)},
+        valid=("t_ns", "spurious"),
+    )
+    lost = lost.take((lost["spurious"] == 0) & (lost["len"] > 0))
+    if not len(lost):
+        return
+    recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
+    recoveries = recoveries.take(recoveries["spurious"] == 0)
+    genuine = facts.rows("timeouts", ["packet"], where={"kind": ("genuine",)})
+    first, size = key_groups(lost.key)
+    first, size = first[size >= min_lost_packets], size[size >= min_lost_packets]
+    keys = lost.key[first]
+    fast = _time_in_recovery(facts, recoveries, keys)
+    timers = _time_of_timers(facts, genuine, keys)
+    episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
+    sent = facts.flow_values("data_packets", keys)
+
+    def describe(i: int) -> Description:
+        part = slice(int(first[i]), int(first[i] + size[i]))
+        of = f" of {int(sent[i])}" if sent[i] != NULL else ""
+        before = int(lost["lost_before_tap"][part].sum())
+        where = f", {before} of them before the tap" if before else ""
+        fast_s, timers_s, number = float(fast[i]), float(timers[i]), int(max(1, episodes[i]))
+        return Description(
+            f"{int(size[i])}{of} data segments {'was' if size[i] == 1 else 'were'} lost{where}, in {count(number, 'episode')}; "
+            f"fast recovery took {duration(fast_s)}, timers and the recovery after them {duration(timers_s)}.",
+            {
+                "lost_count": int(size[i]),
+                "lost_before_tap_count": before,
+                "episodes_count": number,
+                "fast_recovery_s": fast_s,
+                "timers_s": timers_s,
+            },
+            {"segments": lost["packet"][part]},
+            0.95,
+        )
+
+    ends = first + size - 1
+    cases = Cases(facts, CODE, keys, lost["t_ns"][first], lost["t_ns"][ends], fast + timers, lost["packet"][first])
+    yield from cases.findings(describe, what="lost packets")
+
+
+def _time_in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Array:
+    """Seconds of each key's `fast_recovery` in recoveries that were needed."""
+    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns"], where={"state": ("fast_recovery",)}, keys=keys)
+    recoveries = recoveries.sorted_by("t_start_ns")
+    at = recoveries.last_until("t_start_ns", spans.key, spans["t_start_ns"])
+    inside = at >= 0
+    if len(recoveries):
+        inside &= spans["t_start_ns"] < recoveries["t_end_ns"][np.maximum(at, 0)]
+    return _seconds(spans.take(inside), keys)
+
+
+def _time_of_timers(facts: Facts, genuine: Rows, keys: Array) -> Array:
+    """Seconds of each key's waits for timers of genuine timeouts, and of the recovery after them."""
+    spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": _TIMERS}, keys=keys)
+    mine = np.isin(spans["timeout_packet"], genuine["packet"])
+    return _seconds(spans.take(mine), keys)
+
+
+def _seconds(spans: Rows, keys: Array) -> Array:
+    out = np.zeros(len(keys))
+    at = np.searchsorted(keys, spans.key)
+    np.add.at(out, at, (spans["t_end_ns"] - spans["t_start_ns"]) / 1e9)
+    return out
+
+
+def _number(key: Array, keys: Array) -> Array:
+    return np.asarray(np.searchsorted(key, keys, side="right") - np.searchsorted(key, keys, side="left"))
