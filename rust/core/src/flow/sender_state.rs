@@ -183,6 +183,8 @@ pub struct SenderState {
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).
     pub delivered_sent: Option<i64>,
     pub delivered_at: Option<i64>,
+    /// The left edge when something sent after its latest copy arrived for the first time, and when that ACK came.
+    pub head_overtaken: Option<(i64, i64)>,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
     /// A SACK restarted the timer.
