@@ -22,7 +22,7 @@ impl SenderState {
             let meant = facts.dsack.is_some_and(|(l, r)| l < p.end && p.start < r);
             let dsack = match reported {
                 Some(Some(n)) if n == i => Dsack::This,
-                Some(_) if meant => Dsack::Other,
+                Some(Some(_)) if meant => Dsack::Other,
                 _ => Dsack::None,
             };
             self.pending[i].evaluate(facts, sacked, later.as_ref(), dsack);
@@ -121,11 +121,11 @@ impl SenderState {
         if p.doubted && p.by != Some(By::Dsack) {
             (p.verdict, p.by) = (None, None);
         }
-        // A path that reorders by more than three segments fills holes without a loss.
-        if !p.sack_ok && p.hole && p.recovery != 0 {
+        // A path that reorders by more than three segments fills holes without a loss, and only some receivers report it.
+        if !(p.sack_ok && self.reports == Some(true)) && p.hole && p.recovery != 0 {
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if self.reorders => (p.verdict, p.by) = (None, None),
+                Some(false) if self.reorders && !p.proven => (p.verdict, p.by) = (None, None),
                 _ => {}
             }
         }

@@ -337,6 +337,7 @@ impl SenderState {
             dated: s.tsval.is_some_and(|v| first.is_some_and(|f| f != 0 && f != v)),
             doubted: false,
             sack_ok: s.sack_ok,
+            timely: self.near_sender.then(|| o.waited.max(self.timer.rto(0, self.cwnd_segments()).unwrap_or(0))),
             until: self.end,
             extended: false,
             answer: None,

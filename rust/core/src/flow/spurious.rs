@@ -33,6 +33,8 @@ pub struct Pending {
     /// The bytes arrived again, and it is not known whether that was the original.
     pub doubted: bool,
     pub sack_ok: bool,
+    /// Near the sender: an ACK that comes later than this may as well be a late one of the original.
+    pub timely: Option<i64>,
     /// Decided when more than this is acknowledged.
     pub until: i64,
     /// Without SACK a second copy shows only by a duplicate ACK, which a reordered one causes a round trip later.
@@ -133,6 +135,9 @@ impl Pending {
             if !(self.proven && self.dated) {
                 self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
             }
+        } else if dsack == Dsack::Other && self.covered.is_some() && !self.hole && !self.proven {
+            // One copy of several was the second to arrive: this one may have been.
+            (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
@@ -181,14 +186,16 @@ impl Pending {
     fn on_first_cover(&mut self, a: &AckFacts, sacked: bool, later: Option<&Later>, dsack: Dsack) {
         self.dsacked |= dsack == Dsack::This;
         if self.start == 0 {
-            return self.on_syn_answered(a);
+            return self.on_syn_answered(a, dsack);
         }
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
         // Half of it: with random channel access one round trip can take twice as long as another.
-        if least.is_some_and(|least| (a.t - self.t) * 2 < least) {
+        // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
+        let steady = !a.reorders && !(self.hole && a.sack_ok);
+        if steady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
-        if let (Some(made), Some(least)) = (a.made, least) {
+        if let (Some(made), Some(least), true) = (a.made, least, steady) {
             if made < self.t + least / 2 {
                 return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
             }
@@ -235,7 +242,11 @@ impl Pending {
         // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
         // copy was needed. (A DSACK can still change this until data sent later is acknowledged.) Without SACK a proven
         // hole was filled by the only copy that can have filled it.
-        if a.sack_ok && self.start > 0 || self.hole && self.copy == 1 {
+        // The report can be missing because the copy was lost, and the ACK be a late one of the original: without a hole an ACK counts only if
+        // it came neither sooner than any round trip nor later than the timer waits.
+        let after = a.t - self.t;
+        let timely = self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
+        if a.sack_ok && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
@@ -251,7 +262,11 @@ impl Pending {
     }
 
     /// A SYN was answered. The receiver answers each copy at once, but repeats the answer by its own timer too.
-    fn on_syn_answered(&mut self, a: &AckFacts) {
+    fn on_syn_answered(&mut self, a: &AckFacts, dsack: Dsack) {
+        if dsack == Dsack::This {
+            // The receiver answers a SYN at once: it had answered the first copy too.
+            return self.settle(true, Some(By::Dsack), TimeoutKind::AckLost, a.packet);
+        }
         let echo_older = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
         let least = a.rtt_least.is_some_and(|least| (a.t - self.t) * 2 < least);
         if echo_older || least {

@@ -248,11 +248,16 @@ impl SenderState {
             return false;
         };
         // The middle between one and two timeouts, on a logarithmic scale.
-        p.alone && p.start == s.start && (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2
+        let later = (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2;
+        p.alone && p.start == s.start && later && !self.expiry_was_probe(s)
     }
 
-    /// The next expiry came before twice the time: the first retransmission was a probe.
+    /// The next expiry did not come after twice the time: the first retransmission was a probe.
     pub fn expiry_was_probe(&self, s: &Sent) -> bool {
-        self.near_sender && self.probe.as_ref().is_some_and(|p| p.start == s.start && (s.t - p.t) * 2 < p.waited * 3)
+        self.near_sender
+            && self.probe.as_ref().is_some_and(|p| {
+                let next = s.t - p.t;
+                p.start == s.start && (next * 2 < p.waited * 3 || next * 2 > p.waited.saturating_mul(5))
+            })
     }
 }
