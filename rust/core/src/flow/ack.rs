@@ -188,7 +188,7 @@ impl SenderState {
         } else {
             o.kind = AckKind::Old;
             // An ACK that a later one overtook: round trips are not all alike, and ACKs do not tell the order of arrivals.
-            self.reorders |= a.pure && self.near_sender;
+            self.acks_overtake |= a.pure && self.near_sender;
         }
         if !a.sack.is_empty() {
             self.tally.sack_acks += 1;
@@ -257,9 +257,11 @@ impl SenderState {
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok && self.reports != Some(false),
+            reports: self.reports == Some(true),
             tsval: a.timestamps.map(|t| t.0),
             surplus,
             reorders: self.reorders,
+            acks_overtake: self.acks_overtake,
             once: self.once,
             edge_original,
             mss: self.mss(),

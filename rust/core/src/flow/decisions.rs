@@ -36,7 +36,7 @@ impl SenderState {
             if let Some(made) = p.answer.and_then(|(tsval, _)| clock.made(tsval)) {
                 p.date_answer(made, least);
             }
-            if una > p.until && !facts.sack_ok && !p.extended && p.verdict == Some(false) {
+            if una > p.until && (!facts.sack_ok || facts.acks_overtake) && !p.extended && p.verdict == Some(false) {
                 (p.until, p.extended) = (end, true);
             }
             p.covered.is_some() && p.answer.is_none() && (una > p.until || p.verdict == Some(true))
@@ -125,7 +125,7 @@ impl SenderState {
         if !(p.sack_ok && self.reports == Some(true)) && p.hole && p.recovery != 0 {
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if self.reorders && !p.proven => (p.verdict, p.by) = (None, None),
+                Some(false) if (self.reorders || self.acks_overtake) && !p.proven => (p.verdict, p.by) = (None, None),
                 _ => {}
             }
         }

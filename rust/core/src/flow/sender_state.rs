@@ -240,6 +240,8 @@ pub struct SenderState {
     pub lateness: i64,
     /// Fast retransmissions of segments that were only late: the path reorders.
     pub reorders: bool,
+    /// Near the sender: ACKs came out of order, so round trips are not all alike.
+    pub acks_overtake: bool,
     pub timeouts: VecDeque<Timeout>,
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,

@@ -22,6 +22,8 @@ pub struct Pending {
     pub flight_many: bool,
     /// Highest sequence number sent when it was sent: an ACK above it is later than any ACK of it.
     pub sent_end: i64,
+    /// No other segment below it carries this copy's timestamp.
+    pub only_until: i64,
     pub covered: Option<Covered>,
     pub verdict: Option<bool>,
     pub by: Option<By>,
@@ -70,9 +72,13 @@ pub struct AckFacts {
     /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
+    /// The receiver has reported a duplicate before.
+    pub reports: bool,
     pub tsval: Option<u32>,
     /// The path is known to reorder.
     pub reorders: bool,
+    /// ACKs were seen to overtake each other.
+    pub acks_overtake: bool,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
     /// Duplicate ACKs before this advance that no segment out of order explains: each answers bytes that arrived twice.
@@ -132,7 +138,10 @@ impl Pending {
             self.dsacked = true;
             // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
             // timestamp (PAWS, RFC 7323 section 5.3).
-            if !(self.proven && self.dated) {
+            if a.acks_overtake && self.dated && self.hole && !self.proven {
+                // Which of the two came first does not show.
+                (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
+            } else if !(self.proven && self.dated) {
                 self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
             }
         } else if dsack == Dsack::Other && self.covered.is_some() && !self.hole && !self.proven {
@@ -191,7 +200,7 @@ impl Pending {
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
         // Half of it: with random channel access one round trip can take twice as long as another.
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
-        let steady = !a.reorders && !(self.hole && a.sack_ok);
+        let steady = !a.acks_overtake && !(self.hole && a.sack_ok);
         if steady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
@@ -208,13 +217,22 @@ impl Pending {
                 // only its timestamp clock distinguishes a delayed ACK from a lost one.
                 let kind = match () {
                     () if dsack != Dsack::None => self.dsack_kind(a),
-                    () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
+                    () if a.reports && self.start > 0 => TimeoutKind::Spurious,
                     () => TimeoutKind::Undecided,
                 };
                 return self.settle(true, Some(By::Timestamp), kind, a.packet);
             }
             let by_this_copy = later.and_then(|l| l.tsval).is_none_or(|next| older(echo, next));
             match dsack {
+                // The copy was the first to arrive, as no ACK waits at a hole and only data sent before it is acknowledged. The original
+                // came after it and was dropped (PAWS).
+                Dsack::This if echo == mine && self.dated && self.hole && self.copy == 1 => {
+                    if a.una <= self.only_until {
+                        self.proven = true;
+                        self.settle(false, None, TimeoutKind::Genuine, a.packet);
+                    }
+                    return;
+                }
                 Dsack::This if by_this_copy => {
                     return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
                 }
@@ -224,7 +242,7 @@ impl Pending {
                 Dsack::None => {}
             }
             if a.sack_ok || self.hole {
-                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None;
+                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None && a.una <= self.only_until;
                 return self.settle(false, None, TimeoutKind::Genuine, a.packet);
             }
             return;
@@ -245,7 +263,8 @@ impl Pending {
         // The report can be missing because the copy was lost, and the ACK be a late one of the original: without a hole an ACK counts only if
         // it came neither sooner than any round trip nor later than the timer waits.
         let after = a.t - self.t;
-        let timely = self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
+        let timely =
+            self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
         if a.sack_ok && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }

@@ -103,7 +103,9 @@ impl SenderState {
             }
             // No recovery repeats a repair at the left edge that nothing sent after it has overtaken (RFC 6582 section 3.2, RFC 6675 section 5,
             // RFC 8985 section 6.2), whatever ACK comes just before by chance.
-            Phase::Recovery if head && resent && self.near_sender && !lost_again && self.last_advance < self.head_sent => {
+            Phase::Recovery
+                if head && resent && self.near_sender && !lost_again && self.last_advance < self.head_sent =>
+            {
                 (Trigger::Rto, Evidence::TimerExpired)
             }
             // After the time of a timeout the timer is the cause, even if an ACK arrives just before by chance.
@@ -123,7 +125,10 @@ impl SenderState {
                 self.probe_or_expiry(head, late, waited)
             }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
-            _ if self.dupacks > 0 && clocked && !below => (Trigger::Fast, Evidence::DuplicateAcks),
+            // A segment above all that was SACKed is not missing.
+            _ if self.dupacks > 0 && clocked && !below && (head || sack_hole || !s.sack_ok) => {
+                (Trigger::Fast, Evidence::DuplicateAcks)
+            }
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
         };
         let (trigger, evidence) = match trigger {
@@ -249,7 +254,9 @@ impl SenderState {
         };
         // The middle between one and two timeouts, on a logarithmic scale.
         let later = (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2;
-        p.alone && p.start == s.start && later && !self.expiry_was_probe(s)
+        // A timer that ran for less than any sender's was a probe's; its next expiry may come after about twice the time by chance.
+        let long_enough = self.timer.shortest().is_none_or(|least| p.waited >= least / 8 * 7);
+        p.alone && p.start == s.start && later && long_enough && !self.expiry_was_probe(s)
     }
 
     /// The next expiry did not come after twice the time: the first retransmission was a probe.
