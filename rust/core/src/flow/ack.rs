@@ -400,7 +400,7 @@ impl SenderState {
             (None, None)
         };
         o.ambiguous = Some(c.resent && c.echoed.is_none());
-        if a.syn && rtt.is_none() && c.resent {
+        if a.syn && rtt.is_none() && c.resent && a.timestamps.is_none_or(|(_, echo)| echo == 0) {
             // The answer to a repeated SYN may be of any copy: the least round trip is not longer than from the last one.
             let possible = a.t - newest.t_last;
             self.rtt_least = Some(self.rtt_least.map_or(possible, |least| least.min(possible)));

@@ -195,12 +195,15 @@ impl Pending {
     fn on_first_cover(&mut self, a: &AckFacts, sacked: bool, later: Option<&Later>, dsack: Dsack) {
         self.dsacked |= dsack == Dsack::This;
         if self.start == 0 {
-            return self.on_syn_answered(a, dsack);
+            let alone = self.copy == 1 && later.is_none();
+            return self.on_syn_answered(a, (dsack == Dsack::This).then_some(alone));
         }
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
         // Half of it: with random channel access one round trip can take twice as long as another.
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
-        let steady = !a.acks_overtake && !(self.hole && a.sack_ok);
+        // The echo of this copy, or of anything sent later, came back as soon.
+        let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
+        let steady = !a.acks_overtake && !echoed && !(self.hole && a.sack_ok);
         if steady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
@@ -281,10 +284,12 @@ impl Pending {
     }
 
     /// A SYN was answered. The receiver answers each copy at once, but repeats the answer by its own timer too.
-    fn on_syn_answered(&mut self, a: &AckFacts, dsack: Dsack) {
-        if dsack == Dsack::This {
-            // The receiver answers a SYN at once: it had answered the first copy too.
-            return self.settle(true, Some(By::Dsack), TimeoutKind::AckLost, a.packet);
+    /// `reported`: the answer reports a SYN that came twice, and this one was the only copy.
+    fn on_syn_answered(&mut self, a: &AckFacts, reported: Option<bool>) {
+        if let Some(only) = reported {
+            // The receiver answers a SYN at once: it had answered the first one too. Of several answers that one may be under way.
+            let kind = if only { TimeoutKind::AckLost } else { TimeoutKind::Undecided };
+            return self.settle(true, Some(By::Dsack), kind, a.packet);
         }
         let echo_older = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
         let least = a.rtt_least.is_some_and(|least| (a.t - self.t) * 2 < least);

@@ -93,7 +93,10 @@ impl SenderState {
             }
             Phase::Loss if lost_again && waited < model * 9 / 10 => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
-            Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
+            // An ACK that comes first calls for bytes not repeated since the timeout: it ends F-RTO (RFC 5682 section 2.1 step 3a).
+            Phase::Loss if head && waited >= model * 9 / 10 && (since_timeout || !clocked || !self.near_sender) => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
             Phase::Recovery if lost_again && (waited < model * 9 / 10 || self.delivered_at == self.last_ack) => {
                 (Trigger::Sack, Evidence::SackBlocks)
