@@ -138,8 +138,9 @@ impl Pending {
             self.dsacked = true;
             // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
             // timestamp (PAWS, RFC 7323 section 5.3).
-            if a.acks_overtake && self.dated && self.hole && !self.proven {
-                // Which of the two came first does not show.
+            let before = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
+            if a.acks_overtake && self.dated && self.hole && !self.proven && !before {
+                // Which of the two came first does not show: the original is dropped if its timestamp is older than the latest.
                 (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
             } else if !(self.proven && self.dated) {
                 self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
