@@ -7,8 +7,8 @@ A capture of one tap is decoded alone. Its packets are named in the truth by flo
   undecided.
 * `lost_before_tap`: wrong if true although the tap has all earlier copies, or false at the first copy that it has.
 * `trigger`, `backoff`, `copy`: of rows that are retransmissions in truth and capture. `copy` at the sender's tap only.
-* `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A copy that arrives later with an older
-  timestamp is dropped (PAWS, RFC 7323 section 5.3): it does not count.
+* `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A segment with an older timestamp than
+  the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
   acknowledged before the expiry and none of these ACKs arrived; else spurious.
 * `recoveries`: its first segment was sent by fast recovery; `spurious` and `ended_by` as in the truth.
@@ -36,8 +36,8 @@ FIRST_PORT, SERVER_PORT = 40_000, 5_001
 
 RIGHT, UNDECIDED, WRONG = "right", "undecided", "wrong"
 
-#: A timestamp this much later is newer: the simulated clocks tick every millisecond.
-TICK_NS = 2_000_000
+#: The simulated timestamp clocks tick every millisecond.
+TICK_NS = 1_000_000
 
 #: Triggers that differ only in the ACK that reported the loss, by family.
 FAMILY = {"partial_ack": "fast", "sack": "fast"}
@@ -171,6 +171,7 @@ class _Side:
             self.by_ip_id.setdefault(int(truth.ip_id[i]), []).append(i)
         word = "b2a" if back else "a2b"
         self.events = truth.events.get((flow, word), [])
+        self.outdated = self.dropped_by_receiver() if "timestamps" in self.offers else frozenset()
 
     def score(self, rows: Any, tables: Mapping[str, Any]) -> None:
         seen: set[int] = set()
@@ -279,16 +280,29 @@ class _Side:
         overlap = before[(t.seq[before] < t.end[i]) & (t.end[before] > t.seq[i])]
         if (t.fate[overlap] == "under_way").any():
             return None
-        arrived = overlap[t.fate[overlap] == "delivered"]
-        if "timestamps" in self.offers and t.fate[i] == "delivered":
-            late = arrived[t.ended[arrived] > t.ended[i]]
-            if (t.made[i] - t.made[late] < TICK_NS).any():
-                return None
-            arrived = np.setdiff1d(arrived, late)
+        arrived = np.asarray([j for j in overlap if t.fate[j] == "delivered" and j not in self.outdated], np.int64)
         if not len(arrived):
             return False
         whole = ((t.seq[arrived] <= t.seq[i]) & (t.end[arrived] >= t.end[i])).any()
         return True if whole else None
+
+    def dropped_by_receiver(self) -> frozenset[int]:
+        """Packets that arrive with an older timestamp than the receiver's latest (RFC 7323 sections 4.3 and 5.3)."""
+        t = self.truth
+        made = self.acks[np.argsort(t.made[self.acks], kind="stable")]
+        acked = np.maximum.accumulate(t.ack[made]) if len(made) else t.ack[made]
+        arrived = self.ids[t.fate[self.ids] == "delivered"]
+        dropped, recent = set(), 0
+        for i in arrived[np.argsort(t.ended[arrived], kind="stable")].tolist():
+            stamp = int(t.made[i]) // TICK_NS
+            if stamp < recent and t.end[i] > t.seq[i] > 0:
+                dropped.add(i)
+            elif stamp >= recent:
+                before = int(np.searchsorted(t.made[made], t.ended[i]))
+                edge = max(0, int(acked[before - 1])) if before else 0
+                if t.seq[i] <= edge and (t.end[i] > edge or t.end[i] == t.seq[i]):
+                    recent = stamp
+        return frozenset(dropped)
 
     def backoff(self, i: int) -> int:
         """Earlier expiries for the same first byte without an ACK of new data between them."""

@@ -187,6 +187,8 @@ impl SenderState {
             }
         } else {
             o.kind = AckKind::Old;
+            // An ACK that a later one overtook: round trips are not all alike, and ACKs do not tell the order of arrivals.
+            self.acks_overtake |= a.pure && self.near_sender;
         }
         if !a.sack.is_empty() {
             self.tally.sack_acks += 1;
@@ -255,9 +257,11 @@ impl SenderState {
             rtt_least: self.least_path(),
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok && self.reports != Some(false),
+            reports: self.reports == Some(true),
             tsval: a.timestamps.map(|t| t.0),
             surplus,
             reorders: self.reorders,
+            acks_overtake: self.acks_overtake,
             once: self.once,
             edge_original,
             mss: self.mss(),
@@ -396,6 +400,12 @@ impl SenderState {
             (None, None)
         };
         o.ambiguous = Some(c.resent && c.echoed.is_none());
+        if a.syn && rtt.is_none() && c.resent && a.timestamps.is_none_or(|(_, echo)| echo == 0) {
+            // The answer to a repeated SYN may be of any copy: the least round trip is not longer than from the last one.
+            let possible = a.t - newest.t_last;
+            self.rtt_least = Some(self.rtt_least.map_or(possible, |least| least.min(possible)));
+            self.rtt_least_small = true;
+        }
         let Some(rtt) = rtt.filter(|r| *r >= 0) else { return };
         o.rtt = Some(rtt);
         if !c.resent {
@@ -443,6 +453,10 @@ impl SenderState {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
         let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         let over = past_point || (self.una >= self.recover && self.flight() == 0);
+        if self.phase == Phase::Recovery && !over && self.una >= self.recover {
+            // The recovery is over (RFC 6582 section 3.2), even if its sender keeps the state for what it may have caused.
+            self.end_recovery(a.t, RecoveryEnd::Acked, out);
+        }
         if self.phase == Phase::Recovery && over {
             self.end_recovery(a.t, RecoveryEnd::Acked, out);
             (self.left, self.phase) = (Phase::Recovery, Phase::Open);

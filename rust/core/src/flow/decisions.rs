@@ -22,7 +22,7 @@ impl SenderState {
             let meant = facts.dsack.is_some_and(|(l, r)| l < p.end && p.start < r);
             let dsack = match reported {
                 Some(Some(n)) if n == i => Dsack::This,
-                Some(_) if meant => Dsack::Other,
+                Some(Some(_)) if meant => Dsack::Other,
                 _ => Dsack::None,
             };
             self.pending[i].evaluate(facts, sacked, later.as_ref(), dsack);
@@ -36,7 +36,7 @@ impl SenderState {
             if let Some(made) = p.answer.and_then(|(tsval, _)| clock.made(tsval)) {
                 p.date_answer(made, least);
             }
-            if una > p.until && !facts.sack_ok && !p.extended && p.verdict == Some(false) {
+            if una > p.until && (!facts.sack_ok || facts.acks_overtake) && !p.extended && p.verdict == Some(false) {
                 (p.until, p.extended) = (end, true);
             }
             p.covered.is_some() && p.answer.is_none() && (una > p.until || p.verdict == Some(true))
@@ -121,11 +121,11 @@ impl SenderState {
         if p.doubted && p.by != Some(By::Dsack) {
             (p.verdict, p.by) = (None, None);
         }
-        // A path that reorders by more than three segments fills holes without a loss.
-        if !p.sack_ok && p.hole && p.recovery != 0 {
+        // A path that reorders by more than three segments fills holes without a loss, and only some receivers report it.
+        if !(p.sack_ok && self.reports == Some(true)) && p.hole && p.recovery != 0 {
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if self.reorders => (p.verdict, p.by) = (None, None),
+                Some(false) if (self.reorders || self.acks_overtake) && !p.proven => (p.verdict, p.by) = (None, None),
                 _ => {}
             }
         }

@@ -53,7 +53,13 @@ impl SenderState {
         if delivered.sent > self.delivered_sent {
             (self.delivered_sent, self.delivered_at) = (delivered.sent, Some(t));
         }
-        let head = self.scoreboard.front().map(|r| r.t_last);
+        let front = self.scoreboard.front();
+        let head = front.map(|r| r.t_last);
+        if let Some(r) = front.filter(|r| r.copies > 1 && delivered.sent > Some(r.t_last)) {
+            if self.head_overtaken.is_none_or(|(start, at)| start != r.start || at < r.t_last) {
+                self.head_overtaken = Some((r.start, t));
+            }
+        }
         if delivered.sacked_sent.is_some_and(|sent| head.is_some_and(|head| sent < head)) {
             self.sack_restart = Some(t);
         }

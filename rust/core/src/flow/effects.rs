@@ -239,7 +239,7 @@ impl SenderState {
 
     /// A retransmission in fast recovery: the episode that it starts or belongs to.
     fn recover_fast(&mut self, s: &Sent, out: &mut Out<'_>) -> u64 {
-        if self.phase != Phase::Recovery {
+        if self.phase != Phase::Recovery || self.recoveries.back().is_none_or(|r| r.ended.is_some()) {
             self.end_recovery(s.t, RecoveryEnd::Acked, out);
             let id = self.id();
             self.phase = Phase::Recovery;

@@ -314,6 +314,13 @@ impl SenderState {
         s.start <= self.una && usize::from(self.dupacks) > explained
     }
 
+    /// Where the first outstanding segment after `s` begins that carries the same timestamp.
+    fn same_tick_from(&self, s: &Sent) -> i64 {
+        let Some(tsval) = s.tsval else { return self.end };
+        let mut after = self.scoreboard.range(s.end, self.end);
+        after.find(|r| r.tsval_first == tsval || r.tsval_last == tsval).map_or(self.end, |r| r.start)
+    }
+
     /// The entry of a retransmission among the undecided ones.
     pub fn pending_of(&self, s: &Sent, o: &SentOutcome, row: u64, timeout: Option<u64>, recovery: u64) -> Pending {
         let first = self.scoreboard.range(s.start, s.end).next().map(|r| r.tsval_first);
@@ -329,6 +336,7 @@ impl SenderState {
             hole: o.hole || (o.lost_before_tap && self.near_receiver),
             flight_many: self.flight() >= 2 * self.mss(),
             sent_end: self.end,
+            only_until: self.same_tick_from(s),
             covered: None,
             verdict: None,
             by: None,
@@ -337,6 +345,7 @@ impl SenderState {
             dated: s.tsval.is_some_and(|v| first.is_some_and(|f| f != 0 && f != v)),
             doubted: false,
             sack_ok: s.sack_ok,
+            timely: self.near_sender.then(|| o.waited.max(self.timer.rto(0, self.cwnd_segments()).unwrap_or(0))),
             until: self.end,
             extended: false,
             answer: None,

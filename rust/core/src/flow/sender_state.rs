@@ -184,6 +184,8 @@ pub struct SenderState {
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).
     pub delivered_sent: Option<i64>,
     pub delivered_at: Option<i64>,
+    /// The left edge when something sent after its latest copy arrived for the first time, and when that ACK came.
+    pub head_overtaken: Option<(i64, i64)>,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
     /// A SACK restarted the timer.
@@ -239,6 +241,8 @@ pub struct SenderState {
     pub lateness: i64,
     /// Fast retransmissions of segments that were only late: the path reorders.
     pub reorders: bool,
+    /// Near the sender: ACKs came out of order, so round trips are not all alike.
+    pub acks_overtake: bool,
     pub timeouts: VecDeque<Timeout>,
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,

@@ -22,6 +22,8 @@ pub struct Pending {
     pub flight_many: bool,
     /// Highest sequence number sent when it was sent: an ACK above it is later than any ACK of it.
     pub sent_end: i64,
+    /// No other segment below it carries this copy's timestamp.
+    pub only_until: i64,
     pub covered: Option<Covered>,
     pub verdict: Option<bool>,
     pub by: Option<By>,
@@ -33,6 +35,8 @@ pub struct Pending {
     /// The bytes arrived again, and it is not known whether that was the original.
     pub doubted: bool,
     pub sack_ok: bool,
+    /// Near the sender: an ACK that comes later than this may as well be a late one of the original.
+    pub timely: Option<i64>,
     /// Decided when more than this is acknowledged.
     pub until: i64,
     /// Without SACK a second copy shows only by a duplicate ACK, which a reordered one causes a round trip later.
@@ -68,9 +72,13 @@ pub struct AckFacts {
     /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
+    /// The receiver has reported a duplicate before.
+    pub reports: bool,
     pub tsval: Option<u32>,
     /// The path is known to reorder.
     pub reorders: bool,
+    /// ACKs were seen to overtake each other.
+    pub acks_overtake: bool,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
     /// Duplicate ACKs before this advance that no segment out of order explains: each answers bytes that arrived twice.
@@ -130,9 +138,16 @@ impl Pending {
             self.dsacked = true;
             // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
             // timestamp (PAWS, RFC 7323 section 5.3).
-            if !(self.proven && self.dated) {
+            let before = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
+            if a.acks_overtake && self.dated && self.hole && !self.proven && !before {
+                // Which of the two came first does not show: the original is dropped if its timestamp is older than the latest.
+                (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
+            } else if !(self.proven && self.dated) {
                 self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
             }
+        } else if dsack == Dsack::Other && self.covered.is_some() && !self.hole && !self.proven {
+            // One copy of several was the second to arrive: this one may have been.
+            (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
         } else if let Some(c) = self.covered {
             // The bytes right after the first covering ACK came from an original sent before this copy: so that ACK was
             // made before this copy could arrive (F-RTO's reasoning, RFC 5682 section 2.1).
@@ -181,14 +196,19 @@ impl Pending {
     fn on_first_cover(&mut self, a: &AckFacts, sacked: bool, later: Option<&Later>, dsack: Dsack) {
         self.dsacked |= dsack == Dsack::This;
         if self.start == 0 {
-            return self.on_syn_answered(a);
+            let alone = self.copy == 1 && later.is_none();
+            return self.on_syn_answered(a, (dsack == Dsack::This).then_some(alone));
         }
         let least = a.rtt_least.map(|l| l + a.ns_per_kib.saturating_mul(self.end - self.start) / 1024);
         // Half of it: with random channel access one round trip can take twice as long as another.
-        if least.is_some_and(|least| (a.t - self.t) * 2 < least) {
+        // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
+        // The echo of this copy, or of anything sent later, came back as soon.
+        let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
+        let steady = !a.acks_overtake && !echoed && !(self.hole && a.sack_ok);
+        if steady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
-        if let (Some(made), Some(least)) = (a.made, least) {
+        if let (Some(made), Some(least), true) = (a.made, least, steady) {
             if made < self.t + least / 2 {
                 return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
             }
@@ -201,13 +221,22 @@ impl Pending {
                 // only its timestamp clock distinguishes a delayed ACK from a lost one.
                 let kind = match () {
                     () if dsack != Dsack::None => self.dsack_kind(a),
-                    () if a.sack_ok && self.start > 0 => TimeoutKind::Spurious,
+                    () if a.reports && self.start > 0 => TimeoutKind::Spurious,
                     () => TimeoutKind::Undecided,
                 };
                 return self.settle(true, Some(By::Timestamp), kind, a.packet);
             }
             let by_this_copy = later.and_then(|l| l.tsval).is_none_or(|next| older(echo, next));
             match dsack {
+                // The copy was the first to arrive, as no ACK waits at a hole and only data sent before it is acknowledged. The original
+                // came after it and was dropped (PAWS).
+                Dsack::This if echo == mine && self.dated && self.hole && self.copy == 1 => {
+                    if a.una <= self.only_until {
+                        self.proven = true;
+                        self.settle(false, None, TimeoutKind::Genuine, a.packet);
+                    }
+                    return;
+                }
                 Dsack::This if by_this_copy => {
                     return self.settle(true, Some(By::Dsack), self.dsack_kind(a), a.packet);
                 }
@@ -217,7 +246,7 @@ impl Pending {
                 Dsack::None => {}
             }
             if a.sack_ok || self.hole {
-                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None;
+                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None && a.una <= self.only_until;
                 return self.settle(false, None, TimeoutKind::Genuine, a.packet);
             }
             return;
@@ -235,7 +264,12 @@ impl Pending {
         // A receiver with SACK reports what arrives twice. Not reported before the copy, not reported twice after it: the
         // copy was needed. (A DSACK can still change this until data sent later is acknowledged.) Without SACK a proven
         // hole was filled by the only copy that can have filled it.
-        if a.sack_ok && self.start > 0 || self.hole && self.copy == 1 {
+        // The report can be missing because the copy was lost, and the ACK be a late one of the original: without a hole an ACK counts only if
+        // it came neither sooner than any round trip nor later than the timer waits.
+        let after = a.t - self.t;
+        let timely =
+            self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
+        if a.sack_ok && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
@@ -251,7 +285,13 @@ impl Pending {
     }
 
     /// A SYN was answered. The receiver answers each copy at once, but repeats the answer by its own timer too.
-    fn on_syn_answered(&mut self, a: &AckFacts) {
+    /// `reported`: the answer reports a SYN that came twice, and this one was the only copy.
+    fn on_syn_answered(&mut self, a: &AckFacts, reported: Option<bool>) {
+        if let Some(only) = reported {
+            // The receiver answers a SYN at once: it had answered the first one too. Of several answers that one may be under way.
+            let kind = if only { TimeoutKind::AckLost } else { TimeoutKind::Undecided };
+            return self.settle(true, Some(By::Dsack), kind, a.packet);
+        }
         let echo_older = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
         let least = a.rtt_least.is_some_and(|least| (a.t - self.t) * 2 < least);
         if echo_older || least {

@@ -140,6 +140,11 @@ impl Timer {
         self.rto_of(self.flavour(), backoff, cwnd)
     }
 
+    /// The timeout without any floor, by the smaller of the deviations.
+    pub fn shortest(&self) -> Option<i64> {
+        self.srtt.map(|s| s + 4 * self.rttvar.min(self.mdev))
+    }
+
     /// The minimum timeout of any known sender: no floor above the RTT itself.
     pub fn least(&self) -> Option<i64> {
         self.srtt.map(|s| s + self.rttvar.max(s / 8))

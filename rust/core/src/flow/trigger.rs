@@ -7,6 +7,8 @@ use super::sender_state::{Probe, SenderState};
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
 pub const REACTION_SLACK_NS: i64 = 3 * MS;
+/// Of the slowest clock of Linux's timers (100 Hz).
+const TWO_TICKS_NS: i64 = 20 * MS;
 /// The smallest timeout of Linux, and half of what RFC 6298 section 2.4 asks for is more.
 const LEAST_RTO_NS: i64 = 200 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
@@ -38,9 +40,11 @@ impl SenderState {
         let overtaken = s.sack_ok && known.is_some_and(|r| self.delivered_sent > Some(r.t_last));
         // Without SACK, Linux keeps counting duplicate ACKs over partial progress. With SACK, RACK needs no block above.
         let dups = if s.sack_ok { self.dupacks } else { self.dupacks.max(self.unspent_dupacks) };
-        // RACK reacts to the ACK that shows a loss, or after a reordering window of at most an SRTT.
-        let window = self.timer.srtt().unwrap_or(0).saturating_add(reaction);
+        // RACK reacts to the ACK that shows a loss, or after its reordering window.
+        let window = self.reordering_window().saturating_add(reaction);
         let prompt = clocked || self.delivered_at.is_some_and(|at| s.t - at <= window);
+        // A sender with RACK would have repeated it when it was first overtaken: the window may have grown since, with the round trip.
+        let ignored = self.head_overtaken.is_some_and(|(start, at)| start == s.start && s.t - at > 2 * window);
         // Duplicate ACKs never call for bytes below them: away from the sender they had not reached it.
         let below = o.acked_before && !self.near_sender;
         let told = !below && (dups >= 3 || sack_hole || (s.sack_ok && clocked && o.hole) || (overtaken && prompt));
@@ -59,7 +63,8 @@ impl SenderState {
         let late = (waited >= model * 7 / 10 && alone >= floor) || (!clocked && waited >= least && !told) || timer_only;
         // A timeout marks everything as lost: only a copy sent since then can be lost again.
         let since_timeout = self.phase != Phase::Loss || known.map(|r| r.t_last) >= self.last_expiry;
-        let lost_again = resent && overtaken && since_timeout && prompt && !timer_only;
+        let ignored = head && self.near_sender && ignored;
+        let lost_again = resent && overtaken && since_timeout && prompt && !timer_only && !ignored;
         // An ACK that opens a closed window calls for the bytes that did not fit.
         let reopened = clocked && self.reopened.is_some_and(|at| Some(at) == self.last_ack);
 
@@ -88,12 +93,22 @@ impl SenderState {
             }
             Phase::Loss if lost_again && waited < model * 9 / 10 => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
-            Phase::Loss if head && waited >= model * 9 / 10 => (Trigger::Rto, Evidence::TimerExpired),
+            // An ACK that comes first calls for bytes not repeated since the timeout: it ends F-RTO (RFC 5682 section 2.1 step 3a).
+            Phase::Loss if head && waited >= model * 9 / 10 && (since_timeout || !clocked || !self.near_sender) => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
             Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
             Phase::Recovery if lost_again && (waited < model * 9 / 10 || self.delivered_at == self.last_ack) => {
                 (Trigger::Sack, Evidence::SackBlocks)
             }
             Phase::Recovery if head && !clocked && (waited >= model * 7 / 10 || timer_only) => {
+                (Trigger::Rto, Evidence::TimerExpired)
+            }
+            // No recovery repeats a repair at the left edge that nothing sent after it has overtaken (RFC 6582 section 3.2, RFC 6675 section 5,
+            // RFC 8985 section 6.2), whatever ACK comes just before by chance.
+            Phase::Recovery
+                if head && resent && self.near_sender && !lost_again && self.last_advance < self.head_sent =>
+            {
                 (Trigger::Rto, Evidence::TimerExpired)
             }
             // After the time of a timeout the timer is the cause, even if an ACK arrives just before by chance.
@@ -113,7 +128,10 @@ impl SenderState {
                 self.probe_or_expiry(head, late, waited)
             }
             _ if head && late => (Trigger::Rto, Evidence::TimerExpired),
-            _ if self.dupacks > 0 && clocked && !below => (Trigger::Fast, Evidence::DuplicateAcks),
+            // A segment above all that was SACKed is not missing.
+            _ if self.dupacks > 0 && clocked && !below && (head || sack_hole || !s.sack_ok) => {
+                (Trigger::Fast, Evidence::DuplicateAcks)
+            }
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
         };
         let (trigger, evidence) = match trigger {
@@ -133,7 +151,10 @@ impl SenderState {
         self.count_resent(s, trigger == Trigger::Rto);
         if trigger == Trigger::Rto {
             let same = self.expired_at == s.start;
-            o.backoff = Some(if same { self.expiries } else { 0 });
+            let expiries = if same { self.expiries } else { 0 };
+            // A copy of a SYN that answered the peer's, or was sent by the timer at that moment.
+            let uncertain = s.start == 0 && known.is_some_and(|r| r.copies > expiries + 1);
+            o.backoff = (!uncertain).then_some(expiries);
             o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
             // A sender with probes would have sent one for the tail first: this sender sends none.
             if !same && s.sack_ok && self.phase == Phase::Open && self.probe.is_none() && self.flight() > self.mss() {
@@ -176,6 +197,15 @@ impl SenderState {
             (Some(srtt), Some(least)) => (srtt * 2).min(least) * 7 / 8,
             _ => LEAST_RTO_NS,
         }
+    }
+
+    /// How long RACK waits for what an ACK shows as overtaken: a quarter of the least round trip, once more for each round with a DSACK,
+    /// an SRTT at most (RFC 8985 section 6.2 step 4), and in Linux two ticks of its timer. Away from the sender round trips are not its own.
+    fn reordering_window(&self) -> i64 {
+        let srtt = self.timer.srtt().unwrap_or(0);
+        let rounds = i64::try_from(self.tally.dsack_acks).unwrap_or(i64::MAX).saturating_add(1);
+        let least = self.rtt_least.filter(|_| self.near_sender);
+        least.map_or(srtt, |least| (least / 4).saturating_mul(rounds).min(srtt).saturating_add(TWO_TICKS_NS))
     }
 
     /// Three duplicate ACKs asked for these bytes, and the retransmission was queued between TCP and the tap when the next ACK came.
@@ -226,11 +256,18 @@ impl SenderState {
             return false;
         };
         // The middle between one and two timeouts, on a logarithmic scale.
-        p.alone && p.start == s.start && (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2
+        let later = (s.t - p.t) as f64 > rto as f64 * std::f64::consts::SQRT_2;
+        // A timer that ran for less than any sender's was a probe's; its next expiry may come after about twice the time by chance.
+        let long_enough = self.timer.shortest().is_none_or(|least| p.waited >= least / 8 * 7);
+        p.alone && p.start == s.start && later && long_enough && !self.expiry_was_probe(s)
     }
 
-    /// The next expiry came before twice the time: the first retransmission was a probe.
+    /// The next expiry did not come after twice the time: the first retransmission was a probe.
     pub fn expiry_was_probe(&self, s: &Sent) -> bool {
-        self.near_sender && self.probe.as_ref().is_some_and(|p| p.start == s.start && (s.t - p.t) * 2 < p.waited * 3)
+        self.near_sender
+            && self.probe.as_ref().is_some_and(|p| {
+                let next = s.t - p.t;
+                p.start == s.start && (next * 2 < p.waited * 3 || next * 2 > p.waited.saturating_mul(5))
+            })
     }
 }

@@ -209,6 +209,9 @@ impl Endpoint {
             self.timestamps &= s.timestamps.is_some();
         }
         let answer = self.receive.receive(&self.config, now, s);
+        if answer == Answer::Outdated {
+            return self.acknowledge(now, out);
+        }
         if s.syn && self.role == Role::Server && self.send.next == 0 {
             let answer = self.segment(now, 0, 0, Trigger::New, 0);
             out.push(Segment { syn: true, ..answer });

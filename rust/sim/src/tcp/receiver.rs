@@ -45,6 +45,8 @@ fn every(config: &TcpConfig, s: &Segment) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Nothing,
+    /// It was dropped, and the current ACK is repeated.
+    Outdated,
     /// The delayed-ACK timer runs.
     Later,
     Now,
@@ -76,6 +78,11 @@ impl Receiver {
     pub fn receive(&mut self, config: &TcpConfig, now: Ns, s: &Segment) -> Answer {
         let (start, end) = (s.seq, s.seq + s.span());
         if let Some((tsval, _)) = s.timestamps {
+            if s.span() > 0 && !s.syn && (tsval.wrapping_sub(self.recent) as i32) < 0 {
+                // Older than what arrived before: dropped and acknowledged (PAWS, RFC 7323 section 5.3).
+                self.duplicate = (config.dsack && end <= self.next).then_some((start, end));
+                return Answer::Outdated;
+            }
             // Only a segment that covers the left edge updates the echo: a duplicate below it does not.
             let newer = (tsval.wrapping_sub(self.recent) as i32) >= 0;
             if newer && start <= self.last_ack_sent && (end > self.last_ack_sent || s.span() == 0) {

@@ -94,13 +94,13 @@ impl Scoreboard {
         a
     }
 
-    /// Mark the segments in a SACK block; returns how many are new, and whether one of them was sent only once.
-    pub fn sack(&mut self, left: u64, right: u64) -> (u32, bool) {
+    /// Mark the segments in a SACK block; returns how many are new, and whether one of them, up to `high`, was sent only once.
+    pub fn sack(&mut self, left: u64, right: u64, high: u64) -> (u32, bool) {
         let (mut newly_sacked, mut original) = (0, false);
         for e in self.entries.iter_mut().filter(|e| left <= e.start && e.end <= right && !e.sacked) {
             e.sacked = true;
             self.sacked += 1;
-            original |= e.copies == 1;
+            original |= e.copies == 1 && e.end <= high;
             self.lost -= u32::from(std::mem::take(&mut e.lost));
             self.retransmitted -= u32::from(std::mem::take(&mut e.retransmitted));
             newly_sacked += 1;

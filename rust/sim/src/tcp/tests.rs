@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::receiver::{Answer, Receiver};
+use super::scoreboard::{Entry, Scoreboard};
 use super::*;
 use crate::engine::{Ns, Queue, MS, S};
 
@@ -374,4 +376,68 @@ fn a_window_grows_per_ack_or_per_segment() {
         w.data().iter().filter(|(t, _)| (60 * MS..110 * MS).contains(t)).count()
     };
     assert_eq!((second_flight(false), second_flight(true)), (15, 20));
+}
+
+#[test]
+fn a_probe_replaces_the_timeout_that_would_come_sooner() {
+    // Two round trips of 200 ms and a delayed ACK of 200 ms are longer than the timeout.
+    let slow = || Way { delay: 100 * MS, lose: vec![40], ..path() };
+    let config = TcpConfig {
+        tail_loss_probe: true,
+        delayed_ack_timer: 500 * MS,
+        rto: RtoFlavour::Linux { floor: 200 * MS, tick: 0 },
+        ..TcpConfig::default()
+    };
+    let mut w = world(config, slow);
+    w.transfer(41 * 1448, 100 * S);
+    assert_eq!(w.again(), [(40, Trigger::TailLossProbe)]);
+}
+
+#[test]
+fn a_segment_older_than_the_latest_timestamp_is_dropped_and_acknowledged() {
+    let mut r = Receiver::new(&TcpConfig::default());
+    let segment = |seq: u64, tsval: u32| Segment {
+        seq,
+        len: 100,
+        syn: false,
+        fin: false,
+        rst: false,
+        psh: false,
+        ack: Some(1),
+        window: 1000,
+        sack: [(0, 0); 4],
+        sack_blocks: 0,
+        timestamps: Some((tsval, 0)),
+        trigger: Trigger::New,
+        copy: 0,
+    };
+    (r.next, r.recent) = (1, 10);
+    assert_eq!(r.receive(&TcpConfig::default(), 0, &segment(1, 9)), Answer::Outdated);
+    assert_eq!(r.next, 1);
+    assert_ne!(r.receive(&TcpConfig::default(), 0, &segment(1, 10)), Answer::Outdated);
+    assert_eq!(r.next, 101);
+}
+
+#[test]
+fn new_data_does_not_show_that_a_timeout_was_spurious() {
+    let mut board = Scoreboard::default();
+    let entry = |start: u64| Entry {
+        start,
+        end: start + 10,
+        len: 10,
+        syn: false,
+        fin: false,
+        copies: 1,
+        first_sent: 0,
+        last_sent: 0,
+        sacked: false,
+        lost: false,
+        retransmitted: false,
+        next_then: 0,
+        psh: false,
+    };
+    [10, 20, 30].into_iter().for_each(|start| board.push(entry(start)));
+    // Step 3b of RFC 5682: only bytes sent before it, up to 30.
+    assert_eq!(board.sack(30, 40, 30), (1, false));
+    assert_eq!(board.sack(20, 30, 30), (1, true));
 }

@@ -76,3 +76,59 @@ fn an_ack_that_a_late_original_can_have_caused_shows_no_hole() {
     s.ack(600.0, 5);
     assert_eq!(s.run().resends()[1].1, None);
 }
+
+#[test]
+fn a_copy_that_no_report_shows_is_needed_only_if_its_ack_came_in_time() {
+    // An ACK that takes longer than the timer waited may as well be a late one of the original.
+    for (after_ms, needed) in [(21.0, Some(false)), (800.0, None)] {
+        let mut s = Script::new(true);
+        for n in 0..4 {
+            s.data(30.0 + 30.0 * f64::from(n), n);
+            s.ack(50.5 + 30.0 * f64::from(n), n + 1);
+        }
+        s.data(200.0, 4);
+        s.data(500.0, 4);
+        s.ack(500.0 + after_ms, 5);
+        s.data(1500.0, 5);
+        s.ack(1521.0, 6);
+        assert_eq!(s.run().spurious().iter().flatten().count(), usize::from(needed.is_some()));
+        assert_eq!(s.run().resends()[0].1, needed);
+    }
+}
+
+#[test]
+fn acks_that_overtake_each_other_prove_nothing_by_time() {
+    for overtaken in [false, true] {
+        let mut s = Script::new(false);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.ack(51.0, 2);
+        if overtaken {
+            s.ack(51.1, 1);
+        }
+        s.data(400.0, 2);
+        s.ack(403.0, 6);
+        s.data(404.0, 6);
+        s.ack(425.0, 7);
+        assert_eq!(s.run().resends()[0].1, (!overtaken).then_some(true));
+    }
+}
+
+#[test]
+fn a_recovery_ends_at_its_point_even_without_sack() {
+    let mut s = Script::new(false);
+    for n in 0..6 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    for n in 0..4 {
+        s.ack(51.0 + f64::from(n), 0);
+    }
+    s.data(54.1, 0);
+    s.ack(75.0, 6);
+    s.data(75.1, 6);
+    s.data(500.0, 6);
+    s.ack(521.0, 7);
+    let t = s.run();
+    assert_eq!(t.names("recoveries", "ended_by", crate::table::tcp::RECOVERY_ENDS), ["acked"]);
+}

@@ -54,3 +54,68 @@ fn near_the_receiver_duplicate_acks_do_not_call_for_bytes_below_them() {
     s.ack(300.1, 6);
     assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "go_back_n"]);
 }
+
+#[test]
+fn a_probe_is_no_expiry_if_the_next_wait_is_not_twice_as_long() {
+    let mut s = Script::new(true);
+    // 230 ms, then 950 ms: four times as long.
+    alone(&mut s, 0, 30.0, &[230.0, 1180.0]);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["tail_loss_probe", "rto"]);
+}
+
+#[test]
+fn no_recovery_repeats_a_repair_that_nothing_overtook() {
+    // Duplicate ACKs of data sent before the repair arrive until the timer repeats it; or one of data sent after it (RACK).
+    for (overtaken, trigger) in [(false, "rto"), (true, "sack")] {
+        let mut s = Script::new(true);
+        for n in 0..40 {
+            s.data(30.0 + 0.5 * f64::from(n), n);
+        }
+        for n in 1..4 {
+            s.sack(60.0 + f64::from(n), 0, 1, n + 1);
+        }
+        s.data(63.1, 0);
+        s.data(63.2, 40);
+        for n in 4..39 {
+            s.sack(70.0 + 5.0 * f64::from(n), 0, 1, n + 1);
+        }
+        if overtaken {
+            s.sack(265.5, 0, 1, 41);
+        }
+        s.data(266.0, 0);
+        s.ack(287.0, 41);
+        assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["fast", trigger]);
+    }
+}
+
+#[test]
+fn an_ack_of_new_data_after_a_timeout_calls_for_the_next_hole() {
+    // Step 3a of RFC 5682: it comes later than the timer model's time, but first.
+    let mut s = Script::new(true);
+    s.data(30.0, 0);
+    s.data(30.1, 1);
+    s.data(330.0, 0);
+    s.ack(351.0, 1);
+    s.data(351.1, 2);
+    s.sack(1400.0, 1, 2, 3);
+    s.data(1400.1, 1);
+    s.ack(1421.0, 3);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "go_back_n"]);
+}
+
+#[test]
+fn a_syn_after_an_undecided_copy_has_no_known_backoff() {
+    let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+    let syn = |s: &mut Script, ms| s.push(ms, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    let answer = |s: &mut Script, ms| s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    syn(&mut s, 0.0);
+    answer(&mut s, 0.1);
+    syn(&mut s, 1000.0);
+    // The answer to the second SYN, or the timer at that moment.
+    answer(&mut s, 1000.1);
+    answer(&mut s, 3000.0);
+    let t = s.run();
+    let backoff = t.batches("segments").next().unwrap()["backoff"].as_primitive::<UInt16Type>().clone();
+    assert_eq!(t.resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "undecided", "rto"]);
+    assert!(backoff.is_null(4) && backoff.value(2) == 0);
+}

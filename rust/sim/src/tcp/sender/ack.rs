@@ -20,7 +20,7 @@ impl Sender {
         let (mut newly_sacked, mut original_sacked) = (0, false);
         if sack {
             for &(left, right) in &s.sack[usize::from(dsack)..usize::from(s.sack_blocks)] {
-                let (n, original) = self.scoreboard.sack(left, right);
+                let (n, original) = self.scoreboard.sack(left, right, self.high);
                 newly_sacked += n;
                 original_sacked |= original;
             }

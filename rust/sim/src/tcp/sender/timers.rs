@@ -24,8 +24,9 @@ impl Sender {
             if let Some(srtt) = self.rto.srtt() {
                 let wait =
                     2 * srtt + if self.scoreboard.len() == 1 { config.delayed_ack_timer.max(2 * MS) } else { 2 * MS };
-                if self.scoreboard.sacked == 0 && wait < rto {
-                    self.timer = Some(now + wait);
+                if self.scoreboard.sacked == 0 {
+                    // No later than the timeout, in whose place it is sent (RFC 8985 section 7.2).
+                    self.timer = self.timer.map(|expiry| expiry.min(now + wait));
                     self.timer_is = Timer::TailLossProbe;
                 }
             }
