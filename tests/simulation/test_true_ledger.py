@@ -74,3 +74,14 @@ def test_a_full_queue_of_ones_own_costs_nothing() -> None:
     own = spent(simulate("deep_buffer", duration_s=20.0))
     assert own["queue"] == 0
     assert own["path"] > 0.5 * sum(own.values())
+
+
+def test_packets_know_their_time_in_queues() -> None:
+    packets = simulate("deep_buffer", duration_s=20.0).facts.packets.to_pandas()
+    there = packets[packets.fate == "delivered"]
+    assert (there.queued_ns <= there.t_end_ns - there.t_made_ns).all()
+    # The queue of the line holds seconds of data, and ACKs have the way back for themselves.
+    assert there.queued_ns[there.len_bytes > 0].max() > 1e9
+    assert there.queued_ns[there.direction == "b2a"].max() < 1e6
+    bare = simulate("deep_buffer", duration_s=1.0, truth=False).facts.packets
+    assert bare.column("queued_ns").null_count == bare.num_rows

@@ -238,7 +238,7 @@ def markdown(result: RandomValidation) -> str:
         f"Made by `wlanlens validate --random {result.count} --seed {result.first}` on {page.day()}: {len(result.worlds)} worlds,",
         f"{len(result.crashes)} of them crashed; {result.refused} sets of captures were refused with an error for the user.",
         "",
-        "Scenario, parameters, TCP, further connections, queues, errors on the air and taps are drawn at random. Each capture is",
+        "Scenario, parameters, TCP, further connections, queues, errors on the air and snap lengths are drawn at random. Each capture is",
         "analysed alone, and all of a world together. Variation is the total variation of a direction's ledger against the true",
         "one: the share of its life in a wrong category. `right of known`: of the seconds in any category but unknown, those that",
         "the truth has there too. `shared s`: for each direction the lesser of both, summed. A verdict is judged where the true",

@@ -18,8 +18,9 @@ impl Sender {
             };
         }
         match self.state {
-            State::Loss => Wait::Loss,
-            State::Recovery => Wait::Recovery,
+            // Later it only keeps the state (RFC 6582 section 4): nothing is left to repair.
+            State::Loss if self.una < self.high => Wait::Loss,
+            State::Recovery if self.una < self.high => Wait::Recovery,
             _ if matches!(self.window_state, Event::WindowFilled | Event::WindowClosed) => Wait::Window,
             _ if !unsent => Wait::LastAcks,
             _ if self.pipe(config, sack) < self.cwnd => Wait::SmallSegment,
