@@ -146,6 +146,9 @@ impl SenderState {
             o.acked = a.ack - una_before;
             self.take_rtt(a, &c, o);
             self.edge_filled = None;
+            if self.late_check.is_some() {
+                self.settle_late(c.edge.as_ref(), a.timestamps.map(|t| t.1), una_before, a.packet);
+            }
             if !self.pending.is_empty() || c.edge.as_ref().is_some_and(|r| r.copies > 1) {
                 edge_original = self.read_edge(a, &c, una_before);
             }

@@ -1,7 +1,9 @@
 //! Decisions about a sender that need later evidence: spurious retransmissions, kinds of timeouts, ends of recoveries.
 
+use super::echo::newer;
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
 use super::output::Out;
+use super::scoreboard::Run;
 use super::sender_state::{Recovery, SenderState, Timeout};
 use super::spurious::{AckFacts, Dsack, Later, Pending};
 use crate::limits;
@@ -42,6 +44,11 @@ impl SenderState {
             p.covered.is_some() && p.answer.is_none() && (una > p.until || p.verdict == Some(true))
         }) {
             if let Some(p) = self.pending.remove(i) {
+                if let (TimeoutKind::Undecided, Some(timeout), Some(tsval), true) =
+                    (p.kind, p.timeout, p.tsval, p.start > 0)
+                {
+                    self.late_check = Some((timeout, una, tsval));
+                }
                 if p.verdict != Some(false) && !p.dsacked {
                     self.await_report(p);
                 }
@@ -49,6 +56,20 @@ impl SenderState {
             }
         }
         self.emit_timeouts(false, out);
+    }
+
+    /// The ACK after the one that covered a timeout's bytes. If it is of data sent before the copy (its echo is older), that data was late,
+    /// and so were the bytes before it (RFC 5682 section 2.1): their ACK was not lost.
+    #[inline(never)]
+    pub fn settle_late(&mut self, edge: Option<&Run>, echo: Option<u32>, una_before: i64, packet: u64) {
+        let Some((timeout, covered, tsval)) = self.late_check.take() else { return };
+        let original = edge.is_some_and(|r| r.copies == 1 && !r.unseen && newer(tsval, r.tsval_last));
+        if una_before == covered && original && echo.is_some_and(|echo| newer(tsval, echo)) {
+            let open = self.timeouts.iter_mut().find(|t| t.id == timeout);
+            if let Some(t) = open.filter(|t| t.kind == Some(TimeoutKind::Undecided)) {
+                (t.kind, t.by, t.evidence_packet) = (Some(TimeoutKind::Spurious), Some(By::Timestamp), Some(packet));
+            }
+        }
     }
 
     /// A spurious copy that no DSACK has reported yet.

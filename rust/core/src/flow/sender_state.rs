@@ -293,6 +293,8 @@ pub struct SenderState {
     pub peer_tsval: Option<u32>,
     pub peer_tsval_at: i64,
     pub echo_waits: Vec<EchoWait>,
+    /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.
+    pub late_check: Option<(u64, i64, u32)>,
     /// Bytes and rows of retransmissions that were decided lately.
     pub settled: VecDeque<(i64, i64, u64)>,
     pub keepalive_open: bool,
