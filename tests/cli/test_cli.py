@@ -66,7 +66,7 @@ def test_analyze_prints_verdict_and_paths(run: Run, tmp_path: Path) -> None:
     text = done.stdout.decode()
     assert done.returncode == 0
     assert done.stderr == b""
-    assert text.splitlines()[0].startswith("192.0.2.1:40000 > 192.0.2.2:5001 took 5.22 s; ")
+    assert text.splitlines()[0].startswith("192.0.2.1:40000 > 192.0.2.2:5001 took 5.22 s for 1.8 MB (2.76 Mbit/s); ")
     assert "5 retransmission timeouts" in " ".join(text.split())
     assert "Report     out/report.html" in text
     assert all(len(line) <= 80 for line in text.splitlines())

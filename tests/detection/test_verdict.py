@@ -169,3 +169,43 @@ def test_seconds(ns: int, text: str) -> None:
 
 def test_share_of_nothing() -> None:
     assert share(0, 0) == "0 us"
+
+
+def test_connections_without_an_answer_lead() -> None:
+    alone = [
+        Finding(
+            "no_answer",
+            i * S,
+            (i + 9) * S,
+            "c",
+            f"f{i}",
+            "serious",
+            0.9,
+            9.0,
+            flow=i,
+            direction="a2b",
+            sentence=f"f{i}: 4 SYNs.",
+        )
+        for i in (5, 6)
+    ]
+    made = verdict([("transfer", 3), ("fast_recovery", 1)], findings=tuple(alone), connections=4)
+    assert made.sentence == (
+        "2 connections got no answer, for 10 s in all. The longest: f5: 4 SYNs. 10.0.0.1:40000 > 10.0.0.2:5001 took 4 s; "
+        "it spent 1 s (25 %) in fast recovery. 1 other connection."
+    )
+    assert (made.flow, made.lost_s) == (5, 10.0)
+
+
+def test_a_capture_of_one_direction() -> None:
+    rows = table("intervals", intervals([("slow_start", 4 * S)]))
+    ends: dict[str, Any] = {
+        "ip_src": "10.0.0.1",
+        "src_port": 40000,
+        "ip_dst": "10.0.0.2",
+        "dst_port": 5001,
+        "packets": 9,
+    }
+    back = {**ends, "direction": "b2a", "packets": 0, "acked_unseen": 4}
+    trace = Trace.of_tables({"intervals": rows, "flows": table("flows", [ends, back])})
+    said = judge(trace, ledger.from_intervals(rows), (), packets=9, connections=1).sentence
+    assert said.startswith("Only one direction of 10.0.0.1:40000 > 10.0.0.2:5001 is in the capture")

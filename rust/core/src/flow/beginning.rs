@@ -1,14 +1,17 @@
 //! The beginning of a direction's intervals.
 
 use super::connection::Connection;
-use super::intervals::{Piece, Timeline};
+use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
 
 impl Connection {
     /// The first data of a direction: its intervals start with the connection.
     #[cold]
     pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
-        self.senders[usize::from(reverse)].follow_view(rest_ns);
+        let sender = &mut self.senders[usize::from(reverse)];
+        // Frames wait for the air between the sender and a sniffer, however near it is.
+        sender.sniffed = rest_ns > TICK_NS;
+        sender.follow_view();
         let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,

@@ -302,7 +302,7 @@ impl Connection {
         if let Some(mut timeline) = me.timeline.take() {
             timeline.pass(piece(before[0].0, before[0].1, me, 0, me.view.as_ref().and_then(|v| v.round_trip())));
             if let Some(o) = &sent {
-                me.follow_view(timeline.rest_ns());
+                me.follow_view();
                 if me.view.is_some() {
                     let what = o.as_ref().map_or(Transmission::First, |o| o.transmission);
                     let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);

@@ -205,6 +205,8 @@ pub struct SenderState {
     pub rtt_whole: Option<i64>,
     pub near_receiver: bool,
     pub near_sender: bool,
+    /// The tap is a sniffer: at neither end.
+    pub sniffed: bool,
     pub rtt_least: Option<i64>,
     /// The minimum RTT is that of a small packet (the SYN): a full segment needs its transmission time in addition.
     pub rtt_least_small: bool,

@@ -27,10 +27,9 @@ pub struct SenderView {
     /// Largest flight, and when it last grew.
     pub flight_max: i64,
     pub grown: Option<i64>,
-    /// The latest segment with new bytes: its length, its TSval, and whether it was the only one since the ACK before.
+    /// The latest segment with new bytes: its length and its TSval.
     pub len: i64,
     pub tsval: Option<u32>,
-    pub alone: bool,
     /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
     pub there: Option<i64>,
     pub back: Option<i64>,

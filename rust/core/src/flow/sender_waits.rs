@@ -1,6 +1,6 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
-use super::intervals::Timeline;
+use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{Phase, State, Transmission};
 use super::send::Sent;
 use super::sender_state::SenderState;
@@ -17,7 +17,7 @@ impl SenderState {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        known.filter(|_| !self.near_sender)
+        known.filter(|_| !self.near_sender || self.sniffed)
     }
 
     /// How long the passive end has not heard of the end of the handshake yet.
@@ -27,8 +27,8 @@ impl SenderState {
 
     /// Begin to follow what the sender knew, if it differs from what the tap sees.
     #[inline]
-    pub fn follow_view(&mut self, rest_ns: i64) {
-        if self.view.is_none() && self.loop_ns().is_some_and(|l| l > rest_ns) {
+    pub fn follow_view(&mut self) {
+        if self.view.is_none() && self.loop_ns().is_some_and(|l| l > TICK_NS) {
             self.view = Some(Box::new(SenderView { una: self.una, window: self.window, ..SenderView::default() }));
         }
     }
@@ -77,7 +77,10 @@ impl SenderState {
             // Two round trips are never quite alike.
             let usual = (loop_ns / 2).max(timeline.rest_ns());
             if idle > usual && self.phase != Phase::Loss && opened > usual {
-                let state = if echo.is_some() { State::Idle } else { self.ended_writing(&view) };
+                // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
+                // have no gap.
+                let sure = self.tally.last_send.is_some_and(|last| s.t - last < FIRST_TIMEOUT_NS) || self.ids.next;
+                let state = if sure && echo.is_some() { State::Idle } else { self.ended_writing(&view) };
                 timeline.was(s.t - idle, state, None);
                 timeline.sent_all(self.tally.last_send.unwrap_or(s.t));
             }
@@ -112,7 +115,6 @@ impl SenderState {
             }
         }
         if first {
-            view.alone = empty && self.tally.last_send.is_some_and(|last| s.t - last > loop_ns);
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);
             let flight = self.end - view.una;
             if flight > view.flight_max {
@@ -124,10 +126,10 @@ impl SenderState {
         self.view = Some(view);
     }
 
-    /// What a silence after the latest segment was: the application had written all if that segment was not full, or was sent alone.
-    /// A sender with more data would have sent two (RFC 5681 section 3.1: the initial window).
+    /// What a silence after the latest segment was, where neither timestamps nor ids show it: the application had written all if
+    /// that segment was not full.
     fn ended_writing(&self, view: &SenderView) -> State {
-        if view.len < self.segment || view.alone {
+        if view.len < self.segment {
             State::Idle
         } else {
             State::Undecided

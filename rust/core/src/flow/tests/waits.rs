@@ -38,7 +38,7 @@ fn a_silence_longer_than_the_way_to_the_sender_and_back() {
 #[test]
 fn a_timer_of_a_syn() {
     let mut s = Script::new(false);
-    let mut again: Vec<Packet> = vec![s.packets[0].clone()];
+    let mut again: Vec<Packet> = vec![s.packets[0]];
     s.data(30.0, 0);
     s.ack(50.0, 1);
     for p in &mut s.packets {
