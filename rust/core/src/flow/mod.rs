@@ -36,6 +36,7 @@ mod timestamp_clock;
 mod trigger;
 mod undo;
 mod undo_timeout;
+mod view;
 mod wait_state;
 mod window;
 

@@ -6,6 +6,7 @@ mod hostile;
 mod reports;
 mod scripted;
 mod timers;
+mod view;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type};
