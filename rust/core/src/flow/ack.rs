@@ -164,7 +164,10 @@ impl SenderState {
                 }
                 self.dup_run = self.last_ack.map(|t| (una_before, self.dupacks, t));
             }
-            self.dupacks = 0;
+            (self.dupacks, self.same_acks) = (0, 0);
+            if a.sack.iter().any(|block| block.1 > a.ack) {
+                self.note_gap_above(a);
+            }
             self.answered = false;
             self.last_advance = Some(a.t);
             self.last_ack = Some(a.t);
@@ -181,9 +184,13 @@ impl SenderState {
                 self.dupacks = self.dupacks.saturating_add(1);
                 self.unspent_dupacks = self.unspent_dupacks.saturating_add(1);
                 self.tally.dupacks += 1;
+                self.note_same_ack(a);
                 self.last_ack = Some(a.t);
                 self.answered = false;
-            } else if a.pure && !window_same {
+            } else if a.pure && window_same {
+                // What it duplicates may still be on its way to the tap.
+                self.note_same_ack(a);
+            } else if a.pure {
                 o.kind = AckKind::Window;
                 self.answered = false;
                 self.last_ack = Some(a.t);

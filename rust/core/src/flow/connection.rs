@@ -254,6 +254,10 @@ impl Connection {
             } else {
                 me.segment = me.segment.max(i64::from(payload));
                 me.previous_packet = previous_packet;
+                if s.start < me.end {
+                    me.peer_waits = peer.flight() > 0;
+                    me.sent_at = s.tsval.and_then(|tsval| peer.ts_clock.made(tsval));
+                }
                 sent = Some(me.on_send(&s, out));
                 me.previous_packet = Some(t);
             }

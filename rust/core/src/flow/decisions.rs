@@ -1,10 +1,10 @@
 //! Decisions about a sender that need later evidence: spurious retransmissions, kinds of timeouts, ends of recoveries.
 
-use super::echo::newer;
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
 use super::output::Out;
 use super::scoreboard::Run;
 use super::sender_state::{Recovery, SenderState, Timeout};
+use super::seq::newer;
 use super::spurious::{AckFacts, Dsack, Later, Pending};
 use crate::limits;
 

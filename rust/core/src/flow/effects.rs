@@ -69,7 +69,12 @@ impl SenderState {
             Trigger::Rto | Trigger::TailLossProbe => {}
             Trigger::Undecided if timer => {}
             Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
-            Trigger::Undecided if o.hole && !o.unsure => {
+            Trigger::Undecided
+                if o.hole
+                    && !o.unsure
+                    && o.evidence == Some(Evidence::NoAckSeen)
+                    && (self.near_sender || s.sack_ok || self.dupacks >= 3) =>
+            {
                 trigger = Trigger::Fast;
                 recovery = self.recover_fast(s, out);
             }

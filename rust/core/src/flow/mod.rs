@@ -39,6 +39,7 @@ mod timestamp_clock;
 mod trigger;
 mod undo;
 mod undo_timeout;
+mod view;
 mod wait_state;
 mod window;
 

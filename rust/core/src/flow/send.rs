@@ -291,7 +291,7 @@ impl SenderState {
             for r in self.past.range_mut(i..).take_while(|r| r.start < s.end) {
                 r.copies = r.copies.saturating_add(1);
                 r.t_last = t;
-                (r.ip_id, r.order) = (ip_id, s.order);
+                (r.tsval_last, r.ip_id, r.order) = (tsval, ip_id, s.order);
             }
         }
     }

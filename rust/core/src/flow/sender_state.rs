@@ -13,6 +13,7 @@ use super::spurious::Pending;
 use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
 use super::undo::Undo;
+use super::view::DupRuns;
 
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
@@ -168,6 +169,9 @@ pub struct SenderState {
     pub unspent_dupacks: u16,
     /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
     pub dup_run: Option<(i64, u16, i64)>,
+    pub dup_runs: DupRuns,
+    /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
+    pub same_acks: u16,
     pub sacked_hi: i64,
     pub sacked_bytes: i64,
     pub last_sack: Option<Box<[(i64, i64); 4]>>,
@@ -293,6 +297,10 @@ pub struct SenderState {
     pub latest_stamp: Option<(u32, u32, i64)>,
     /// The latest TSval of its peer, and when it first passed.
     pub peer_tsval: Option<u32>,
+    /// Data of its peer is outstanding: what is echoed may be older than the latest ACK (RFC 7323 section 4.3).
+    pub peer_waits: bool,
+    /// When it sent its latest packet with old bytes, by its own clock and the fastest path.
+    pub sent_at: Option<i64>,
     pub peer_tsval_at: i64,
     pub echo_waits: Vec<EchoWait>,
     /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.

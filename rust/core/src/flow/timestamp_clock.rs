@@ -32,9 +32,16 @@ impl TimestampClock {
             }
             let rate = elapsed / ticks;
             self.tick = TICKS.iter().copied().find(|tick| rate > tick * 2 / 3 && rate < tick * 3 / 2);
+            self.offset = self.tick.map(|_| t0);
         }
         if let Some(tick) = self.tick {
-            let offset = t - ticks * tick;
+            let (elapsed, span) = (t - t0, ticks * tick);
+            if elapsed / 2 < span / 3 || elapsed / 3 > span / 2 {
+                // A growing queue had stretched the time between the first packets.
+                (self.tick, self.offset) = (None, None);
+                return;
+            }
+            let offset = t - span;
             self.offset = Some(self.offset.map_or(offset, |o| o.min(offset)));
         }
     }

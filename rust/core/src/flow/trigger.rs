@@ -3,6 +3,7 @@
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Probe, SenderState};
+use super::view::Shown;
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
@@ -10,7 +11,7 @@ pub const REACTION_SLACK_NS: i64 = 3 * MS;
 /// Of the slowest clock of Linux's timers (100 Hz).
 const TWO_TICKS_NS: i64 = 20 * MS;
 /// The smallest timeout of Linux, and half of what RFC 6298 section 2.4 asks for is more.
-const LEAST_RTO_NS: i64 = 200 * MS;
+pub const LEAST_RTO_NS: i64 = 200 * MS;
 /// No timer of a SYN is shorter, less the 10 % by which ticks round.
 const LEAST_SYN_NS: i64 = 180 * MS;
 /// RFC 1122 section 4.2.3.2.
@@ -54,7 +55,7 @@ impl SenderState {
         // The models differ in their floors, so an expiry is a retransmission without an ACK as cause after at least the smallest timeout.
         // Linux has a floor of 200 ms, which can be set lower: near the sender, where every ACK that it gets is seen, silence alone tells.
         let floor = if self.near_sender { 0 } else { LEAST_RTO_NS / 10 * 9 };
-        let floor = if self.doubled(s, clocked) { 0 } else { floor };
+        let floor = if resent && self.doubled(s, clocked) { 0 } else { floor };
         let least = self.timer.least().unwrap_or(LEAST_RTO_NS).max(floor).saturating_add(away);
         // A sender that has been told of a loss and stays silent for a whole timeout did not react to it: the timer did.
         let timer_only = !clocked && silent >= least.max(LEAST_RTO_NS + away);
@@ -68,6 +69,11 @@ impl SenderState {
         // An ACK that opens a closed window calls for the bytes that did not fit.
         let reopened = clocked && self.reopened.is_some_and(|at| Some(at) == self.last_ack);
 
+        // What follows a timeout repeats nothing twice (RFC 5681 section 3.1).
+        let resent_since = !self.near_sender
+            && self.latest_copy(s).is_some_and(|r| r.copies > 1 && Some(r.t_last) >= self.last_expiry);
+        let again = resent_since && o.acked_before;
+        let went_on = !self.near_sender && self.went_on();
         self.confirm_undo(head && clocked && !o.acked_before, told);
         let (trigger, evidence) = match self.phase {
             // A SYN+ACK that follows a repeated SYN answers it, and no timer is shorter than this (RFC 6298 section 2.1).
@@ -81,15 +87,36 @@ impl SenderState {
             }
             // It crossed the ACK that ended the recovery: it was queued between TCP and the tap when the ACK came.
             Phase::Open | Phase::Disorder if o.acked_before && s.start < self.recover => match self.left {
+                Phase::Loss if again && s.start == self.expired_at => (Trigger::Rto, Evidence::TimerExpired),
+                Phase::Loss if again => (Trigger::Undecided, Evidence::SameBytes),
                 Phase::Loss => (Trigger::GoBackN, Evidence::AfterTimeout),
                 _ if s.sack_ok => (Trigger::Sack, Evidence::SackBlocks),
                 _ => (Trigger::PartialAck, Evidence::PartialAck),
             },
+            // One after the other, acknowledged and never reported missing: only a sender that went back after a timeout sends these.
+            Phase::Open | Phase::Disorder if o.acked_before && self.resent_acked && self.in_turn(s) => {
+                (Trigger::GoBackN, Evidence::AfterTimeout)
+            }
             Phase::Open | Phase::Disorder if reopened && !told => (Trigger::Undecided, Evidence::SameBytes),
             // Far from the sender: the bytes that the timer sent last and these had all arrived, so a delayed ACK between the two advanced
             // the sender, which reacts to it at once (RFC 5681 section 3.1).
+            Phase::Loss if again && s.start != self.expired_at => (Trigger::Undecided, Evidence::SameBytes),
             Phase::Loss if o.acked_before && (0..s.start).contains(&self.expired_at) => {
                 (Trigger::GoBackN, Evidence::AfterTimeout)
+            }
+            // The sender has gone on with new data: it had undone the timeout, or a copy of these bytes was lost before the tap.
+            Phase::Loss if went_on && !again && !o.acked_before && head => {
+                match dups >= 3 && silent < least.max(LEAST_RTO_NS) {
+                    true => (Trigger::Fast, Evidence::DuplicateAcks),
+                    false => (Trigger::Undecided, Evidence::SameBytes),
+                }
+            }
+            // It answers the ACK of what the timer sent at once (RFC 5681 section 3.1): later it was the timer again, if the answer was lost.
+            Phase::Loss if head && !self.near_sender && !resent_since && self.last_advance >= self.last_expiry => {
+                match self.ids.next || silent < LEAST_RTO_NS {
+                    true => (Trigger::GoBackN, Evidence::AfterTimeout),
+                    false => (Trigger::Undecided, Evidence::SameBytes),
+                }
             }
             Phase::Loss if lost_again && waited < model * 9 / 10 => (Trigger::Sack, Evidence::SackBlocks),
             Phase::Loss if head && late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
@@ -134,16 +161,42 @@ impl SenderState {
             }
             _ => (Trigger::Undecided, Evidence::NoAckSeen),
         };
-        let (trigger, evidence) = match trigger {
-            Trigger::Rto if s.start > 0 && self.may_be_answer(s, told) => {
+        let by_ack = matches!(trigger, Trigger::Fast | Trigger::PartialAck | Trigger::Sack);
+        let (trigger, evidence) = match self.by_echo(s) {
+            Shown::Is(trigger, evidence) => {
+                // What the sender did before is known again.
+                self.unsure_until = 0;
+                if trigger == Trigger::GoBackN && self.phase == Phase::Recovery {
+                    (self.phase, self.recover) = (Phase::Loss, self.end);
+                }
+                (trigger, evidence)
+            }
+            Shown::NoTimer if s.start > 0 && matches!(trigger, Trigger::Rto | Trigger::TailLossProbe) => {
                 (self.unsure_until, o.unsure) = (self.end, true);
                 (Trigger::Undecided, Evidence::SameBytes)
             }
-            Trigger::GoBackN | Trigger::Fast | Trigger::PartialAck | Trigger::Sack if self.una < self.unsure_until => {
+            Shown::NoAck if by_ack => {
+                (self.unsure_until, o.unsure) = (self.end, true);
+                (Trigger::Undecided, Evidence::SameBytes)
+            }
+            _ if trigger == Trigger::TailLossProbe && !self.near_sender && s.start < self.unsure_until => {
                 o.unsure = true;
                 (Trigger::Undecided, Evidence::SameBytes)
             }
-            _ => (trigger, evidence),
+            _ if trigger == Trigger::Rto && s.start > 0 && self.may_be_answer(s, told) => {
+                (self.unsure_until, o.unsure) = (self.end, true);
+                (Trigger::Undecided, Evidence::SameBytes)
+            }
+            _ if (by_ack || trigger == Trigger::GoBackN) && s.start < self.unsure_until => {
+                o.unsure = true;
+                (Trigger::Undecided, Evidence::SameBytes)
+            }
+            _ => {
+                if evidence == Evidence::NoAckSeen && !self.near_sender && o.acked_before && !o.hole {
+                    (self.unsure_until, o.unsure) = (self.end, true);
+                }
+                (trigger, evidence)
+            }
         };
         if trigger == Trigger::GoBackN {
             self.end_frto();
@@ -170,12 +223,25 @@ impl SenderState {
         o.waited = waited;
     }
 
+    /// Away from the sender: the bytes that follow the latest retransmission, and that no duplicate ACK called for.
+    fn in_turn(&self, s: &Sent) -> bool {
+        !self.near_sender
+            && s.start == self.resent_end
+            && self.dup_run_of(s).is_some_and(|run| run.first_at.is_none())
+            && self.latest_copy(s).is_some_and(|run| run.copies == 1 && !run.unseen)
+    }
+
+    /// More new data since the timeout than a sender sends that waits for what its ACKs show (two segments, RFC 5682 section 2.1).
+    pub fn went_on(&self) -> bool {
+        self.end - self.recover > 2 * self.mss()
+    }
+
     /// Away from the sender: an ACK that called for these bytes may have been on its way all the time, if new data came after as long a
     /// silence (twice that, as a packet of two may be lost before the tap), or if the retransmission before is undecided.
     fn may_be_answer(&self, s: &Sent, told: bool) -> bool {
         let usual = self.last_send.is_some_and(|sent| s.t - sent <= self.usual_gap.saturating_mul(9) / 4);
         let called = told || self.phase == Phase::Recovery;
-        !self.near_sender && (self.una < self.unsure_until || (called && usual))
+        !self.near_sender && (s.start < self.unsure_until || (called && usual))
     }
 
     /// A timer sent the last segment. An expiry sends the first (RFC 6298 section 5.4); of a segment that is both, a probe looks the same.

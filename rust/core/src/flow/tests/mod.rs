@@ -6,6 +6,7 @@ mod hostile;
 mod reports;
 mod scripted;
 mod timers;
+mod view;
 mod waits;
 
 use arrow_array::cast::AsArray;

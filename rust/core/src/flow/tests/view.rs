@@ -1,0 +1,68 @@
+//! Away from the sender: triggers by what its echoes show that it had been told.
+
+use super::*;
+
+/// Near the receiver, with timestamps of 1 ms: each ACK is echoed by what the sender sends after it. Segment 20 is missing; 21 to 24
+/// are sent at once, and reported. Segment 20 comes `ms` later and echoes `echo`, the TSval of one of these ACKs.
+fn repaired(sent: u32, echo: u32, ms: f64) -> Tables {
+    let mut s = Script::between(false, 0.1);
+    let mut stamp = |s: &mut Script, tsval: u32, tsecr: u32| {
+        s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+    };
+    for n in 0..20 {
+        let ms = 40 + n * 20;
+        s.data(f64::from(ms), n);
+        stamp(&mut s, 1000 + ms - 10, 2000 + ms - 20);
+        s.ack(f64::from(ms) + 0.1, n + 1);
+        stamp(&mut s, 2000 + ms, 1000 + ms - 10);
+    }
+    for n in 21..25 {
+        s.data(440.0 + f64::from(n), n);
+        stamp(&mut s, 1430, 2420);
+        s.ack(440.1 + f64::from(n), 20);
+        stamp(&mut s, 2440 + n, 1410);
+    }
+    s.data(ms, 20);
+    stamp(&mut s, sent, echo);
+    s.ack(ms + 0.1, 25);
+    stamp(&mut s, 2000 + ms as u32, sent);
+    s.run()
+}
+
+#[test]
+fn a_repair_that_echoes_the_third_duplicate_ack_is_fast() {
+    // However late it comes: a queue held it.
+    for ms in [480.0, 900.0] {
+        assert_eq!(repaired(1473, 2463, ms).resends(), [("fast", Some(false))]);
+    }
+}
+
+#[test]
+fn a_repair_that_echoes_no_duplicate_ack_is_the_timers() {
+    for ms in [660.0, 900.0] {
+        assert_eq!(repaired(1650, 2420, ms).resends(), [("rto", Some(false))]);
+    }
+}
+
+#[test]
+fn a_repair_long_after_the_third_duplicate_ack_had_arrived_is_the_timers() {
+    let mut s = Script::between(false, 0.1);
+    for n in 0..20 {
+        s.data(40.0 + f64::from(n) * 20.0, n);
+        s.ack(40.1 + f64::from(n) * 20.0, n + 1);
+    }
+    // Sent by the duplicate ACKs, so the first repair was lost before the tap.
+    for n in 21..40 {
+        s.data(440.0 + f64::from(n) * 20.0, n);
+        s.ack(440.1 + f64::from(n) * 20.0, 20);
+    }
+    s.data(1600.0, 20);
+    s.ack(1600.1, 40);
+    for (i, p) in s.packets.iter_mut().enumerate().skip(3) {
+        let ms = ((p.time_ns.unwrap() - 1_700_000_000_000_000_000) / MS) as u32;
+        let data = i % 2 == 1;
+        p.tcp.as_mut().unwrap().timestamps =
+            Some(if data { (1000 + ms - 10, 2000 + (ms - 20).min(1220)) } else { (2000 + ms, 1000 + ms - 10) });
+    }
+    assert_eq!(s.run().resends(), [("rto", Some(false))]);
+}
