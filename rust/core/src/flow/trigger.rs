@@ -205,7 +205,7 @@ impl SenderState {
     /// Away from the sender: the bytes that follow the latest retransmission, and that no duplicate ACK called for.
     fn in_turn(&self, s: &Sent) -> bool {
         !self.near_sender
-            && !(self.left == Phase::Recovery && s.start < self.recover)
+            && (self.left != Phase::Recovery || s.start >= self.recover)
             && s.start == self.resent_end
             && self.dup_run_of(s).is_some_and(|run| run.first_at.is_none())
             && self.latest_copy(s).is_some_and(|run| run.copies == 1 && !run.unseen)
