@@ -8,6 +8,7 @@ mod connection;
 pub mod counters;
 mod decisions;
 mod delivered;
+mod dup_runs;
 pub mod duration_stats;
 mod echo;
 mod effects;

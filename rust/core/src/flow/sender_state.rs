@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
 use super::kinds::{By, Phase, RecoveryEnd, TimeoutKind, Trigger};
@@ -13,7 +14,6 @@ use super::spurious::Pending;
 use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
 use super::undo::Undo;
-use super::view::DupRuns;
 
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]

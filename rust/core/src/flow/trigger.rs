@@ -1,9 +1,9 @@
 //! The trigger of a retransmission: from the ACKs before it; from times only if no ACK can have caused it.
 
+use super::dup_runs::Shown;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Probe, SenderState};
-use super::view::Shown;
 
 const MS: i64 = 1_000_000;
 /// A sender reacts to an ACK within its own reaction time; schedulers add a few ms (Linux ticks at 4 ms).
@@ -226,6 +226,7 @@ impl SenderState {
     /// Away from the sender: the bytes that follow the latest retransmission, and that no duplicate ACK called for.
     fn in_turn(&self, s: &Sent) -> bool {
         !self.near_sender
+            && (self.left != Phase::Recovery || s.start >= self.recover)
             && s.start == self.resent_end
             && self.dup_run_of(s).is_some_and(|run| run.first_at.is_none())
             && self.latest_copy(s).is_some_and(|run| run.copies == 1 && !run.unseen)

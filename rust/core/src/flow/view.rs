@@ -1,40 +1,16 @@
 //! Away from the sender: what it had been told when it sent a packet, as the packet's own timestamps show (RFC 7323 section 4.3).
 
 use super::ack::Ack;
+use super::dup_runs::{DupRun, Shown};
+use super::seq::newer;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::scoreboard::Run;
 use super::send::Sent;
 use super::sender_state::SenderState;
-use super::seq::newer;
 use super::trigger::LEAST_RTO_NS;
 
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_NS: i64 = LEAST_RTO_NS / 10 * 9;
-
-/// What the timestamps show of a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    Is(Trigger, Evidence),
-    /// No timer sent it.
-    NoTimer,
-    /// No duplicate ACKs and no SACK called for it at once.
-    NoAck,
-    Nothing,
-}
-
-/// Duplicate ACKs with one number: when the first and the third passed, and the echoes that show that they reached the sender (0 for
-/// none, or without timestamps).
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DupRun {
-    pub una: i64,
-    pub first: u32,
-    pub third: u32,
-    pub first_at: Option<i64>,
-    pub third_at: Option<i64>,
-}
-
-/// The latest runs of duplicate ACKs.
-pub type DupRuns = [DupRun; 4];
 
 /// Whether an ACK had reached the sender that echoes `echo`. `proof`: an echo of it or a newer one shows it; one tick below, a
 /// second ACK of that tick leaves it open.
@@ -127,9 +103,10 @@ impl SenderState {
             None if s.start == 1 => (Some(true), Some(true)),
             None => return None,
         };
-        // A repair of duplicate ACKs or partial ACKs sends one segment for each ACK (RFC 6582 section 3.2).
+        // A repair of duplicate ACKs or partial ACKs sends one segment for each ACK, and one in a round trip (RFC 6582 section 3.2).
         let next = self.resent_end == s.start && self.last_resend.is_some_and(|at| self.last_send == Some(at));
-        if next && !s.sack_ok && self.ids.next && echo == earlier && tick.is_some_and(|tick| silent <= tick) {
+        let fine = self.round_trip().zip(tick).is_some_and(|(trip, tick)| silent <= tick && trip / 4 > tick);
+        if next && !s.sack_ok && self.ids.next && echo == earlier && fine {
             return Some(Shown::Is(Trigger::GoBackN, Evidence::AfterTimeout));
         }
         let after_loss = match self.phase {

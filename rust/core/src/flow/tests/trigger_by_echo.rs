@@ -6,7 +6,7 @@ use super::*;
 /// are sent at once, and reported. Segment 20 comes `ms` later and echoes `echo`, the TSval of one of these ACKs.
 fn repaired(sent: u32, echo: u32, ms: f64) -> Tables {
     let mut s = Script::between(false, 0.1);
-    let mut stamp = |s: &mut Script, tsval: u32, tsecr: u32| {
+    let stamp = |s: &mut Script, tsval: u32, tsecr: u32| {
         s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
     };
     for n in 0..20 {
