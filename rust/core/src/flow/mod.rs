@@ -38,9 +38,9 @@ mod tests;
 mod timer;
 mod timestamp_clock;
 mod trigger;
+mod trigger_by_echo;
 mod undo;
 mod undo_timeout;
-mod view;
 mod wait_state;
 mod window;
 

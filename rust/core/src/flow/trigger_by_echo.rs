@@ -2,11 +2,11 @@
 
 use super::ack::Ack;
 use super::dup_runs::{DupRun, Shown};
-use super::seq::newer;
 use super::kinds::{Evidence, Phase, Trigger};
 use super::scoreboard::Run;
 use super::send::Sent;
 use super::sender_state::SenderState;
+use super::seq::newer;
 use super::trigger::LEAST_RTO_NS;
 
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
