@@ -204,11 +204,11 @@ impl Pending {
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
         // The echo of this copy, or of anything sent later, came back as soon.
         let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
-        let steady = !a.acks_overtake && !echoed && !(self.hole && a.sack_ok);
-        if steady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
+        let unsteady = a.acks_overtake || echoed || (self.hole && a.sack_ok);
+        if !unsteady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
             return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
         }
-        if let (Some(made), Some(least), true) = (a.made, least, steady) {
+        if let (Some(made), Some(least), false) = (a.made, least, unsteady) {
             if made < self.t + least / 2 {
                 return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
             }
