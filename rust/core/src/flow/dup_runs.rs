@@ -11,6 +11,8 @@ pub struct DupRun {
     pub third: u32,
     pub first_at: Option<i64>,
     pub third_at: Option<i64>,
+    /// It began with an ACK of new bytes that carried SACK: earlier ACKs may have reported this hole above theirs.
+    pub reported_before: bool,
 }
 
 /// The latest runs of duplicate ACKs.

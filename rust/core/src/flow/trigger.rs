@@ -108,6 +108,7 @@ impl SenderState {
             Phase::Loss if went_on && !again && !o.acked_before && head => {
                 match dups >= 3 && silent < least.max(LEAST_RTO_NS) {
                     true => (Trigger::Fast, Evidence::DuplicateAcks),
+                    false if late && !clocked => (Trigger::Rto, Evidence::TimerExpired),
                     false => (Trigger::Undecided, Evidence::SameBytes),
                 }
             }

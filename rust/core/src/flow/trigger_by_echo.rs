@@ -46,7 +46,8 @@ impl SenderState {
     pub fn note_gap_above(&mut self, a: &Ack<'_>) {
         let proof = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
         self.dup_runs.rotate_right(1);
-        self.dup_runs[0] = DupRun { una: self.una, first: proof, first_at: Some(a.t), ..DupRun::default() };
+        self.dup_runs[0] =
+            DupRun { una: self.una, first: proof, first_at: Some(a.t), reported_before: true, ..DupRun::default() };
     }
 
     /// The duplicate ACKs that called for these bytes; None if that is no longer known.
@@ -78,7 +79,7 @@ impl SenderState {
         }
         let silent = [self.last_ack, self.last_send].into_iter().flatten().max().map_or(0, |b| s.t - b);
         let run = self.dup_run_of(s).filter(|r| r.una == s.start);
-        let told = run.and_then(|r| if s.sack_ok { r.first_at } else { r.third_at });
+        let told = run.and_then(|r| if s.sack_ok { r.first_at.filter(|_| !r.reported_before) } else { r.third_at });
         let enters = self.phase != Phase::Recovery && self.phase != Phase::Loss;
         let trip = self.round_trip().unwrap_or(0);
         (enters && told.is_some_and(|at| s.t - at < trip / 8 * 7))
@@ -121,11 +122,13 @@ impl SenderState {
         let delay = answer.map(|((sent, acked), trip)| sent.saturating_sub(acked).saturating_sub(trip));
         let at_once = echo != earlier && delay.is_some_and(|delay| delay < LEAST_NS / 2);
         if is_head == Some(false) || (is_head, was_head) == (Some(true), Some(false)) {
-            // Not the first unacknowledged bytes, or an ACK had just made them so.
-            return match prompt || is_head == Some(false) {
-                true if after_loss => Some(Shown::Is(Trigger::GoBackN, Evidence::AfterTimeout)),
-                false if !after_loss && !at_once => None,
-                _ => Some(Shown::NoTimer),
+            // Not the first unacknowledged bytes, or an ACK had just made them so. After that ACK a timer may have expired in a silence,
+            // unless the sender answered at once.
+            let silence = is_head == Some(true) && silent >= LEAST_NS && !at_once;
+            return match silence {
+                true => None,
+                false if after_loss && prompt => Some(Shown::Is(Trigger::GoBackN, Evidence::AfterTimeout)),
+                false => Some(Shown::NoTimer),
             };
         }
         let tick = tick?;

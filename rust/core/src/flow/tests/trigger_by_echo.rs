@@ -66,3 +66,30 @@ fn a_repair_long_after_the_third_duplicate_ack_had_arrived_is_the_timers() {
     }
     assert_eq!(s.run().resends(), [("rto", Some(false))]);
 }
+
+#[test]
+fn a_hole_that_sack_reported_before_it_became_the_first_is_repaired_at_once() {
+    // Without timestamps; segment 10 comes late, 12 is lost. Its hole is reported while 10 is still missing, a round trip before the repair.
+    let mut s = Script::between(true, 0.1);
+    for n in 0..10 {
+        s.data(40.0 + f64::from(n), n);
+        s.ack(40.1 + f64::from(n), n + 1);
+    }
+    let late = s.ids[0] + 1;
+    s.ids[0] += 1;
+    s.data(60.0, 11);
+    s.sack(60.1, 10, 11, 12);
+    s.ids[0] += 1;
+    for n in 13..17 {
+        s.data(48.0 + f64::from(n), n);
+        s.sack(48.1 + f64::from(n), 10, 13, n + 1);
+    }
+    s.data(76.0, 10);
+    let id = s.ids[0] - 1;
+    s.packets.last_mut().unwrap().ip_id = Some(late.into());
+    s.ids[0] = id;
+    s.sack(76.1, 12, 13, 17);
+    s.data(82.0, 12);
+    s.ack(82.1, 17);
+    assert_eq!(s.run().resends(), [("fast", Some(false))]);
+}
