@@ -104,14 +104,30 @@ pub struct HeldAck {
 
 /// Counts for `flows`.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub struct Tally {
     pub packets: u64,
     pub wire_bytes: u64,
     pub payload_bytes: u64,
     pub unique_bytes: u64,
-    pub first_t: Option<i64>,
     pub last_t: i64,
+    pub first_t: Option<i64>,
     pub first_packet: u64,
+    pub ttl: u8,
+    pub last_send: Option<i64>,
+    pub longest_idle: i64,
+    pub flight_max: i64,
+    pub window_max: u32,
+    pub window_min: Option<u32>,
+    pub zero_windows: u64,
+    pub dsack_acks: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: f64,
+    pub rtt_sum_sq: f64,
+    pub rtt_min: i64,
+    pub rtt_max: i64,
+
+    // Seldom.
     pub retransmissions: u64,
     pub by_trigger: [u32; 7],
     pub spurious: u64,
@@ -123,124 +139,163 @@ pub struct Tally {
     pub reordered: u64,
     pub duplicates: [u64; 3],
     pub acks_unseen: u64,
-    pub rtt_samples: u64,
-    pub rtt_sum: f64,
-    pub rtt_sum_sq: f64,
-    pub rtt_min: i64,
-    pub rtt_max: i64,
-    pub longest_idle: i64,
-    pub last_send: Option<i64>,
-    pub flight_max: i64,
-    pub window_min: Option<u32>,
-    pub window_max: u32,
-    pub zero_windows: u64,
     pub keepalives: u64,
     pub window_probes: u64,
     pub dupacks: u64,
     pub sack_acks: u64,
-    pub dsack_acks: u64,
-    pub ttl: u8,
 }
 
 /// State of one sender and of what its peer acknowledged.
+/// In the order of use (`repr(C)`): every packet reads most of the first groups, so they share lines of the cache.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct SenderState {
-    /// Whether it goes from b to a.
-    pub reverse: bool,
-    pub seq: SeqSpace,
-    pub syn_seen: bool,
-    pub fin_end: Option<i64>,
-    pub mss: Option<u16>,
-    pub wscale: Option<u8>,
-    pub sack_permitted: bool,
-    pub timestamps: bool,
-    /// Largest payload sent: the size of a full segment.
-    pub segment: i64,
-
+    // Both when it sends and when it is acknowledged.
     /// Highest ACK captured, and highest sequence number sent (exclusive).
     pub una: i64,
     pub end: i64,
-    pub scoreboard: Scoreboard,
-    /// Runs acknowledged recently, for copies that arrive after their ACK.
-    pub past: VecDeque<Run>,
+    pub seq: SeqSpace,
+    /// The peer's window: raw field, and in bytes where the scale is known.
+    pub raw_window: Option<u16>,
+    pub window: Option<u32>,
+    pub phase: Phase,
+    /// Whether it goes from b to a.
+    pub reverse: bool,
+    pub timestamps: bool,
+    pub syn_seen: bool,
+    pub sack_permitted: bool,
+    pub near_receiver: bool,
+    pub near_sender: bool,
+    pub answered: bool,
+    /// Slow start has ended.
+    pub start_over: bool,
+    pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
     /// Linux without SACK: duplicate ACKs not yet used up by progress.
     pub unspent_dupacks: u16,
-    /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
-    pub dup_run: Option<(i64, u16, i64)>,
-    pub dup_runs: DupRuns,
-    /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
-    pub same_acks: u16,
-    pub sacked_hi: i64,
-    pub sacked_bytes: i64,
-    pub last_sack: Option<Box<[(i64, i64); 4]>>,
-    /// The peer's window: raw field, and in bytes where the scale is known.
-    pub raw_window: Option<u16>,
-    pub window: Option<u32>,
-
-    pub phase: Phase,
-    /// The previous phase of recovery or loss.
-    pub left: Phase,
+    /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
+    pub backoff: u16,
+    pub scoreboard: Scoreboard,
+    pub timeline: Option<Box<Timeline>>,
+    /// An ACK beyond everything sent, until another packet confirms it.
+    pub held_ack: Option<Box<HeldAck>>,
     /// Recovery point of the phase.
     pub recover: i64,
-    pub undo: Undo,
+    pub rtt_least: Option<i64>,
+    pub last_ack: Option<i64>,
+    pub echo_waits: Vec<EchoWait>,
+    /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
+    pub echo_probe: Option<(u32, i64)>,
+    /// What the sender knew when it sent the latest data, at a tap away from it.
+    pub view: Option<Box<SenderView>>,
+    /// Data of its peer is outstanding: what is echoed may be older than the latest ACK (RFC 7323 section 4.3).
+    pub peer_waits: bool,
+
+    // When it is acknowledged.
+    pub ts_clock: TimestampClock,
+    pub timer: Timer,
+    pub pending: VecDeque<Pending>,
+    pub timeouts: VecDeque<Timeout>,
+    /// The latest TSval of its peer, and when it first passed.
+    pub peer_tsval: Option<u32>,
+    pub peer_tsval_at: i64,
+    pub last_advance: Option<i64>,
+    pub sacked_bytes: i64,
+    pub expired_at: i64,
     /// When the latest segment known to have arrived was sent, and when the ACK that showed it came (RACK, RFC 8985).
     pub delivered_sent: Option<i64>,
     pub delivered_at: Option<i64>,
-    /// The left edge when something sent after its latest copy arrived for the first time, and when that ACK came.
-    pub head_overtaken: Option<(i64, i64)>,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
-    /// A SACK restarted the timer.
-    pub sack_restart: Option<i64>,
-    /// When an ACK last opened a closed window.
-    pub reopened: Option<i64>,
-    /// When the peer last sent a SYN.
-    pub asked: Option<i64>,
-    pub timer: Timer,
-    /// Doublings in force: kept until a valid round-trip sample (Karn's algorithm, RFC 6298 section 5).
-    pub backoff: u16,
-    /// Consecutive expiries for the segment at `expired_at`.
-    pub expiries: u16,
-    pub expired_at: i64,
-    pub last_expiry: Option<i64>,
-    /// RTT of the handshake, both sides of the tap together.
-    pub rtt_whole: Option<i64>,
-    pub near_receiver: bool,
-    pub near_sender: bool,
-    /// The tap is a sniffer: at neither end.
-    pub sniffed: bool,
-    pub rtt_least: Option<i64>,
+    /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
+    pub edge_filled: Option<i64>,
+    pub probe: Option<Box<Probe>>,
+    /// Runs acknowledged recently, for copies that arrive after their ACK.
+    pub past: VecDeque<Run>,
+    /// The first data captured begins here: bytes below it were sent before the capture began.
+    pub captured_from: Option<i64>,
     /// The minimum RTT is that of a small packet (the SYN): a full segment needs its transmission time in addition.
     pub rtt_least_small: bool,
     /// Minimum time above `rtt_least` per KiB in flight: the transmission time of the bytes ahead of a segment.
     pub ns_per_kib: Option<i64>,
     /// The same from ACKs that no receiver delayed.
     pub prompt_ns_per_kib: Option<i64>,
-    /// The first data captured begins here: bytes below it were sent before the capture began.
-    pub captured_from: Option<i64>,
     /// The bytes in flight just after the last transmission.
     pub flight_sent: i64,
-    pub ts_clock: TimestampClock,
     pub last_send: Option<i64>,
+    /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
+    pub same_acks: u16,
+    /// While slow start lasts: no segment has found the queue shorter than the path since.
+    pub full_since: Option<i64>,
+
+    // When it sends.
     pub last_new_send: Option<i64>,
-    pub last_advance: Option<i64>,
-    pub last_ack: Option<i64>,
+    /// The highest sequence number that this sender's own packets show.
+    pub captured_end: i64,
+    /// Largest payload sent: the size of a full segment.
+    pub segment: i64,
+    /// When the previous packet was captured.
+    pub previous_packet: Option<i64>,
+    /// Segments from `end` on that were sent before, in packets that never passed the tap.
+    pub lost_ahead: i64,
+    /// The start of a segment far from the others, until another packet confirms it.
+    pub doubted_segment: Option<i64>,
     pub head_sent: Option<i64>,
-    /// The silence before the latest retransmission of the left edge.
-    pub head_gap: Option<i64>,
-    /// When the retransmission of the left edge that caused the latest new ACK was sent: bytes sent before it that start at `una` are missing.
-    pub edge_filled: Option<i64>,
     /// Away from the sender: the longest silence that new data ended while other data was outstanding.
     pub usual_gap: i64,
-    /// Up to here it is undecided whether the sender is in a recovery, and in which.
-    pub unsure_until: i64,
+    /// When the flight last reached a new maximum.
+    pub grown: Option<i64>,
+    /// ACK number and window of this sender's latest packet, as it sent them.
+    pub stated: Option<(u32, u16)>,
+    /// Its latest TSval and TSecr.
+    pub own_stamps: Option<(u32, u32)>,
+    /// TSval and TSecr before its latest packet; TSval, TSecr and time of that packet.
+    pub stamps_before: Option<(u32, u32)>,
+    pub latest_stamp: Option<(u32, u32, i64)>,
+    /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.
+    pub own_clock_tick: Option<i64>,
+    pub first_stamp: Option<(u32, i64)>,
+    /// When it sent its latest packet with old bytes, by its own clock and the fastest path.
+    pub sent_at: Option<i64>,
+    pub ids: IpOrder,
+    /// Packets sent recently, to recognise copies of the same packet.
+    pub recent: RecentPackets,
+    pub undo: Undo,
     /// Shortest reaction time of this sender to an ACK.
     pub reaction: Option<i64>,
-    pub answered: bool,
+    pub fin_end: Option<i64>,
+    pub tally: Tally,
 
-    pub pending: VecDeque<Pending>,
+    // Seldom.
+    pub mss: Option<u16>,
+    pub wscale: Option<u8>,
+    /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
+    pub dup_run: Option<(i64, u16, i64)>,
+    pub dup_runs: DupRuns,
+    pub sacked_hi: i64,
+    pub last_sack: Option<Box<[(i64, i64); 4]>>,
+    /// The previous phase of recovery or loss.
+    pub left: Phase,
+    /// The left edge when something sent after its latest copy arrived for the first time, and when that ACK came.
+    pub head_overtaken: Option<(i64, i64)>,
+    /// A SACK restarted the timer.
+    pub sack_restart: Option<i64>,
+    /// When an ACK last opened a closed window.
+    pub reopened: Option<i64>,
+    /// When the peer last sent a SYN.
+    pub asked: Option<i64>,
+    /// Consecutive expiries for the segment at `expired_at`.
+    pub expiries: u16,
+    pub last_expiry: Option<i64>,
+    /// RTT of the handshake, both sides of the tap together.
+    pub rtt_whole: Option<i64>,
+    /// The tap is a sniffer: at neither end.
+    pub sniffed: bool,
+    /// The silence before the latest retransmission of the left edge.
+    pub head_gap: Option<i64>,
+    /// Up to here it is undecided whether the sender is in a recovery, and in which.
+    pub unsure_until: i64,
     /// Copies that are spurious, or may be, and that no DSACK has reported.
     pub unreported: VecDeque<Pending>,
     /// How late segments were at most that nothing can have repaired so soon.
@@ -249,29 +304,18 @@ pub struct SenderState {
     pub reorders: bool,
     /// Near the sender: ACKs came out of order, so round trips are not all alike.
     pub acks_overtake: bool,
-    pub timeouts: VecDeque<Timeout>,
     pub recoveries: VecDeque<Recovery>,
     pub next_id: u64,
-    pub probe: Option<Box<Probe>>,
     /// A first expiry concerned the head although a probe would have come before: this sender sends no probes.
     pub no_probes: bool,
     /// This sender has sent a probe.
     pub probes: bool,
-    /// Packets sent recently, to recognise copies of the same packet.
-    pub recent: RecentPackets,
     /// Rows recently classified as capture duplicates, and their bytes: a DSACK shows that the receiver got them twice.
     pub duplicated: VecDeque<(u64, i64, i64)>,
-    pub ids: IpOrder,
     /// When the IP ID last showed that ACKs of the peer are missing.
     pub acks_missing: Option<i64>,
-    /// When the previous packet was captured.
-    pub previous_packet: Option<i64>,
-    /// Segments from `end` on that were sent before, in packets that never passed the tap.
-    pub lost_ahead: i64,
     /// They end here at the latest.
     pub lost_until: i64,
-    /// ACK number and window of this sender's latest packet, as it sent them.
-    pub stated: Option<(u32, u16)>,
     /// When it last retransmitted, the end of these bytes, and whether they had been acknowledged.
     pub last_resend: Option<i64>,
     pub resent_end: i64,
@@ -280,50 +324,16 @@ pub struct SenderState {
     pub hidden_expiries: Option<i64>,
     /// Whether the receiver reports segments that arrive twice (DSACK, RFC 2883), as its ACKs show.
     pub reports: Option<bool>,
-    /// Its latest TSval and TSecr, and the echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
-    pub own_stamps: Option<(u32, u32)>,
-    /// Length of a tick of its TSval once known, ns; its first TSval, and when it passed.
-    pub own_clock_tick: Option<i64>,
-    pub first_stamp: Option<(u32, i64)>,
-    /// The highest sequence number that this sender's own packets show.
-    pub captured_end: i64,
-    pub echo_probe: Option<(u32, i64)>,
     /// Shortest time from the tap to this sender and back.
     pub loop_least: Option<i64>,
     /// The same of the handshake, which contains how long it took to accept the connection.
     pub loop_syn: Option<i64>,
-    /// TSval and TSecr before its latest packet; TSval, TSecr and time of that packet.
-    pub stamps_before: Option<(u32, u32)>,
-    pub latest_stamp: Option<(u32, u32, i64)>,
-    /// The latest TSval of its peer, and when it first passed.
-    pub peer_tsval: Option<u32>,
-    /// Data of its peer is outstanding: what is echoed may be older than the latest ACK (RFC 7323 section 4.3).
-    pub peer_waits: bool,
-    /// When it sent its latest packet with old bytes, by its own clock and the fastest path.
-    pub sent_at: Option<i64>,
-    pub peer_tsval_at: i64,
-    pub echo_waits: Vec<EchoWait>,
     /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.
     pub late_check: Option<(u64, i64, u32)>,
     /// Bytes and rows of retransmissions that were decided lately.
     pub settled: VecDeque<(i64, i64, u64)>,
-    pub keepalive_open: bool,
-    /// An ACK beyond everything sent, and the start of a segment far from the others, until another packet confirms them.
-    pub held_ack: Option<Box<HeldAck>>,
-    pub doubted_segment: Option<i64>,
-
-    pub timeline: Option<Box<Timeline>>,
-    /// What the sender knew when it sent the latest data, at a tap away from it.
-    pub view: Option<Box<SenderView>>,
     /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
-    /// Slow start has ended.
-    pub start_over: bool,
-    /// While slow start lasts: no segment has found the queue shorter than the path since.
-    pub full_since: Option<i64>,
-    /// When the flight last reached a new maximum.
-    pub grown: Option<i64>,
-    pub tally: Tally,
 }
 
 impl SenderState {
