@@ -25,8 +25,8 @@ pub const PENDING_RETRANSMISSIONS: usize = 1024;
 /// Blocks of segment rows held back until their retransmissions are decided: about 100 MiB.
 pub const HELD_BLOCKS: usize = 32;
 
-/// Connections tracked at once, about 7 KiB each, 350 MB in all. Above it the one idle for longest is closed.
-pub const LIVE_FLOWS: usize = 50_000;
+/// Connections tracked at once, about 8 KiB each, 370 MB in all. Above it the one idle for longest is closed.
+pub const LIVE_FLOWS: usize = 45_000;
 
 /// A connection without FIN or RST is closed after this idle time: many times the longest backed-off timer (RFC 6298:
 /// at least 60 s; Linux: 120 s). It keeps memory constant for captures of any length.

@@ -272,7 +272,7 @@ pub struct SenderState {
     pub wscale: Option<u8>,
     /// The latest run of duplicate ACKs that an advance ended: its ACK, their number, and when the last came.
     pub dup_run: Option<(i64, u16, i64)>,
-    pub dup_runs: DupRuns,
+    pub dup_runs: Option<Box<DupRuns>>,
     pub sacked_hi: i64,
     pub last_sack: Option<Box<[(i64, i64); 4]>>,
     /// The previous phase of recovery or loss.

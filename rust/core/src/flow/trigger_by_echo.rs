@@ -31,28 +31,29 @@ impl SenderState {
             return;
         }
         let proof = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
-        if self.same_acks == 1 && self.dup_runs[0].una == self.una && self.dup_runs[0].first_at.is_some() {
-            return;
-        }
-        if self.same_acks == 1 {
-            self.dup_runs.rotate_right(1);
-            self.dup_runs[0] = DupRun { una: self.una, first: proof, first_at: Some(a.t), ..DupRun::default() };
-        } else {
-            (self.dup_runs[0].third, self.dup_runs[0].third_at) = (proof, Some(a.t));
+        let una = self.una;
+        let runs = self.dup_runs.get_or_insert_default();
+        if self.same_acks == 3 {
+            (runs[0].third, runs[0].third_at) = (proof, Some(a.t));
+        } else if runs[0].una != una || runs[0].first_at.is_none() {
+            runs.rotate_right(1);
+            runs[0] = DupRun { una, first: proof, first_at: Some(a.t), ..DupRun::default() };
         }
     }
 
     /// An ACK of new bytes whose SACK blocks report later ones: the first report of the bytes that it asks for.
     pub fn note_gap_above(&mut self, a: &Ack<'_>) {
         let proof = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
-        self.dup_runs.rotate_right(1);
-        self.dup_runs[0] =
-            DupRun { una: self.una, first: proof, first_at: Some(a.t), reported_before: true, ..DupRun::default() };
+        let una = self.una;
+        let runs = self.dup_runs.get_or_insert_default();
+        runs.rotate_right(1);
+        runs[0] = DupRun { una, first: proof, first_at: Some(a.t), reported_before: true, ..DupRun::default() };
     }
 
     /// The duplicate ACKs that called for these bytes; None if that is no longer known.
     pub fn dup_run_of(&self, s: &Sent) -> Option<DupRun> {
-        let run = self.dup_runs.iter().find(|r| r.una <= s.start)?;
+        let Some(runs) = &self.dup_runs else { return Some(DupRun::default()) };
+        let run = runs.iter().find(|r| r.una <= s.start)?;
         Some(if run.una == s.start { *run } else { DupRun::default() })
     }
 
