@@ -8,8 +8,8 @@ SOURCES := $(shell find rust -name target -prune -o -name '*.rs' -print) rust/Ca
 
 CARGO_TEST := cargo test --release --manifest-path rust/Cargo.toml --workspace --exclude wlanlens-py --locked -q
 # One worker a core; each begins with one half of the list, so that files and their fixtures stay on one worker.
-# Two workers more than cores: tests wait for browsers, tshark and timers.
-PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 2) --dist worksteal
+# One worker more than cores: tests wait for browsers, tshark and timers.
+PYTEST := $(BIN)/pytest -q -n $(shell expr $$(nproc) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast check format bench fuzz golden docs new validate-docs clean

@@ -86,7 +86,7 @@ fn a_hole_that_sack_reported_before_it_became_the_first_is_repaired_at_once() {
     }
     s.data(76.0, 10);
     let id = s.ids[0] - 1;
-    s.packets.last_mut().unwrap().ip_id = Some(late.into());
+    s.packets.last_mut().unwrap().ip_id = Some(late);
     s.ids[0] = id;
     s.sack(76.1, 12, 13, 17);
     s.data(82.0, 12);
