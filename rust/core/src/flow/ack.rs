@@ -463,12 +463,11 @@ impl SenderState {
         // Without SACK a sender stays in recovery until more than the recovery point is acknowledged (RFC 6582 section 4).
         let past_point = if a.sack_ok { self.una >= self.recover } else { self.una > self.recover };
         let over = past_point || (self.una >= self.recover && self.flight() == 0);
-        if self.phase == Phase::Recovery && !over && self.una >= self.recover {
+        if self.phase == Phase::Recovery && self.una >= self.recover {
             // The recovery is over (RFC 6582 section 3.2), even if its sender keeps the state for what it may have caused.
             self.end_recovery(a.t, RecoveryEnd::Acked, out);
         }
         if self.phase == Phase::Recovery && over {
-            self.end_recovery(a.t, RecoveryEnd::Acked, out);
             (self.left, self.phase) = (Phase::Recovery, Phase::Open);
             self.unspent_dupacks = 0;
         } else if self.phase == Phase::Loss {
