@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wlanlens.simulation.ground_truth import address
-from wlanlens.tables import CATEGORIES
-from wlanlens.tables.columns import coded, integers
+from wlanlens.tables.columns import integers
 
 if TYPE_CHECKING:
     from wlanlens.simulation.ground_truth import Truth
@@ -148,12 +147,10 @@ class VerdictScore:
 
 def by_subject(subjects: Iterable[str], ledger: pa.Table) -> dict[str, dict[str, int]]:
     """Nanoseconds of each category by direction; `subjects`: that of each row."""
-    code = coded(ledger.column("category"), CATEGORIES)
     length = integers(ledger.column("t_end_ns")) - integers(ledger.column("t_start_ns"))
     names = ledger.column("category").cast("string").to_pylist()
     out: dict[str, Counter[str]] = {}
-    for subject, number, name, ns in zip(subjects, code.tolist(), names, length.tolist(), strict=True):
-        category = CATEGORIES[number] if 0 <= number < len(CATEGORIES) else str(name)
+    for subject, category, ns in zip(subjects, names, length.tolist(), strict=True):
         out.setdefault(subject, Counter())[_AS.get(category, category)] += ns
     return {subject: dict(found) for subject, found in out.items()}
 
@@ -262,12 +259,11 @@ def spread(found: Iterable[LedgerScore]) -> tuple[float, float] | None:
     return (float(np.median(values)), float(np.percentile(values, 95))) if values else None
 
 
-def _subjects(ledger: pa.Table, subject: object) -> list[str]:
-    assert callable(subject)
+def _subjects(ledger: pa.Table, subject: Callable[[int, str], str]) -> list[str]:
     known: dict[tuple[int, str], str] = {}
     out = []
     for key in zip(ledger.column("flow").to_pylist(), ledger.column("direction").to_pylist(), strict=True):
         if key not in known:
-            known[key] = str(subject(*key))
+            known[key] = subject(*key)
         out.append(known[key])
     return out
