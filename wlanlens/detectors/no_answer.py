@@ -31,7 +31,7 @@ def _phrase(finding: Finding) -> str:
 
 @detector(CODE, needs=("segments", "timeouts", "flows"), phrase=_phrase)
 def no_answer(trace: Trace, *, min_tries_count: int = 2, min_silence_s: float = 1.0) -> Iterator[Finding | Undecided]:
-    """A SYN, data or a FIN was sent again and again, and nothing came back to the end.
+    """A SYN, data or a FIN was retransmitted repeatedly, and no answer came until the end of the connection.
 
     What it finds
     -------------

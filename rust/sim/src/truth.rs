@@ -92,7 +92,7 @@ pub struct Truth {
     pub events: Vec<EventRow>,
     pub queues: Vec<QueueRow>,
     pub urbs: Vec<UrbRow>,
-    /// What the true ledger is made of, if it is wanted.
+    /// The input of the true ledger, if it is recorded.
     pub ledger: Option<Ledger>,
 }
 
