@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import wlanlens as wl
+from tests.simulation.dissection import first_fault, installed
 from tests.warm import completed
 from wlanlens.errors import WlanlensError
 from wlanlens.registry import units
@@ -298,20 +298,8 @@ def test_any_values_within_bounds_make_a_run_or_a_clear_error(name: str, data: s
             rows = sum(capture.table(t).num_rows for t in ("packets", "frames", "urbs") if capture.has(t))
             assert rows or path.stat().st_size == 24, f"{point} has bytes but no rows"
             assert not [n for n in capture.notes if n.severity == "error"], point
-        if shutil.which("tshark") and data.draw(st.sampled_from([True, False, False, False]), "tshark"):
-            for path in made.captures.values():
-                assert not malformed(path), path.name
-
-
-def malformed(path: Path) -> str:
-    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "wlan.check_checksum:TRUE"]
-    bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
-    wrong = f"(wlan.fcs.status == 0 && radiotap.flags.badfcs == 0) || ((wlan.fcs.status == 1 || !wlan) && ({bad}))"
-    seen = subprocess.run(
-        ["tshark", "-n", "-r", str(path), *checks, "-Y", wrong, "-T", "fields", "-e", "frame.number"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return seen.stdout
+        if installed():
+            assert first_fault(made.captures.values(), Path(folder)) == ""
 
 
 def test_scenarios_are_classes_of_quantities() -> None:
