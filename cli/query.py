@@ -58,6 +58,7 @@ def command(directory: str, sql: str, style: str) -> None:
     from wlanlens.pipeline.result_dir import Stored
 
     stored = Stored(directory)
+    stored.check()
     try:
         # Not closed: a statement that a signal stopped still runs, and ends with the process.
         connection = connect(stored)

@@ -194,6 +194,16 @@ def test_a_cell_of_csv_is_inert() -> None:
     assert cell(None) == ""
 
 
+def test_evidence_replaces_only_pcapng(run: Run, analysed: Path) -> None:
+    before = (analysed / "analysis.json").read_bytes()
+    done = run("evidence", analysed, 1, "-o", analysed / "analysis.json")
+    assert done.returncode == 2
+    assert b"it exists and is no pcapng file" in done.stderr
+    assert (analysed / "analysis.json").read_bytes() == before
+    for _ in range(2):
+        assert run("evidence", analysed, 1).returncode == 0
+
+
 def test_evidence_opens_in_wireshark_with_comments(run: Run, analysed: Path, tmp_path: Path) -> None:
     done = run("evidence", analysed, 1, "-o", tmp_path / "e.pcapng")
     assert done.returncode == 0, done.stderr

@@ -132,5 +132,13 @@ def default_out(capture: Capture) -> Path:
 
 
 def load(folder: str | os.PathLike[str]) -> Analysis:
-    """Read an analysed directory back, as `analyze` returned it."""
-    return Analysis(Stored(folder))
+    """Read an analysed directory back, as `analyze` returned it.
+
+    Raises
+    ------
+    WlanlensError
+        It is not an analysed directory, or not a whole one.
+    """
+    stored = Stored(folder)
+    stored.check()
+    return Analysis(stored)
