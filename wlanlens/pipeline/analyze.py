@@ -126,8 +126,8 @@ def source_of(
 
 
 def default_out(capture: Capture) -> Path:
-    """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
-    name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
+    """The capture's name without its suffix, with `.wlanlens`, in the working directory; bytes that are no text become U+FFFD."""
+    name = Path(os.fsencode(capture.raw_path).decode(errors="replace")).name if capture.path != "-" else "stdin"
     return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
 
 

@@ -63,6 +63,10 @@ class Output:
         self.abandon()
 
     def _enter(self) -> None:
+        if str(self.path) != os.fsencode(self.path).decode(errors="replace"):
+            raise OutputError(
+                "the directory's name is not UTF-8", path=printable(str(self.path)), next="choose another with -o"
+            )
         if os.path.lexists(self.path) and not self.path.is_dir():
             raise OutputError(
                 "the output directory is a file", path=printable(str(self.path)), next="choose another with -o"
