@@ -138,8 +138,8 @@ impl SenderState {
             (again || went_on, Causes::GO_BACK),
             (loss && self.una <= self.expired_at, Causes::GO_BACK),
             (loss && !v.lost_again, Causes::REPAIR),
-            // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2).
-            (repaired && !overtaken, Causes::REPAIR),
+            // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2), but by senders that follow no RFC at once.
+            (repaired && !overtaken && knew.timer != no, Causes::REPAIR),
             // An ACK that opens a closed window calls for the bytes that did not fit (RFC 9293 section 3.8.6).
             (v.told || !v.clocked || self.reopened.is_none_or(|at| Some(at) != self.last_ack), Causes::ANSWER),
             (!probe, Causes::PROBE),
