@@ -3,7 +3,7 @@
 use super::delivered::Delivered;
 use super::kinds::{Phase, RecoveryEnd};
 use super::output::Out;
-use super::scoreboard::Run;
+use super::scoreboard::{Run, PASSED_SHIFT};
 use super::sender_state::SenderState;
 use super::seq::newer;
 use super::spurious::AckFacts;
@@ -361,7 +361,8 @@ impl SenderState {
     /// Remove the covered runs from the scoreboard.
     fn cover(&mut self, a: &Ack<'_>, c: &mut Covered, delivered: &mut Delivered) {
         let echo = a.timestamps.map(|t| t.1);
-        let acked_echo = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
+        let acked_echo = a.timestamps.map_or((a.t >> PASSED_SHIFT) as u32, |(tsval, _)| self.proof(tsval));
+        let acked_by = a.packet as u32;
         let (latest, recover) = (self.latest_cause(a.t), self.recover);
         let (past, sacked_bytes, captured_from) = (&mut self.past, &mut self.sacked_bytes, self.captured_from);
         self.scoreboard.acked(a.ack, |r| {
@@ -387,7 +388,7 @@ impl SenderState {
                     }
                 }
             }
-            past.push_back(Run { acked_echo, ..*r });
+            past.push_back(Run { acked_echo, acked_by, ..*r });
             if past.len() > limits::PAST_RUNS {
                 past.pop_front();
             }

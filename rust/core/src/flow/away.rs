@@ -134,7 +134,7 @@ impl SenderState {
 
     /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`.
     pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome) -> bool {
-        if self.near_sender || !(self.near_receiver || self.rtt_whole.is_some()) {
+        if self.near_sender {
             return false;
         }
         if o.lost_before_tap || !self.ids.next {

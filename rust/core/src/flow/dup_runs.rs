@@ -1,6 +1,4 @@
-//! Duplicate ACKs, run by run, and what they and timestamps show of a trigger.
-
-use super::kinds::{Evidence, Trigger};
+//! Duplicate ACKs, run by run, the latest of them.
 
 /// Duplicate ACKs with one number: when the first and the third passed, and the echoes that show that they reached the sender (0 for
 /// none, or without timestamps).
@@ -17,14 +15,3 @@ pub struct DupRun {
 
 /// The latest runs of duplicate ACKs.
 pub type DupRuns = [DupRun; 4];
-
-/// What the timestamps show of a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    Is(Trigger, Evidence),
-    /// No timer sent it.
-    NoTimer,
-    /// No duplicate ACKs and no SACK called for it at once.
-    NoAck,
-    Nothing,
-}

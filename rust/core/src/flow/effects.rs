@@ -46,7 +46,7 @@ impl SenderState {
         self.last_resend = Some(t);
         self.tally.retransmissions += 1;
         self.tally.lost_before_tap += u64::from(o.lost_before_tap);
-        let mut trigger = o.trigger.unwrap_or(Trigger::Undecided);
+        let trigger = o.trigger.unwrap_or(Trigger::Undecided);
         let mut timeout = None;
         let mut recovery = 0;
         let hidden = self.hides_expiries(s, o);
@@ -66,18 +66,7 @@ impl SenderState {
         }
         let timer = trigger == Trigger::TailLossProbe || o.evidence.is_some_and(|e| by_timer(trigger, e));
         match trigger {
-            Trigger::Rto | Trigger::TailLossProbe => {}
-            Trigger::Undecided if timer => {}
             Trigger::Fast | Trigger::Sack | Trigger::PartialAck => recovery = self.recover_fast(s, out),
-            Trigger::Undecided
-                if o.hole
-                    && !o.unsure
-                    && o.evidence == Some(Evidence::NoAckSeen)
-                    && (self.near_sender || s.sack_ok || self.dupacks >= 3) =>
-            {
-                trigger = Trigger::Fast;
-                recovery = self.recover_fast(s, out);
-            }
             _ => {}
         }
         row.trigger = Some(trigger);
@@ -199,7 +188,7 @@ impl SenderState {
         }
         self.end_recovery(s.t, RecoveryEnd::Timeout, out);
         self.expiries = if self.expired_at == s.start { self.expiries.saturating_add(1) } else { 1 };
-        (self.expired_at, self.last_expiry) = (s.start, Some(s.t));
+        (self.expired_at, self.last_expiry, self.expiry_waited) = (s.start, Some(s.t), waited);
         self.backoff = self.backoff.saturating_add(1);
         self.last_timeout = Some(s.packet);
         if s.start > 0 {

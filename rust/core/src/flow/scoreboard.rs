@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use crate::limits;
 
+/// Unit of the time at which an ACK passed: 2^16 ns, so that 32 bits last three days.
+pub const PASSED_SHIFT: u32 = 16;
+
 /// A run of bytes sent together. Runs never overlap and are sorted by `start`.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
@@ -17,8 +20,11 @@ pub struct Run {
     pub ip_id: u32,
     /// Position of the latest copy in sending order by the IP id, 0 for none. Of a hole: of the packet after it.
     pub order: u32,
-    /// A later echo of this TSval shows that an ACK of these bytes reached the sender; 0 for none.
+    /// A later echo of this TSval shows that an ACK of these bytes reached the sender; 0 for none. Without timestamps: when that ACK passed,
+    /// in units of 2^16 ns.
     pub acked_echo: u32,
+    /// The packet of that ACK, modulo 2^32.
+    pub acked_by: u32,
     /// Number of transmissions by TCP (1: once), including known copies that never passed the tap.
     pub copies: u16,
     /// Not captured: a hole below captured bytes.
@@ -45,6 +51,7 @@ impl Run {
             ip_id: 0,
             order: 0,
             acked_echo: 0,
+            acked_by: 0,
             copies: 1,
             unseen: false,
             first_missing: false,

@@ -61,8 +61,6 @@ pub struct SentOutcome {
     pub silent_from: Option<i64>,
     /// An echo of this TSval or a newer one shows that an ACK of the bytes reached the sender; 0 for none.
     pub acked_echo: u32,
-    /// The trigger is undecided between a timer and an ACK.
-    pub unsure: bool,
     /// Time since the timer was last (re)started, as far as the tap can infer it.
     pub waited: i64,
 }
@@ -82,7 +80,6 @@ impl SentOutcome {
             hole: false,
             silent_from: None,
             acked_echo: 0,
-            unsure: false,
             waited: 0,
         }
     }
@@ -261,7 +258,7 @@ impl SenderState {
         o.t_first = (!known.unseen).then_some(known.t_first);
         o.t_previous = (!known.unseen).then_some(known.t_last);
         o.acked_before = acked_before;
-        o.acked_echo = known.acked_echo;
+        o.acked_echo = if s.tsval.is_some() { known.acked_echo } else { 0 };
         o.lost_before_tap = unseen;
         self.resend(s, &mut o);
         o

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::causes::Causes;
 use super::dup_runs::DupRuns;
 use super::intervals::Timeline;
 use super::ip_order::IpOrder;
@@ -288,6 +289,8 @@ pub struct SenderState {
     /// Consecutive expiries for the segment at `expired_at`.
     pub expiries: u16,
     pub last_expiry: Option<i64>,
+    /// How long the timer ran before it, as far as the tap can infer it.
+    pub expiry_waited: i64,
     /// RTT of the handshake, both sides of the tap together.
     pub rtt_whole: Option<i64>,
     /// The tap is a sniffer: at neither end.
@@ -296,6 +299,9 @@ pub struct SenderState {
     pub head_gap: Option<i64>,
     /// Up to here it is undecided whether the sender is in a recovery, and in which.
     pub unsure_until: i64,
+    pub unsure_since: Option<i64>,
+    /// What it may repeat meanwhile.
+    pub unsure: Causes,
     /// Copies that are spurious, or may be, and that no DSACK has reported.
     pub unreported: VecDeque<Pending>,
     /// How late segments were at most that nothing can have repaired so soon.

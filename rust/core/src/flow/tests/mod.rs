@@ -6,7 +6,7 @@ mod hostile;
 mod reports;
 mod scripted;
 mod timers;
-mod trigger_by_echo;
+mod trigger_away;
 mod waits;
 
 use arrow_array::cast::AsArray;

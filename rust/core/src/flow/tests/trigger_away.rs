@@ -1,4 +1,4 @@
-//! Away from the sender: triggers by what its echoes show that it had been told.
+//! Away from the sender: triggers by what it can have known.
 
 use super::*;
 
@@ -92,4 +92,31 @@ fn a_hole_that_sack_reported_before_it_became_the_first_is_repaired_at_once() {
     s.data(82.0, 12);
     s.ack(82.1, 17);
     assert_eq!(s.run().resends(), [("fast", Some(false))]);
+}
+
+/// Near the receiver, without timestamps and SACK: ten segments, all but `lost` of the first, which come again at these times.
+fn without_stamps(lost: u32, again: &[(f64, u32, u32)]) -> Vec<&'static str> {
+    let mut s = Script::between(false, 0.1);
+    for n in (0..10).filter(|n| *n >= lost) {
+        s.data(30.0 + f64::from(n), n);
+        s.ack(30.1 + f64::from(n), if lost == 0 { n + 1 } else { 0 });
+    }
+    for (ms, n, acked) in again {
+        s.data(*ms, *n);
+        s.ack(ms + 0.1, *acked);
+    }
+    s.run().resends().iter().map(|r| r.0).collect()
+}
+
+#[test]
+fn after_a_timeout_the_timer_is_twice_as_long() {
+    // Segment 1 comes sooner than the first wait: no second expiry, whatever was lost between.
+    assert_eq!(without_stamps(0, &[(700.0, 0, 10), (900.0, 2, 10)]), ["rto", "go_back_n"]);
+}
+
+#[test]
+fn bytes_where_no_ack_ended_are_repaired_after_a_timeout_only() {
+    // Reported long before, and sooner than the path was seen to be: a report or a timer. One ACK covers all, so the next is neither.
+    let triggers = without_stamps(1, &[(300.0, 0, 10), (320.0, 5, 10)]);
+    assert_eq!(triggers[1], "go_back_n");
 }

@@ -1,0 +1,371 @@
+//! The trigger of a retransmission at a tap away from its sender: an ACK that passed may not have arrived when the packet was sent, and
+//! the packet was sent some time before it passed. Timestamps show both (RFC 7323 section 4.3); without them the round trip bounds both.
+
+use super::ack::Ack;
+use super::causes::Causes;
+use super::dup_runs::DupRun;
+use super::kinds::Phase;
+use super::scoreboard::{Run, PASSED_SHIFT};
+use super::send::{Sent, SentOutcome};
+use super::sender_state::SenderState;
+use super::seq::newer;
+use super::trigger::{Seen, LEAST_RTO_NS};
+
+/// No timer of a sender is shorter, less the 10 % by which ticks round.
+const LEAST_NS: i64 = LEAST_RTO_NS / 10 * 9;
+
+/// Whether an ACK had reached the sender that echoes `echo`. `proof`: an echo of it or a newer one shows it; one tick below, a
+/// second ACK of that tick leaves it open.
+fn reached(proof: u32, echo: u32) -> Option<bool> {
+    match proof {
+        0 => None,
+        _ if !newer(proof, echo) => Some(true),
+        _ if proof != echo.wrapping_add(1) => Some(false),
+        _ => None,
+    }
+}
+
+/// What is known of one moment: the answer, or that it is not known.
+type Known = Option<bool>;
+
+/// What the sender knew and did when it sent a retransmission, as far as a tap away from it can show.
+#[derive(Debug, Clone, Copy, Default)]
+struct Knew {
+    /// The bytes were its first unacknowledged ones, and were at its packet before.
+    head: Known,
+    was_head: Known,
+    /// The report that a fast retransmit needs had arrived, and had at its packet before.
+    told: Known,
+    was_told: Known,
+    /// That report had just arrived.
+    just_told: bool,
+    /// The reports passed so lately that they may not have arrived.
+    too_soon: bool,
+    /// SACK: some report of a hole here had arrived.
+    reported: Known,
+    /// Its timer can have run out: since these bytes were sent or became the first.
+    timer: Known,
+    /// It sent the packet at once when an ACK arrived.
+    at_once: bool,
+    /// An ACK had arrived since its packet before.
+    news: bool,
+    /// No ACK had arrived for at least the time of a timer.
+    no_news: bool,
+    /// An answer to the reports that passed would be unusually late.
+    overdue: bool,
+    /// It sent another retransmission just before, for the same ACK.
+    burst: bool,
+}
+
+impl SenderState {
+    /// An ACK that repeats the number of the one before.
+    pub fn note_same_ack(&mut self, a: &Ack<'_>) {
+        self.same_acks = self.same_acks.saturating_add(1);
+        if self.same_acks != 1 && self.same_acks != 3 {
+            return;
+        }
+        let proof = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
+        let una = self.una;
+        let runs = self.dup_runs.get_or_insert_default();
+        if self.same_acks == 3 {
+            (runs[0].third, runs[0].third_at) = (proof, Some(a.t));
+        } else if runs[0].una != una || runs[0].first_at.is_none() {
+            runs.rotate_right(1);
+            runs[0] = DupRun { una, first: proof, first_at: Some(a.t), ..DupRun::default() };
+        }
+    }
+
+    /// An ACK of new bytes whose SACK blocks report later ones: the first report of the bytes that it asks for.
+    pub fn note_gap_above(&mut self, a: &Ack<'_>) {
+        let proof = a.timestamps.map_or(0, |(tsval, _)| self.proof(tsval));
+        let una = self.una;
+        let runs = self.dup_runs.get_or_insert_default();
+        runs.rotate_right(1);
+        runs[0] = DupRun { una, first: proof, first_at: Some(a.t), reported_before: true, ..DupRun::default() };
+    }
+
+    /// The duplicate ACKs that called for these bytes; None if that is no longer known.
+    fn dup_run_of(&self, s: &Sent) -> Option<DupRun> {
+        let Some(runs) = &self.dup_runs else { return Some(DupRun::default()) };
+        let run = runs.iter().find(|r| r.una <= s.start)?;
+        Some(if run.una == s.start { *run } else { DupRun::default() })
+    }
+
+    /// The latest copy of the first of these bytes, acknowledged or not.
+    fn latest_copy(&self, s: &Sent) -> Option<Run> {
+        let past = self.past.get(self.past.partition_point(|r| r.end <= s.start)).filter(|r| r.start <= s.start);
+        past.or_else(|| self.scoreboard.range(s.start, s.end).next()).filter(|r| !r.merged).copied()
+    }
+
+    /// The causes that are left at a tap away from the sender. More than one: what the sender does next is uncertain, too.
+    pub fn causes_away(&mut self, s: &Sent, o: &SentOutcome, v: &Seen) -> Causes {
+        let knew = self.knew_by_echo(s, v).unwrap_or_else(|| self.knew_by_time(s, o, v));
+        let (no, yes) = (Some(false), Some(true));
+        let loss = self.phase == Phase::Loss;
+        let copy = self.latest_copy(s);
+        let since = if s.start < self.unsure_until { self.unsure_since } else { self.last_expiry };
+        let again = copy.is_some_and(|r| r.copies > 1 && Some(r.t_last) >= since);
+        let went_on = self.went_on() && !o.acked_before;
+        let recovery = self.recoveries.back().filter(|r| self.phase == Phase::Recovery && r.ended.is_none());
+        let repaired = copy.zip(recovery).is_some_and(|(copy, r)| copy.copies > 1 && copy.t_last >= r.t);
+        let overtaken = !o.acked_before && copy.is_some_and(|r| self.delivered_sent > Some(r.t_last));
+        let calm = matches!(self.phase, Phase::Open | Phase::Disorder);
+        let probe = s.sack_ok && s.end == self.end && calm && self.probe.is_none() && !(v.head && self.no_probes);
+        let probe = probe && copy.is_some_and(|r| r.copies == 1);
+        let left = self.possible_away(s, o).unless(&[
+            // A timer repeats the first unacknowledged segment (RFC 6298 section 5.4), and so does a sender without SACK (RFC 6582 section 3.2).
+            (knew.head == no, Causes::EXPIRY),
+            (knew.head == no && !s.sack_ok, Causes::FAST),
+            // One ACK calls for one repair (RFC 6582 section 3.2).
+            (knew.burst, Causes::FAST.or(Causes::EXPIRY)),
+            // Fast retransmit needs its report (RFC 5681 section 3.2, RFC 6675 section 5), and answers it at once.
+            (knew.told == no, Causes::REPORT),
+            (knew.was_told == yes && !knew.news, Causes::REPORT),
+            (knew.too_soon && knew.timer == no, Causes::REPORT),
+            (s.sack_ok && self.sacked_hi <= s.end, Causes::REPORT),
+            (knew.just_told, Causes::EXPIRY),
+            // Fast recovery repairs what is reported, or what a partial ACK calls for, which is answered at once (RFC 6582 section 3.2).
+            (knew.reported == no, Causes::REPORT),
+            (knew.was_head == yes && (knew.reported == no || !s.sack_ok), Causes::REPAIR),
+            (knew.timer == no, Causes::EXPIRY),
+            // An ACK is answered at once, and a timer ends a silence.
+            (knew.no_news, Causes::BY_ACK),
+            (knew.overdue, Causes::FAST),
+            (knew.at_once && !calm, Causes::EXPIRY),
+            // The first packet after an expiry, of other bytes: an ACK had arrived, and is answered at once (RFC 5681 section 3.1).
+            (loss && self.ids.next && self.last_send == self.last_expiry && s.start != self.expired_at, Causes::EXPIRY),
+            // After a timeout nothing is repeated twice (RFC 5681 section 3.1), and no new data is sent before, but two segments (RFC 5682).
+            (again || went_on, Causes::GO_BACK),
+            (loss && self.una <= self.expired_at, Causes::GO_BACK),
+            (loss && !v.lost_again, Causes::REPAIR),
+            // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2), but by senders that follow no RFC at once.
+            (repaired && !overtaken && knew.timer != no, Causes::REPAIR),
+            // An ACK that opens a closed window calls for the bytes that did not fit (RFC 9293 section 3.8.6).
+            (v.told || !v.clocked || self.reopened.is_none_or(|at| Some(at) != self.last_ack), Causes::ANSWER),
+            (!probe, Causes::PROBE),
+            (probe && self.probes, Causes::EXPIRY),
+        ]);
+        self.follow_doubt(s, left);
+        left
+    }
+
+    /// What the sender may do in the state that it may be in.
+    fn possible_away(&self, s: &Sent, o: &SentOutcome) -> Causes {
+        // The ACK of these bytes had not arrived: the sender was in the state before that ACK.
+        let behind = o.acked_before && s.start < self.recover;
+        let possible = match (self.phase, self.left) {
+            (phase, left) if phase == Phase::Loss || (behind && phase != Phase::Recovery && left == Phase::Loss) => {
+                let undone = if self.went_on() { Causes::REPORT } else { Causes::REPAIR };
+                Causes::AFTER_TIMEOUT.or(undone)
+            }
+            (Phase::Recovery, _) => Causes::REPAIR.or(Causes::EXPIRY),
+            (_, Phase::Recovery) if behind => Causes::FAST.or(Causes::EXPIRY),
+            _ => Causes::CALM,
+        };
+        // Acknowledged, one segment after the other: the timer's packet may have been lost before the tap.
+        let in_turn = o.acked_before && self.resent_acked && s.start == self.resent_end;
+        match () {
+            () if s.start < self.unsure_until => self.unsure.or(Causes::EXPIRY),
+            () if in_turn => possible.or(Causes::GO_BACK),
+            () => possible,
+        }
+    }
+
+    /// Keep what is uncertain about the state of the sender: until all data sent by now is acknowledged, or evidence leaves one state.
+    fn follow_doubt(&mut self, s: &Sent, left: Causes) {
+        let doubted = s.start < self.unsure_until;
+        let timed_out = match left {
+            Causes::GO_BACK => doubted || self.phase == Phase::Recovery,
+            _ => left == Causes::AFTER_TIMEOUT,
+        };
+        if timed_out && self.phase != Phase::Loss {
+            (self.phase, self.recover) = (Phase::Loss, self.end);
+        }
+        if left.is_one() || left == Causes::AFTER_TIMEOUT || left == Causes::FAST {
+            self.unsure_until = 0;
+        } else if !doubted {
+            // What each cause that is left lets it repeat next; after none of them, anything.
+            let is_known = left != Causes::NONE;
+            self.unsure = Causes::ALL.unless(&[
+                (is_known && !left.has(Causes::PROBE), Causes::PROBE.or(Causes::ANSWER)),
+                (is_known && !left.has(Causes::FAST), Causes::REPAIR),
+                (is_known && !left.has(Causes::AFTER_TIMEOUT), Causes::GO_BACK),
+            ]);
+            (self.unsure_until, self.unsure_since) = (self.end, Some(s.t));
+        }
+    }
+
+    /// More new data since the timeout than a sender sends that waits for what its ACKs show (two segments, RFC 5682 section 2.1).
+    fn went_on(&self) -> bool {
+        self.end - self.unsure_until.max(self.recover) > 2 * self.mss()
+    }
+
+    /// Without timestamps: what passed less than a round trip ago cannot have been answered.
+    fn knew_by_time(&self, s: &Sent, o: &SentOutcome, v: &Seen) -> Knew {
+        let trip = self.least_loop() / 8 * 7;
+        let recent = |at: Option<i64>| at.is_some_and(|at| s.t - at < trip);
+        let (edge, became) = self.edge_without_stamps(s);
+        let head = if s.start > self.una || !edge { Some(false) } else { None };
+        let run = self.dup_run_of(s);
+        // Without SACK, Linux counts duplicate ACKs over partial progress.
+        let counted = !o.acked_before && v.dups >= 3;
+        let told = match run {
+            _ if !v.hole && !o.acked_before => Some(false),
+            Some(r) if r.third_at.is_none() && !s.sack_ok && !counted && self.sees_all() => Some(false),
+            _ => None,
+        };
+        // The path was faster than in the handshake, or the reports had not arrived.
+        let report = run.filter(|r| r.una == s.start && !r.reported_before);
+        let too_soon = report.is_some_and(|r| recent(if s.sack_ok { r.first_at } else { r.third_at }));
+        // The first packet since that ACK arrived: the ACK called for it.
+        let answer = self.ids.next && self.previous_packet.zip(became).is_some_and(|(packet, at)| packet < at + trip);
+        Knew {
+            head,
+            told,
+            too_soon,
+            timer: self.too_early(s, became).then_some(false),
+            at_once: answer && self.phase == Phase::Loss,
+            overdue: self.overdue(s, v),
+            ..Knew::default()
+        }
+    }
+
+    /// The least time from an ACK to what its sender sends for it, at this tap.
+    fn least_loop(&self) -> i64 {
+        let loops = [self.round_trip(), self.loop_least, self.loop_syn.filter(|_| !self.near_receiver)];
+        loops.into_iter().flatten().min().unwrap_or(0)
+    }
+
+    /// The least timer of the sender: longer than its round trips (RFC 6298 section 2.3), and twice as long after an expiry, until it has
+    /// a sample (section 5.7), which timestamps give at once.
+    fn least_timer(&self, s: &Sent) -> i64 {
+        let least = LEAST_NS.max(self.round_trip().unwrap_or(0) / 8 * 7);
+        if self.phase == Phase::Loss && s.tsval.is_none() {
+            least.saturating_mul(2)
+        } else {
+            least
+        }
+    }
+
+    /// By the tap's clock no timer can have expired: it runs from the ACK that made these bytes the first, or from their latest copy.
+    fn too_early(&self, s: &Sent, became: Option<i64>) -> bool {
+        let least = self.least_timer(s);
+        let from_ack = (self.least_loop() / 8 * 7).saturating_add(least);
+        became.is_some_and(|at| s.t - at < from_ack)
+            || self.latest_copy(s).is_some_and(|r| !r.unseen && s.t - r.t_last < LEAST_NS)
+            || self.after_expiry(s, became, least)
+    }
+
+    /// An answer to an ACK would be unusually late: twice the longest silence that new data ended.
+    fn overdue(&self, s: &Sent, v: &Seen) -> bool {
+        let silent = self.last_send.map_or(0, |sent| s.t - sent);
+        v.late && !v.clocked && silent > self.usual_gap.saturating_mul(9) / 4
+    }
+
+    /// After an expiry the timer runs twice as long (RFC 6298 section 5.5), from each copy and each ACK of new data.
+    fn after_expiry(&self, s: &Sent, became: Option<i64>, least: i64) -> bool {
+        let soon = |at: i64| s.t - at < least;
+        let sooner = |at: i64| s.t - at < self.expiry_waited;
+        self.phase == Phase::Loss
+            && (self.last_resend.is_some_and(soon) || became.or(self.last_expiry).is_some_and(sooner))
+    }
+
+    /// No ACK passed unseen: a sniffer misses some.
+    fn sees_all(&self) -> bool {
+        !self.sniffed && self.acks_missing.is_none()
+    }
+
+    /// Whether an ACK can have made these bytes the first unacknowledged ones, and when it passed: one that covers bytes on both sides did not.
+    fn edge_without_stamps(&self, s: &Sent) -> (bool, Option<i64>) {
+        if s.start >= self.una {
+            return (true, self.last_advance.filter(|_| s.start == self.una));
+        }
+        let i = self.past.partition_point(|r| r.end < s.start);
+        let Some(below) = self.past.get(i).filter(|r| r.end == s.start) else { return (true, None) };
+        let after = self.past.get(i + 1).filter(|r| r.start == s.start);
+        let edge = !(self.sees_all() && after.is_some_and(|r| r.acked_by == below.acked_by));
+        if s.tsval.is_some() {
+            return (edge, None);
+        }
+        let ago = ((s.t >> PASSED_SHIFT) as u32).wrapping_sub(below.acked_echo);
+        (edge, edge.then(|| s.t - (i64::from(ago) << PASSED_SHIFT)))
+    }
+
+    /// With timestamps: a packet echoes the latest ACK that had arrived, and states when it was sent.
+    #[inline(never)]
+    fn knew_by_echo(&self, s: &Sent, v: &Seen) -> Option<Knew> {
+        if self.peer_waits {
+            return None;
+        }
+        let (tsval, (before, earlier), (_, echo, _)) = (s.tsval?, self.stamps_before?, self.latest_stamp?);
+        if newer(before, tsval) || newer(earlier, echo) {
+            return None;
+        }
+        // At most so long, until the clock's rate is known.
+        let (tick, most) = (self.own_clock_tick, self.own_tick());
+        let since = |v: u32| most.map_or(i64::MAX, |tick| i64::from(tsval.wrapping_sub(v) as i32).saturating_mul(tick));
+        let silent = since(before);
+        // The ACK that made these bytes the first unacknowledged ones.
+        let edge = self.past.get(self.past.partition_point(|r| r.end < s.start)).filter(|r| r.end == s.start);
+        let (head, was_head) = match edge {
+            Some(edge) => (reached(edge.acked_echo, echo), reached(edge.acked_echo, earlier)),
+            None if s.start == 1 => (Some(true), Some(true)),
+            None => return None,
+        };
+        let copy = self.latest_copy(s).filter(|r| !r.unseen);
+        let run = self.dup_run_of(s);
+        let sees_all = self.sees_all();
+        let never = |proof: u32, echo: u32| if proof == 0 { sees_all.then_some(false) } else { reached(proof, echo) };
+        let known = |of: fn(&DupRun) -> u32, echo: u32| run.as_ref().and_then(|r| never(of(r), echo));
+        let (told, was_told) = (known(|r| r.third, echo), known(|r| r.third, earlier));
+        let reported = known(|r| r.first, echo);
+        // The sender answered the ACK that it echoes at once.
+        let answer = self.sent_at.zip(self.ts_clock.made(echo)).zip(self.round_trip());
+        let delay = answer.map(|((sent, acked), trip)| sent.saturating_sub(acked).saturating_sub(trip));
+        let at_once = echo != earlier && delay.is_some_and(|delay| delay < LEAST_NS / 2);
+        let was_reported = known(|r| r.first, earlier);
+        let just = (Some(true), Some(false));
+        let just_told = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
+        let just_told = just_told && (at_once || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
+        // Many ACKs later than the third one: even if some were lost, they were enough.
+        let long_after = run.filter(|r| r.third != 0).is_some_and(|r| {
+            let span = r.third_at.zip(r.first_at).map_or(0, |(third, first)| third.saturating_sub(first));
+            let tick = self.ts_clock.tick().unwrap_or(0);
+            i64::from(echo.wrapping_sub(r.third) as i32).saturating_mul(tick) / 2 > span.max(LEAST_NS / 4)
+        });
+        // An ACK of new data restarts the timer; these bytes were sent too lately.
+        let restarted = (head, was_head) == (Some(true), Some(false)) && (silent < LEAST_NS || at_once);
+        let least = self.least_timer(s);
+        // By the clocks of both ends and the fastest path, that ACK was made later than a timer and a round trip before.
+        let since_edge =
+            edge.zip(self.sent_at).and_then(|(edge, sent)| Some(sent - self.ts_clock.made(edge.acked_echo)?));
+        // Among other packets, it answered an ACK.
+        let restarted =
+            restarted || (echo != earlier && silent < LEAST_NS && self.round_trip().is_some_and(|trip| silent < trip));
+        let restarted = restarted
+            || since_edge.zip(self.round_trip()).is_some_and(|(since, trip)| since < trip.saturating_add(least));
+        let early = copy.is_some_and(|r| since(r.tsval_last) < least);
+        let became = self.last_advance.filter(|_| s.start == self.una);
+        let early = early || self.too_early(s, became);
+        let next = self.ids.next
+            && self.resent_end == s.start
+            && self.last_resend.is_some_and(|at| self.last_send == Some(at));
+        let fine = self.round_trip().zip(tick).is_some_and(|(trip, tick)| silent <= tick && trip / 4 > tick);
+        Some(Knew {
+            head,
+            was_head,
+            // With SACK fewer duplicate ACKs can be enough.
+            told: told.filter(|told| *told || !s.sack_ok),
+            just_told,
+            was_told: if long_after { Some(true) } else { was_told },
+            reported: reported.filter(|_| s.sack_ok && head == Some(true)),
+            timer: (restarted || early).then_some(false),
+            at_once,
+            overdue: !at_once && !just_told && self.overdue(s, v),
+            too_soon: false,
+            news: echo != earlier && !long_after,
+            no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,
+            burst: next && !s.sack_ok && echo == earlier && fine,
+        })
+    }
+}
