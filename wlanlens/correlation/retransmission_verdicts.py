@@ -122,7 +122,12 @@ class RetransmissionVerdicts:
         self._shifts[here] = {int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)}
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.key, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
-        arrived = copies.cover(arrival == _ARRIVED)
+        # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3).
+        kept = arrival == _ARRIVED
+        earlier = copies.rows()
+        earlier = earlier[kept[earlier] & (there[earlier] >= 0)]
+        kept[earlier] = ~receiver.echoed_newer(rows.key[earlier], there[earlier])
+        arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)
         all_known = copies.all_are(arrival >= 0) | (

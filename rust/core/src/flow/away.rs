@@ -134,10 +134,11 @@ impl SenderState {
 
     /// Earlier expiries of the timer for `s` may not have passed the tap: it is away from the sender, and packets may be missing before `s`.
     pub fn hides_expiries(&mut self, s: &Sent, o: &SentOutcome) -> bool {
-        if self.near_sender || !(self.near_receiver || self.rtt_whole.is_some()) {
+        if self.near_sender {
             return false;
         }
-        if o.lost_before_tap || !self.ids.next {
+        let away = self.near_receiver || self.rtt_whole.is_some();
+        if o.lost_before_tap || (away && !self.ids.next) {
             self.hidden_expiries = Some(s.start);
         }
         self.hidden_expiries == Some(s.start)

@@ -15,6 +15,15 @@ use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
 use super::undo::Undo;
 
+/// A retransmission that was found to be needed, or left undecided.
+#[derive(Debug, Clone, Copy)]
+pub struct Settled {
+    pub start: i64,
+    pub end: i64,
+    pub row: u64,
+    pub needed: bool,
+}
+
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeout {
@@ -302,6 +311,8 @@ pub struct SenderState {
     pub lateness: i64,
     /// Fast retransmissions of segments that were only late: the path reorders.
     pub reorders: bool,
+    /// A DSACK came when its copy was settled: the absence of others proves nothing.
+    pub reports_late: bool,
     /// Near the sender: ACKs came out of order, so round trips are not all alike.
     pub acks_overtake: bool,
     pub recoveries: VecDeque<Recovery>,
@@ -330,8 +341,8 @@ pub struct SenderState {
     pub loop_syn: Option<i64>,
     /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.
     pub late_check: Option<(u64, i64, u32)>,
-    /// Bytes and rows of retransmissions that were decided lately.
-    pub settled: VecDeque<(i64, i64, u64)>,
+    /// The latest settled retransmissions, but for spurious ones.
+    pub settled: VecDeque<Settled>,
     /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
 }

@@ -104,6 +104,12 @@ impl SenderState {
             Phase::Loss if o.acked_before && (0..s.start).contains(&self.expired_at) => {
                 (Trigger::GoBackN, Evidence::AfterTimeout)
             }
+            // Sent after the timeout: no part of what follows it, and the third duplicate ACK calls for it (RFC 6582 section 4).
+            Phase::Loss
+                if self.near_sender && !s.sack_ok && s.start >= self.recover && !resent && clocked && dups == 3 =>
+            {
+                (Trigger::Fast, Evidence::DuplicateAcks)
+            }
             // The sender has gone on with new data: it had undone the timeout, or a copy of these bytes was lost before the tap.
             Phase::Loss if went_on && !again && !o.acked_before && head => {
                 match dups >= 3 && silent < least.max(LEAST_RTO_NS) {
