@@ -276,7 +276,7 @@ impl Pending {
         let after = a.t - self.t;
         let timely =
             self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
-        if a.sack_ok && self.start > 0 && timely || self.hole && self.copy == 1 {
+        if a.reports && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }
     }
