@@ -287,10 +287,14 @@ impl Pending {
     }
 
     /// No earlier ACK of these bytes can have been lost. An ACK echoes the first segment since the ACK before (RFC 7323 section 4.3), and two
-    /// segments at most wait for one (RFC 5681 section 4.2). An ACK that a segment out of order caused may follow another.
+    /// segments at most wait for one (RFC 5681 section 4.2). An ACK that a segment out of order caused may follow another, and so may the
+    /// answer to an earlier copy, unless the receiver would report it.
     fn first_ack(&self, a: &AckFacts) -> bool {
-        let echoed = self.copy > 1 || self.tsval.is_none() || a.tsecr.is_none_or(|echo| echo == self.first_tsval);
-        echoed && a.una - self.start <= 2 * a.mss && !a.reports_gap
+        let first = match self.copy {
+            1 => self.tsval.is_none() || a.tsecr.is_none_or(|echo| echo == self.first_tsval),
+            _ => a.reports,
+        };
+        first && a.una - self.start <= 2 * a.mss && !a.reports_gap
     }
 
     /// The kind of a timeout whose bytes had arrived: data or ACKs were late, unless an ACK may have been lost.
