@@ -10,7 +10,7 @@ A capture of one tap is decoded alone, or all are aligned. Its packets are named
 * `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A segment with an older timestamp than
   the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
-  acknowledged before the expiry and none of these ACKs arrived; else spurious.
+  acknowledged so early that the fastest ACK would have come before the expiry, and none of these ACKs arrived; else spurious.
 * `recoveries`: its first segment was sent by fast recovery; `spurious` and `ended_by` as in the truth.
 
 What the end of the run leaves open (packets under way) is not scored.
@@ -206,6 +206,8 @@ class _Side:
         self.by_ip_id: dict[int, list[int]] = {}
         for i in self.ids.tolist():
             self.by_ip_id.setdefault(int(truth.ip_id[i]), []).append(i)
+        back_ns = (truth.ended - truth.made)[self.acks[truth.fate[self.acks] == "delivered"]]
+        self.least_back = int(back_ns.min()) if len(back_ns) else 0
         word = "b2a" if back else "a2b"
         self.events = truth.events.get((flow, word), [])
         self.outdated = self.dropped_by_receiver() if "timestamps" in self.offers else frozenset()
@@ -358,7 +360,7 @@ class _Side:
             return
         true = "genuine"
         if spurious:
-            acks = self.acks[(t.made[self.acks] < t.made[i]) & (t.ack[self.acks] > t.seq[i])]
+            acks = self.acks[(t.made[self.acks] < t.made[i] - self.least_back) & (t.ack[self.acks] > t.seq[i])]
             if (t.fate[acks] == "under_way").any():
                 return
             true = "ack_lost" if len(acks) and not (t.fate[acks] == "delivered").any() else "spurious"
