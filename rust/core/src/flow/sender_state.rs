@@ -90,7 +90,7 @@ pub struct EchoWait {
     pub timeout: u64,
     /// An echo of this TSval or a newer one shows that an ACK of the bytes arrived.
     pub acked: u32,
-    /// TSval of the last ACK before the retransmission, and how long before it passed.
+    /// TSval of the last ACK before the retransmission, and how long before the timer expired it passed (by the sender's clock).
     pub last: u32,
     pub before: i64,
     /// The ACK that answered the retransmission: its TSval, and when it passed.
