@@ -1,6 +1,6 @@
 """Facts of the analysis against the simulator's truth, packet by packet: each is right, undecided or wrong.
 
-A capture of one tap is decoded alone. Its packets are named in the truth by flow, direction and IP id. Rules:
+A capture of one tap is decoded alone, or all are aligned. Its packets are named in the truth by flow, direction and IP id. Rules:
 
 * `transmission`: a packet whose sender's stack sent these bytes before is a retransmission. A second row of one packet is
   a copy. A retransmission of which the tap has no earlier copy, and before which it has no later data, looks like new data:
@@ -10,7 +10,7 @@ A capture of one tap is decoded alone. Its packets are named in the truth by flo
 * `spurious`: true if every byte had arrived, or arrived later, in an earlier copy. A segment with an older timestamp than
   the latest one at the left edge is dropped (PAWS, RFC 7323 section 5.3): it does not count.
 * `timeouts`: each row is an expiry of the truth; `kind` is genuine if no earlier copy arrived. ack_lost if the receiver had
-  acknowledged before the expiry and none of these ACKs arrived; else spurious.
+  acknowledged so early that the fastest ACK would have come before the expiry, and none of these ACKs arrived; else spurious.
 * `recoveries`: its first segment was sent by fast recovery; `spurious` and `ended_by` as in the truth.
 
 What the end of the run leaves open (packets under way) is not scored.
@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wlanlens.capture.capture import open as open_capture
+from wlanlens.errors import AlignmentError
+from wlanlens.pipeline.align import align
 from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.validation.random_worlds import RandomWorld
 
@@ -45,6 +46,11 @@ FAMILY = {"partial_ack": "fast", "sack": "fast"}
 _COLUMNS = [
     "packet", "t_ns", "kind", "len", "transmission", "lost_before_tap", "trigger", "backoff", "copy", "spurious",
 ]  # fmt: skip
+
+_TABLES = ("segments", "packets", "timeouts", "recoveries")
+
+#: Facts that other captures decide.
+BY_OTHERS = ("segments.spurious", "timeouts.kind")
 
 _COPIES = ("mac_copy", "capture_duplicate", "network_duplicate")
 
@@ -95,29 +101,50 @@ class Tally:
         self.wrong.extend(other.wrong)
 
 
-def score_world(world: RandomWorld) -> Tally:
-    """Simulate a world and score the facts of each tap alone."""
+def score_world(world: RandomWorld, *, together: bool = False) -> Tally:
+    """Simulate a world and score the facts of each tap alone, or those that all captures decide together."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="wlanlens-facts-") as folder:
         run = simulate(world, folder, seed=world.seed, truth=False)
         truth = _Truth(run)
+        if together:
+            _score_together(truth, world, run, tally)
+            return tally
         for tap, path in run.captures.items():
-            _score_tap(truth, world, tap, path, tally)
+            capture = open_capture(path)
+            if capture.has("segments"):
+                names = [name for name in _TABLES if capture.has(name)]
+                _score_tap(truth, world, tap, {name: capture.table(name).to_pandas() for name in names}, tally)
     return tally
 
 
-def _score_tap(truth: _Truth, world: RandomWorld, tap: str, path: Path, tally: Tally) -> None:
-    capture = open_capture(path)
-    if not capture.has("segments"):
+def _score_together(truth: _Truth, world: RandomWorld, run: Run, tally: Tally) -> None:
+    try:
+        trace = align(list(run.captures.values()))
+    except AlignmentError:
         return
-    packets = capture.table("packets").select(["packet", "src_port", "dst_port", "ip_id"]).to_pandas()
-    rows = capture.table("segments").select(_COLUMNS).to_pandas().merge(packets, on="packet").sort_values("packet")
-    events = {name: capture.table(name).to_pandas() for name in ("timeouts", "recoveries") if capture.has(name)}
+    tables = {name: trace.table(name).to_pandas() for name in _TABLES if trace.has(name)}
+    for tap, path in run.captures.items():
+        mine = {name: rows[rows.capture == path.name] for name, rows in tables.items()}
+        if len(mine.get("segments", ())):
+            _score_tap(truth, world, tap, mine, tally, only=BY_OTHERS)
+
+
+def _score_tap(
+    truth: _Truth,
+    world: RandomWorld,
+    tap: str,
+    tables: Mapping[str, Any],
+    tally: Tally,
+    only: Collection[str] = (),
+) -> None:
+    packets = tables["packets"][["packet", "src_port", "dst_port", "ip_id"]]
+    rows = tables["segments"][_COLUMNS].merge(packets, on="packet").sort_values("packet")
     back = rows.src_port == SERVER_PORT
     number = np.where(back, rows.dst_port, rows.src_port) - FIRST_PORT
     for (flow, reverse), mine in rows.groupby([number, back]):
         if truth.tcp[int(flow)] is not None:
-            _Side(truth, tap, int(flow), bool(reverse), world, tally).score(mine, events)
+            _Side(truth, tap, int(flow), bool(reverse), world, tally, only).score(mine, tables)
 
 
 class _Truth:
@@ -160,8 +187,17 @@ class _Truth:
 class _Side:
     """One direction of a flow at one tap."""
 
-    def __init__(self, truth: _Truth, tap: str, flow: int, back: bool, world: RandomWorld, tally: Tally) -> None:
-        self.truth, self.world, self.tally = truth, world, tally
+    def __init__(
+        self,
+        truth: _Truth,
+        tap: str,
+        flow: int,
+        back: bool,
+        world: RandomWorld,
+        tally: Tally,
+        only: Collection[str] = (),
+    ) -> None:
+        self.truth, self.world, self.tally, self.only = truth, world, tally, only
         self.offers = truth.offers(flow)
         self.capture, self.tap = tap, truth.place(tap, flow, back)
         none = np.zeros(0, np.int64)
@@ -169,6 +205,8 @@ class _Side:
         self.by_ip_id: dict[int, list[int]] = {}
         for i in self.ids.tolist():
             self.by_ip_id.setdefault(int(truth.ip_id[i]), []).append(i)
+        back_ns = (truth.ended - truth.made)[self.acks[truth.fate[self.acks] == "delivered"]]
+        self.least_back = int(back_ns.min()) if len(back_ns) else 0
         word = "b2a" if back else "a2b"
         self.events = truth.events.get((flow, word), [])
         self.outdated = self.dropped_by_receiver() if "timestamps" in self.offers else frozenset()
@@ -202,6 +240,8 @@ class _Side:
         return found[-1] if found else None
 
     def judge(self, fact: str, row: Any, result: str, said: Any = "", true: Any = "") -> None:
+        if self.only and fact not in self.only:
+            return
         self.tally.counts[self.tap, self.offers, fact, result] += 1
         if result == WRONG:
             wrong = Wrong(
@@ -319,7 +359,7 @@ class _Side:
             return
         true = "genuine"
         if spurious:
-            acks = self.acks[(t.made[self.acks] < t.made[i]) & (t.ack[self.acks] > t.seq[i])]
+            acks = self.acks[(t.made[self.acks] < t.made[i] - self.least_back) & (t.ack[self.acks] > t.seq[i])]
             if (t.fate[acks] == "under_way").any():
                 return
             true = "ack_lost" if len(acks) and not (t.fate[acks] == "delivered").any() else "spurious"

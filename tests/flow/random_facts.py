@@ -19,11 +19,11 @@ from wlanlens.validation.random_worlds import random_world
 MOST = 10_000
 
 
-def scored(count: int, first: int = 0, *, wild: bool = False) -> Tally:
+def scored(count: int, first: int = 0, *, wild: bool = False, together: bool = False) -> Tally:
     """Facts of the worlds of consecutive numbers."""
     tally = Tally()
     for seed in range(first, first + count):
-        tally.add(score_world(random_world(seed, wild=wild)))
+        tally.add(score_world(random_world(seed, wild=wild), together=together))
     return tally
 
 
@@ -33,10 +33,11 @@ def main() -> int:
     parser.add_argument("count", type=int)
     parser.add_argument("--first", type=int, default=0, help="number of the first world")
     parser.add_argument("--wild", action="store_true", help="parameters anywhere in their ranges")
+    parser.add_argument("--together", action="store_true", help="what all captures of a world decide together")
     parser.add_argument("--examples", type=int, default=3, help="examples of each wrong fact")
     parser.add_argument("--save", type=Path, help="folder for the captures of the examples")
     given = parser.parse_args()
-    tally = scored(given.count, given.first, wild=given.wild)
+    tally = scored(given.count, given.first, wild=given.wild, together=given.together)
     print(f"{'tap':9} {'offers':16} {'fact':41} {'number':>8} {'undecided':>10} {'wrong':>6}")
     for tap, offers, fact, number, undecided, wrong in shares(tally):
         print(f"{tap:9} {offers:16} {fact:41} {number:8} {undecided:10.2%} {wrong:6}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.tables.columns import coded, filled, known, narrow
+from wlanlens.tables.columns import coded, filled, integers, known, narrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,8 @@ class ReceiverAcks:
         order = np.argsort(narrow(key), kind="stable")
         self._key, self._row = key[order], rows[order]
         self._ack = filled(packets.column("tcp_ack")).astype(np.int64)[rows][order]
+        self._echo = integers(packets.column("tcp_tsecr"), -1)[rows][order]
+        self._tsval = packets.column("tcp_tsval")
         self.t_ns: Array = filled(packets.column("t_ns"))
         self.seq: Array = filled(packets.column("tcp_seq")).astype(np.int64)
 
@@ -52,8 +54,7 @@ class ReceiverAcks:
         before_row : array
             Row of `packets`.
         """
-        width = len(self.t_ns) + 1
-        behind = np.searchsorted(self._key * width + self._row, key * width + before_row)
+        behind = self._behind(key, before_row)
         first = np.searchsorted(self._key, key)
         out = np.zeros(len(key), bool)
         for k in range(0, len(key), _ROWS):
@@ -63,6 +64,20 @@ class ReceiverAcks:
             ahead = _ahead(self._ack[np.where(there, at, 0)], raw_end[part, None]) if len(self._ack) else at
             out[part] = (there & (ahead >= 0)).any(axis=1)
         return out
+
+    def echoed_newer(self, key: Array, row: Array) -> Array:
+        """Whether the latest ACK before each segment, a row of `packets`, echoes a newer timestamp than it has."""
+        if not len(self._key):
+            return np.zeros(len(key), bool)
+        at = self._behind(key, row) - 1
+        tsval = integers(self._tsval.take(row), -1)
+        there = (at >= 0) & (self._key[at] == key) & (tsval >= 0) & (self._echo[at] > 0)
+        return np.asarray(there & (_ahead(self._echo[at], tsval) > 0))
+
+    def _behind(self, key: Array, before_row: Array) -> Array:
+        """Index of the first ACK that is not before a row."""
+        width = len(self.t_ns) + 1
+        return np.searchsorted(self._key * width + self._row, key * width + before_row)
 
     def covering(self, key: int, raw_end: int, before_ns: int) -> Array:
         """Rows of ACKs of at least `raw_end` that passed before a time."""

@@ -75,10 +75,13 @@ class RetransmissionVerdicts:
             kind = np.asarray(table.column("kind").cast("string").to_pylist(), object)
             by = np.asarray(table.column("kind_evidence").cast("string").to_pylist(), object)
             evidence = table.column("evidence_packet").to_pylist()
-            change = decided & np.where(spurious, np.isin(kind, ("genuine", "undecided")), kind != "genuine")
+            change = decided & np.where(spurious, kind != "ack_lost", kind != "genuine")
             for i in np.flatnonzero(change).tolist():
-                kind[i] = self._kind_of_spurious(here, far, table, i, int(end[i])) if spurious[i] else "genuine"
-                by[i], evidence[i] = ("other_capture" if kind[i] in ("ack_lost", "spurious") else None), None
+                now = self._kind_of_spurious(here, far, table, i, int(end[i])) if spurious[i] else "genuine"
+                # That something was late may be known from one capture, which cannot see an ACK that was lost.
+                if kind[i] != "spurious" or now == "ack_lost":
+                    kind[i] = now
+                    by[i], evidence[i] = ("other_capture" if now in ("ack_lost", "spurious") else None), None
             if change.any():
                 columns = {"kind": kind.tolist(), "kind_evidence": by.tolist(), "evidence_packet": evidence}
                 out[here] = _with_columns(table, columns)
@@ -122,7 +125,12 @@ class RetransmissionVerdicts:
         self._shifts[here] = {int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)}
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.key, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
-        arrived = copies.cover(arrival == _ARRIVED)
+        # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3).
+        kept = arrival == _ARRIVED
+        earlier = copies.rows()
+        earlier = earlier[kept[earlier] & (there[earlier] >= 0)]
+        kept[earlier] = ~receiver.echoed_newer(rows.key[earlier], there[earlier])
+        arrived = copies.cover(kept)
         # Where the far capture has the SYN itself, an earlier SYN did not arrive: a SYN is answered at once.
         answered = (rows.start[chosen] == 0) & (there[chosen] >= 0)
         all_known = copies.all_are(arrival >= 0) | (

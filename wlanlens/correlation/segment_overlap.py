@@ -56,6 +56,11 @@ class EarlierCopies:
         """Whether something is true of all copies of each segment."""
         return ~self._any(~truth)
 
+    def rows(self) -> Array:
+        """Indices of the earlier copies of all segments."""
+        found = [copy for _, copy in self._pairs()]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
     def cover(self, truth: Array) -> Array:
         """Whether the copies of which something is true have all bytes of each segment."""
         out: Array = np.zeros(len(self._chosen), bool)

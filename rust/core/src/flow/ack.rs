@@ -99,6 +99,11 @@ struct Covered {
     echoed: Option<i64>,
 }
 
+/// It reports segments above the acknowledged bytes.
+fn above(a: &Ack<'_>) -> bool {
+    a.sack.iter().any(|block| block.1 > a.ack)
+}
+
 impl SenderState {
     /// Take an ACK in.
     pub fn on_ack(&mut self, a: &Ack<'_>, o: &mut AckOutcome, out: &mut Out<'_>) {
@@ -127,7 +132,7 @@ impl SenderState {
         let dsack = self.dsack(a);
         o.dsack = dsack.is_some();
         if let Some(block) = dsack {
-            self.take_dsack(block, out);
+            self.take_dsack(block, a.timestamps.is_some(), out);
         }
         let mut delivered = Delivered::default();
         let sack_news = !a.sack.is_empty() && self.take_sack(a, dsack.is_some(), &mut delivered);
@@ -165,7 +170,7 @@ impl SenderState {
                 self.dup_run = self.last_ack.map(|t| (una_before, self.dupacks, t));
             }
             (self.dupacks, self.same_acks) = (0, 0);
-            if a.sack.iter().any(|block| block.1 > a.ack) {
+            if above(a) {
                 self.note_gap_above(a);
             }
             self.answered = false;
@@ -181,8 +186,10 @@ impl SenderState {
             }
             if a.pure && outstanding && ((window_same && a.raw_window != 0) || sack_news || o.dsack) {
                 o.kind = AckKind::Duplicate;
-                self.dupacks = self.dupacks.saturating_add(1);
-                self.unspent_dupacks = self.unspent_dupacks.saturating_add(1);
+                // What reports only a segment that came twice shows no hole (RFC 6675 section 2).
+                let counts = u16::from(!o.dsack || above(a));
+                self.dupacks = self.dupacks.saturating_add(counts);
+                self.unspent_dupacks = self.unspent_dupacks.saturating_add(counts);
                 self.tally.dupacks += 1;
                 self.note_same_ack(a);
                 self.last_ack = Some(a.t);
@@ -234,8 +241,9 @@ impl SenderState {
         // The echo, a hole that was known, or duplicate ACKs that no copy below explains show that the copy caused this ACK, not a
         // late original. An echo older than the latest copy: an earlier copy caused this ACK.
         let explained = self.pending.iter().filter(|p| p.end <= una_before).count();
-        let by_copy = usize::from(self.dupacks) > explained
-            || self.pending.iter().any(|p| p.hole && p.start <= una_before && una_before < p.end)
+        let filled = || self.pending.iter().any(|p| p.hole && p.start <= una_before && una_before < p.end);
+        // Of several copies only the echo shows which one.
+        let by_copy = (edge.copies == 2 && (usize::from(self.dupacks) > explained || filled()))
             || echo.is_some_and(|echo| echo == edge.tsval_last && echo != edge.tsval_first);
         let late_enough = least.is_none_or(|least| a.t - edge.t_last >= least);
         let by_earlier = echo.is_some_and(|echo| newer(edge.tsval_last, echo));
@@ -272,6 +280,8 @@ impl SenderState {
             surplus,
             reorders: self.reorders,
             acks_overtake: self.acks_overtake,
+            near_sender: self.near_sender,
+            reports_gap: above(a),
             once: self.once,
             edge_original,
             mss: self.mss(),
@@ -311,13 +321,16 @@ impl SenderState {
 
     /// The receiver got these bytes twice: a packet that seemed to be a copy made by the capture was duplicated by the network.
     #[inline(never)]
-    fn take_dsack(&mut self, (left, right): (i64, i64), out: &mut Out<'_>) {
+    fn take_dsack(&mut self, (left, right): (i64, i64), stamped: bool, out: &mut Out<'_>) {
         self.reports = Some(true);
         if let Some(i) = self.duplicated.iter().position(|d| d.1 < right && left < d.2) {
             if self.duplicated.remove(i).is_some_and(|d| out.segments.duplicated_by_network(d.0)) {
                 self.tally.duplicates[1] = self.tally.duplicates[1].saturating_sub(1);
                 self.tally.duplicates[0] += 1;
             }
+        } else if !stamped {
+            // With timestamps the report may be of an original that the receiver dropped (PAWS).
+            self.take_late_report(left, right, out);
         }
     }
 

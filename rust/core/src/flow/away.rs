@@ -137,7 +137,8 @@ impl SenderState {
         if self.near_sender {
             return false;
         }
-        if o.lost_before_tap || !self.ids.next {
+        let away = self.near_receiver || self.rtt_whole.is_some();
+        if o.lost_before_tap || (away && !self.ids.next) {
             self.hidden_expiries = Some(s.start);
         }
         self.hidden_expiries == Some(s.start)

@@ -3,7 +3,7 @@
 use super::kinds::{By, RecoveryEnd, TimeoutKind};
 use super::output::Out;
 use super::scoreboard::Run;
-use super::sender_state::{Recovery, SenderState, Timeout};
+use super::sender_state::{Recovery, SenderState, Settled, Timeout};
 use super::seq::newer;
 use super::spurious::{AckFacts, Dsack, Later, Pending};
 use crate::limits;
@@ -33,19 +33,22 @@ impl SenderState {
             self.arrived_twice(facts);
         }
         let (una, end, clock, least) = (self.una, self.end, self.ts_clock, self.least_small());
+        // The late answer to a SYN is no measure of the path.
+        let measured = self.tally.rtt_samples > 1;
         // Closed once data sent after the copy is acknowledged: by then all effects of the copy have been observed.
         while let Some(i) = self.pending.iter_mut().position(|p| {
-            if let Some(made) = p.answer.and_then(|(tsval, _)| clock.made(tsval)) {
+            if let Some(made) = p.answer.filter(|_| measured).and_then(|(tsval, _)| clock.made(tsval)) {
                 p.date_answer(made, least);
             }
-            if una > p.until && (!facts.sack_ok || facts.acks_overtake) && !p.extended && p.verdict == Some(false) {
+            let later = !facts.sack_ok || facts.acks_overtake || facts.reorders;
+            if una > p.until && later && !p.extended && p.verdict == Some(false) {
                 (p.until, p.extended) = (end, true);
             }
             p.covered.is_some() && p.answer.is_none() && (una > p.until || p.verdict == Some(true))
         }) {
             if let Some(p) = self.pending.remove(i) {
-                if let (TimeoutKind::Undecided, Some(timeout), Some(tsval), true) =
-                    (p.kind, p.timeout, p.tsval, p.start > 0)
+                let first = p.covered.is_some_and(|c| c.first) && p.start > 0;
+                if let (TimeoutKind::Undecided, Some(timeout), Some(tsval), true) = (p.kind, p.timeout, p.tsval, first)
                 {
                     self.late_check = Some((timeout, una, tsval));
                 }
@@ -123,12 +126,46 @@ impl SenderState {
         if let Some(p) = self.pending.iter_mut().find(|p| overlaps(p.start, p.end)) {
             let kind = if verdict.is_some() { TimeoutKind::Spurious } else { TimeoutKind::Undecided };
             (p.verdict, p.by, p.kind, p.doubted) = (verdict, by, kind, verdict.is_none());
-        } else if let Some(&(_, _, row)) = self.settled.iter().rev().find(|x| overlaps(x.0, x.1)) {
-            if out.segments.correct(row, verdict, by) {
-                self.tally.spurious += u64::from(verdict.is_some());
-                self.tally.undecided += u64::from(verdict.is_none());
-                self.tally.needed = self.tally.needed.saturating_sub(1);
+        } else {
+            self.correct_settled(start, end, verdict, by, out);
+        }
+    }
+
+    /// Correct the latest settled retransmission of these bytes that was not known to be spurious.
+    fn correct_settled(
+        &mut self,
+        start: i64,
+        end: i64,
+        verdict: Option<bool>,
+        by: Option<By>,
+        out: &mut Out<'_>,
+    ) -> bool {
+        let Some(i) = self.settled.iter().rposition(|s| s.start < end && start < s.end) else { return false };
+        let Some(s) = self.settled.remove(i) else { return false };
+        if !out.segments.correct(s.row, verdict, by) {
+            return false;
+        }
+        let n = &mut self.tally;
+        let before = if s.needed { &mut n.needed } else { &mut n.undecided };
+        *before = before.saturating_sub(1);
+        *(if verdict.is_some() { &mut n.spurious } else { &mut n.undecided }) += 1;
+        if verdict == Some(true) {
+            self.reorders = true;
+            if let Some(r) = self.recoveries.iter_mut().find(|r| r.first_row == s.row) {
+                (r.first_spurious, r.spurious) = (verdict, r.spurious + 1);
             }
+        }
+        true
+    }
+
+    /// A DSACK of bytes whose only copies are settled: the original came later than data sent after the copy, and so may others.
+    pub fn take_late_report(&mut self, left: i64, right: i64, out: &mut Out<'_>) {
+        let meant = |p: &Pending| left < p.end && p.start < right;
+        if !self.settled.is_empty()
+            && !self.pending.iter().chain(&self.unreported).any(meant)
+            && self.correct_settled(left, right, Some(true), Some(By::Dsack), out)
+        {
+            self.reports_late = true;
         }
     }
 
@@ -143,20 +180,23 @@ impl SenderState {
             (p.verdict, p.by) = (None, None);
         }
         // A path that reorders by more than three segments fills holes without a loss, and only some receivers report it.
-        if !(p.sack_ok && self.reports == Some(true)) && p.hole && p.recovery != 0 {
+        if p.hole && p.recovery != 0 {
+            let reported = p.sack_ok && self.reports == Some(true) && !self.reports_late;
             match p.verdict {
                 Some(true) => self.reorders = true,
-                Some(false) if (self.reorders || self.acks_overtake) && !p.proven => (p.verdict, p.by) = (None, None),
+                Some(false) if !reported && (self.reorders || self.acks_overtake) && !p.proven => {
+                    (p.verdict, p.by) = (None, None);
+                }
                 _ => {}
             }
         }
         let p = &p;
         out.segments.decide(p.row, p.verdict, p.by);
-        if p.verdict == Some(false) && self.near_receiver {
+        if p.verdict != Some(true) {
             if self.settled.len() >= limits::RECENT_PACKETS {
                 self.settled.pop_front();
             }
-            self.settled.push_back((p.start, p.end, p.row));
+            self.settled.push_back(Settled { start: p.start, end: p.end, row: p.row, needed: p.verdict.is_some() });
         }
         match p.verdict {
             Some(true) => self.tally.spurious += 1,
@@ -245,7 +285,9 @@ impl SenderState {
 
     fn emit_recoveries(&mut self, all: bool, out: &mut Out<'_>) {
         while let Some(r) = self.recoveries.front() {
-            let known = r.ended.is_some() && r.open == 0;
+            // Where the path reorders, an original may still come.
+            let latest = if self.reorders { limits::RECENT_PACKETS } else { 0 };
+            let known = r.ended.is_some() && r.open == 0 && self.recoveries.len() > latest;
             if !(all || known || self.recoveries.len() > limits::PENDING_RETRANSMISSIONS) {
                 break;
             }

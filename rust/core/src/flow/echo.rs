@@ -97,7 +97,7 @@ impl SenderState {
                     timeout: x.id,
                     acked: o.acked_echo,
                     last,
-                    before: s.t - self.peer_tsval_at,
+                    before: self.sent_at.map_or(s.t, |at| at.min(s.t)) - self.peer_tsval_at,
                     answer: None,
                     syn: s.start == 0,
                 };

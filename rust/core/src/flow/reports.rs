@@ -17,7 +17,8 @@ impl SenderState {
         let mut meant: Vec<_> = self
             .pending
             .iter_mut()
-            .filter(|p| p.start > 0 && p.filled_only(una) && p.t <= latest && !(p.proven && p.dated))
+            .filter(|p| p.start > 0 && p.covered.is_some() && p.end <= una && p.verdict != Some(true))
+            .filter(|p| p.t <= latest && !(p.proven && p.dated()))
             .collect();
         let certain = meant.len() == 1;
         meant.iter_mut().for_each(|p| p.arrived_twice(certain, a.packet));

@@ -320,7 +320,7 @@ impl SenderState {
 
     /// The entry of a retransmission among the undecided ones.
     pub fn pending_of(&self, s: &Sent, o: &SentOutcome, row: u64, timeout: Option<u64>, recovery: u64) -> Pending {
-        let first = self.scoreboard.range(s.start, s.end).next().map(|r| r.tsval_first);
+        let first_tsval = self.scoreboard.range(s.start, s.end).next().map_or(0, |r| r.tsval_first);
         Pending {
             start: s.start,
             end: s.end,
@@ -339,7 +339,7 @@ impl SenderState {
             by: None,
             dsacked: false,
             proven: false,
-            dated: s.tsval.is_some_and(|v| first.is_some_and(|f| f != 0 && f != v)),
+            first_tsval,
             doubted: false,
             sack_ok: s.sack_ok,
             timely: self.near_sender.then(|| o.waited.max(self.timer.rto(0, self.cwnd_segments()).unwrap_or(0))),

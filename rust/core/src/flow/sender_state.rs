@@ -16,6 +16,15 @@ use super::timer::Timer;
 use super::timestamp_clock::TimestampClock;
 use super::undo::Undo;
 
+/// A retransmission that was found to be needed, or left undecided.
+#[derive(Debug, Clone, Copy)]
+pub struct Settled {
+    pub start: i64,
+    pub end: i64,
+    pub row: u64,
+    pub needed: bool,
+}
+
 /// A timer expiry whose kind or end is not yet decided.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeout {
@@ -82,7 +91,7 @@ pub struct EchoWait {
     pub timeout: u64,
     /// An echo of this TSval or a newer one shows that an ACK of the bytes arrived.
     pub acked: u32,
-    /// TSval of the last ACK before the retransmission, and how long before it passed.
+    /// TSval of the last ACK before the retransmission, and how long before the timer expired it passed (by the sender's clock).
     pub last: u32,
     pub before: i64,
     /// The ACK that answered the retransmission: its TSval, and when it passed.
@@ -308,6 +317,8 @@ pub struct SenderState {
     pub lateness: i64,
     /// Fast retransmissions of segments that were only late: the path reorders.
     pub reorders: bool,
+    /// A DSACK came when its copy was settled: the absence of others proves nothing.
+    pub reports_late: bool,
     /// Near the sender: ACKs came out of order, so round trips are not all alike.
     pub acks_overtake: bool,
     pub recoveries: VecDeque<Recovery>,
@@ -336,8 +347,8 @@ pub struct SenderState {
     pub loop_syn: Option<i64>,
     /// A timeout whose ACK came late or was lost: its number, what that ACK covered, and the copy's TSval.
     pub late_check: Option<(u64, i64, u32)>,
-    /// Bytes and rows of retransmissions that were decided lately.
-    pub settled: VecDeque<(i64, i64, u64)>,
+    /// The latest settled retransmissions, but for spurious ones.
+    pub settled: VecDeque<Settled>,
     /// The latest expiry, whose recovery is in progress.
     pub last_timeout: Option<u64>,
 }

@@ -30,8 +30,8 @@ pub struct Pending {
     pub dsacked: bool,
     /// The first ACK echoes this copy's timestamp and reports no duplicate: no other copy had arrived.
     pub proven: bool,
-    /// Its timestamp differs from that of the first copy.
-    pub dated: bool,
+    /// Timestamp of the first copy, 0 for none.
+    pub first_tsval: u32,
     /// The bytes arrived again, and it is not known whether that was the original.
     pub doubted: bool,
     pub sack_ok: bool,
@@ -55,6 +55,8 @@ pub struct Pending {
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
     pub ack: i64,
+    /// No earlier ACK of the bytes can have been lost.
+    pub first: bool,
 }
 
 /// What an ACK shows about retransmissions.
@@ -79,6 +81,10 @@ pub struct AckFacts {
     pub reorders: bool,
     /// ACKs were seen to overtake each other.
     pub acks_overtake: bool,
+    /// The tap is near the sender, so that round trips are the path's.
+    pub near_sender: bool,
+    /// It reports bytes above the acknowledged ones: a segment out of order caused it.
+    pub reports_gap: bool,
     /// The latest bytes sent once that an ACK reported: when they were sent, and when the ACK came.
     pub once: Option<(i64, i64)>,
     /// Duplicate ACKs before this advance that no segment out of order explains: each answers bytes that arrived twice.
@@ -127,7 +133,7 @@ impl Pending {
         }
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
-            self.covered = Some(Covered { ack: a.una });
+            self.covered = Some(Covered { ack: a.una, first: self.first_ack(a) });
             self.on_first_cover(a, sacked, later, dsack);
         } else if dsack == Dsack::This
             && self.later_copies > 0
@@ -139,11 +145,11 @@ impl Pending {
             // Two copies arrived, and this one came second; or it came first, and the receiver drops the original for its older
             // timestamp (PAWS, RFC 7323 section 5.3).
             let before = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if older(echo, mine));
-            if a.acks_overtake && self.dated && self.hole && !self.proven && !before {
+            if a.acks_overtake && self.dated() && self.hole && !self.proven && !before {
                 // Which of the two came first does not show: the original is dropped if its timestamp is older than the latest.
                 (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
-            } else if !(self.proven && self.dated) {
-                self.settle(true, Some(By::Dsack), TimeoutKind::Spurious, a.packet);
+            } else if !(self.proven && self.dated()) {
+                self.settle(true, Some(By::Dsack), self.late(), a.packet);
             }
         } else if dsack == Dsack::Other && self.covered.is_some() && !self.hole && !self.proven {
             // One copy of several was the second to arrive: this one may have been.
@@ -156,7 +162,7 @@ impl Pending {
                     // Unless that original was reordered: the receiver's report decides.
                     (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
                 } else {
-                    self.settle(true, Some(By::Acked), TimeoutKind::Spurious, a.packet);
+                    self.settle(true, Some(By::Acked), self.late(), a.packet);
                 }
             }
         }
@@ -204,13 +210,14 @@ impl Pending {
         // Where the path reorders, or a queue drained meanwhile, a round trip can be shorter than all before: then the receiver's reports decide.
         // The echo of this copy, or of anything sent later, came back as soon.
         let echoed = matches!((a.tsecr, self.tsval), (Some(echo), Some(mine)) if echo != 0 && !older(echo, mine));
-        let unsteady = a.acks_overtake || echoed || (self.hole && a.sack_ok);
+        // Away from the sender the time to the ACK is that of the receiver, or of the medium.
+        let unsteady = !a.near_sender || a.acks_overtake || echoed || (self.hole && a.sack_ok);
         if !unsteady && least.is_some_and(|least| (a.t - self.t) * 2 < least) {
-            return self.settle(true, Some(By::MinRtt), TimeoutKind::Spurious, a.packet);
+            return self.settle(true, Some(By::MinRtt), self.late(), a.packet);
         }
         if let (Some(made), Some(least), false) = (a.made, least, unsteady) {
             if made < self.t + least / 2 {
-                return self.settle(true, Some(By::Timestamp), TimeoutKind::Spurious, a.packet);
+                return self.settle(true, Some(By::Timestamp), self.late(), a.packet);
             }
         }
         let at_edge = !sacked && self.start <= a.una_before && a.una_before < self.end;
@@ -221,7 +228,7 @@ impl Pending {
                 // only its timestamp clock distinguishes a delayed ACK from a lost one.
                 let kind = match () {
                     () if dsack != Dsack::None => self.dsack_kind(a),
-                    () if a.reports && self.start > 0 => TimeoutKind::Spurious,
+                    () if a.reports => self.late(),
                     () => TimeoutKind::Undecided,
                 };
                 return self.settle(true, Some(By::Timestamp), kind, a.packet);
@@ -230,7 +237,7 @@ impl Pending {
             match dsack {
                 // The copy was the first to arrive, as no ACK waits at a hole and only data sent before it is acknowledged. The original
                 // came after it and was dropped (PAWS).
-                Dsack::This if echo == mine && self.dated && self.hole && self.copy == 1 => {
+                Dsack::This if echo == mine && self.dated() && self.hole && self.copy == 1 => {
                     if a.una <= self.only_until {
                         self.proven = true;
                         self.settle(false, None, TimeoutKind::Genuine, a.packet);
@@ -269,8 +276,32 @@ impl Pending {
         let after = a.t - self.t;
         let timely =
             self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
-        if a.sack_ok && self.start > 0 && timely || self.hole && self.copy == 1 {
+        if a.reports && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
+        }
+    }
+
+    /// Its timestamp differs from that of the first copy.
+    pub fn dated(&self) -> bool {
+        self.first_tsval != 0 && self.tsval.is_some_and(|v| v != self.first_tsval)
+    }
+
+    /// No earlier ACK of these bytes can have been lost. An ACK echoes the first segment since the ACK before (RFC 7323 section 4.3), and two
+    /// segments at most wait for one (RFC 5681 section 4.2). An ACK that a segment out of order caused may follow another, and so may the
+    /// answer to an earlier copy, unless the receiver would report it.
+    fn first_ack(&self, a: &AckFacts) -> bool {
+        let first = match self.copy {
+            1 => self.tsval.is_none() || a.tsecr.is_none_or(|echo| echo == self.first_tsval),
+            _ => a.reports,
+        };
+        first && a.una - self.start <= 2 * a.mss && !a.reports_gap
+    }
+
+    /// The kind of a timeout whose bytes had arrived: data or ACKs were late, unless an ACK may have been lost.
+    fn late(&self) -> TimeoutKind {
+        match self.covered {
+            Some(Covered { first: true, .. }) => TimeoutKind::Spurious,
+            _ => TimeoutKind::Undecided,
         }
     }
 

@@ -177,6 +177,10 @@ impl SenderState {
             _ if behind && s.start < self.recover => Causes::REPAIR,
             Phase::Open | Phase::Disorder => Causes::CALM,
             Phase::Recovery => Causes::REPAIR.or(Causes::EXPIRY),
+            // Sent after the timeout: no part of what follows it, and the third duplicate ACK calls for it (RFC 6582 section 4).
+            Phase::Loss if !s.sack_ok && s.start >= self.recover && v.copies == 1 && v.clocked && v.dups == 3 => {
+                Causes::REPORT
+            }
             Phase::Loss => Causes::AFTER_TIMEOUT.or(Causes::REPAIR),
         };
         // No recovery repeats a repair at the left edge that nothing sent after it has overtaken (RFC 6582 section 3.2, RFC 6675 section 5,

@@ -251,6 +251,21 @@ fn the_echo_tells_a_lost_ack_from_a_late_one() {
 }
 
 #[test]
+fn an_ack_made_after_the_timer_expired_does_not_show_that_the_first_was_late() {
+    // Another ACK passes before the copy, which its sender had queued for 220 ms.
+    for (sent, kind) in [(1650, "undecided"), (1870, "spurious")] {
+        let mut s = timed_out(2820, true);
+        let copy = s.packets.iter().position(|p| p.tcp.unwrap().timestamps == Some((1870, 2240))).unwrap();
+        s.packets[copy].tcp.as_mut().unwrap().timestamps = Some((sent, 2240));
+        s.ack(850.0, 10);
+        s.stamp(2820, 1270);
+        let second = s.packets.pop().unwrap();
+        s.packets.insert(copy, second);
+        assert_eq!(s.kinds(), [kind]);
+    }
+}
+
+#[test]
 fn a_dsack_reports_the_copy_that_came_last() {
     let mut s = begun(true);
     s.data(60.0, 11);

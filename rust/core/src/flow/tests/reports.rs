@@ -21,7 +21,7 @@ fn tail(sack: bool, after: bool) -> Script {
 
 #[test]
 fn a_plain_duplicate_of_the_ack_shows_bytes_that_arrived_twice() {
-    assert_eq!(tail(true, false).run().resends()[0].1, Some(false));
+    assert_eq!(tail(true, false).run().resends()[0].1, None);
     assert_eq!(tail(true, true).run().resends()[0].1, Some(true));
 }
 
@@ -86,6 +86,8 @@ fn a_copy_that_no_report_shows_is_needed_only_if_its_ack_came_in_time() {
             s.data(30.0 + 30.0 * f64::from(n), n);
             s.ack(50.5 + 30.0 * f64::from(n), n + 1);
         }
+        // The receiver reports what comes twice.
+        s.sack(141.0, 4, 3, 4);
         s.data(200.0, 4);
         s.data(500.0, 4);
         s.ack(500.0 + after_ms, 5);
@@ -131,4 +133,83 @@ fn a_recovery_ends_at_its_point_even_without_sack() {
     s.ack(521.0, 7);
     let t = s.run();
     assert_eq!(t.names("recoveries", "ended_by", crate::table::tcp::RECOVERY_ENDS), ["acked"]);
+}
+
+#[test]
+fn a_report_of_a_duplicate_alone_shows_no_hole() {
+    let mut s = Script::new(true);
+    s.data(30.0, 0);
+    s.ack(50.0, 1);
+    s.data(60.0, 1);
+    s.sack(70.0, 1, 0, 1);
+    s.data(400.0, 1);
+    s.ack(420.0, 2);
+    let t = s.run();
+    assert_eq!(t.resends()[0].0, "undecided");
+    assert_eq!(t.batches("recoveries").count(), 0);
+}
+
+#[test]
+fn a_dsack_that_comes_long_after_the_copy_counts() {
+    // The third duplicate ACK repeats segment 1; the original comes five round trips later.
+    for late in [false, true] {
+        let mut s = Script::new(true);
+        for n in 0..6 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.ack(50.0, 1);
+        for n in 2..6 {
+            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
+        }
+        s.data(56.0, 1);
+        s.ack(76.0, 6);
+        for n in 6..12 {
+            s.data(80.0 + 21.0 * f64::from(n - 6), n);
+            s.ack(100.0 + 21.0 * f64::from(n - 6), n + 1);
+        }
+        if late {
+            s.sack(210.0, 12, 1, 2);
+        }
+        s.data(220.0, 12);
+        assert_eq!(s.run().resends()[0].1, Some(late));
+    }
+}
+
+#[test]
+fn a_timeout_is_spurious_only_if_no_ack_can_have_been_lost() {
+    // The ACK comes sooner than the copy can have caused it. It covers two segments, which wait for one ACK, or four.
+    for (acked, kind) in [(2, "spurious"), (4, "undecided")] {
+        let mut s = Script::new(false);
+        for n in 0..6 {
+            s.data(30.0, n);
+        }
+        s.data(400.0, 0);
+        s.ack(403.0, acked);
+        s.data(404.0, 6);
+        s.ack(425.0, 7);
+        let t = s.run();
+        assert_eq!(t.resends(), [("rto", Some(true))]);
+        assert_eq!(t.names("timeouts", "kind", TIMEOUT_KINDS), [kind]);
+    }
+}
+
+#[test]
+fn an_ack_after_two_copies_does_not_show_which_one_filled_the_hole() {
+    // The ACK may be of the first copy: then segment 6, sent after it, is no hole.
+    let mut s = Script::new(false);
+    for n in 0..6 {
+        s.data(30.0 + f64::from(n), n);
+    }
+    for n in 0..4 {
+        s.ack(51.0 + f64::from(n), 0);
+    }
+    s.data(54.1, 0);
+    s.data(56.0, 6);
+    s.data(400.0, 0);
+    s.ack(430.0, 6);
+    s.data(430.1, 6);
+    s.ack(451.0, 7);
+    s.data(452.0, 7);
+    s.ack(473.0, 8);
+    assert_eq!(s.run().resends()[2], ("go_back_n", None));
 }

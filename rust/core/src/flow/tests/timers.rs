@@ -119,3 +119,51 @@ fn a_syn_after_an_undecided_copy_has_no_known_backoff() {
     assert_eq!(t.resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "undecided", "rto"]);
     assert!(backoff.is_null(4) && backoff.value(2) == 0);
 }
+
+#[test]
+fn data_sent_after_a_timeout_is_repaired_by_its_own_duplicate_acks() {
+    let mut s = Script::new(false);
+    for n in 0..3 {
+        s.data(30.0, n);
+    }
+    s.data(400.0, 0);
+    s.ack(421.0, 1);
+    s.data(421.1, 1);
+    s.data(421.2, 2);
+    s.data(421.3, 3);
+    s.ack(442.0, 3);
+    for n in 4..7 {
+        s.data(442.1, n);
+    }
+    for n in 0..3 {
+        s.ack(463.0 + f64::from(n), 3);
+    }
+    s.data(465.1, 3);
+    s.ack(486.0, 7);
+    assert_eq!(s.run().resends().iter().map(|r| r.0).collect::<Vec<_>>(), ["rto", "go_back_n", "go_back_n", "fast"]);
+}
+
+#[test]
+fn a_late_answer_to_repeated_syns_is_no_measure_of_the_path() {
+    // The first ACK was lost. The second answers the copy sent at 3 s, or one before.
+    let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+    s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    for ms in [0.1, 1000.1, 3000.1] {
+        s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    }
+    s.push(5000.0, true, 1000, 5000, flags::ACK, 0, &[], None);
+    for n in 0..4 {
+        s.data(5001.0 + 100.0 * f64::from(n), n);
+        s.ack(5001.1 + 100.0 * f64::from(n), n + 1);
+    }
+    for p in s.packets.iter_mut() {
+        let ms = (p.time_ns.unwrap() - 1_700_000_000_000_000_000) / MS;
+        let from_a = p.src_port == Some(A.1);
+        // Made at 3.4 s; later packets take as long.
+        let made = if from_a && ms >= 5000 { ms - 1600 } else { ms };
+        let echo = if from_a { 2000 } else { made };
+        p.tcp.as_mut().unwrap().timestamps =
+            Some((made as u32 + 2000, if ms == 0 && from_a { 0 } else { echo as u32 }));
+    }
+    assert_eq!(s.run().names("timeouts", "kind", TIMEOUT_KINDS), ["undecided"; 2]);
+}
