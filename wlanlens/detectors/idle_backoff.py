@@ -7,6 +7,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit import (
     NULL,
+    TIMERS,
     Array,
     Cases,
     Description,
@@ -32,7 +33,7 @@ _LONG_TIMER = {
 }
 
 
-@detector(CODE, needs=("timeouts", "flows"))
+@detector(CODE, needs=("timeouts", "flows"), explains=(*TIMERS, "loss_recovery"))
 def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]:
     """The sender was idle while its retransmission timer backed off to two, four, eight times its value.
 

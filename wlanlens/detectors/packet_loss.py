@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     NULL,
     Array,
     Cases,
@@ -27,7 +28,7 @@ CODE = "packet_loss"
 _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 
-@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"))
+@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS)
 def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]:
     """Data of a connection was lost on the path.
 
@@ -73,8 +74,8 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]
     first, size = key_groups(lost.key)
     first, size = first[size >= min_lost_packets], size[size >= min_lost_packets]
     keys = lost.key[first]
-    fast = _time_in_recovery(facts, recoveries, keys)
-    timers = _time_of_timers(facts, genuine, keys)
+    in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, genuine, keys)
+    fast, timers = _seconds(in_recovery, keys), _seconds(of_timers, keys)
     episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
     sent = facts.flow_values("data_packets", keys)
 
@@ -98,27 +99,31 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]
             0.95,
         )
 
-    ends = first + size - 1
-    cases = Cases(facts, CODE, keys, lost["t_ns"][first], lost["t_ns"][ends], fast + timers, lost["packet"][first])
+    # The wait for a timer begins before the retransmission, and a recovery ends after it.
+    start, end = lost["t_ns"][first], lost["t_ns"][first + size - 1]
+    for spans in (in_recovery, of_timers):
+        at = np.searchsorted(keys, spans.key)
+        np.minimum.at(start, at, spans["t_start_ns"])
+        np.maximum.at(end, at, spans["t_end_ns"])
+    cases = Cases(facts, CODE, keys, start, end, fast + timers, lost["packet"][first])
     yield from cases.findings(describe, what="lost packets")
 
 
-def _time_in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Array:
-    """Seconds of each key's `fast_recovery` in recoveries that were needed."""
+def _in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Rows:
+    """Intervals of each key's `fast_recovery` in recoveries that were needed."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns"], where={"state": ("fast_recovery",)}, keys=keys)
     recoveries = recoveries.sorted_by("t_start_ns")
     at = recoveries.last_until("t_start_ns", spans.key, spans["t_start_ns"])
     inside = at >= 0
     if len(recoveries):
         inside &= spans["t_start_ns"] < recoveries["t_end_ns"][np.maximum(at, 0)]
-    return _seconds(spans.take(inside), keys)
+    return spans.take(inside)
 
 
-def _time_of_timers(facts: Facts, genuine: Rows, keys: Array) -> Array:
-    """Seconds of each key's waits for timers of genuine timeouts, and of the recovery after them."""
+def _of_timers(facts: Facts, genuine: Rows, keys: Array) -> Rows:
+    """Each key's waits for timers of genuine timeouts, and the recovery after them."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": _TIMERS}, keys=keys)
-    mine = np.isin(spans["timeout_packet"], genuine["packet"])
-    return _seconds(spans.take(mine), keys)
+    return spans.take(np.isin(spans["timeout_packet"], genuine["packet"]))
 
 
 def _seconds(spans: Rows, keys: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from wlanlens.detection.toolkit import (
     NULL,
     SPURIOUS_KINDS,
+    TIMERS,
     Array,
     Cases,
     Description,
@@ -34,7 +35,7 @@ CODE = "spurious_timeout"
 _CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9, "original": 0.97}
 
 
-@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"))
+@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"), explains=(*TIMERS, "spurious_recovery"))
 def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Finding | Undecided]:
     """The retransmission timer expired although nothing had been lost.
 
@@ -172,7 +173,7 @@ def _findings(
         return Description(
             f"the retransmission timer expired {often}at {moment(t_first)} although "
             f"{_why(set(kinds[spurious]), late_ms, late_ack_ms)}; the sender was idle for "
-            f"{duration(idle_s)}{then}; {duration(idle_s + recovery_s)} were lost.",
+            f"{duration(idle_s)}{then}; {duration(float(cases.charged_s[i]))} were lost.",
             values,
             evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *copies["packet"]]},
             confidence=min((_CONFIDENCE.get(kind, 0.9) for kind in evidence), default=0.9),

@@ -82,10 +82,13 @@ class Run:
     def _judge_window(self, *, last: bool) -> None:
         """Take rows out of the window, enter them in the ledger and run the detectors over them."""
         held = self._window.cut(last=last)
-        trace = self._window.trace(
-            held, start_ns=self._source.start_ns, duration_ns=self._last_t_ns, clocks=self._source.clocks
-        )
         entered = self._enter(held)
+        trace = self._window.trace(
+            {**held, "ledger": entered},
+            start_ns=self._source.start_ns,
+            duration_ns=self._last_t_ns,
+            clocks=self._source.clocks,
+        )
         self._writers["ledger"].append(entered)
         self._ledger_ns = [a + b for a, b in zip(self._ledger_ns, ledger.sums(entered), strict=True)]
         self._follow_retransmissions(held)
