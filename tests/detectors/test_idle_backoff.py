@@ -79,7 +79,8 @@ def test_runs_in_kernel_captures(name: str) -> None:
 def test_the_wait_after_the_blackout() -> None:
     late = kernel.of(kernel.found("blackout3"), CODE)[-1]
     assert late.values["long_timer_cause"] == "rtt_sample"
-    assert late.cost_s == pytest.approx(5.9107, abs=0.02)
+    # Its first 23 ms are the last of the silence before it, and are charged there.
+    assert late.cost_s == pytest.approx(5.888, abs=0.01)
 
 
 @kernel.needed
