@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wlanlens import airtime, tables
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
+from wlanlens.detection.flow_facts import Refusals
 from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
@@ -41,6 +42,7 @@ class Run:
         self._window = Window(source.captures, source.tables)
         self._air = airtime.Air()
         self._found: list[Finding] = []
+        self._refusals = Refusals()
         self._left_out: Counter[str] = Counter()
         self._ledger_ns = [0] * len(ledger.CATEGORIES)
         self._last_t_ns = 0
@@ -92,6 +94,7 @@ class Run:
         self._writers["ledger"].append(entered)
         self._ledger_ns = [a + b for a, b in zip(self._ledger_ns, ledger.sums(entered), strict=True)]
         self._follow_retransmissions(held)
+        self._refusals.add(trace)
         self._found = join_windows(self._found, self._judge.run(trace))
         self._window.forget()
         del held, trace, entered
@@ -150,6 +153,7 @@ class Run:
             connections=connections,
             records=sum(int(capture.info.get("records", 0)) for capture in source.captures),
             air=used,
+            refusals=self._refusals,
         )
         self._output.write_text(FINDINGS, to_json(findings))
         description.write(
@@ -166,4 +170,4 @@ class Run:
         if report:
             from wlanlens.pipeline.report_file import write_report  # --no-report needs no templates
 
-            write_report(self._output, small, findings, conclusion.sentence, connections, used)
+            write_report(self._output, small, findings, conclusion, connections, used)
