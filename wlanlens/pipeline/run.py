@@ -124,7 +124,7 @@ class Run:
 
     def _finish(self, report: bool) -> None:
         source, writers = self._source, self._writers
-        findings = Findings(self._found, self._judge.states())
+        findings = Findings(self._found, self._judge.states(), self._judge.undecided())
         writers["quality"].append(source.quality())
         writers["findings"].append(to_table(findings))
         self._air.finish()
