@@ -55,7 +55,8 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     timeout without backoff; `rtt_sample` when the sender had measured the idle time as a round trip, which increased its
     timeout without backoff.
     `kept_factor`: longer by this factor; it is between one and two, the ratio of a backoff, so that the error of the timer
-    model (about 10 %) does not matter. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
+    model (about 10 %) does not matter. Before any round trip was measured (after a retransmitted SYN), the wait is compared
+    with the first one. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
     a run it is exact, for the link worked; within a run it is an upper bound, the last wait less that timeout; it is zero when
     late ACKs ended the run.
 
@@ -121,6 +122,11 @@ def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
     sample = follows & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     normal_rto[1:][sample] = before[sample]
+    # No round trip was measured yet, as after a retransmitted SYN: the first timer was the one without backoff.
+    unmeasured = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before == NULL) & (fresh[1:] == NULL) & soon
+    kept = unmeasured & (waited[1:] > factor * waited[:-1])
+    reason[1:][kept] = "backoff"
+    normal_rto[1:][kept] = waited[:-1][kept]
     return reason, normal_rto
 
 

@@ -19,6 +19,7 @@ from wlanlens.detection.toolkit import (
     Undecided,
     duration,
     key_groups,
+    min_data_rtt_ns,
     moment,
     round_trip_samples,
     ticks_between,
@@ -63,7 +64,8 @@ def overbuffering(
 
     How it decides
     --------------
-    From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with their minimum. A sample
+    From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with the shortest one between
+    the two hosts. A sample
     counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
     `min_delay_ms`: queueing delay above 200 ms, the shortest retransmission timeout in use: a flow that starts in this
     queue times out spuriously, and speech is unusable.
@@ -109,7 +111,8 @@ def overbuffering(
         return
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    delay = rtt - np.repeat(np.minimum.reduceat(rtt, first), length)
+    least = min_data_rtt_ns(facts, samples.key)
+    delay = rtt - least
     queued = delay >= int(min_delay_ms * 1e6)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
@@ -199,7 +202,7 @@ def _case(samples: Rows, queued: Array, delay: Array, counted_ns: Array, r: floa
         lost_from_ns=int(t[queued][0] - counted_ns[queued][0]),
         t_end_ns=int(t[queued][-1]),
         packets=[int(packet[queued][0]), int(packet[queued][-1]), int(packet[worst])],
-        min_s=float(rtt.min()) / 1e9,
+        min_s=float(rtt[0] - delay[0]) / 1e9,
         mean_s=float(np.average(delay[queued], weights=weight)) / 1e9,
         max_s=float(delay[worst]) / 1e9,
         spent_s=spent_s,
