@@ -41,6 +41,16 @@ def test_a_kept_backoff() -> None:
     assert "1.4 s less" in found[0].sentence
 
 
+def test_a_backoff_kept_after_a_retransmitted_syn() -> None:
+    """No round trip was measured, so the timer of the data is still twice that of the SYN (RFC 6298 section 5.7)."""
+    unmeasured = {"fresh_rto_ns": None, "rto_ns": None}
+    syn = timeout(1, 1000, rel_seq=0, waited_ns=1000 * MS, silent_from_ns=0, progress_ns=2100 * MS, **unmeasured)
+    first = timeout(5, 4100, rel_seq=1, waited_ns=2000 * MS, silent_from_ns=2100 * MS, **unmeasured)
+    (found,), _ = run(CODE, trace(timeouts=[syn, first]))
+    assert (found.values["long_timer_cause"], found.t_start_ns) == ("backoff", 2100 * MS)
+    assert run(CODE, trace(timeouts=[syn, {**first, "waited_ns": 1000 * MS}])) == ([], [])
+
+
 def test_the_silence_measured_as_a_round_trip() -> None:
     rows = [
         timeout(10, 1200),

@@ -10,6 +10,7 @@ from wlanlens.detection.toolkit import (
     DUPACK_THRESHOLD,
     MAX_FINDINGS,
     NULL,
+    ON_THE_PATH,
     Acks,
     Array,
     Cases,
@@ -42,7 +43,7 @@ RIGHT = {
 }
 
 
-@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"), explains=AFTER_LOSS)
+@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"), explains=(*AFTER_LOSS, *ON_THE_PATH))
 def missing_fast_retransmit(
     trace: Trace, *, min_wait_ms: float = 20.0, wait_rtts: float = 1.0, cause_s: float = 1.0
 ) -> Iterator[Finding | Undecided]:

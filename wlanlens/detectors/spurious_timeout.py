@@ -9,6 +9,7 @@ from wlanlens.detection.toolkit import (
     NULL,
     SPURIOUS_KINDS,
     TIMERS,
+    Acks,
     Array,
     Cases,
     Description,
@@ -63,7 +64,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     -------------
     Without timestamps and DSACK, a capture at the sender does not distinguish late ACKs from lost data or lost ACKs: undecided.
     A recovery after a spurious timeout counts where one of its retransmissions was spurious; it is undecided where that is
-    unknown. A tail loss probe is no expiry, and a genuine timeout is genuine in `timeouts`: no finding.
+    unknown. So is the copy of a lone segment, which a probe may have sent. A tail loss probe
+    is no expiry, and a genuine timeout is genuine in `timeouts`: no finding.
 
     References
     ----------
@@ -71,6 +73,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     where held ACKs cause it.
     """
     facts = Facts.of(trace)
+    yield from _of_unknown_timer(facts)
     runs = facts.cached(TimeoutRuns)
     if not len(runs):
         return
@@ -96,6 +99,26 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
             t_start_ns=rows["silent_from_ns"][open_],
             t_end_ns=until[open_],
         )
+
+
+def _of_unknown_timer(facts: Facts) -> Iterator[Undecided]:
+    """Spurious copies of a lone segment: an expiry and a tail loss probe look alike (RFC 8985 section 7.3)."""
+    columns = ["t_ns", "rel_seq", "len", "since_previous_ns", "spurious"]
+    where = {"trigger": ("undecided",), "trigger_evidence": ("timer_expired",)}
+    copies = facts.rows("segments", columns, where=where, valid=("t_ns", "since_previous_ns"))
+    copies = copies.take((copies["spurious"] == 1) & (copies["rel_seq"] > 0))
+    if not len(copies):
+        return
+    acks = facts.cached(Acks)
+    answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + np.maximum(copies["len"], 1)))
+    yield facts.undecided(
+        CODE,
+        copies.key,
+        f"A timer retransmitted {count(len(copies), 'lone segment')} although nothing had been lost: its expiry and a tail loss probe "
+        "look alike.",
+        t_start_ns=copies["t_ns"] - copies["since_previous_ns"],
+        t_end_ns=np.where(answered != NULL, answered, copies["t_ns"]),
+    )
 
 
 def _first_spurious(runs: TimeoutRuns, spurious: Array) -> Array:

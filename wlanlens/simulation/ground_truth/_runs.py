@@ -85,6 +85,12 @@ class Side:
         again = self.again
         return ~again if not again.any() else ~np.isin(self.data["rel_seq"], self.data["rel_seq"][again])
 
+    @cached_property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet at the sender: what comes after it, no capture there shows."""
+        sent, came = self.data["t_tap_ns"], self.back["t_end_ns"][self.back["delivered"]]
+        return max(int(sent.max(initial=0)), int(came.max(initial=0)))
+
     def acked_at(self, t_ns: int) -> int:
         """The highest byte acknowledged before a time; 0 for none."""
         at = int(np.searchsorted(self.ack_t_ns, t_ns)) - 1

@@ -22,7 +22,7 @@ def findings(facts: Truth) -> list[Finding]:
             if len(run.expiries) > 1 or _kept(before, run):
                 start = run.expiries[0].silent_from_ns
                 last = run.expiries[-1].t_ns
-                end = max(run.progress_ns if run.progress_ns is not None else facts.end_ns, last)
+                end = max(run.progress_ns if run.progress_ns is not None else side.last_ns, last)
                 found.append(
                     finding(
                         facts, side, "idle_backoff", start, end, (end - start) / 1e9,
