@@ -8,12 +8,14 @@ import numpy as np
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     NULL,
+    Acks,
     Array,
     Cases,
     Description,
     Facts,
     Finding,
     Rows,
+    Undecided,
     count,
     duration,
     key_groups,
@@ -29,7 +31,7 @@ _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 
 @detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS)
-def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]:
+def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding | Undecided]:
     """Data of a connection was lost on the path.
 
     What it finds
@@ -52,29 +54,33 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]
     What fools it
     -------------
     Reordering and late ACKs make retransmissions that were not needed: they are not counted. Where it is undetermined whether
-    a retransmission was needed, it is not counted either. ACKs that were lost are ack_loss.
+    a retransmission was needed, it is not counted either, and a connection that has no other is undecided. ACKs that were lost are ack_loss.
 
     References
     ----------
     RFC 5681 section 3.2, RFC 6298, RFC 6675.
     """
     facts = Facts.of(trace)
-    lost = facts.rows(
+    copies = facts.rows(
         "segments",
-        ["packet", "t_ns", "spurious", "len", "lost_before_tap"],
+        ["packet", "t_ns", "spurious", "len", "lost_before_tap", "since_previous_ns", "rel_seq"],
         where={"transmission": ("retransmission",)},
-        valid=("t_ns", "spurious"),
+        valid=("t_ns",),
     )
-    lost = lost.take((lost["spurious"] == 0) & (lost["len"] > 0))
+    copies = copies.take(copies["len"] > 0)
+    lost = copies.take(copies["spurious"] == 0)
+    yield from _undecided(facts, copies.take((copies["spurious"] < 0) & ~np.isin(copies.key, lost.key)))
     if not len(lost):
         return
     recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
     recoveries = recoveries.take(recoveries["spurious"] == 0)
     genuine = facts.rows("timeouts", ["packet"], where={"kind": ("genuine",)})
+    # A needed copy of a lone segment may be a probe's: the wait for it counts as well.
+    by_timer = np.union1d(genuine["packet"], lost["packet"])
     first, size = key_groups(lost.key)
     first, size = first[size >= min_lost_packets], size[size >= min_lost_packets]
     keys = lost.key[first]
-    in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, genuine, keys)
+    in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, by_timer, keys)
     fast, timers = _seconds(in_recovery, keys), _seconds(of_timers, keys)
     episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
     sent = facts.flow_values("data_packets", keys)
@@ -120,10 +126,27 @@ def _in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Rows:
     return spans.take(inside)
 
 
-def _of_timers(facts: Facts, genuine: Rows, keys: Array) -> Rows:
-    """Each key's waits for timers of genuine timeouts, and the recovery after them."""
+def _undecided(facts: Facts, copies: Rows) -> Iterator[Undecided]:
+    """Directions of which every retransmission may have been spurious."""
+    first, size = key_groups(copies.key)
+    if len(first):
+        last = first + size - 1
+        acks = facts.cached(Acks)
+        answered = acks.t_ns(acks.first_covering(copies.key[last], copies["rel_seq"][last] + copies["len"][last]))
+        yield facts.undecided(
+            CODE,
+            copies.key[first],
+            f"Nothing shows whether {count(len(copies), 'retransmission')} replaced lost data; a capture at the other end would.",
+            # From the copy before the first one to the ACK of the last.
+            t_start_ns=copies["t_ns"][first] - np.maximum(copies["since_previous_ns"][first], 0),
+            t_end_ns=np.where(answered != NULL, answered, copies["t_ns"][last]),
+        )
+
+
+def _of_timers(facts: Facts, packets: Array, keys: Array) -> Rows:
+    """Each key's waits for the timers that sent these packets, and the recovery after them."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": _TIMERS}, keys=keys)
-    return spans.take(np.isin(spans["timeout_packet"], genuine["packet"]))
+    return spans.take(np.isin(spans["timeout_packet"], packets))
 
 
 def _seconds(spans: Rows, keys: Array) -> Array:
