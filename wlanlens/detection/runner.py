@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry, tables
 from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.root_cause import with_causes
 from wlanlens.errors import NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
@@ -207,6 +208,6 @@ def detect(trace: Trace, only: Iterable[str] | None = None) -> Findings:
         If a code is none of a detector.
     """
     runner = DetectorRunner(only)
-    found = runner.run(trace.leading())
+    found = with_causes(runner.run(trace.leading()))
     found.sort(key=lambda f: (-f.cost_s, f.t_start_ns, f.code))
     return Findings(found, runner.states(), runner.undecided())

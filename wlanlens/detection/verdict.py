@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Categories that are one cause, and what the sentence says about it; {s} is "1.56 s (30 %)".
 _CAUSES = (
     (("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery"), "it spent {s} on {timeouts}"),
-    (("fast_recovery",), "it spent {s} in fast recovery"),
+    (("fast_recovery",), "it spent {s} in fast recovery{losses}"),
     (("receiver_window",), "it was limited by the receiver's window for {s}"),
     (("delayed_ack",), "it waited {s} for delayed ACKs"),
     (("queue",), "it had {s} of queueing delay"),
@@ -54,6 +54,8 @@ APPLICATION_SHARE = 0.5
 BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
 #: Unanswered connections lead where they cost more than this share of the costliest flow.
 NO_ANSWER = "no_answer"
+#: The findings that count lost segments.
+PACKET_LOSS = "packet_loss"
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,8 @@ def _of_flow(
     timeouts = _timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
     if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
         timeouts = "recovery although nothing was lost"
-    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts) for ns, text, _ in named]
+    losses = _losses([f for f in findings if (f.flow, f.direction) == which])
+    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=losses) for ns, text, _ in named]
     parts += _explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
     parts += _explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
     if idle:
@@ -306,6 +309,12 @@ def _timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -
     return ", ".join(filter(None, [count(total, "retransmission timeout"), " and ".join(parts)]))
 
 
+def _losses(findings: Sequence[Finding]) -> str:
+    """ " after 14 lost segments"; empty where no loss was found."""
+    lost = sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
+    return f" after {count(lost, 'lost segment')}" if lost else ""
+
+
 def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str:
     """Why timeouts of one kind came, where most of them are within the findings of one detector that explains them."""
     for tool, mine in _by_detector(findings):
@@ -322,6 +331,8 @@ def _explained(
     parts: list[tuple[float, str]] = []
     for tool, mine in _by_detector(sorted(findings, key=lambda f: -f.cost_s)):
         cost_s = sum(f.cost_s for f in mine)
+        if all(f.caused_by for f in mine):
+            continue
         # The causes hold its time already.
         named = categories.get(tool.category) or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
         # Without a flow: time of the bus, or the sum of other flows.

@@ -10,6 +10,7 @@ from wlanlens import airtime, tables
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
 from wlanlens.detection.flow_facts import Refusals
+from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
@@ -124,7 +125,7 @@ class Run:
 
     def _finish(self, report: bool) -> None:
         source, writers = self._source, self._writers
-        findings = Findings(self._found, self._judge.states(), self._judge.undecided())
+        findings = Findings(with_causes(self._found), self._judge.states(), self._judge.undecided())
         writers["quality"].append(source.quality())
         writers["findings"].append(to_table(findings))
         self._air.finish()
