@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from wlanlens import registry
 from wlanlens.airtime import Summary, words
+from wlanlens.detection import verdict_reasons as reasons
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
 from wlanlens.detection.usb_summary import usb_summary
@@ -35,15 +35,6 @@ _CAUSES = (
 #: Categories in which the connection's packets were on their way and nothing held them.
 _PATH = ("path", "air_useful")
 
-#: Kinds of timeouts that the sentence names.
-_TIMEOUT_KINDS = {
-    "spurious": "spurious",
-    "ack_lost": "because only ACKs were lost",
-    "undecided": "of undetermined cause",
-}
-
-#: Causes below this share of a flow's lifetime are not named: measurement error and ordinary recovery reach it.
-SHARE = 0.02
 #: A second cause is named from this share.
 SECOND_SHARE = 0.05
 #: Every further cause, and every other category, is stated from this share.
@@ -54,8 +45,6 @@ APPLICATION_SHARE = 0.5
 BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
 #: Unanswered connections lead where they cost more than this share of the costliest flow.
 NO_ANSWER = "no_answer"
-#: The findings that count lost segments.
-PACKET_LOSS = "packet_loss"
 
 
 @dataclass(frozen=True)
@@ -118,14 +107,15 @@ def judge(
     which = _leading(flows, facts)
     if which is None and not unanswered:
         said = [refusals.sentence()] if refusals.count else []
+        channel = reasons.of_the_channel(findings)
         if connections > refusals.count or not said:
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
-        return Verdict(" ".join(said))
+        return Verdict(" ".join(filter(None, [*said, channel])))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
         # The transfers are mentioned where they lost a share of that, too.
-        found = [_no_answer(unanswered), *(v for v in found if lost_ns >= SHARE * waited_ns)]
+        found = [_no_answer(unanswered), *(v for v in found if lost_ns >= reasons.SHARE * waited_ns)]
     others = (
         connections
         - len(unanswered if waited_ns >= lost_ns else ())
@@ -133,7 +123,7 @@ def judge(
         - refusals.count
     )
     more = f"{count(others, 'other connection')}." if others > 0 else ""
-    said = [*(v.sentence for v in found), refusals.sentence(), more]
+    said = [*(v.sentence for v in found), reasons.of_the_channel(findings), refusals.sentence(), more]
     capture = _capture(ledger, found[0])
     return replace(found[0], sentence=" ".join(filter(None, said)), capture=capture)
 
@@ -157,21 +147,21 @@ def _of_flow(
     causes = [(sum(categories.get(c, 0) for c in group), text, group) for group, text in _CAUSES]
     causes.sort(key=lambda cause: -cause[0])
     # A cause that costs less than those before it must take a larger share to be named.
-    shares = [SHARE, SECOND_SHARE, *[STATED_SHARE] * len(causes)]
+    shares = [reasons.SHARE, SECOND_SHARE, *[STATED_SHARE] * len(causes)]
     named = [c for c, least in zip(causes, shares, strict=False) if lifetime and c[0] >= lifetime * least]
     if idle:
         least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
         named = [c for c in named if c[0] >= least]
     stated = {c for _, _, group in named for c in group} | ({"application"} if idle else set())
     with_timeouts = any("{timeouts}" in text for _, text, _ in named)
-    kinds = _timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
-    timeouts = _timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
+    kinds = reasons.timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
+    timeouts = reasons.timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
     if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
         timeouts = "recovery although nothing was lost"
-    losses = _losses([f for f in findings if (f.flow, f.direction) == which])
+    losses = reasons.losses([f for f in findings if (f.flow, f.direction) == which])
     parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=losses) for ns, text, _ in named]
-    parts += _explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
-    parts += _explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
+    parts += reasons.explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
+    parts += reasons.explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
     if idle:
         parts.append(f"it was application-limited for {share(application, lifetime)}")
     if not parts:
@@ -283,81 +273,6 @@ def _one_sided(trace: Trace, which: Direction, categories: Mapping[str, int]) ->
         duration_s=lifetime / 1e9,
         categories_ns=dict(categories),
     )
-
-
-def _timeouts_by_kind(trace: Trace, flow: int, direction: str) -> dict[str, list[int]]:
-    """Times of a flow's retransmission timeouts, by kind."""
-    out: dict[str, list[int]] = {}
-    if trace.has("timeouts"):
-        for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
-            if (row["flow"], row["direction"]) == (flow, direction):
-                out.setdefault(row["kind"], []).append(row["t_ns"])
-    return out
-
-
-def _timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -> str:
-    """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
-    total = sum(len(times) for times in kinds.values())
-    if not total:
-        return "recovery from losses"
-    parts: list[str] = []
-    for kind, text in _TIMEOUT_KINDS.items():
-        number = len(kinds.get(kind, ()))
-        if number:
-            which = "" if total == 1 else "all" if number == total else f"{number}" if parts else f"{number} of them"
-            parts.append(" ".join(filter(None, (which, text, _reason(kind, kinds[kind], findings)))))
-    return ", ".join(filter(None, [count(total, "retransmission timeout"), " and ".join(parts)]))
-
-
-def _losses(findings: Sequence[Finding]) -> str:
-    """ " after 14 lost segments"; empty where no loss was found."""
-    lost = sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
-    return f" after {count(lost, 'lost segment')}" if lost else ""
-
-
-def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str:
-    """Why timeouts of one kind came, where most of them are within the findings of one detector that explains them."""
-    for tool, mine in _by_detector(findings):
-        inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in mine) for t in times)
-        if tool.timeout_reason is not None and tool.timeout_reason[0] == kind and inside and 2 * inside >= len(times):
-            return tool.timeout_reason[1](mine)
-    return ""
-
-
-def _explained(
-    findings: Sequence[Finding], lifetime: int, categories: Mapping[str, int], kinds: Mapping[str, Sequence[int]]
-) -> list[str]:
-    """What the detectors say: "slow start overshot a buffer, which explains 1 s (9 %)", the costliest first."""
-    parts: list[tuple[float, str]] = []
-    for tool, mine in _by_detector(sorted(findings, key=lambda f: -f.cost_s)):
-        cost_s = sum(f.cost_s for f in mine)
-        if all(f.caused_by for f in mine):
-            continue
-        # The causes hold its time already.
-        named = categories.get(tool.category) or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
-        # Without a flow: time of the bus, or the sum of other flows.
-        foreign = mine[0].flow is None and not tool.category
-        if named or foreign or cost_s < SHARE * lifetime / 1e9:
-            continue
-        phrase = tool.phrase(mine[0])
-        if not phrase:
-            continue
-        # Findings of one detector may overlap: they explain at most the whole lifetime.
-        cost = share(min(lifetime, round(cost_s * 1e9)), lifetime)
-        cases = sum(f.cost_s > 0 for f in mine)
-        more = f" (the costliest of {cases} cases)" if cases > 1 else ""
-        parts.append((cost_s, f"{phrase}{more}, which explains {cost}"))
-    return [text for _, text in sorted(parts, key=lambda part: -part[0])]
-
-
-def _by_detector(findings: Sequence[Finding]) -> list[tuple[registry.Tool, list[Finding]]]:
-    """Findings by their detector, in order of each one's first."""
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_code.setdefault(finding.code, []).append(finding)
-    units = registry.units("detectors")
-    tools = ((units.get(code), mine) for code, mine in by_code.items())
-    return [(unit, mine) for unit, mine in tools if isinstance(unit, registry.Tool)]
 
 
 def _leads(categories: Mapping[str, int]) -> set[str]:

@@ -42,9 +42,14 @@ def _timeout_reason(findings: Sequence[Finding]) -> str:
     return "because ACKs were held" + (_HELD.get(places.pop(), "") if len(places) == 1 else "")
 
 
+def _phrase(finding: Finding) -> str:
+    return "ACKs were held" + _HELD.get(str(finding.values.get("kept_by", "")), "")
+
+
 @detector(
     CODE,
     needs=("segments", "flows"),
+    phrase=_phrase,
     timeout_reason=("spurious", _timeout_reason),
     explains=(*TIMERS, "spurious_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
 )

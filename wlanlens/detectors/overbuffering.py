@@ -31,11 +31,22 @@ if TYPE_CHECKING:
 
 CODE = "overbuffering"
 
+
+def _phrase(finding: Finding) -> str:
+    return f"the path was full: its own data had a queueing delay of {duration(float(finding.values['queueing_mean_ms']) / 1e3)} on average"
+
+
 #: Common lengths of a timestamp tick, ns.
 _TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
 
 
-@detector(CODE, needs=("segments", "flows"), explains=(*ON_THE_PATH, "fast_recovery", "loss_recovery"))
+@detector(
+    CODE,
+    needs=("segments", "flows"),
+    phrase=_phrase,
+    category="queue",
+    explains=(*ON_THE_PATH, "fast_recovery", "loss_recovery"),
+)
 def overbuffering(
     trace: Trace,
     *,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from wlanlens import registry
 from wlanlens.detection.finding import Finding, Value
 from wlanlens.detection.toolkit.facts import Facts
@@ -89,6 +91,8 @@ class Cases:
         cost_s = self.charged_s
         listed, others = costliest(cost_s)
         lifetime_s = self.facts.lifetime_s(self.key)
+        _, of_key = np.unique(self.key, return_inverse=True)
+        total_s = np.bincount(of_key, cost_s)[of_key] if len(cost_s) else cost_s
         for i in listed.tolist():
             case = describe(i)
             yield self.facts.finding(
@@ -97,6 +101,7 @@ class Cases:
                 int(self.t_start_ns[i]),
                 int(self.t_end_ns[i]),
                 cost_s=float(cost_s[i]),
+                total_s=float(total_s[i]),
                 lifetime_s=float(lifetime_s[i]),
                 confidence=case.confidence,
                 values=case.values,
