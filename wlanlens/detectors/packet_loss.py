@@ -54,7 +54,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     What fools it
     -------------
     Reordering and late ACKs make retransmissions that were not needed: they are not counted. Where it is undetermined whether
-    a retransmission was needed, it is not counted either, and a connection that has no other is undecided. ACKs that were lost are ack_loss.
+    a retransmission was needed, it is not counted either, and is undecided. ACKs that were lost are ack_loss.
 
     References
     ----------
@@ -69,7 +69,7 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     )
     copies = copies.take(copies["len"] > 0)
     lost = copies.take(copies["spurious"] == 0)
-    yield from _undecided(facts, copies.take((copies["spurious"] < 0) & ~np.isin(copies.key, lost.key)))
+    yield from _undecided(facts, copies.take(copies["spurious"] < 0))
     if not len(lost):
         return
     recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
@@ -127,19 +127,16 @@ def _in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Rows:
 
 
 def _undecided(facts: Facts, copies: Rows) -> Iterator[Undecided]:
-    """Directions of which every retransmission may have been spurious."""
-    first, size = key_groups(copies.key)
-    if len(first):
-        last = first + size - 1
+    """Retransmissions that may have been spurious, each from the copy before it to the ACK of its bytes."""
+    if len(copies):
         acks = facts.cached(Acks)
-        answered = acks.t_ns(acks.first_covering(copies.key[last], copies["rel_seq"][last] + copies["len"][last]))
+        answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + copies["len"]))
         yield facts.undecided(
             CODE,
-            copies.key[first],
+            copies.key,
             f"Nothing shows whether {count(len(copies), 'retransmission')} replaced lost data; a capture at the other end would.",
-            # From the copy before the first one to the ACK of the last.
-            t_start_ns=copies["t_ns"][first] - np.maximum(copies["since_previous_ns"][first], 0),
-            t_end_ns=np.where(answered != NULL, answered, copies["t_ns"][last]),
+            t_start_ns=copies["t_ns"] - np.maximum(copies["since_previous_ns"], 0),
+            t_end_ns=np.where(answered != NULL, answered, copies["t_ns"]),
         )
 
 
