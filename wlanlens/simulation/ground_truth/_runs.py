@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expiry:
-    """One expiry of the retransmission timer: time, byte, timer value, and whether that byte had arrived."""
+    """One expiry of the retransmission timer: time, byte, timer value and its doublings, and whether that byte had arrived."""
 
     t_ns: int
     rel_seq: int
     rto_ns: int
     silent_from_ns: int
     arrived: bool
+    backoff: int
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,12 @@ class Side:
                 continue
             t = int(e["t_ns"])
             one = Expiry(
-                t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t)
+                t,
+                int(e["rel_seq"]),
+                int(e["rto_ns"]),
+                self.last_sent_ns(t),
+                self.arrived(int(e["rel_seq"]), t),
+                int(e["backoff"] or 0),
             )
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
                 yield self._run(part, one.silent_from_ns)

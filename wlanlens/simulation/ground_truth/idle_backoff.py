@@ -34,6 +34,9 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _kept(before: Run | None, run: Run) -> bool:
-    if before is None or before.progress_ns is None or run.expiries[0].silent_from_ns > before.progress_ns:
+    first = run.expiries[0]
+    if before is None or before.progress_ns is None or first.silent_from_ns > before.progress_ns:
         return False
-    return run.expiries[0].rto_ns > _KEPT * before.expiries[0].rto_ns
+    # The timer of a SYN is no estimate: a longer one after it may be the first measured, without backoff.
+    measured = before.expiries[0].rel_seq > 0
+    return first.backoff > 0 or (measured and first.rto_ns > _KEPT * before.expiries[0].rto_ns)
