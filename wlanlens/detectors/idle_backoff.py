@@ -34,7 +34,7 @@ _LONG_TIMER = {
 
 
 @detector(CODE, needs=("timeouts", "flows"), explains=(*TIMERS, "loss_recovery"))
-def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]:
+def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: float = 0.1) -> Iterator[Finding]:
     """The sender was idle while its retransmission timer backed off to two, four, eight times its value.
 
     What it finds
@@ -55,8 +55,8 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     timeout without backoff; `rtt_sample` when the sender had measured the idle time as a round trip, which increased its
     timeout without backoff.
     `kept_factor`: longer by this factor; it is between one and two, the ratio of a backoff, so that the error of the timer
-    model (about 10 %) does not matter. Before any round trip was measured (after a retransmitted SYN), the wait is compared
-    with the first one. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
+    model does not matter. `model_error_share`: that error. Before any round trip was measured (after a retransmitted SYN), a wait
+    twice as long as the last one, but for this error, shows a kept backoff. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
     a run it is exact, for the link worked; within a run it is an upper bound, the last wait less that timeout; it is zero when
     late ACKs ended the run.
 
@@ -75,7 +75,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     if not len(runs):
         return
     rows = runs.rows
-    kept, normal_rto = _kept_long(runs, kept_factor)
+    kept, normal_rto = _kept_long(runs, kept_factor, model_error_share)
     which = np.flatnonzero((runs.last > runs.first) | (kept != ""))
     start, end = runs.t_start_ns[which], runs.t_end_ns[which]
 
@@ -108,7 +108,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     yield from cases.findings(describe, what="retransmission timer backoff")
 
 
-def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
+def _kept_long(runs: TimeoutRuns, factor: float, error: float) -> tuple[Array, Array]:
     """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
     without backoff or such a sample, ns."""
     rows, first = runs.rows, runs.first
@@ -122,9 +122,11 @@ def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
     sample = follows & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     normal_rto[1:][sample] = before[sample]
-    # No round trip was measured yet, as after a retransmitted SYN: the first timer was the one without backoff.
+    # No round trip was known before, as after a retransmitted SYN: the timer is kept if it is twice the last one. Another
+    # value is the first that the sender could measure.
     unmeasured = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before == NULL) & (fresh[1:] == NULL) & soon
-    kept = unmeasured & (waited[1:] > factor * waited[:-1])
+    last = rows["waited_ns"][runs.last[:-1]]
+    kept = unmeasured & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
     reason[1:][kept] = "backoff"
     normal_rto[1:][kept] = waited[:-1][kept]
     return reason, normal_rto
