@@ -217,6 +217,15 @@ def test_a_capture_of_one_direction() -> None:
     assert said.startswith("Only one direction of 10.0.0.1:40000 > 10.0.0.2:5001 is in the capture")
 
 
+def test_a_loss_beside_an_idle_application_is_named_after_it() -> None:
+    """12 s of 100 s with something to send, in a life of 2000 s."""
+    said = verdict([("idle", 1900), ("transfer", 88), ("fast_recovery", 12)]).sentence
+    assert said.endswith("it was application-limited for 1900 s (95 %); it spent 12 s (1 %) in fast recovery.")
+    assert "recovery" not in verdict([("idle", 1900), ("transfer", 99), ("fast_recovery", 0.9)]).sentence
+    more = verdict([("idle", 60), ("transfer", 10), ("fast_recovery", 30)]).sentence
+    assert more.index("fast recovery") < more.index("application-limited")
+
+
 def test_every_large_category_is_stated() -> None:
     states = [
         ("handshake", 0.5),

@@ -148,7 +148,9 @@ def _of_flow(
     causes.sort(key=lambda cause: -cause[0])
     # A cause that costs less than those before it must take a larger share to be named.
     shares = [reasons.SHARE, SECOND_SHARE, *[STATED_SHARE] * len(causes)]
-    named = [c for c, least in zip(causes, shares, strict=False) if lifetime and c[0] >= lifetime * least]
+    # Of a sender that was idle for most of the time, the time with something to send counts.
+    active = lifetime - application if idle else lifetime
+    named = [c for c, least in zip(causes, shares, strict=False) if lifetime and c[0] >= max(1, active * least)]
     if idle:
         least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
         named = [c for c in named if c[0] >= least]
@@ -163,7 +165,8 @@ def _of_flow(
     parts += reasons.explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
     parts += reasons.explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
     if idle:
-        parts.append(f"it was application-limited for {share(application, lifetime)}")
+        small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
+        parts.insert(0 if small else len(parts), f"it was application-limited for {share(application, lifetime)}")
     if not parts:
         stated |= _leads(categories)
         parts = [_nothing_slow(categories, lifetime)]

@@ -56,9 +56,9 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: f
     timeout without backoff.
     `kept_factor`: longer by this factor; it is between one and two, the ratio of a backoff, so that the error of the timer
     model does not matter. `model_error_share`: that error. Before any round trip was measured (after a retransmitted SYN), a wait
-    twice as long as the last one, but for this error, shows a kept backoff. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
-    a run it is exact, for the link worked; within a run it is an upper bound, the last wait less that timeout; it is zero when
-    late ACKs ended the run.
+    twice as long as the last one, but for this error, shows a kept backoff.
+    `saved_by_reset_s` is the time saved had the timer been as short as before the run. After a run it is exact, for the link
+    worked; within a run it is an upper bound, the last wait less that timeout; it is zero when late ACKs ended the run.
 
     What fools it
     -------------
