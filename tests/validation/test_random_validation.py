@@ -57,7 +57,7 @@ def test_a_crash_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_args: object, **_kwargs: object) -> None:
         raise ZeroDivisionError("x")
 
-    monkeypatch.setattr(random_validation, "align", fails)
+    monkeypatch.setattr(random_validation, "analyze", fails)
     world = judge_world(WorldCase(7, CODES))
     assert "ZeroDivisionError: x (test_random_validation.py:" in world.crash
     result = summary([world], 7, 1, CODES)
