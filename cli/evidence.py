@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Value of the pcapng option if_tsresol for nanoseconds; the default is microseconds.
 _NANOSECONDS = b"\x09"
+#: The first bytes of every pcapng file: the type of the section header block.
+_SECTION = b"\x0a\x0d\x0d\x0a"
 
 
 @click.command("evidence")
@@ -31,6 +33,7 @@ def command(directory: str, number: int, out: str | None) -> None:
     """
     import wlanlens as wl
     from wlanlens.formatting import printable
+    from wlanlens.pipeline.file_names import evidence
     from wlanlens.pipeline.output_dir import Output
 
     analysis = wl.load(directory)
@@ -41,15 +44,22 @@ def command(directory: str, number: int, out: str | None) -> None:
     if not numbers:
         raise wl.WlanlensError(f"finding {number} ({printable(finding.code)}) has no packets as evidence")
     records = _records(analysis, finding, numbers)
-    target = Path(out) if out else Path(directory) / f"evidence-{number}.pcapng"
-    if out and target.exists() and not target.is_file():
-        raise click.UsageError(f"-o {printable(out)}: not a file")
+    target = Path(out) if out else Path(directory) / evidence(number)
+    if out and target.exists() and not _is_pcapng(target):
+        raise click.UsageError(f"-o {printable(out)}: it exists and is no pcapng file")
     with Output(target.parent) as output:
         path = output.file(target.name)
         with output.writing(), open(path, "xb") as file:
             write(file, records, comments)
         output.replace()
     click.echo(printable(str(target), limit=5000))
+
+
+def _is_pcapng(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SECTION)) == _SECTION
 
 
 def packets_of(finding: Finding, number: int) -> tuple[list[int], dict[int, str]]:

@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> int:
     except click.Abort:
         return 130
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return USAGE
     except (NoSuchUnit, BadKey) as error:
         return _say(str(error), USAGE)
@@ -120,6 +120,17 @@ def run(arguments: list[str]) -> int:
             raise
         return _say(f"a bug in wlanlens: {_place(error)}; WLANLENS_TRACEBACK=1 prints the traceback", UNREADABLE)
     return value if isinstance(value, int) else DONE
+
+
+def _show(error: click.ClickException) -> None:
+    """Print an error of usage as click does; arguments that it quotes may hold terminal escapes."""
+    from wlanlens.formatting import printable
+
+    context = getattr(error, "ctx", None)
+    with contextlib.suppress(OSError):
+        if context is not None:
+            click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n", err=True)
+        click.echo("Error: " + printable(error.format_message(), limit=2000), err=True)
 
 
 def _place(error: BaseException) -> str:

@@ -6,11 +6,20 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
+from itertools import count
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from wlanlens.capture.reader_thread import call
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
     from wlanlens.pipeline.result_dir import Stored
 
 #: Limits for DuckDB: predictable on a small machine.
@@ -18,6 +27,9 @@ MEMORY, THREADS = "512MB", 2
 
 #: Rows printed as a table; csv and json have no limit.
 ROWS = 200
+
+#: Rows taken from DuckDB at a time.
+BATCH_ROWS = 10_000
 
 
 @click.command("query")
@@ -42,36 +54,48 @@ def command(directory: str, sql: str, style: str) -> None:
     """
     import duckdb
 
-    import wlanlens as wl
+    from wlanlens.errors import WlanlensError
     from wlanlens.pipeline.result_dir import Stored
 
     stored = Stored(directory)
+    stored.check()
     try:
-        with connect(stored) as connection:
-            cursor = connection.execute(sql)
-            names = [column[0] for column in cursor.description or ()]
-            _print(names, _rows(cursor), style)
+        # Not closed: a statement that a signal stopped still runs, and ends with the process.
+        connection = connect(stored)
+        # In a thread of their own: Ctrl-C and SIGTERM reach this one.
+        result = call(lambda: connection.sql(sql))
+        if result is None:
+            raise WlanlensError("the statement has no rows", next="for example: SHOW TABLES")
+        reader = call(lambda: result.to_arrow_reader(BATCH_ROWS))
+        _print(reader.schema.names, _rows(reader), style)
     except duckdb.Error as error:
-        raise wl.WlanlensError(f"DuckDB: {error}") from error
+        said, _, more = str(error).partition("\n")
+        hint = more.strip().partition("\n")[0]
+        raise WlanlensError(
+            f"DuckDB: {said}", next=hint or "SHOW TABLES and DESCRIBE timeouts tell the names"
+        ) from error
 
 
 def connect(stored: Stored) -> Any:
     """An in-memory database with a view of each table. It can read the checked Parquet files and nothing else."""
     import duckdb
 
-    paths = {name: [str(p.resolve()) for p in parts] for name, parts in stored.tables.checked().items()}
+    paths = stored.tables.checked()
     connection = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": THREADS})
     connection.execute("SET allow_community_extensions = false")
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements"):
         connection.execute(f"SET {setting} = false")
-    every = [path for parts in paths.values() for path in parts]
-    connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, every))}]")
+    # DuckDB checks what it is given as well as the file that this names.
+    every = {name for parts in paths.values() for part in parts for name in (str(part.resolve()), _path(part))}
+    connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(every)))}]")
     connection.execute("SET temp_directory = ''")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     for name, parts in paths.items():
-        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{', '.join(map(_quoted, parts))}])")  # noqa: S608
+        files = ", ".join(_quoted(_path(part)) for part in parts)
+        # A folder such as `capture=lab` above is no column of the table.
+        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{files}], hive_partitioning = false)")  # noqa: S608
     return connection
 
 
@@ -79,15 +103,32 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
-    while chunk := cursor.fetchmany(1000):
-        yield from chunk
+def _path(path: Path) -> str:
+    """A path for DuckDB, which takes *, ? and [ as wildcards."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path.resolve()))
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+    while (batch := call(lambda: next(reader, None))) is not None:
+        yield from zip(*(_values(column) for column in batch.columns), strict=True)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """The values of a column; times are text in UTC, since Python has no nanoseconds."""
+    import pyarrow as pa
+
+    if not pa.types.is_timestamp(column.type):
+        return list(column.to_pylist())
+    text = column.cast(pa.timestamp(column.type.unit)).cast(pa.string()).to_pylist()
+    zone = "" if column.type.tz is None else "Z"
+    return [value and value + zone for value in text]
 
 
 def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> None:
     if style == "json":
+        keys = _unique(names)
         for row in rows:
-            click.echo(json.dumps(dict(zip(names, row, strict=True)), default=str))
+            click.echo(json.dumps(dict(zip(keys, map(plain, row), strict=True)), default=str))
     elif style == "csv":
         writer = csv.writer(sys.stdout)
         writer.writerow([cell(name) for name in names])
@@ -95,6 +136,28 @@ def _print(names: list[str], rows: Iterator[tuple[Any, ...]], style: str) -> Non
             writer.writerow([cell(value) for value in row])
     else:
         _table(names, rows)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Column names, the second of one name with `_1` behind it, as DuckDB names the columns of a table."""
+    keys: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{n}" if n else name for n in count())
+        keys.append(next(key for key in numbered if key not in keys))
+    return keys
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: sums are whole numbers, and what is no number is null."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return value
 
 
 def cell(value: Any) -> str:

@@ -79,7 +79,7 @@ def command(
     """
     import wlanlens as wl
     from wlanlens.simulation import parameter_sweep
-    from wlanlens.simulation.scenario import parameters_of
+    from wlanlens.simulation.scenario import find, parameters_of
 
     given: dict[str, Any] = _read(path) if path is not None else {}
     name = name or given.pop("scenario", None)
@@ -91,6 +91,8 @@ def command(
         return 0
     file_seed = given.pop("seed", 1)
     given |= pairs("--set", settings)
+    if "seed" in given:
+        raise click.UsageError("the seed is no parameter: use --seed N")
     folder = out or Path(f"{name}.simulated")
     chosen = () if taps == ("none",) else taps or None
     if swept or seeds is not None:
@@ -107,13 +109,12 @@ def command(
         click.echo(f"\r{100 * share:3.0f} %", nl=False, err=True)
 
     run = wl.simulate(
-        name,
+        find(name).make(given),
         folder,
         seed=file_seed if seed is None else seed,
         taps=chosen,
         truth=not no_truth,
         progress=progress if bar else None,
-        **given,
     )
     if bar:
         click.echo("\r     \r", nl=False, err=True)

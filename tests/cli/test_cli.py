@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from wlanlens_cli import main
 from wlanlens_cli.main import COMMANDS
 
 from tests.captures import CLEAN, MIXED, conversation, pcap
@@ -192,6 +193,45 @@ def test_a_cell_of_csv_is_inert() -> None:
     assert cell("\t=1") == "'\\x09=1"
     assert cell(-5) == "-5"
     assert cell(None) == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["analyze", MIXED, "--fail-on", "\x1b[31mred"],
+        ["simulate", "-s", "clean_link", "--set", "\x1b[31mred"],
+        ["\x1b[31mred"],
+        ["analyze", "--\x1b[31mred"],
+    ],
+)
+def test_no_argument_reaches_the_terminal_raw(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main.run([str(word) for word in words]) == main.USAGE
+    # The escape is spelled out, not stripped as click does where the output is no terminal.
+    assert "x1b[31mred" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", [[], ["-o", b"out\xff"]])
+def test_names_that_are_not_utf_8(run: Run, tmp_path: Path, out: list[object]) -> None:
+    path = os.fsencode(tmp_path) + b"/bad\xff.pcap"
+    with open(path, "wb") as file:
+        file.write(CLEAN.read_bytes())
+    done = run("analyze", path, "--no-report", *out)
+    if out:
+        assert done.returncode == 3
+        assert b"name is not UTF-8" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "bad\ufffd.wlanlens" / "analysis.json").exists()
+
+
+def test_evidence_replaces_only_pcapng(run: Run, analysed: Path) -> None:
+    before = (analysed / "analysis.json").read_bytes()
+    done = run("evidence", analysed, 1, "-o", analysed / "analysis.json")
+    assert done.returncode == 2
+    assert b"it exists and is no pcapng file" in done.stderr
+    assert (analysed / "analysis.json").read_bytes() == before
+    for _ in range(2):
+        assert run("evidence", analysed, 1).returncode == 0
 
 
 def test_evidence_opens_in_wireshark_with_comments(run: Run, analysed: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ def some(rng: np.random.Generator, values: list[Any], n: int) -> list[Any]:
     return [values[i] for i in rng.integers(len(values), size=n)]
 
 
+@cache
 def spoilt(seed: int) -> Trace:
     """A world's tables in which one value of twenty is odd."""
     rng = np.random.default_rng(seed)
@@ -41,6 +43,7 @@ def spoilt(seed: int) -> Trace:
     return Trace.of_tables(held, duration_ns=world.duration_ns)
 
 
+@cache
 def odd(seed: int, n: int = 600) -> Trace:
     """Impossible rows: times that go back, rates of zero, transmissions of missing frames."""
     rng = np.random.default_rng(seed)

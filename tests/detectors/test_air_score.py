@@ -11,7 +11,7 @@ from tests.detectors import worlds
 from tests.detectors.made import run
 
 #: Seeds of each world; 40 take seven minutes.
-SEEDS = int(os.environ.get("WLANLENS_SEEDS", "2"))
+SEEDS = int(os.environ.get("WLANLENS_SEEDS", "1"))
 #: Share of the seeds in which a detector must be right.
 RIGHT = 0.95
 

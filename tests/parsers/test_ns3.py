@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +36,18 @@ def name_of(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-@cache
-def tshark(path: Path, shown: str, *fields: str) -> list[list[str]]:
-    command = ["tshark", "-r", str(path), "-o", "wlan.check_checksum:TRUE", "-Y", shown, "-T", "fields"]
-    command += [f for field in fields for f in ("-e", field)]
+FIELDS = (
+    "frame.number", "frame.protocols", "wlan.fcs.status", "radiotap.flags.badfcs", "tcp.seq_raw", "tcp.ack_raw", "tcp.len",
+)  # fmt: skip
+
+
+def tshark(path: Path) -> list[dict[str, str]]:
+    """The fields of every frame."""
+    command = ["tshark", "-r", str(path), "-o", "wlan.check_checksum:TRUE", "-T", "fields", "-E", "occurrence=l"]
+    command += [word for field in FIELDS for word in ("-e", field)]
     # Three real captures end inside a record: tshark reads them and reports that.
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return list(csv.reader(done.stdout.splitlines(), delimiter="\t"))
+    return list(csv.DictReader(done.stdout.splitlines(), FIELDS, delimiter="\t"))
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=name_of)
@@ -51,9 +55,10 @@ def test_frames_and_tcp_rows(path: Path) -> None:
     """Every frame is read, and every TCP segment of an intact frame has its row."""
     trace = wl.align([path])
     frames = trace.table("frames").to_pandas()
-    assert len(frames) == len(tshark(path, "frame", "frame.number"))
+    seen = tshark(path)
+    assert len(frames) == len(seen)
     damaged = {
-        int(row[0]) for row in tshark(path, "wlan.fcs.status == 0 or radiotap.flags.badfcs == 1", "frame.number")
+        int(row["frame.number"]) for row in seen if row["wlan.fcs.status"] == "0" or row["radiotap.flags.badfcs"] == "1"
     }
     found = set(frames[frames.fcs_ok.eq(False)].packet)
     # Where no FCS is computed, nothing is damaged.
@@ -62,12 +67,15 @@ def test_frames_and_tcp_rows(path: Path) -> None:
         assert frames.fcs_ok.isna().all()
         assert {note.name for note in trace.captures[0].notes} >= {"fcs_unverified"}
     segments = trace.table("segments").to_pandas()
-    rows = tshark(path, "tcp and not icmp", "frame.number", "tcp.seq_raw", "tcp.ack_raw", "tcp.len")
-    intact = [row for row in rows if int(row[0]) not in found]
-    assert sorted(segments.packet) == [int(row[0]) for row in intact]
+    intact = [
+        (int(row["frame.number"]), row["tcp.seq_raw"], row["tcp.ack_raw"], row["tcp.len"])
+        for row in seen
+        if row["tcp.seq_raw"] and ":icmp" not in row["frame.protocols"] and int(row["frame.number"]) not in found
+    ]
+    assert sorted(segments.packet) == [number for number, *_ in intact]
     packets = trace.table("packets").to_pandas().set_index("packet")
     for number, seq, ack, length in intact:
-        row = packets.loc[int(number)]
+        row = packets.loc[number]
         assert (row.tcp_seq, row.payload_bytes) == (int(seq), int(length))
         assert row.tcp_ack == int(ack) or not row.tcp_flags & 0x10
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ FIELDS = (
     "frame.number", "frame.protocols", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport",
     "tcp.seq", "tcp.ack", "tcp.len", "tcp.flags", "tcp.window_size_value", "tcp.options.sack_le",
     "tcp.options.sack_re", "tcp.options.timestamp.tsval", "tcp.options.timestamp.tsecr",
-    "wlan.fcs.status", "ip.checksum.status", "tcp.checksum.status",
+    "tcp.seq_raw", "tcp.ack_raw", "wlan.fcs.status", "ip.checksum.status", "tcp.checksum.status",
 )  # fmt: skip
 BAD, GOOD = "0", "1"
 
@@ -105,10 +105,10 @@ def fetch(relative: str, tmp_path: Path) -> Path:
     return plain
 
 
-def tshark(path: Path, *, relative: bool) -> Iterator[dict[str, list[str]]]:
+@lru_cache(maxsize=1)
+def tshark(path: Path) -> list[dict[str, list[str]]]:
     """The fields of each frame with TCP, every occurrence of each."""
     options = {
-        "tcp.relative_sequence_numbers": relative,
         "tcp.desegment_tcp_streams": False,
         "ip.defragment": False,
         "ipv6.defragment": False,
@@ -121,15 +121,14 @@ def tshark(path: Path, *, relative: bool) -> Iterator[dict[str, list[str]]]:
     command += [word for field in FIELDS for word in ("-e", field)]
     command += [word for key, on in options.items() for word in ("-o", f"{key}:{str(on).upper()}")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
-        values = [v.split(",") if v else [] for v in line.split("\t")]
-        yield dict(zip(FIELDS, values, strict=True))
+    lines = ([v.split(",") if v else [] for v in line.split("\t")] for line in done.stdout.splitlines())
+    return [dict(zip(FIELDS, values, strict=True)) for values in lines]
 
 
 def theirs(path: Path) -> dict[int, Dissected]:
     """Frame number to TCP packet; a segment that an ICMP error quotes is none."""
     found = {}
-    for f in tshark(path, relative=False):
+    for f in tshark(path):
         protocols = f["frame.protocols"][0].split(":")
         if "icmp" in protocols or "icmpv6" in protocols:
             continue
@@ -141,17 +140,19 @@ def theirs(path: Path) -> dict[int, Dissected]:
 
         flags = number("tcp.flags")
         edges = zip(f["tcp.options.sack_le"], f["tcp.options.sack_re"], strict=True)
+        # SACK edges are relative to the same number as the acknowledgment.
+        base = (number("tcp.ack_raw") or 0) - (number("tcp.ack") or 0)
         segment = Segment(
             src=f[f"{below}.src"][-1],
             dst=f[f"{below}.dst"][-1],
             src_port=number("tcp.srcport"),
             dst_port=number("tcp.dstport"),
-            seq=number("tcp.seq"),
-            ack=number("tcp.ack") if flags is not None and flags & 0x10 else None,
+            seq=number("tcp.seq_raw"),
+            ack=number("tcp.ack_raw") if flags is not None and flags & 0x10 else None,
             len=number("tcp.len"),
             flags=flags,
             window=number("tcp.window_size_value"),
-            sack=tuple((int(left), int(right)) for left, right in edges),
+            sack=tuple(((int(left) + base) % 2**32, (int(right) + base) % 2**32) for left, right in edges),
             tsval=number("tcp.options.timestamp.tsval"),
             tsecr=number("tcp.options.timestamp.tsecr"),
         )
@@ -188,7 +189,8 @@ def ours(path: Path) -> dict[int, tuple[Segment, str | None]]:
     return found
 
 
-@pytest.mark.parametrize("relative", CAPTURES)
+# By module: the tests of a capture follow each other, and tshark runs once for both.
+@pytest.mark.parametrize("relative", CAPTURES, scope="module")
 def test_every_tcp_field(relative: str, tmp_path: Path) -> None:
     path = fetch(relative, tmp_path)
     name = Path(relative).name
@@ -227,14 +229,14 @@ def check_damaged(frame: int, want: Dissected, got: tuple[Segment, str | None] |
     return [] if sound and segment == want.segment else [(frame, got, want)]
 
 
-@pytest.mark.parametrize("relative", [c for c in CAPTURES if "/wlan/" not in c])
+@pytest.mark.parametrize("relative", [c for c in CAPTURES if "/wlan/" not in c], scope="module")
 def test_relative_numbers(relative: str, tmp_path: Path) -> None:
     path = fetch(relative, tmp_path)
     segments = {row["packet"]: row for row in tables(path, track=True).get("segments", [])}
     if not segments:
         pytest.skip("no segments in this capture")
     wrong = []
-    for f in tshark(path, relative=True):
+    for f in tshark(path):
         row = segments.get(int(f["frame.number"][0]))
         if row is None or not f["tcp.seq"] or (Path(relative).name, row["packet"]) in TSHARK_GUESSES:
             continue

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
@@ -65,14 +66,27 @@ FIELDS = (
 )
 
 
+def _run(path: Path, *, written: bool) -> tuple[str, bytes]:
+    """The fields of every record, and all records as pcap, which tshark refuses to write of some kinds."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.pcap"
+        writing = ["-w", str(copy), "-F", "nsecpcap", "-P"] if written else []
+        fields = ["-T", "fields", "-E", "occurrence=f", *(f"-e{f}" for f in FIELDS)]
+        done = subprocess.run(
+            ["tshark", "-n", "-r", str(path), *writing, *fields],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "TZ": "UTC"},
+        )
+        return done.stdout, copy.read_bytes() if copy.exists() else b""
+
+
 def tshark(path: Path) -> list[Seen]:
     """Every record, with its bytes where tshark can write them as pcap (not of a kind told by each frame alone)."""
-    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "occurrence=f", *(f"-e{f}" for f in FIELDS)]
-    zone = {**os.environ, "TZ": "UTC"}
-    shown = subprocess.run(command, capture_output=True, text=True, check=False, env=zone).stdout
-    dumped = subprocess.run(
-        ["tshark", "-n", "-r", str(path), "-w", "-", "-F", "nsecpcap"], capture_output=True, check=False, env=zone
-    ).stdout
+    shown, dumped = _run(path, written=True)
+    if not shown:
+        shown, dumped = _run(path, written=False)
     at, out = 24, []
     for line in shown.splitlines():
         number, time, wire, captured, ip_id, seq, length, *wlan = line.split("\t")

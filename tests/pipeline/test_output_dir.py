@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.captures import CLEAN, MIXED
-from wlanlens.errors import OutputError, WlanlensError
+from wlanlens.errors import CorruptCapture, OutputError, WlanlensError
 from wlanlens.pipeline.analyze import analyze, load
-from wlanlens.pipeline.file_names import LOCK, SCRATCH
+from wlanlens.pipeline.file_names import ANALYSIS, FINDINGS, LOCK, SCRATCH, evidence
 from wlanlens.pipeline.output_dir import Output, Scratch
+from wlanlens.pipeline.report_file import rewrite_report
+from wlanlens.pipeline.result_dir import Stored
 
 
 def tree(path: Path) -> set[str]:
@@ -105,11 +109,66 @@ def test_damaged_directories_are_refused(tmp_path: Path) -> None:
         (out / "tables" / "quality" / "part-00000.parquet").read_bytes()
     )
     with pytest.raises(WlanlensError, match="missing columns"):
-        load(out).trace.table("timeouts")
+        Stored(out).trace.table("timeouts")
     for damage in ("[]", "{", '{"captures": [], "detectors": [{}]}', "[" * 100_000):
         (out / "analysis.json").write_text(damage)
         with pytest.raises(WlanlensError, match="not what wlanlens writes"):
             load(out)
+
+
+def test_a_directory_without_all_rows_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    rows = analyze([CLEAN], out=out).trace.table("packets").num_rows
+    (out / "tables" / "packets" / "part-00000.parquet").unlink()
+    for use in (load, rewrite_report):
+        with pytest.raises(CorruptCapture, match=f"table packets has 0 of its {rows} rows"):
+            use(out)
+
+
+def test_a_run_killed_while_it_replaces_leaves_no_directory_that_looks_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run over an older analysis is stopped before each of its renames and removals in turn."""
+    out = tmp_path / "out"
+    analyze([CLEAN], out=out)
+    for left in range(60):
+        steps = [left]
+
+        def killed(done: Callable[..., Any], steps: list[int] = steps) -> Callable[..., Any]:
+            def step(*given: Any, **more: Any) -> Any:
+                if steps[0] == 0:
+                    raise KeyboardInterrupt
+                steps[0] -= 1
+                return done(*given, **more)
+
+            return step
+
+        with Output(out) as output, monkeypatch.context() as patched:
+            for name in (ANALYSIS, FINDINGS):
+                output.write_text(name, "{}")
+            output.file("tables", "flows", "part-00000.parquet").write_bytes(b"new")
+            patched.setattr(os, "replace", killed(os.replace))
+            patched.setattr(Path, "unlink", killed(Path.unlink))
+            try:
+                output.commit()
+            except KeyboardInterrupt:
+                whole = (out / FINDINGS).exists()
+            else:
+                return
+        if whole:
+            new = (out / FINDINGS).read_text() == "{}"
+            assert (out / ANALYSIS).read_text() == "{}" if new else left == 0
+            assert (out / "tables" / "flows" / "part-00000.parquet").read_bytes() == b"new" if new else left == 0
+    raise AssertionError("never done")
+
+
+def test_evidence_of_an_earlier_analysis_is_removed(tmp_path: Path) -> None:
+    analyze([CLEAN], out=tmp_path / "out", report=False)
+    (tmp_path / "out" / evidence(1)).write_bytes(b"old")
+    (tmp_path / "out" / "evidence-of-mine.pcapng").write_bytes(b"mine")
+    analyze([CLEAN], out=tmp_path / "out", report=False)
+    assert not (tmp_path / "out" / evidence(1)).exists()
+    assert (tmp_path / "out" / "evidence-of-mine.pcapng").exists()
 
 
 def test_the_scratch_folder_is_removed(tmp_path: Path) -> None:

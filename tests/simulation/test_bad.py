@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,11 +19,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import wlanlens as wl
+from tests.simulation.dissection import first_fault, installed
 from tests.warm import completed
-from wlanlens.errors import WlanlensError
+from wlanlens.errors import OutputError, WlanlensError
 from wlanlens.registry import units
 from wlanlens.simulation.scenario import Scenario, ScenarioKind, find
-from wlanlens.simulation.simulate import MARK, _run
+from wlanlens.simulation.simulate import MARK, _locked, _run
 
 NAMES = sorted(units("scenarios"))
 COMMAND = [sys.executable, "-m", "wlanlens_cli.main", "simulate"]
@@ -243,6 +243,38 @@ def test_another_run_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
     assert json.loads((tmp_path / MARK).read_text())["scenario"] == "clean_link"
 
 
+@pytest.mark.parametrize("name", ["sender.pcap", "truth.json", MARK])
+def test_files_of_others_stay(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"scenario": "mine"}')
+    with pytest.raises(OutputError, match=f"holds a {name} that wlanlens did not write"):
+        wl.simulate("clean_link", tmp_path, duration_s=0.1)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".simulating-abc").mkdir()
+    (tmp_path / ".simulating-abc" / "sender.pcap").write_text("half")
+    wl.simulate("clean_link", tmp_path, duration_s=0.1)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_two_runs_in_one_directory(tmp_path: Path) -> None:
+    wl.simulate("clean_link", tmp_path, duration_s=0.1)
+    with _locked(tmp_path), pytest.raises(OutputError, match="another wlanlens"):
+        wl.simulate("clean_link", tmp_path, duration_s=0.1)
+    wl.simulate("clean_link", tmp_path, duration_s=0.1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"), [("seed=5", "use --seed"), ("taps=air", "no parameter 'taps'"), ("out=x", "no parameter")]
+)
+def test_settings_that_are_no_parameters(tmp_path: Path, setting: str, said: str) -> None:
+    done = run("-s", "clean_link", "--set", setting, "-o", str(tmp_path / "out"))
+    assert done.returncode in (2, 3)
+    assert said in done.stderr
+    assert "bug in wlanlens" not in done.stderr
+
+
 def test_a_truth_that_fails_leaves_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("no truth")
@@ -298,20 +330,8 @@ def test_any_values_within_bounds_make_a_run_or_a_clear_error(name: str, data: s
             rows = sum(capture.table(t).num_rows for t in ("packets", "frames", "urbs") if capture.has(t))
             assert rows or path.stat().st_size == 24, f"{point} has bytes but no rows"
             assert not [n for n in capture.notes if n.severity == "error"], point
-        if shutil.which("tshark") and data.draw(st.sampled_from([True, False, False, False]), "tshark"):
-            for path in made.captures.values():
-                assert not malformed(path), path.name
-
-
-def malformed(path: Path) -> str:
-    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "wlan.check_checksum:TRUE"]
-    bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
-    wrong = f"(wlan.fcs.status == 0 && radiotap.flags.badfcs == 0) || ((wlan.fcs.status == 1 || !wlan) && ({bad}))"
-    seen = subprocess.run(
-        ["tshark", "-n", "-r", str(path), *checks, "-Y", wrong, "-T", "fields", "-e", "frame.number"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return seen.stdout
+        if installed():
+            assert first_fault(made.captures.values(), Path(folder)) == ""
 
 
 def test_scenarios_are_classes_of_quantities() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import wlanlens as wl
+from tests.simulation.dissection import first_fault, installed, records
 from wlanlens.registry import units
 from wlanlens.simulation.simulate import Run
 
@@ -41,40 +41,11 @@ def test_another_order_gives_the_same_bytes(runs: dict[str, Run], tmp_path: Path
 
 @pytest.mark.parametrize("point", ["sender", "usb", "air", "receiver"])
 def test_tshark_finds_nothing_wrong(point: str, runs: dict[str, Run], tmp_path: Path) -> None:
-    if shutil.which("tshark") is None or shutil.which("mergecap") is None:
+    if not installed():
         pytest.skip("tshark and mergecap are not installed")
-    paths = {name: run.captures[point] for name, run in runs.items() if point in run.captures}
+    paths = [run.captures[point] for run in runs.values() if point in run.captures]
     assert paths
-    whole = tmp_path / "all.pcapng"
-    # One after the other in one file: tshark takes most of its time to start.
-    subprocess.run(["mergecap", "-a", "-w", str(whole), *map(str, paths.values())], check=True)
-    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "wlan.check_checksum:TRUE"]
-    bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
-    # A frame that collided or was damaged has a wrong FCS, and says so.
-    wrong = f"(wlan.fcs.status == 0 && radiotap.flags.badfcs == 0) || ((wlan.fcs.status == 1 || !wlan) && ({bad}))"
-    seen = subprocess.run(
-        ["tshark", "-n", "-r", str(whole), *checks, "-Y", wrong, "-T", "fields", "-e", "frame.number", "-e", "_ws.expert"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert seen.stdout == "", f"{_whose(int(seen.stdout.split()[0]), paths)}: {seen.stdout[:300]}"
-
-
-def _whose(frame: int, paths: dict[str, Path]) -> str:
-    """The scenario of a frame of the merged file."""
-    for name, path in paths.items():
-        records = _records(path)
-        if frame <= records:
-            return name
-        frame -= records
-    return "?"
-
-
-def _records(path: Path) -> int:
-    data, at, count = path.read_bytes(), 24, 0
-    while at < len(data):
-        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
-        count += 1
-    return count
+    assert first_fault(paths, tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,4 +54,4 @@ def test_analyze_reads_every_capture(name: str, runs: dict[str, Run], tmp_path: 
         analysis = wl.analyze(path, out=tmp_path / point, report=False)
         assert not [n for c in analysis.trace.captures for n in c.notes if n.severity == "error"], point
         assert not [s for s in analysis.findings.states if s.state == "failed"], point
-        assert analysis.description["captures"][0]["records"] == _records(path), point
+        assert analysis.description["captures"][0]["records"] == records(path), point

@@ -180,7 +180,7 @@ def test_a_folder_of_another_scenario_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tap", ["none", "sender"])
 def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
-    more = ["--seeds", "1..120", "--tap", tap, "--jobs", "2"]
+    more = ["--seeds", "1..60", "--tap", tap, "--jobs", "2"]
     with subprocess.Popen(command(tmp_path, *more), stderr=subprocess.PIPE, text=True) as child:
         try:
             journal, end = tmp_path / parameter_sweep.JOURNAL, time.monotonic() + 60
@@ -192,19 +192,19 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, tap: str) -> None:
         finally:
             child.kill()
     assert child.returncode == 130
-    assert "of 120 runs are finished and kept" in said
+    assert "of 60 runs are finished and kept" in said
     assert "Traceback" not in said
     assert wait_until_gone(workers) == []
     kept = pq.read_table(tmp_path / "runs.parquet").num_rows
-    assert 5 <= kept < 120
+    assert 5 <= kept < 60
     assert not journal.exists()
     assert not list(tmp_path.glob("*.partial"))
     if tap != "none":
         assert len([p for p in tmp_path.iterdir() if p.is_dir()]) >= kept
     done = subprocess.run(command(tmp_path, *more), check=False, capture_output=True, text=True)
     assert done.returncode == 0
-    assert f"120 runs, {120 - kept} of them new" in done.stdout
-    assert pq.read_table(tmp_path / "runs.parquet").num_rows == 120
+    assert f"60 runs, {60 - kept} of them new" in done.stdout
+    assert pq.read_table(tmp_path / "runs.parquet").num_rows == 60
 
 
 def test_a_cut_journal_is_read_to_its_last_whole_line(tmp_path: Path) -> None:

@@ -126,11 +126,19 @@ def source_of(
 
 
 def default_out(capture: Capture) -> Path:
-    """The capture's name without its suffix, with `.wlanlens`, in the working directory."""
-    name = Path(os.fsdecode(capture.raw_path)).name if capture.path != "-" else "stdin"
+    """The capture's name without its suffix, with `.wlanlens`, in the working directory; bytes that are no text become U+FFFD."""
+    name = Path(os.fsencode(capture.raw_path).decode(errors="replace")).name if capture.path != "-" else "stdin"
     return Path((name.removesuffix(Path(name).suffix) or name or "capture") + ".wlanlens")
 
 
 def load(folder: str | os.PathLike[str]) -> Analysis:
-    """Read an analysed directory back, as `analyze` returned it."""
-    return Analysis(Stored(folder))
+    """Read an analysed directory back, as `analyze` returned it.
+
+    Raises
+    ------
+    WlanlensError
+        It is not an analysed directory, or not a whole one.
+    """
+    stored = Stored(folder)
+    stored.check()
+    return Analysis(stored)

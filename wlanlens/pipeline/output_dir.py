@@ -21,6 +21,7 @@ from wlanlens.errors import OutputError
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import (
     ANALYSIS,
+    EVIDENCE,
     FINDINGS,
     LOCK,
     PART,
@@ -62,6 +63,10 @@ class Output:
         self.abandon()
 
     def _enter(self) -> None:
+        if str(self.path) != os.fsencode(self.path).decode(errors="replace"):
+            raise OutputError(
+                "the directory's name is not UTF-8", path=printable(str(self.path)), next="choose another with -o"
+            )
         if os.path.lexists(self.path) and not self.path.is_dir():
             raise OutputError(
                 "the output directory is a file", path=printable(str(self.path)), next="choose another with -o"
@@ -129,13 +134,18 @@ class Output:
             out.write(text)
 
     def commit(self) -> None:
-        """Remove the files of an earlier analysis and give every new file its final name, the report last."""
+        """Remove the files of an earlier analysis and give every new file its final name.
+
+        A directory with findings.json is whole, even if the process is killed here: this file goes first and comes after
+        the tables and analysis.json.
+        """
         with self.writing():
+            for name in (FINDINGS, REPORT, ANALYSIS):
+                (self.path / name).unlink(missing_ok=True)
             for name in tables.names():
                 self._clear(self.path / TABLES / name, PART)
             self._clear(self.path / REPORT_DATA, REPORT_PIECE)
-            for name in (ANALYSIS, FINDINGS, REPORT):
-                (self.path / name).unlink(missing_ok=True)
+            self._clear(self.path, EVIDENCE)
         self.replace()
 
     def _clear(self, folder: Path, ours: re.Pattern[str]) -> None:
@@ -149,7 +159,10 @@ class Output:
     def replace(self) -> None:
         """Give every file its final name; other files stay as they are."""
         with self.writing():
-            for temporary, final in sorted(self._pending, key=lambda p: p[1].name == REPORT):
+            late = (ANALYSIS, FINDINGS, REPORT)
+            for temporary, final in sorted(
+                self._pending, key=lambda p: late.index(p[1].name) if p[1].name in late else -1
+            ):
                 os.replace(temporary, final)
         self._pending.clear()
         self._made.clear()

@@ -46,6 +46,7 @@ def write_report(
 def rewrite_report(folder: str | os.PathLike[str]) -> Path:
     """Write report.html of an analysed directory again; returns its path."""
     stored = Stored(folder)
+    stored.check()
     trace = stored.trace
     small = downsampling.digest(
         trace.captures,

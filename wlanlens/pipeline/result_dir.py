@@ -13,7 +13,7 @@ from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.capture.capture import Capture
 from wlanlens.detection.finding import Finding, Undecided, from_json
 from wlanlens.detection.runner import STATES, DetectorState, Findings
-from wlanlens.errors import MissingTable, WlanlensError
+from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import ANALYSIS, FINDINGS, PART, TABLES
 from wlanlens.tables.stored_tables import ParquetTables
@@ -77,6 +77,7 @@ class Stored:
             found: list[Finding] = from_json((self.path / FINDINGS).read_bytes())
             if any(state.state not in STATES for state in states):
                 raise ValueError("a detector with an unknown state")
+            self._rows = {str(name): int(told["rows"]) for name, told in self.description["tables"].items()}
             start_ns, duration_ns = int(self.description["start_ns"]), int(self.description["duration_ns"])
         except FileNotFoundError as error:
             raise MissingTable(
@@ -91,6 +92,23 @@ class Stored:
         self.tables = tables_of(self.path)
         self.trace = Trace(captures, self.tables, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
         self.findings = Findings(found, states, undecided)
+
+    def check(self) -> None:
+        """Compare the tables with analysis.json, which has the number of rows of each.
+
+        Raises
+        ------
+        CorruptCapture
+            Rows or tables are missing, or a table cannot be read.
+        """
+        for name, told in self._rows.items():
+            rows = self.tables.rows(name) if name in self.tables else 0
+            if rows != told:
+                raise CorruptCapture(
+                    f"table {name} has {rows} of its {told} rows",
+                    path=printable(str(self.path / TABLES / name)),
+                    next="analyse the captures again",
+                )
 
 
 def _undecided(row: dict[str, Any]) -> Undecided:

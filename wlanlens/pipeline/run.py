@@ -116,6 +116,8 @@ class Run:
 
     def _follow_retransmissions(self, held: Mapping[str, pa.Table]) -> None:
         """Count what became on the air of the original of each TCP retransmission."""
+        if not self._writers["frames"].rows:
+            return
         if "links" not in held:
             self._air.retransmissions(held["segments"])
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,23 +106,52 @@ def digest(
     duration_ns: int,
     clocks: Sequence[ClockMap] | None = None,
 ) -> Trace:
-    """A trace of bounded size for the report.
+    """A trace of bounded size for the report; a table is read when it is asked for.
 
     It holds the rows of `flows`; of `packets` only those with SACK blocks. If `segments` has more than `SEGMENT_ROWS`
     rows, every k-th row is kept, and all rare rows: retransmitted, reordered and duplicate segments, SYN, FIN, RST and
     window probes, and the rows on both sides of a pause. If the rare rows are more than `SEGMENT_ROWS`, every k-th of
     them is kept. The ledger's sums stay exact.
     """
-    reduced = {"packets": _sack_blocks, "frames": _drawn_frames, "exchanges": _dropped, "urbs": _first_transfers}
-    held: dict[str, pa.Table] = {}
-    for name in stored:
-        if name in reduced:
-            held[name] = reduced[name](stored, flows)
-        elif "flow" not in tables.schema(name).names:
-            held[name] = _every(stored, name)
-        elif name != "findings":
-            held[name] = _of_flows(stored, name, flows, duration_ns // _GAPS)
-    return Trace(captures, held, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
+    return Trace(
+        captures,
+        _ReducedTables(stored, flows, duration_ns // _GAPS),
+        start_ns=start_ns,
+        duration_ns=duration_ns,
+        clocks=clocks,
+    )
+
+
+class _ReducedTables(Mapping[str, "pa.Table"]):
+    """The tables of a digest."""
+
+    def __init__(self, stored: ParquetTables, flows: Sequence[int], pause_ns: int) -> None:
+        self._stored, self._flows, self._pause_ns = stored, flows, pause_ns
+        self._names = [name for name in stored if name != "findings"]
+        self._read: dict[str, pa.Table] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = self._reduce(name)
+        return self._read[name]
+
+    def _reduce(self, name: str) -> pa.Table:
+        if name in _REDUCED:
+            return _REDUCED[name](self._stored, self._flows)
+        if "flow" not in tables.schema(name).names:
+            return _every(self._stored, name)
+        return _of_flows(self._stored, name, self._flows, self._pause_ns)
 
 
 def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:
@@ -271,3 +300,12 @@ def _rare(batch: pa.RecordBatch, pause_ns: int) -> Mask:
     rare[:-1] |= paused
     rare[1:] |= paused
     return rare
+
+
+#: The tables of which figures need only some rows.
+_REDUCED: Mapping[str, Callable[[ParquetTables, Sequence[int]], pa.Table]] = {
+    "packets": _sack_blocks,
+    "frames": _drawn_frames,
+    "exchanges": _dropped,
+    "urbs": _first_transfers,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import math
 import os
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from wlanlens import _core
 from wlanlens.detection import finding
 from wlanlens.detection.finding import Finding
+from wlanlens.errors import OutputError
+from wlanlens.formatting import printable
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.parameters import ScenarioError, converted
 from wlanlens.simulation.scenario import Scenario, find
@@ -41,6 +44,9 @@ WRITTEN = (
     "sender.pcap", "usb.pcap", "air.pcap", "receiver.pcap", "truth.json", "truth_packets.parquet", "truth_frames.parquet",
     "truth_events.parquet", "truth_queues.parquet", "truth_urbs.parquet", "truth_ledger.parquet",
 )  # fmt: skip
+
+#: Folders of runs that are not complete.
+_STAGING = ".simulating-"
 
 #: Simulated time between two checks for Ctrl-C and progress.
 _STEP_NS = 1_000_000_000
@@ -107,6 +113,8 @@ def simulate(
     ------
     ScenarioError
         Unknown scenario, or a parameter out of its range.
+    OutputError
+        The directory is in use, or holds files under the names of a run that wlanlens did not write.
     """
     made = _made(scenario, parameters)
     _check_seed(seed)
@@ -189,21 +197,53 @@ def _staged(folder: Path) -> Iterator[Path]:
     """
     existed = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".simulating-", dir=folder))
+    with _locked(folder):
+        if not _holds_a_run(folder) and (foreign := [name for name in (MARK, *WRITTEN) if (folder / name).exists()]):
+            raise OutputError(
+                f"the directory holds a {foreign[0]} that wlanlens did not write",
+                path=printable(str(folder)),
+                next="choose another with -o",
+            )
+        for left in folder.glob(_STAGING + "*"):
+            shutil.rmtree(left)
+        staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+        try:
+            yield staging
+            (folder / MARK).unlink(missing_ok=True)
+            for name in WRITTEN:
+                (folder / name).unlink(missing_ok=True)
+            for path in sorted(staging.iterdir(), key=lambda path: path.name == MARK):
+                path.replace(folder / path.name)
+            staging.rmdir()
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            if not existed:
+                with suppress(OSError):  # other files remain
+                    folder.rmdir()
+            raise
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """A lock that keeps two runs from writing to one directory; it ends with the process."""
+    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        yield staging
-        (folder / MARK).unlink(missing_ok=True)
-        for name in WRITTEN:
-            (folder / name).unlink(missing_ok=True)
-        for path in sorted(staging.iterdir(), key=lambda path: path.name == MARK):
-            path.replace(folder / path.name)
-        staging.rmdir()
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        if not existed:
-            with suppress(OSError):  # other files remain
-                folder.rmdir()
-        raise
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError("another wlanlens is writing to this directory", path=printable(str(folder))) from None
+        yield
+    finally:
+        os.close(lock)
+
+
+def _holds_a_run(folder: Path) -> bool:
+    """Whether scenario.json of a directory is one of ours."""
+    try:
+        described = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(described, dict) and {"scenario", "seed", "parameters"} <= described.keys()
 
 
 def _tables(run: Any) -> dict[str, pa.Table]:

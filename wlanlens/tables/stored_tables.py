@@ -87,9 +87,16 @@ class ParquetTables(StoredTables):
         return self.parts
 
     def rows(self, name: str) -> int:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return sum(pq.read_metadata(path).num_rows for path in self.parts[name])
+        total = 0
+        for path in self.parts[name]:
+            try:
+                total += int(pq.read_metadata(path).num_rows)
+            except pa.ArrowException as error:
+                raise _unreadable(path, error) from error
+        return total
 
     def scan(
         self, name: str, columns: Collection[str] | None = None, flows: Collection[int] | None = None

@@ -11,10 +11,10 @@ from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows, key_groups
 from wlanlens.tables.columns import NULL, Array
 
-_COLUMNS = (
-    "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "rel_ack", "kind", "transmission", "trigger", "tsval", "tsecr",
-    "lost_before_tap",
+_SENT = (
+    "packet", "t_ns", "rel_seq", "len", "peer_window_bytes", "transmission", "trigger", "tsecr", "lost_before_tap",
 )  # fmt: skip
+_ACKED = ("packet", "t_ns", "rel_ack", "transmission", "tsval")
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ def lone_segments(
         ACKs of single queued segments that show that a receiver acknowledges each.
     """
     keys = facts.all_data_keys()
-    rows = facts.rows("segments", _COLUMNS, valid=("t_ns",))
-    sends = rows.take((rows["kind"] == "data") & (rows["len"] > 0) & np.isin(rows.key, keys))
+    sends = facts.rows("segments", _SENT, where={"kind": ("data",)}, valid=("t_ns",), keys=keys)
     # A MAC copy is in flight until its last transmission; copies made by the tap or the network are not new.
-    sends = sends.take(~np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))).sorted_by("packet")
-    acks = rows.take((rows["kind"] == "ack") & np.isin(rows.key ^ 1, keys) & (rows["rel_ack"] != NULL))
+    copies = np.isin(sends["transmission"], ("capture_duplicate", "network_duplicate"))
+    sends = sends.take((sends["len"] > 0) & ~copies).sorted_by("packet")
+    acks = facts.rows("segments", _ACKED, where={"kind": ("ack",)}, valid=("t_ns", "rel_ack"), keys=keys ^ 1)
     acks = acks.take(acks["transmission"] != "mac_copy").sorted_by("packet")
     if not len(sends) or not len(acks):
         return None
     key = acks.key ^ 1
-    order = np.lexsort((acks["packet"], key))
+    order = np.argsort(key, kind="stable")
     acks, key = acks.take(order), key[order]
     first = np.concatenate(([True], key[1:] != key[:-1]))
     # What had been acknowledged before: for the first ACK, the SYN.
@@ -104,7 +104,7 @@ def lone_segments(
     given_up = (trigger == "rto") | ((trigger == "go_back_n") & (last == earlier + 1))
     alone &= (highest[segment] == end[segment]) | given_up
     # Duplicate ACKs in between show that more was in flight.
-    dupacks = rows.take(rows["kind"] == "dupack").sorted_by("packet")
+    dupacks = facts.rows("segments", ("packet",), where={"kind": ("dupack",)}, valid=("t_ns",)).sorted_by("packet")
     alone &= ~dupacks.any_between("packet", key ^ 1, sends["packet"][segment] + 1, acks["packet"] - 1)
     # A window without room for a second segment is the receiver's own limit.
     window = sends["peer_window_bytes"][segment]
