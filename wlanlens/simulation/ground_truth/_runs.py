@@ -148,12 +148,18 @@ class Side:
         """Runs of expiries, in order."""
         return list(self._runs())
 
+    def _at_tap(self, t_ns: int) -> bool:
+        """Whether the copy made at an expiry passed the tap, and data before it: what a full device queue dropped shows nowhere."""
+        d = self.data
+        passed = d["t_tap_ns"] != NEVER
+        return bool((passed & (d["t_made_ns"] == t_ns)).any() and (passed & (d["t_tap_ns"] < t_ns)).any())
+
     def _runs(self) -> Iterator[Run]:
         part: list[Expiry] = []
         for e in self.events:
-            if e["what"] != "timeout":
-                continue
             t = int(e["t_ns"])
+            if e["what"] != "timeout" or not self._at_tap(t):
+                continue
             one = Expiry(
                 t,
                 int(e["rel_seq"]),
