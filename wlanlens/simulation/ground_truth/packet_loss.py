@@ -27,7 +27,7 @@ def _of_side(facts: Truth, side: Side) -> list[Finding]:
         return []
     flow, back, fast, timers, start, end = _ledger(facts)
     mine = (flow == side.flow) & (back == (side.direction == "b2a"))
-    at = np.flatnonzero(mine & (fast | (timers & _after_losses(side, start))))
+    at = np.flatnonzero(mine & (fast | (timers & _hold_a_repair(repaired, start, end))))
     cost_s = int((end - start)[at].sum()) / 1e9
     first, last = (int(f([f(repaired), *f_of[at]])) for f, f_of in ((min, start), (max, end)))
     values: dict[str, float | int | str] = {"lost_count": len(repaired)}
@@ -43,18 +43,10 @@ def _repairs_ns(side: Side) -> Array:
     return np.asarray(tap[again])
 
 
-def _after_losses(side: Side, t_ns: Array) -> Array:
-    """Whether each time is in the wait for an expiry for a lost segment, or in the recovery after one."""
-    out = np.zeros(len(t_ns), bool)
-    for run in side.runs:
-        for expiry in run.expiries:
-            if not expiry.arrived:
-                out |= (t_ns >= expiry.silent_from_ns) & (t_ns < expiry.t_ns)
-        last = run.expiries[-1]
-        if not last.arrived:
-            ended = run.recovered_ns if run.recovered_ns is not None else side.last_ns
-            out |= (t_ns >= last.t_ns) & (t_ns <= ended)
-    return out
+def _hold_a_repair(repaired: Array, start: Array, end: Array) -> Array:
+    """Whether a repair was sent in each span, ends included."""
+    repaired = np.sort(repaired)
+    return np.asarray(np.searchsorted(repaired, end, side="right") > np.searchsorted(repaired, start))
 
 
 @lru_cache(maxsize=1)
