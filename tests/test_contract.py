@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from wlanlens import _core, registry, tables
 from wlanlens.capture import capture as captures
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.runner import Findings, detect
+from wlanlens.ledger import ledger
 from wlanlens.trace import Trace
 
 HEADINGS = ("What it finds", "Why it happens", "How it decides", "What fools it", "References")
@@ -82,6 +84,7 @@ def test_needs_are_tables(name: str) -> None:
     assert unit.needs
     for table in unit.needs:
         tables.schema(table)
+    assert set(unit.explains) <= set(tables.CATEGORIES)
 
 
 @pytest.mark.parametrize("code", DETECTORS)
@@ -112,6 +115,28 @@ def test_deterministic_and_whole(code: str) -> None:
             assert case.sentence
         for finding in first:
             check(finding, code, trace)
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_findings_cost_no_more_than_the_ledger_has(code: str) -> None:
+    for trace in [*map(judged, samples()), *where_it_fires(code)]:
+        cost: dict[tuple[int, str], float] = defaultdict(float)
+        for f in found(code, trace):
+            if f.flow is not None and f.direction is not None:
+                cost[f.flow, f.direction] += f.cost_s
+        for key, most_s in explained_s(code, trace).items():
+            assert cost[key] <= most_s + 1e-6, (code, key, [c.name for c in trace.captures])
+
+
+def explained_s(code: str, trace: Trace) -> dict[tuple[int, str], float]:
+    """Seconds of each direction's ledger in the categories that a detector explains."""
+    unit = DETECTORS[code]
+    assert isinstance(unit, registry.Tool)
+    out: dict[tuple[int, str], float] = defaultdict(float)
+    for row in ledger.summary(trace.table("ledger")).to_pylist():
+        mine = not unit.explains or row["category"] in unit.explains
+        out[row["flow"], row["direction"]] += row["ns"] / 1e9 if mine else 0.0
+    return out
 
 
 def check(finding: Finding, code: str, trace: Trace) -> None:

@@ -46,7 +46,7 @@ class Tool(Unit):
     function : callable
     needs : tuple of str
         The tables that it reads.
-    category, timeout_reason
+    category, timeout_reason, explains
         As in `detector`.
     """
 
@@ -59,10 +59,11 @@ class Tool(Unit):
         phrase: Phrase = "",
         category: str = "",
         timeout_reason: TimeoutReason | None = None,
+        explains: Iterable[str] = (),
     ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
         self.function, self.needs, self._phrase = function, tuple(needs), phrase
-        self.category, self.timeout_reason = category, timeout_reason
+        self.category, self.timeout_reason, self.explains = category, timeout_reason, tuple(explains)
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -215,6 +216,7 @@ def detector(
     phrase: Phrase = "",
     category: str = "",
     timeout_reason: TimeoutReason | None = None,
+    explains: Iterable[str] = (),
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
 
@@ -233,8 +235,11 @@ def detector(
     timeout_reason : tuple of str and callable, optional
         A kind of `timeouts` and a function of the detector's findings: why those timeouts came, as in "2 of them spurious
         because ACKs were held".
+    explains : iterable of str, optional
+        Categories of the ledger whose time the findings explain: a finding about a direction of a connection costs at most
+        their time. All by default.
     """
-    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason)
+    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains)
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

@@ -35,6 +35,19 @@ def test_fires_with_delay_and_bytes() -> None:
     assert (finding.t_start_ns, finding.t_end_ns) == (1100 * MS, 5000 * MS)
 
 
+def test_a_flow_that_begins_in_a_full_queue_is_compared_with_others_of_its_path() -> None:
+    """Its own shortest round trip is 300 ms; one segment of another connection had 20 ms before."""
+    before = [{**data(100, 0, 1), "flow": 1}, {**ack(101, 20, 1449, rtt_ns=20 * MS), "flow": 1}]
+    other = [{**row, "flow": 1} for row in flows(payload_bytes=1448)]
+    late = stood(700, least_ms=300)
+    assert run(CODE, trace(segments=stood(450, least_ms=300)))[0] == []
+    (found,) = run(CODE, trace([*flows(), *other], segments=[*before, *late]))[0]
+    assert found.values["rtt_min_ms"] == 20
+    elsewhere = [{**row, "ip_dst" if row["ip_src"] == "10.0.0.1" else "ip_src": "10.0.0.9"} for row in other]
+    (alone,) = run(CODE, trace([*flows(), *elsewhere], segments=[*before, *late]))[0]
+    assert alone.values["rtt_min_ms"] == 300
+
+
 def test_a_delay_on_the_ack_path_is_undecided() -> None:
     rows = stood()
     for row in rows[11:]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detectors.made import MS, again, interval, run, timeout, trace
+from tests.detectors.made import MS, ack, again, interval, run, timeout, trace
 from tests.firing import Small
 
 CODE = "packet_loss"
@@ -34,11 +34,28 @@ def test_losses_and_what_they_cost() -> None:
     assert finding.rows("segments") == (3, 4, 9)
 
 
-@pytest.mark.parametrize("spurious", [True, None])
-def test_what_was_not_needed_is_no_loss(spurious: bool | None) -> None:
-    lost = [again(3, 1000, 1449, spurious=spurious)]
-    made = trace(segments=lost, recoveries=[recovery(1000, 1400, spurious=spurious)], intervals=TIMES)
+def test_what_was_not_needed_is_no_loss() -> None:
+    lost = [again(3, 1000, 1449, spurious=True)]
+    made = trace(segments=lost, recoveries=[recovery(1000, 1400, spurious=True)], intervals=TIMES)
     assert run(CODE, made) == ([], [])
+
+
+def test_copies_that_may_be_spurious_are_undecided() -> None:
+    copy = again(3, 1000, 1449, spurious=None, since_previous_ns=300 * MS)
+    made = trace(segments=[copy, ack(4, 1020, 2897)], intervals=TIMES)
+    found, (open_,) = run(CODE, made)
+    assert not found
+    assert [(start, end) for _, start, end in open_.spans] == [(700 * MS, 1020 * MS)]
+    lost = again(9, 2300, 9000, spurious=False)
+    found, open_cases = run(CODE, trace(segments=[copy, lost], intervals=TIMES))
+    assert [f.values["lost_count"] for f in found] == [1]
+    assert [case.count for case in open_cases] == [1]
+
+
+def test_the_wait_for_a_needed_copy_of_a_lone_segment_counts() -> None:
+    lost = [again(9, 2300, 9000, spurious=False, trigger="undecided")]
+    (finding,) = run(CODE, trace(segments=lost, intervals=TIMES))[0]
+    assert (finding.cost_s, finding.t_start_ns) == (0.3, 2000 * MS)
 
 
 def test_time_of_other_kinds_does_not_count() -> None:

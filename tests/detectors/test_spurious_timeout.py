@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, ack, again, interval, run, timeout, trace
+from tests.detectors.made import MS, ack, again, data, interval, run, timeout, trace
 
 CODE = "spurious_timeout"
 
@@ -68,6 +68,17 @@ def test_undecided_expiries() -> None:
     )
     assert not found
     assert [u.count for u in undecided] == [2]
+
+
+def test_a_lone_segment_that_a_probe_may_have_sent_is_undecided() -> None:
+    copy = again(
+        2, 400, 1, trigger="undecided", trigger_evidence="timer_expired", spurious=True, since_previous_ns=390 * MS
+    )
+    found, (open_,) = run(CODE, trace(segments=[data(1, 10, 1), copy, ack(3, 410, 1449)]))
+    assert not found
+    assert [(start, end) for _, start, end in open_.spans] == [(10 * MS, 410 * MS)]
+    # A copy that was needed is no spurious timeout, whichever timer sent it.
+    assert run(CODE, trace(segments=[data(1, 10, 1), {**copy, "spurious": False}])) == ([], [])
 
 
 @kernel.needed

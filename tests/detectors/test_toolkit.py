@@ -8,11 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from tests.detectors.made import flows, trace
+from tests.detectors.made import S, flows, trace
+from tests.rows import table
 from wlanlens.detection import toolkit
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.toolkit import MAX_EVIDENCE_ROWS, MAX_FINDINGS, Cases, Description, Facts, Rows, severity
 from wlanlens.registry import detector
+from wlanlens.trace import Trace
 
 
 def test_public_names_exist_and_are_documented() -> None:
@@ -86,3 +88,32 @@ def test_a_detector_supplies_its_phrase() -> None:
     made = detector("two", needs=("segments",), phrase=lambda f: f"it had {f.values['n_count']} losses")(cases)
     silent = detector("three", needs=("segments",))(cases)
     assert [unit.phrase(finding) for unit in (fixed, made, silent)] == ["it was slow", "it had 0 losses", ""]
+
+
+def test_severity_is_by_the_sum_of_a_directions_cases() -> None:
+    made = trace()
+    facts = Facts.of(made)
+    (key,) = facts.complete_data_keys()
+    each = np.array([0.15] * 8)
+    at = np.arange(8) * S
+    cases = Cases(facts, "a_code", np.full(8, key), at, at + S, each, np.arange(8) + 1)
+    found = list(cases.findings(lambda _i: Description("it was slow.", {}, {"segments": [1]}, 0.9), what="case"))
+    assert [f.severity for f in found] == ["serious"] * 8
+    alone = Cases(facts, "a_code", np.array([key]), at[:1], at[:1] + S, each[:1], np.array([1]))
+    assert [f.severity for f in alone.findings(lambda _i: Description("", {}, {"segments": [1]}, 0.9), what="")] == [
+        "warning"
+    ]
+
+
+def test_time_that_two_cases_cover_is_charged_once() -> None:
+    rows = [
+        {"category": c, "t_start_ns": a * S, "t_end_ns": b * S}
+        for c, a, b in (("path", 0, 2), ("rto_wait", 2, 6), ("path", 6, 9))
+    ]
+    made = Trace.of_tables({"ledger": table("ledger", rows), "flows": table("flows", flows())}, duration_ns=9 * S)
+    facts = Facts.of(made)
+    key = np.full(3, facts.table_keys("ledger")[0])
+    start, end = np.array([1, 3, 5]) * S, np.array([4, 8, 7]) * S
+    cases = Cases(facts, "idle_backoff", key, start, end, np.array([3.0, 5.0, 2.0]), np.array([1, 2, 3]))
+    # 2 to 4 s; 4 to 6 s of what is left; nothing is left.
+    assert cases.charged_s.tolist() == [2.0, 2.0, 0.0]

@@ -56,6 +56,7 @@ def test_one_capture_does_not_divide_the_path() -> None:
         ("a > b took 5 s; it spent 2 s on 3 retransmission timeouts, all spurious; it spent 1 s in fast recovery.", {"timeouts"}),
         ("a > b took 5 s; it was limited by the receiver's window for 1 s (20 %); it waited 1 s for delayed ACKs.", {"receiver_window"}),
         ("a > b took 5 s; nothing in this capture slowed it: 5 s (100 %) path transfer.", {"none"}),
+        ("a > b took 5 s; it spent 4 s (80 %) on recovery although nothing was lost; the rest: path transfer 1 s (20 %).", {"timeouts"}),
         ("", {"none"}),
     ],
 )  # fmt: skip

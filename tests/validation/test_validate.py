@@ -203,8 +203,15 @@ def test_findings_of_other_subjects_are_not_taken_for_the_truth() -> None:
     assert true_findings([make(subject="a")], [make(subject="b")]) == [False]
 
 
-def test_ctrl_c_shows_what_was_done(tmp_path: Path) -> None:
-    words = ["validate", "--seeds", "500", "-s", "clean_rts_link", "-j", "1", "-o", str(tmp_path / "v.json")]
+@pytest.mark.parametrize(
+    ("some", "says", "counted"),
+    [
+        (["--seeds", "500", "-s", "clean_rts_link"], "detector", "runs"),
+        (["--random", "500", "-d", "tail_loss"], "random worlds from 1 on", "worlds"),
+    ],
+)
+def test_ctrl_c_shows_what_was_done(tmp_path: Path, some: list[str], says: str, counted: str) -> None:
+    words = ["validate", *some, "-j", "1", "-o", str(tmp_path / "v.json")]
     with subprocess.Popen(
         [sys.executable, "-m", "wlanlens_cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
@@ -214,5 +221,5 @@ def test_ctrl_c_shows_what_was_done(tmp_path: Path) -> None:
     assert child.returncode == 130
     assert "Traceback" not in err
     if "stopped after" in err:  # else not one run was done: a busy machine
-        assert "detector" in out
-        assert 0 < json.loads((tmp_path / "v.json").read_text())["runs"] < 500
+        assert says in out
+        assert 0 < json.loads((tmp_path / "v.json").read_text())[counted] < 500

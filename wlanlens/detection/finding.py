@@ -56,6 +56,8 @@ class Finding:
         A Wireshark display filter that shows the evidence.
     flow, direction : int, str or None
         The connection and data direction in `flows`; None where there is no single one.
+    caused_by : str
+        Code of the finding that caused it; "" where none is known.
     """
 
     code: str
@@ -72,6 +74,7 @@ class Finding:
     display_filter: str = ""
     flow: int | None = None
     direction: str | None = None
+    caused_by: str = ""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:

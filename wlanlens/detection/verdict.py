@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wlanlens import registry
 from wlanlens.airtime import Summary, words
+from wlanlens.detection import verdict_reasons as reasons
 from wlanlens.detection.finding import Finding
+from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
 from wlanlens.detection.usb_summary import usb_summary
-from wlanlens.formatting import bit_rate, count, seconds, share, size
+from wlanlens.formatting import count, seconds, share
 from wlanlens.ledger import ledger as ledgers
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 #: Categories that are one cause, and what the sentence says about it; {s} is "1.56 s (30 %)".
 _CAUSES = (
     (("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery"), "it spent {s} on {timeouts}"),
-    (("fast_recovery",), "it spent {s} in fast recovery"),
+    (("fast_recovery",), "it spent {s} in fast recovery{losses}"),
     (("receiver_window",), "it was limited by the receiver's window for {s}"),
     (("delayed_ack",), "it waited {s} for delayed ACKs"),
     (("queue",), "it had {s} of queueing delay"),
@@ -33,17 +35,10 @@ _CAUSES = (
 #: Categories in which the connection's packets were on their way and nothing held them.
 _PATH = ("path", "air_useful")
 
-#: Kinds of timeouts that the sentence names.
-_TIMEOUT_KINDS = {
-    "spurious": "spurious",
-    "ack_lost": "because only ACKs were lost",
-    "undecided": "of undetermined cause",
-}
-
-#: Causes below this share of a flow's lifetime are not named: measurement error and ordinary recovery reach it.
-SHARE = 0.02
 #: A second cause is named from this share.
 SECOND_SHARE = 0.05
+#: Every further cause, and every other category, is stated from this share.
+STATED_SHARE = 0.1
 #: A flow that the application limited for this share of its lifetime is called application-limited.
 APPLICATION_SHARE = 0.5
 #: Of such a flow a cause is named only from this share, or from this many ns: what matters to a user.
@@ -87,6 +82,7 @@ def judge(
     connections: int,
     records: int = 0,
     air: Summary | None = None,
+    refusals: Refusals | None = None,
 ) -> Verdict:
     """Make the verdict.
 
@@ -100,31 +96,43 @@ def judge(
         IP packets, TCP connections and records of the whole capture.
     air : Summary, optional
         What the airtime of the whole capture was used for.
+    refusals : Refusals, optional
+        The refused connections of the whole capture; by default those of the trace.
     """
-    flows = _categories_by_flow(ledger)
+    if refusals is None:
+        refusals = Refusals()
+        refusals.add(trace)
+    flows, facts = _categories_by_flow(ledger), FlowFacts(trace)
     unanswered = _unanswered(findings, flows)
-    which = _leading(flows, facts := _facts(trace))
+    which = _leading(flows, facts)
     if which is None and not unanswered:
-        return Verdict(_without_flow(trace, findings, packets, connections, records, air))
+        said = [refusals.sentence()] if refusals.count else []
+        channel = reasons.of_the_channel(findings)
+        if connections > refusals.count or not said:
+            said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
+        return Verdict(" ".join(filter(None, [*said, channel])))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
         # The transfers are mentioned where they lost a share of that, too.
-        found = [_no_answer(unanswered), *(v for v in found if lost_ns >= SHARE * waited_ns)]
+        found = [_no_answer(unanswered), *(v for v in found if lost_ns >= reasons.SHARE * waited_ns)]
     others = (
         connections
         - len(unanswered if waited_ns >= lost_ns else ())
         - sum(v.flow is not None and v.categories_ns != {} for v in found)
+        - refusals.count
     )
     more = f"{count(others, 'other connection')}." if others > 0 else ""
-    return replace(found[0], sentence=" ".join(filter(None, [*(v.sentence for v in found), more])))
+    said = [*(v.sentence for v in found), reasons.of_the_channel(findings), refusals.sentence(), more]
+    capture = _capture(ledger, found[0])
+    return replace(found[0], sentence=" ".join(filter(None, said)), capture=capture)
 
 
 def _of_flow(
     trace: Trace,
-    which: tuple[int, str],
+    which: Direction,
     categories: Mapping[str, int],
-    facts: Mapping[tuple[int, str], Mapping[str, Any]],
+    facts: FlowFacts,
     findings: Sequence[Finding],
     air: Summary | None,
 ) -> Verdict:
@@ -132,37 +140,41 @@ def _of_flow(
     flow, direction = which
     lifetime = sum(categories.values())
     subject = trace.subject(flow, direction)
-    fact = facts.get(which, {})
-    if _lacks_answers(which, facts):
+    if facts.lacks_answers(which):
         return _one_sided(trace, which, categories)
     application = categories.get("application", 0)
     idle = bool(lifetime) and application >= lifetime * APPLICATION_SHARE
-    causes = sorted(
-        ((sum(categories.get(c, 0) for c in group), text) for group, text in _CAUSES), key=lambda c: c[0], reverse=True
-    )
-    named = [c for i, c in enumerate(causes[:2]) if lifetime and c[0] >= lifetime * (SECOND_SHARE if i else SHARE)]
+    causes = [(sum(categories.get(c, 0) for c in group), text, group) for group, text in _CAUSES]
+    causes.sort(key=lambda cause: -cause[0])
+    # A cause that costs less than those before it must take a larger share to be named.
+    shares = [reasons.SHARE, SECOND_SHARE, *[STATED_SHARE] * len(causes)]
+    # Of a sender that was idle for most of the time, the time with something to send counts.
+    active = lifetime - application if idle else lifetime
+    named = [c for c, least in zip(causes, shares, strict=False) if lifetime and c[0] >= max(1, active * least)]
     if idle:
         least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
         named = [c for c in named if c[0] >= least]
-    with_timeouts = any("{timeouts}" in text for _, text in named)
-    kinds = _timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
-    timeouts = _timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
+    stated = {c for _, _, group in named for c in group} | ({"application"} if idle else set())
+    with_timeouts = any("{timeouts}" in text for _, text, _ in named)
+    kinds = reasons.timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
+    timeouts = reasons.timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
     if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
         timeouts = "recovery although nothing was lost"
-    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts) for ns, text in named]
-    parts += _explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
-    parts += _explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
+    losses = reasons.losses([f for f in findings if (f.flow, f.direction) == which])
+    parts = [text.format(s=share(ns, lifetime), timeouts=timeouts, losses=losses) for ns, text, _ in named]
+    parts += reasons.explained([f for f in findings if f.flow is None], lifetime, categories, kinds)
+    parts += reasons.explained([f for f in findings if (f.flow, f.direction) == which], lifetime, categories, kinds)
     if idle:
-        parts.append(f"it was application-limited for {share(application, lifetime)}")
+        small = all(ns < STATED_SHARE * lifetime for ns, _, _ in named)
+        parts.insert(0 if small else len(parts), f"it was application-limited for {share(application, lifetime)}")
     if not parts:
+        stated |= _leads(categories)
         parts = [_nothing_slow(categories, lifetime)]
-    elif not idle and len(parts) == len(named) and sum(ns for ns, _ in named) < BESIDE_APPLICATION_SHARE * lifetime:
-        path = sum(categories.get(c, 0) for c in _PATH)
-        parts += [f"the path took {share(path, lifetime)}"] if path >= APPLICATION_SHARE * lifetime else []
-    parts += _ended(trace, which, facts)
-    carried = _carried(fact, lifetime)
+    parts += _rest(categories, stated, lifetime)
+    reset = facts.reset_by(which)
+    parts += [f"{trace.subject(*reset).split(' > ')[0]} reset it"] if reset else []
     sentences = [
-        f"{subject} took {seconds(lifetime)}{carried}; {'; '.join(parts)}.",
+        f"{subject} took {seconds(lifetime)}{facts.carried(which, lifetime)}; {'; '.join(parts)}.",
         words.flow(air, flow, direction) if air is not None else "",
     ]
     return Verdict(
@@ -172,7 +184,7 @@ def _of_flow(
         direction=direction,
         subject=subject,
         duration_s=lifetime / 1e9,
-        lost_s=sum(ns for ns, _ in named) / 1e9,
+        lost_s=sum(ns for ns, _, _ in named) / 1e9,
         categories_ns={c: categories[c] for c in ledgers.CATEGORIES if c in categories},
     )
 
@@ -194,21 +206,11 @@ def _without_flow(
     return " ".join([f"{none}: {bus}", *(f.sentence for f in findings[:1])]) if bus else f"{none}."
 
 
-def _categories_by_flow(ledger: pa.Table) -> dict[tuple[int, str], dict[str, int]]:
-    out: dict[tuple[int, str], dict[str, int]] = {}
+def _categories_by_flow(ledger: pa.Table) -> dict[Direction, dict[str, int]]:
+    out: dict[Direction, dict[str, int]] = {}
     for row in ledgers.summary(ledger).to_pylist():
         out.setdefault((row["flow"], row["direction"]), {})[row["category"]] = row["ns"]
     return out
-
-
-def _facts(trace: Trace) -> dict[tuple[int, str], dict[str, Any]]:
-    """What the verdict needs of each direction in `flows`."""
-    if not trace.has("flows"):
-        return {}
-    columns = ["flow", "direction", "payload_bytes", "unique_bytes", "packets", "closed_by", "acked_unseen"]
-    columns += ["ack_packets", "syn_packets", "fin_packets", "rst_packets"]
-    rows = trace.table("flows").select(columns).to_pylist()
-    return {(row["flow"], row["direction"]): row for row in rows}
 
 
 def _lost(categories: Mapping[str, int]) -> int:
@@ -216,29 +218,19 @@ def _lost(categories: Mapping[str, int]) -> int:
     return sum(categories.get(c, 0) for group, _ in _CAUSES for c in group)
 
 
-def _leading(
-    flows: Mapping[tuple[int, str], Mapping[str, int]], facts: Mapping[tuple[int, str], Mapping[str, Any]]
-) -> tuple[int, str] | None:
+def _leading(flows: Mapping[Direction, Mapping[str, int]], facts: FlowFacts) -> Direction | None:
     """The direction that lost most time; that with the most data where none lost enough to be named."""
     if not flows:
         return None
 
-    def rank(key: tuple[int, str]) -> tuple[int, int, int, tuple[int, str]]:
-        lost, life = 0 if _lacks_answers(key, facts) else _lost(flows[key]), sum(flows[key].values())
-        return lost if lost >= SECOND_SHARE * life else 0, facts.get(key, {}).get("payload_bytes") or 0, life, key
+    def rank(key: Direction) -> tuple[int, int, int, Direction]:
+        lost, life = 0 if facts.lacks_answers(key) else _lost(flows[key]), sum(flows[key].values())
+        return lost if lost >= SECOND_SHARE * life else 0, facts.payload_bytes(key), life, key
 
     return max(flows, key=rank)
 
 
-def _lacks_answers(key: tuple[int, str], facts: Mapping[tuple[int, str], Mapping[str, Any]]) -> bool:
-    """Whether the peer answered and the capture holds nothing of it: the sender acknowledges what was not captured."""
-    flow, direction = key
-    fact, back = facts.get(key, {}), facts.get((flow, "a2b" if direction == "b2a" else "b2a"), {})
-    opened = fact.get("syn_packets") and fact.get("ack_packets")
-    return "packets" in back and not back["packets"] and bool(opened or back.get("acked_unseen"))
-
-
-def _unanswered(findings: Sequence[Finding], flows: Mapping[tuple[int, str], Any]) -> list[Finding]:
+def _unanswered(findings: Sequence[Finding], flows: Mapping[Direction, object]) -> list[Finding]:
     """Findings of connections that were never answered and so have no ledger."""
     return [f for f in findings if f.code == NO_ANSWER and (f.flow, f.direction) not in flows]
 
@@ -270,7 +262,7 @@ def _no_answer(found: Sequence[Finding]) -> Verdict:
     )
 
 
-def _one_sided(trace: Trace, which: tuple[int, str], categories: Mapping[str, int]) -> Verdict:
+def _one_sided(trace: Trace, which: Direction, categories: Mapping[str, int]) -> Verdict:
     """The verdict about a connection of which only one direction was captured."""
     flow, direction = which
     subject, lifetime = trace.subject(flow, direction), sum(categories.values())
@@ -286,96 +278,36 @@ def _one_sided(trace: Trace, which: tuple[int, str], categories: Mapping[str, in
     )
 
 
-def _ended(trace: Trace, which: tuple[int, str], facts: Mapping[tuple[int, str], Mapping[str, Any]]) -> list[str]:
-    """Who reset a connection, if it ended so."""
-    flow, direction = which
-    ends = [facts.get((flow, way), {}) for way in ("a2b", "b2a")]
-    if facts.get(which, {}).get("closed_by") != "rst" or any(end.get("fin_packets") for end in ends):
-        return []
-    for way in ("b2a" if direction == "a2b" else "a2b", direction):
-        if facts.get((flow, way), {}).get("rst_packets"):
-            return [f"{trace.subject(flow, way).split(' > ')[0]} reset it"]
-    return []
-
-
-def _carried(fact: Mapping[str, Any], lifetime: int) -> str:
-    """ " for 1.2 MB (1.8 Mbit/s)"; empty where the bytes are unknown."""
-    carried = fact.get("unique_bytes") or 0
-    return f" for {size(carried)} ({bit_rate(carried * 8e9 / lifetime)})" if carried and lifetime else ""
-
-
-def _timeouts_by_kind(trace: Trace, flow: int, direction: str) -> dict[str, list[int]]:
-    """Times of a flow's retransmission timeouts, by kind."""
-    out: dict[str, list[int]] = {}
-    if trace.has("timeouts"):
-        for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
-            if (row["flow"], row["direction"]) == (flow, direction):
-                out.setdefault(row["kind"], []).append(row["t_ns"])
-    return out
-
-
-def _timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -> str:
-    """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
-    total = sum(len(times) for times in kinds.values())
-    if not total:
-        return "recovery from losses"
-    parts: list[str] = []
-    for kind, text in _TIMEOUT_KINDS.items():
-        number = len(kinds.get(kind, ()))
-        if number:
-            which = "" if total == 1 else "all" if number == total else f"{number}" if parts else f"{number} of them"
-            parts.append(" ".join(filter(None, (which, text, _reason(kind, kinds[kind], findings)))))
-    return ", ".join(filter(None, [count(total, "retransmission timeout"), " and ".join(parts)]))
-
-
-def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str:
-    """Why timeouts of one kind came, where most of them are within the findings of one detector that explains them."""
-    for tool, mine in _by_detector(findings):
-        inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in mine) for t in times)
-        if tool.timeout_reason is not None and tool.timeout_reason[0] == kind and inside and 2 * inside >= len(times):
-            return tool.timeout_reason[1](mine)
-    return ""
-
-
-def _explained(
-    findings: Sequence[Finding], lifetime: int, categories: Mapping[str, int], kinds: Mapping[str, Sequence[int]]
-) -> list[str]:
-    """What the detectors say: "slow start overshot a buffer, which explains 1 s (9 %)", the costliest first."""
-    parts: list[tuple[float, str]] = []
-    for tool, mine in _by_detector(sorted(findings, key=lambda f: -f.cost_s)):
-        cost_s = sum(f.cost_s for f in mine)
-        # The causes hold its time already.
-        named = categories.get(tool.category) or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
-        # Without a flow: time of the bus, or the sum of other flows.
-        foreign = mine[0].flow is None and not tool.category
-        if named or foreign or cost_s < SHARE * lifetime / 1e9:
-            continue
-        phrase = tool.phrase(mine[0])
-        if not phrase:
-            continue
-        # Findings of one detector may overlap: they explain at most the whole lifetime.
-        cost = share(min(lifetime, round(cost_s * 1e9)), lifetime)
-        cases = sum(f.cost_s > 0 for f in mine)
-        more = f" (the costliest of {cases} cases)" if cases > 1 else ""
-        parts.append((cost_s, f"{phrase}{more}, which explains {cost}"))
-    return [text for _, text in sorted(parts, key=lambda part: -part[0])]
-
-
-def _by_detector(findings: Sequence[Finding]) -> list[tuple[registry.Tool, list[Finding]]]:
-    """Findings by their detector, in order of each one's first."""
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_code.setdefault(finding.code, []).append(finding)
-    units = registry.units("detectors")
-    tools = ((units.get(code), mine) for code, mine in by_code.items())
-    return [(unit, mine) for unit, mine in tools if isinstance(unit, registry.Tool)]
+def _leads(categories: Mapping[str, int]) -> set[str]:
+    """The category with the most time, with those that are stated together with it."""
+    most = max(categories, key=lambda c: categories[c]) if categories else "unknown"
+    return set(_PATH) if most in _PATH else {most}
 
 
 def _nothing_slow(categories: Mapping[str, int], lifetime: int) -> str:
-    most = max(categories, key=lambda c: categories[c]) if categories else "unknown"
-    if most == "unknown":
-        return f"what it waited for in {share(categories.get(most, 0), lifetime)} cannot be told at this tap"
-    if most in _PATH:
-        path = sum(categories.get(c, 0) for c in _PATH)
-        return f"nothing in this capture slowed it: the path took {share(path, lifetime)}"
-    return f"nothing in this capture slowed it: {share(categories.get(most, 0), lifetime)} {ledgers.PLAIN[most]}"
+    leads = _leads(categories)
+    time = share(sum(categories.get(c, 0) for c in leads), lifetime)
+    if leads == {"unknown"}:
+        return f"what it waited for in {time} cannot be told at this tap"
+    if leads == set(_PATH):
+        return f"nothing in this capture slowed it: the path took {time}"
+    return f"nothing in this capture slowed it: {time} {ledgers.PLAIN[leads.pop()]}"
+
+
+def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int) -> list[str]:
+    """ "the rest: path transfer 3 s (75 %), slow start 0.5 s (12 %)": every large category that was not stated."""
+    left = Counter({c: ns for c, ns in categories.items() if c not in {*stated, *_PATH}})
+    left["path"] = sum(categories.get(c, 0) for c in _PATH if c not in stated)
+    large = [(c, ns) for c, ns in left.most_common() if ns >= STATED_SHARE * lifetime]
+    said = ", ".join(f"{ledgers.PLAIN[c]} {share(ns, lifetime)}" for c, ns in large)
+    return [f"the rest: {said}"] if said else []
+
+
+def _capture(ledger: pa.Table, about: Verdict) -> str:
+    """The capture that leads the connection of a verdict, by its rows in the ledger."""
+    import pyarrow.compute as pc
+
+    if about.flow is None or not about.categories_ns:
+        return about.capture
+    mine = ledger.filter(pc.equal(ledger["flow"], about.flow))
+    return str(mine["capture"][0])

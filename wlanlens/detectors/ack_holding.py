@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    ON_THE_PATH,
+    TIMERS,
     BurstSearch,
     Cases,
     Description,
@@ -40,7 +42,17 @@ def _timeout_reason(findings: Sequence[Finding]) -> str:
     return "because ACKs were held" + (_HELD.get(places.pop(), "") if len(places) == 1 else "")
 
 
-@detector(CODE, needs=("segments", "flows"), timeout_reason=("spurious", _timeout_reason))
+def _phrase(finding: Finding) -> str:
+    return "ACKs were held" + _HELD.get(str(finding.values.get("kept_by", "")), "")
+
+
+@detector(
+    CODE,
+    needs=("segments", "flows"),
+    phrase=_phrase,
+    timeout_reason=("spurious", _timeout_reason),
+    explains=(*TIMERS, "spurious_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
+)
 def ack_holding(
     trace: Trace,
     *,

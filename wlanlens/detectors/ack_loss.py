@@ -10,6 +10,8 @@ import numpy as np
 from wlanlens.detection.toolkit import (
     MAX_FINDINGS,
     NULL,
+    ON_THE_PATH,
+    TIMERS,
     Array,
     Cases,
     Description,
@@ -54,6 +56,7 @@ def _place(findings: Sequence[Finding]) -> str:
     needs=("links", "segments", "flows"),
     phrase="lost ACKs stopped the sender",
     timeout_reason=("ack_lost", _place),
+    explains=(*TIMERS, "spurious_recovery", "loss_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
 )
 def ack_loss(
     trace: Trace, *, min_stall_ms: float = 50.0, goes_on_ms: float = 50.0, doubt_share: float = 0.05

@@ -7,6 +7,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit import (
     NULL,
+    ON_THE_PATH,
     Acks,
     Array,
     Cases,
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 CODE = "acked_data_retransmission"
 
 
-@detector(CODE, needs=("segments", "flows"))
+@detector(
+    CODE, needs=("segments", "flows"), explains=("spurious_recovery", "loss_recovery", "fast_recovery", *ON_THE_PATH)
+)
 def acked_data_retransmission(
     trace: Trace, *, max_queue_ms: float = 500.0, join_ms: float = 200.0
 ) -> Iterator[Finding | Undecided]:
@@ -97,7 +100,8 @@ def _findings(facts: Facts, copies: Rows, since_ack: Array, max_queue_ns: int, j
     key, size = copies.key[first], np.add.reduceat(copies["len"], first)
     rtt, flight = facts.flow_values("tap_rtt_mean_ns", key), facts.flow_values("flight_max_bytes", key)
     known = (rtt > 0) & (flight > 0)
-    cost_s = np.where(known, size * rtt.astype(float) / 1e9 / np.where(known, flight, 1), 0.0)
+    byte_s = np.where(known, rtt.astype(float) / 1e9 / np.where(known, flight, 1), 0.0)
+    last = t[first + length - 1]
 
     def describe(i: int) -> Description:
         part = slice(int(first[i]), int(first[i] + length[i]))
@@ -120,5 +124,15 @@ def _findings(facts: Facts, copies: Rows, since_ack: Array, max_queue_ns: int, j
             confidence=0.9 if in_queue else 0.6,
         )
 
-    cases = Cases(facts, CODE, key, t[first], t[first + length - 1], cost_s, copies["packet"][first])
+    # The path carries the copies after they have passed the tap.
+    cases = Cases(
+        facts,
+        CODE,
+        key,
+        t[first],
+        last,
+        size * byte_s,
+        copies["packet"][first],
+        lost_until_ns=last + (size * byte_s * 1e9).astype(np.int64),
+    )
     yield from cases.findings(describe, what="data retransmitted after being acknowledged")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     NULL,
     Array,
     Cases,
@@ -35,7 +36,10 @@ _Span = tuple[int, int, int]
 
 
 @detector(
-    "ap_buffer_loss", needs=("links", "frames", "segments", "flows"), phrase="the access point's queue overflowed"
+    "ap_buffer_loss",
+    needs=("links", "frames", "segments", "flows"),
+    phrase="the access point's queue overflowed",
+    explains=AFTER_LOSS,
 )
 def ap_buffer_loss(
     trace: Trace, *, chance_share: float = 0.001, doubt_share: float = 0.05

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    ON_THE_PATH,
     Array,
     Cases,
     Description,
@@ -31,7 +32,7 @@ def _phrase(finding: Finding) -> str:
     return f"it stalled {times(int(finding.values['waits_count']))} for a delayed ACK with one segment in flight"
 
 
-@detector(CODE, needs=("segments", "flows"), phrase=_phrase)
+@detector(CODE, needs=("segments", "flows"), phrase=_phrase, explains=("delayed_ack", *ON_THE_PATH))
 def delayed_ack_deadlock(
     trace: Trace,
     *,
@@ -141,7 +142,7 @@ def _findings(facts: Facts, found: LoneSegments, waits: list[Array], lone: Array
         cause = "Nagle's algorithm held a short segment" if 2 * short > len(mine) else "cwnd was one segment"
         return Description(
             f"the sender stalled {times(len(mine))} with one segment in flight until the receiver's delayed-ACK timer expired "
-            f"({timer_ms:.0f} ms), first at {moment(start)}, because {cause}; {duration(cost_s[i])} were lost.",
+            f"({timer_ms:.0f} ms), first at {moment(start)}, because {cause}; {duration(float(cases.charged_s[i]))} were lost.",
             values={
                 "waits_count": len(mine),
                 "lone_segments_count": int(lone[i]),

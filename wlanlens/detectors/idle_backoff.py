@@ -7,6 +7,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit import (
     NULL,
+    TIMERS,
     Array,
     Cases,
     Description,
@@ -32,8 +33,8 @@ _LONG_TIMER = {
 }
 
 
-@detector(CODE, needs=("timeouts", "flows"))
-def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]:
+@detector(CODE, needs=("timeouts", "flows"), explains=(*TIMERS, "loss_recovery"))
+def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: float = 0.1) -> Iterator[Finding]:
     """The sender was idle while its retransmission timer backed off to two, four, eight times its value.
 
     What it finds
@@ -54,9 +55,10 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     timeout without backoff; `rtt_sample` when the sender had measured the idle time as a round trip, which increased its
     timeout without backoff.
     `kept_factor`: longer by this factor; it is between one and two, the ratio of a backoff, so that the error of the timer
-    model (about 10 %) does not matter. `saved_by_reset_s` is the time saved had the timer been as short as before the run. After
-    a run it is exact, for the link worked; within a run it is an upper bound, the last wait less that timeout; it is zero when
-    late ACKs ended the run.
+    model does not matter. `model_error_share`: that error. Before any round trip was measured (after a retransmitted SYN), a wait
+    twice as long as the last one, but for this error, shows a kept backoff.
+    `saved_by_reset_s` is the time saved had the timer been as short as before the run. After a run it is exact, for the link
+    worked; within a run it is an upper bound, the last wait less that timeout; it is zero when late ACKs ended the run.
 
     What fools it
     -------------
@@ -73,7 +75,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     if not len(runs):
         return
     rows = runs.rows
-    kept, normal_rto = _kept_long(runs, kept_factor)
+    kept, normal_rto = _kept_long(runs, kept_factor, model_error_share)
     which = np.flatnonzero((runs.last > runs.first) | (kept != ""))
     start, end = runs.t_start_ns[which], runs.t_end_ns[which]
 
@@ -106,7 +108,7 @@ def idle_backoff(trace: Trace, *, kept_factor: float = 1.5) -> Iterator[Finding]
     yield from cases.findings(describe, what="retransmission timer backoff")
 
 
-def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
+def _kept_long(runs: TimeoutRuns, factor: float, error: float) -> tuple[Array, Array]:
     """Why each run's first wait was longer than before the run that it follows, "" where it was not; and the timeout
     without backoff or such a sample, ns."""
     rows, first = runs.rows, runs.first
@@ -120,6 +122,13 @@ def _kept_long(runs: TimeoutRuns, factor: float) -> tuple[Array, Array]:
     sample = follows & (fresh[1:] > factor * before) & (waited[1:] > factor * before)
     reason[1:][sample], reason[1:][backoff] = "rtt_sample", "backoff"
     normal_rto[1:][sample] = before[sample]
+    # No round trip was known before, as after a retransmitted SYN: the timer is kept if it is twice the last one. Another
+    # value is the first that the sender could measure.
+    unmeasured = (runs.key[1:] == runs.key[:-1]) & runs.answered[:-1] & (before == NULL) & (fresh[1:] == NULL) & soon
+    last = rows["waited_ns"][runs.last[:-1]]
+    kept = unmeasured & (np.abs(waited[1:] - 2 * last) <= error * 2 * last)
+    reason[1:][kept] = "backoff"
+    normal_rto[1:][kept] = waited[:-1][kept]
     return reason, normal_rto
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     DUPACK_THRESHOLD,
     MAX_FINDINGS,
     NULL,
+    ON_THE_PATH,
     Acks,
     Array,
     Cases,
@@ -41,7 +43,7 @@ RIGHT = {
 }
 
 
-@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"))
+@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"), explains=(*AFTER_LOSS, *ON_THE_PATH))
 def missing_fast_retransmit(
     trace: Trace, *, min_wait_ms: float = 20.0, wait_rtts: float = 1.0, cause_s: float = 1.0
 ) -> Iterator[Finding | Undecided]:
@@ -191,7 +193,7 @@ def _wrong(
         byte = int(third["rel_ack"][which[i]])
         return Description(
             f"three duplicate ACKs requested byte {byte} at {moment(t[i])}, but the sender did not retransmit it in time and "
-            f"lost {duration(cost_s[i])}; nothing in the capture justifies that.",
+            f"lost {duration(float(cases.charged_s[i]))}; nothing in the capture justifies that.",
             values={"verdict": "wrong", "reason": "none found", "missing_byte": byte},
             evidence={"segments": [packet[i], ack_packet[which[i]]]},
             confidence=0.7,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    TIMERS,
     Array,
     Cases,
     Description,
@@ -29,7 +30,7 @@ def _phrase(finding: Finding) -> str:
     return str(finding.values["what"])
 
 
-@detector(CODE, needs=("segments", "timeouts", "flows"), phrase=_phrase)
+@detector(CODE, needs=("segments", "timeouts", "flows"), phrase=_phrase, explains=(*TIMERS, "loss_recovery"))
 def no_answer(trace: Trace, *, min_tries_count: int = 2, min_silence_s: float = 1.0) -> Iterator[Finding | Undecided]:
     """A SYN, data or a FIN was retransmitted repeatedly, and no answer came until the end of the connection.
 

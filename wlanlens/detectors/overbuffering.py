@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wlanlens.detection.toolkit import (
     NULL,
+    ON_THE_PATH,
     Acks,
     Array,
+    Cases,
+    Description,
     Facts,
     Finding,
     Rows,
     Undecided,
     duration,
     key_groups,
+    min_data_rtt_ns,
     moment,
     round_trip_samples,
     ticks_between,
@@ -26,11 +31,22 @@ if TYPE_CHECKING:
 
 CODE = "overbuffering"
 
+
+def _phrase(finding: Finding) -> str:
+    return f"the path was full: its own data had a queueing delay of {duration(float(finding.values['queueing_mean_ms']) / 1e3)} on average"
+
+
 #: Common lengths of a timestamp tick, ns.
 _TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
 
 
-@detector(CODE, needs=("segments", "flows"))
+@detector(
+    CODE,
+    needs=("segments", "flows"),
+    phrase=_phrase,
+    category="queue",
+    explains=(*ON_THE_PATH, "fast_recovery", "loss_recovery"),
+)
 def overbuffering(
     trace: Trace,
     *,
@@ -59,7 +75,8 @@ def overbuffering(
 
     How it decides
     --------------
-    From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with their minimum. A sample
+    From the round trips of data that ACKs sample (Karn's rule, or the echoed timestamp), compared with the shortest one between
+    the two hosts. A sample
     counts for the time since the sample before it, at most for its own length: a silent sender queues nothing.
     `min_delay_ms`: queueing delay above 200 ms, the shortest retransmission timeout in use: a flow that starts in this
     queue times out spuriously, and speech is unusable.
@@ -105,13 +122,15 @@ def overbuffering(
         return
     first, length = key_groups(samples.key)
     rtt = samples["rtt_ns"]
-    delay = rtt - np.repeat(np.minimum.reduceat(rtt, first), length)
+    least = min_data_rtt_ns(facts, samples.key)
+    delay = rtt - least
     queued = delay >= int(min_delay_ms * 1e6)
     counted_ns = np.where(queued, _time_of_samples(samples, first), 0)
     spent = np.add.reduceat(counted_ns, first)
     lifetime_s = facts.lifetime_s(samples.key[first])
     # The flow's bytes in flight when the segment was sent, the segment included.
     flight = samples["rel_ack"] - facts.cached(Acks).highest_until(samples.key, samples["t_ns"] - rtt)
+    found: list[_Case] = []
     on_ack_path = []
     for n in np.flatnonzero((spent > 0) & (spent >= min_share_percent / 100 * lifetime_s * 1e9)).tolist():
         part = np.arange(first[n], first[n] + length[n])
@@ -122,7 +141,8 @@ def overbuffering(
         if _is_on_ack_path(mine, queued[part], delay[part], min_timestamps_count, tick_error_share):
             on_ack_path.append(int(samples.key[first[n]]))
         else:
-            yield _finding(facts, mine, queued[part], delay[part], counted_ns[part], float(lifetime_s[n]), r)
+            found.append(_case(mine, queued[part], delay[part], counted_ns[part], r))
+    yield from _findings(facts, found)
     if on_ack_path:
         yield facts.undecided(
             CODE,
@@ -165,39 +185,67 @@ def _correlation(rtt: Array, flight: Array, min_samples: int, max_samples: int) 
     return float(np.corrcoef(rtt, flight)[0, 1])
 
 
-def _finding(
-    facts: Facts, samples: Rows, queued: Array, delay: Array, counted_ns: Array, lifetime_s: float, r: float
-) -> Finding:
-    key, worst = int(samples.key[0]), int(np.argmax(delay))
+@dataclass
+class _Case:
+    """The queueing delay of one direction; `lost_from_ns`: begin of its first round trip."""
+
+    key: int
+    t_start_ns: int
+    t_end_ns: int
+    lost_from_ns: int
+    packets: list[int]
+    min_s: float
+    mean_s: float
+    max_s: float
+    spent_s: float
+    cost_s: float
+    bytes_per_s: float
+    correlation: float
+
+
+def _case(samples: Rows, queued: Array, delay: Array, counted_ns: Array, r: float) -> _Case:
     t, rtt, packet = samples["t_ns"], samples["rtt_ns"], samples["packet"]
-    weight = counted_ns[queued].astype(np.float64)
+    weight, worst = counted_ns[queued].astype(np.float64), int(np.argmax(delay))
     spent_s = float(weight.sum()) / 1e9
-    mean_s, max_s = float(np.average(delay[queued], weights=weight)) / 1e9, float(delay[worst]) / 1e9
-    min_s = float(rtt.min()) / 1e9
-    acked = np.diff(samples["rel_ack"], prepend=1)
-    bytes_per_s = float(acked[queued].sum()) / spent_s
-    start, end = int(t[queued][0]), int(t[queued][-1])
-    return facts.finding(
-        CODE,
-        key,
-        start,
-        end,
+    return _Case(
+        key=int(samples.key[0]),
+        t_start_ns=int(t[queued][0]),
+        lost_from_ns=int(t[queued][0] - counted_ns[queued][0]),
+        t_end_ns=int(t[queued][-1]),
+        packets=[int(packet[queued][0]), int(packet[queued][-1]), int(packet[worst])],
+        min_s=float(rtt[0] - delay[0]) / 1e9,
+        mean_s=float(np.average(delay[queued], weights=weight)) / 1e9,
+        max_s=float(delay[worst]) / 1e9,
+        spent_s=spent_s,
         cost_s=float((weight * delay[queued] / rtt[queued]).sum()) / 1e9,
-        lifetime_s=lifetime_s,
-        confidence=min(0.95, 0.5 + r / 2),
-        values={
-            "queueing_mean_ms": mean_s * 1e3,
-            "queueing_max_ms": max_s * 1e3,
-            "rtt_min_ms": min_s * 1e3,
-            "queued_bytes": int(mean_s * bytes_per_s),
-            "queued_max_bytes": int(max_s * bytes_per_s),
-            "queueing_s": spent_s,
-            "rtt_flight_correlation_ratio": r,
-        },
-        evidence={"segments": [packet[queued][0], packet[queued][-1], packet[worst]]},
-        sentence=(
-            f"{facts.subject(key)}: from {moment(start)} on, the flow's own data had a queueing delay of {duration(mean_s)} on "
-            f"average and up to {duration(max_s)}, for {duration(spent_s)} in total ({int(mean_s * bytes_per_s)} bytes "
-            f"queued); the round trip without it is {duration(min_s)}."
-        ),
+        bytes_per_s=float(np.diff(samples["rel_ack"], prepend=1)[queued].sum()) / spent_s,
+        correlation=r,
     )
+
+
+def _findings(facts: Facts, found: list[_Case]) -> Iterator[Finding]:
+    def describe(i: int) -> Description:
+        case = found[i]
+        queued_bytes = int(case.mean_s * case.bytes_per_s)
+        return Description(
+            f"from {moment(case.t_start_ns)} on, the flow's own data had a queueing delay of {duration(case.mean_s)} on average "
+            f"and up to {duration(case.max_s)}, for {duration(case.spent_s)} in total ({queued_bytes} bytes queued); the round "
+            f"trip without it is {duration(case.min_s)}.",
+            values={
+                "queueing_mean_ms": case.mean_s * 1e3,
+                "queueing_max_ms": case.max_s * 1e3,
+                "rtt_min_ms": case.min_s * 1e3,
+                "queued_bytes": queued_bytes,
+                "queued_max_bytes": int(case.max_s * case.bytes_per_s),
+                "queueing_s": case.spent_s,
+                "rtt_flight_correlation_ratio": case.correlation,
+            },
+            evidence={"segments": case.packets},
+            confidence=min(0.95, 0.5 + case.correlation / 2),
+        )
+
+    rows = [(case.key, case.t_start_ns, case.t_end_ns, case.packets[0], case.lost_from_ns) for case in found]
+    key, start, end, packet, since = np.array(rows, np.int64).reshape(-1, 5).T
+    cost_s = np.array([case.cost_s for case in found], np.float64)
+    cases = Cases(facts, CODE, key, start, end, cost_s, packet, lost_from_ns=since)
+    yield from cases.findings(describe, what="a queueing delay of the flow's own data")

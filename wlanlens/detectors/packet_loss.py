@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     NULL,
+    Acks,
     Array,
     Cases,
     Description,
     Facts,
     Finding,
     Rows,
+    Undecided,
     count,
     duration,
     key_groups,
@@ -27,8 +30,8 @@ CODE = "packet_loss"
 _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 
-@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"))
-def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]:
+@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS)
+def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding | Undecided]:
     """Data of a connection was lost on the path.
 
     What it finds
@@ -51,30 +54,34 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]
     What fools it
     -------------
     Reordering and late ACKs make retransmissions that were not needed: they are not counted. Where it is undetermined whether
-    a retransmission was needed, it is not counted either. ACKs that were lost are ack_loss.
+    a retransmission was needed, it is not counted either, and is undecided. ACKs that were lost are ack_loss.
 
     References
     ----------
     RFC 5681 section 3.2, RFC 6298, RFC 6675.
     """
     facts = Facts.of(trace)
-    lost = facts.rows(
+    copies = facts.rows(
         "segments",
-        ["packet", "t_ns", "spurious", "len", "lost_before_tap"],
+        ["packet", "t_ns", "spurious", "len", "lost_before_tap", "since_previous_ns", "rel_seq"],
         where={"transmission": ("retransmission",)},
-        valid=("t_ns", "spurious"),
+        valid=("t_ns",),
     )
-    lost = lost.take((lost["spurious"] == 0) & (lost["len"] > 0))
+    copies = copies.take(copies["len"] > 0)
+    lost = copies.take(copies["spurious"] == 0)
+    yield from _undecided(facts, copies.take(copies["spurious"] < 0))
     if not len(lost):
         return
     recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
     recoveries = recoveries.take(recoveries["spurious"] == 0)
     genuine = facts.rows("timeouts", ["packet"], where={"kind": ("genuine",)})
+    # A needed copy of a lone segment may be a probe's: the wait for it counts as well.
+    by_timer = np.union1d(genuine["packet"], lost["packet"])
     first, size = key_groups(lost.key)
     first, size = first[size >= min_lost_packets], size[size >= min_lost_packets]
     keys = lost.key[first]
-    fast = _time_in_recovery(facts, recoveries, keys)
-    timers = _time_of_timers(facts, genuine, keys)
+    in_recovery, of_timers = _in_recovery(facts, recoveries, keys), _of_timers(facts, by_timer, keys)
+    fast, timers = _seconds(in_recovery, keys), _seconds(of_timers, keys)
     episodes = _number(recoveries.key, keys) + _number(genuine.key, keys)
     sent = facts.flow_values("data_packets", keys)
 
@@ -98,27 +105,45 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding]
             0.95,
         )
 
-    ends = first + size - 1
-    cases = Cases(facts, CODE, keys, lost["t_ns"][first], lost["t_ns"][ends], fast + timers, lost["packet"][first])
+    # The wait for a timer begins before the retransmission, and a recovery ends after it.
+    start, end = lost["t_ns"][first], lost["t_ns"][first + size - 1]
+    for spans in (in_recovery, of_timers):
+        at = np.searchsorted(keys, spans.key)
+        np.minimum.at(start, at, spans["t_start_ns"])
+        np.maximum.at(end, at, spans["t_end_ns"])
+    cases = Cases(facts, CODE, keys, start, end, fast + timers, lost["packet"][first])
     yield from cases.findings(describe, what="lost packets")
 
 
-def _time_in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Array:
-    """Seconds of each key's `fast_recovery` in recoveries that were needed."""
+def _in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Rows:
+    """Intervals of each key's `fast_recovery` in recoveries that were needed."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns"], where={"state": ("fast_recovery",)}, keys=keys)
     recoveries = recoveries.sorted_by("t_start_ns")
     at = recoveries.last_until("t_start_ns", spans.key, spans["t_start_ns"])
     inside = at >= 0
     if len(recoveries):
         inside &= spans["t_start_ns"] < recoveries["t_end_ns"][np.maximum(at, 0)]
-    return _seconds(spans.take(inside), keys)
+    return spans.take(inside)
 
 
-def _time_of_timers(facts: Facts, genuine: Rows, keys: Array) -> Array:
-    """Seconds of each key's waits for timers of genuine timeouts, and of the recovery after them."""
+def _undecided(facts: Facts, copies: Rows) -> Iterator[Undecided]:
+    """Retransmissions that may have been spurious, each from the copy before it to the ACK of its bytes."""
+    if len(copies):
+        acks = facts.cached(Acks)
+        answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + copies["len"]))
+        yield facts.undecided(
+            CODE,
+            copies.key,
+            f"Nothing shows whether {count(len(copies), 'retransmission')} replaced lost data; a capture at the other end would.",
+            t_start_ns=copies["t_ns"] - np.maximum(copies["since_previous_ns"], 0),
+            t_end_ns=np.where(answered != NULL, answered, copies["t_ns"]),
+        )
+
+
+def _of_timers(facts: Facts, packets: Array, keys: Array) -> Rows:
+    """Each key's waits for the timers that sent these packets, and the recovery after them."""
     spans = facts.rows("intervals", ["t_start_ns", "t_end_ns", "timeout_packet"], where={"state": _TIMERS}, keys=keys)
-    mine = np.isin(spans["timeout_packet"], genuine["packet"])
-    return _seconds(spans.take(mine), keys)
+    return spans.take(np.isin(spans["timeout_packet"], packets))
 
 
 def _seconds(spans: Rows, keys: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     NULL,
     Acks,
     Array,
@@ -33,7 +34,7 @@ def _phrase(finding: Finding) -> str:
     return f"losses came every {duration(float(finding.values['period_s']))}"
 
 
-@detector("periodic_loss", needs=("segments",), phrase=_phrase)
+@detector("periodic_loss", needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
 def periodic_loss(
     trace: Trace,
     *,
@@ -104,7 +105,7 @@ def periodic_loss(
         mine = first[clock.events]
         p_steadier = _p_steadier(facts, key, losses.t_ns[mine], clock.ticks)
         if p_steadier <= steadier_share:
-            found.append(_Case(key, mine, clock, len(first), p_steadier))
+            found.append(_Case(key, mine, clock, len(first), p_steadier, *_lost(facts, losses, key, mine)))
         elif p_steadier <= 1 - steadier_share:
             alike.append(key)
     cases = Cases(
@@ -113,8 +114,9 @@ def periodic_loss(
         key=np.array([case.key for case in found], np.int64),
         t_start_ns=losses.t_ns[np.array([case.losses[0] for case in found], np.int64)],
         t_end_ns=losses.t_ns[np.array([case.losses[-1] for case in found], np.int64)],
-        cost_s=np.array([_cost_ns(facts, losses, case) for case in found], np.int64) / 1e9,
+        cost_s=np.array([case.lost_ns for case in found], np.int64) / 1e9,
         packet=losses.packet[np.array([case.losses[0] for case in found], np.int64)],
+        lost_until_ns=np.array([case.lost_until_ns for case in found], np.int64),
     )
     yield from cases.findings(lambda i: _describe(losses, found[i]), what="losses at fixed intervals")
     if alike:
@@ -134,6 +136,8 @@ class _Case:
     clock: Clock
     events: int
     p_steadier: float
+    lost_ns: int
+    lost_until_ns: int
 
 
 def _p_steadier(facts: Facts, key: int, t_ns: Array, ticks: Array) -> float:
@@ -152,14 +156,16 @@ def _p_steadier(facts: Facts, key: int, t_ns: Array, ticks: Array) -> float:
     return variance_ratio_tail(bytes_var / time_var, len(took) - 1)
 
 
-def _cost_ns(facts: Facts, losses: Losses, case: _Case) -> int:
-    """How much later than a round trip after it was sent the first segment of each event was acknowledged."""
-    keys, mine = np.full(len(case.losses), case.key), case.losses
+def _lost(facts: Facts, losses: Losses, key: int, mine: Array) -> tuple[int, int]:
+    """How much later than a round trip after it was sent the first segment of each event was acknowledged; and the last of
+    these ACKs."""
+    keys = np.full(len(mine), key)
     acks = facts.cached(Acks)
     acked = acks.t_ns(acks.first_covering(keys, losses.end[mine]))
-    back = facts.rows("segments", ["rtt_ns"], valid=("rtt_ns",), keys=np.array([case.key ^ 1]))
+    back = facts.rows("segments", ["rtt_ns"], valid=("rtt_ns",), keys=np.array([key ^ 1]))
     usual = int(np.median(back["rtt_ns"])) if len(back) else 0
-    return int(np.maximum(np.where(acked != NULL, acked - losses.t_ns[mine] - usual, 0), 0).sum())
+    late = np.maximum(np.where(acked != NULL, acked - losses.t_ns[mine] - usual, 0), 0)
+    return int(late.sum()), int(max(acked.max(), losses.t_ns[mine].max()))
 
 
 def _describe(losses: Losses, case: _Case) -> Description:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     DUPACK_THRESHOLD,
     NULL,
     Acks,
@@ -31,7 +32,9 @@ def _phrase(finding: Finding) -> str:
     return f"it reduced cwnd {times(int(finding.values['cwnd_reductions_count']))} in one loss episode"
 
 
-@detector(CODE, needs=("segments", "recoveries", "timeouts"), phrase=_phrase)
+@detector(
+    CODE, needs=("segments", "recoveries", "timeouts"), phrase=_phrase, explains=(*AFTER_LOSS, "spurious_recovery")
+)
 def repeated_fast_retransmit(
     trace: Trace, *, dupacks_count: int = DUPACK_THRESHOLD, answer_ms: float = 20.0
 ) -> Iterator[Finding]:
@@ -104,7 +107,7 @@ def repeated_fast_retransmit(
         number = part.stop - part.start
         return Description(
             f"the sender reduced cwnd {times(number)} in one loss episode, first at {moment(t[begin[i]])}; recovery continued "
-            f"for {duration(cost_s[i])} after the second reduction.",
+            f"for {duration(float(cost_s[i]))} after the second reduction.",
             values={
                 "cwnd_reductions_count": number,
                 "first_reduction": "fast retransmit" if cuts.fast[begin[i]] else "timeout",

@@ -8,6 +8,8 @@ import numpy as np
 from wlanlens.detection.toolkit import (
     NULL,
     SPURIOUS_KINDS,
+    TIMERS,
+    Acks,
     Array,
     Cases,
     Description,
@@ -34,7 +36,7 @@ CODE = "spurious_timeout"
 _CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9, "original": 0.97}
 
 
-@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"))
+@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"), explains=(*TIMERS, "spurious_recovery"))
 def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Finding | Undecided]:
     """The retransmission timer expired although nothing had been lost.
 
@@ -62,7 +64,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     -------------
     Without timestamps and DSACK, a capture at the sender does not distinguish late ACKs from lost data or lost ACKs: undecided.
     A recovery after a spurious timeout counts where one of its retransmissions was spurious; it is undecided where that is
-    unknown. A tail loss probe is no expiry, and a genuine timeout is genuine in `timeouts`: no finding.
+    unknown. So is the copy of a lone segment, which a probe may have sent. A tail loss probe
+    is no expiry, and a genuine timeout is genuine in `timeouts`: no finding.
 
     References
     ----------
@@ -70,6 +73,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     where held ACKs cause it.
     """
     facts = Facts.of(trace)
+    yield from _of_unknown_timer(facts)
     runs = facts.cached(TimeoutRuns)
     if not len(runs):
         return
@@ -95,6 +99,26 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
             t_start_ns=rows["silent_from_ns"][open_],
             t_end_ns=until[open_],
         )
+
+
+def _of_unknown_timer(facts: Facts) -> Iterator[Undecided]:
+    """Spurious copies of a lone segment: an expiry and a tail loss probe look alike (RFC 8985 section 7.3)."""
+    columns = ["t_ns", "rel_seq", "len", "since_previous_ns", "spurious"]
+    where = {"trigger": ("undecided",), "trigger_evidence": ("timer_expired",)}
+    copies = facts.rows("segments", columns, where=where, valid=("t_ns", "since_previous_ns"))
+    copies = copies.take((copies["spurious"] == 1) & (copies["rel_seq"] > 0))
+    if not len(copies):
+        return
+    acks = facts.cached(Acks)
+    answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + np.maximum(copies["len"], 1)))
+    yield facts.undecided(
+        CODE,
+        copies.key,
+        f"A timer retransmitted {count(len(copies), 'lone segment')} although nothing had been lost: its expiry and a tail loss probe "
+        "look alike.",
+        t_start_ns=copies["t_ns"] - copies["since_previous_ns"],
+        t_end_ns=np.where(answered != NULL, answered, copies["t_ns"]),
+    )
 
 
 def _first_spurious(runs: TimeoutRuns, spurious: Array) -> Array:
@@ -172,7 +196,7 @@ def _findings(
         return Description(
             f"the retransmission timer expired {often}at {moment(t_first)} although "
             f"{_why(set(kinds[spurious]), late_ms, late_ack_ms)}; the sender was idle for "
-            f"{duration(idle_s)}{then}; {duration(idle_s + recovery_s)} were lost.",
+            f"{duration(idle_s)}{then}; {duration(float(cases.charged_s[i]))} were lost.",
             values,
             evidence={"timeouts": rows["packet"][part], "segments": [*runs.packets(run), *copies["packet"]]},
             confidence=min((_CONFIDENCE.get(kind, 0.9) for kind in evidence), default=0.9),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.detection.toolkit import (
+    AFTER_LOSS,
     NULL,
     Acks,
     Array,
@@ -36,7 +37,7 @@ def _phrase(finding: Finding) -> str:
     return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
 
 
-@detector(CODE, needs=("segments",), phrase=_phrase)
+@detector(CODE, needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
 def startup_overflow(
     trace: Trace,
     *,
@@ -225,9 +226,10 @@ def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
             packets = max(1, round(buffer_bytes / max(1, case.segment_bytes)))
             values |= {"buffer_bytes": int(buffer_bytes), "buffer_packets": packets}
             size = f" of about {count(packets, 'packet')}"
+        lost = duration(float(judged.charged_s[i]))
         return Description(
             f"slow start overshot a buffer{size}: {case.losses} of {case.sent} segments sent from {moment(case.t_start_ns)} on "
-            f"were lost before the sender reacted; recovery took {duration(recovery_s)}, and {duration(case.cost_s)} were lost.",
+            f"were lost before the sender reacted; recovery took {duration(recovery_s)}, and {lost} were lost.",
             values,
             evidence={"segments": case.packets},
             confidence=0.9,
@@ -236,4 +238,5 @@ def _findings(facts: Facts, cases: list[_Case]) -> Iterator[Finding]:
     rows = [(case.key, case.t_start_ns, case.t_end_ns, int(case.packets[0])) for case in cases]
     key, start, end, packet = np.array(rows, np.int64).reshape(-1, 4).T
     cost_s = np.array([case.cost_s for case in cases], np.float64)
-    yield from Cases(facts, CODE, key, start, end, cost_s, packet).findings(describe, what="slow start overshoot")
+    judged = Cases(facts, CODE, key, start, end, cost_s, packet)
+    yield from judged.findings(describe, what="slow start overshoot")

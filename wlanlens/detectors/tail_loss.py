@@ -8,6 +8,7 @@ import numpy as np
 from wlanlens.detection.toolkit import (
     DUPACK_THRESHOLD,
     NULL,
+    TIMERS,
     Acks,
     Array,
     Cases,
@@ -35,7 +36,7 @@ _UNSEEN = (
 )
 
 
-@detector(CODE, needs=("timeouts", "segments", "flows"))
+@detector(CODE, needs=("timeouts", "segments", "flows"), explains=TIMERS)
 def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float = 2.0) -> Iterator[Finding | Undecided]:
     """The end of a transfer was lost, and only a timer could find the loss.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CODE = "window_limited"
 
 
-@detector(CODE, needs=("intervals", "segments", "flows"))
+@detector(CODE, needs=("intervals", "segments", "flows"), explains=("receiver_window", "delayed_ack"))
 def window_limited(
     trace: Trace,
     *,

@@ -62,7 +62,13 @@ def align(
     combined = CombinedTables(opened, aligned)
     leading = combined.leading()
     held = _with_derived(opened, combined, leading)
-    return Trace(opened, held, leading=leading, start_ns=aligned.start_ns, clocks=aligned.clocks)
+    judged = LazyTables(
+        {
+            **{name: partial(leading.__getitem__, name) for name in leading},
+            "ledger": partial(held.__getitem__, "ledger"),
+        }
+    )
+    return Trace(opened, held, leading=judged, start_ns=aligned.start_ns, clocks=aligned.clocks)
 
 
 def _with_derived(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from wlanlens import _core
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from wlanlens.pipeline.output_dir import Output
     from wlanlens.pipeline.table_writers import ParquetWriter
     from wlanlens.trace import Trace
+
+
+#: Times of undecided cases that are kept of each sentence.
+SPANS_KEPT = 1000
 
 
 def write(
@@ -64,6 +68,7 @@ def write(
         "air": asdict(air),
         "findings": {"kept": len(findings), "left_out": dict(sorted(left_out.items()))},
         "detectors": [asdict(state) for state in findings.states],
+        "undecided": [asdict(replace(case, spans=case.spans[:SPANS_KEPT])) for case in findings.undecided],
         "tables": {name: {"rows": writer.rows, "parts": writer.parts} for name, writer in writers.items()},
         "captures": [capture.describe() for capture in trace.captures],
         "clocks": [asdict(clock_map) for clock_map in trace.clocks],

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wlanlens.detection.verdict import Verdict
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
 from wlanlens.pipeline.result_dir import Stored
+from wlanlens.plots._rows import FlowKey
 from wlanlens.report import downsampling, page
 
 if TYPE_CHECKING:
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
 
 
 def write_report(
-    output: Output, trace: Trace, findings: Findings, sentence: str, connections: int, used: Summary
+    output: Output, trace: Trace, findings: Findings, conclusion: Verdict, connections: int, used: Summary
 ) -> None:
     """Write the report of a trace of bounded size, as `downsampling.digest` makes it."""
     path = output.file(REPORT)
+    about = None
+    if conclusion.flow is not None and conclusion.direction is not None:
+        about = FlowKey(conclusion.capture, conclusion.flow, conclusion.direction)
     with output.writing():
         page.write(
             output.path,
@@ -30,7 +35,8 @@ def write_report(
             ledger=trace.table("ledger"),
             states=findings.states,
             out_path=path,
-            verdict=sentence,
+            verdict=conclusion.sentence,
+            about=about,
             connections=connections,
             air=used,
             beside=output.file,
@@ -50,8 +56,8 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
         duration_ns=trace.duration_ns,
         clocks=trace.clocks,
     )
-    sentence, connections = str(stored.description["verdict"]["sentence"]), int(stored.description["connections"])
+    conclusion, connections = Verdict(**stored.description["verdict"]), int(stored.description["connections"])
     with Output(stored.path) as output:
-        write_report(output, small, stored.findings, sentence, connections, stored.air)
+        write_report(output, small, stored.findings, conclusion, connections, stored.air)
         output.replace()
     return stored.path / REPORT

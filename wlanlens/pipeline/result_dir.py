@@ -11,7 +11,7 @@ from wlanlens import tables
 from wlanlens.airtime.summary import Summary
 from wlanlens.alignment.clock_map import ClockMap
 from wlanlens.capture.capture import Capture
-from wlanlens.detection.finding import Finding, from_json
+from wlanlens.detection.finding import Finding, Undecided, from_json
 from wlanlens.detection.runner import STATES, DetectorState, Findings
 from wlanlens.errors import CorruptCapture, MissingTable, WlanlensError
 from wlanlens.formatting import printable
@@ -53,7 +53,7 @@ class Stored:
     air : Summary
         What the air was used for.
     findings : Findings
-        findings.json, with the detectors' states.
+        findings.json, with the detectors' states and the undecided cases.
 
     Raises
     ------
@@ -72,6 +72,7 @@ class Stored:
             captures = [Capture.described(row) for row in self.description["captures"]]
             clocks = [ClockMap.described(row) for row in self.description.get("clocks", ())]
             states = [DetectorState(**row) for row in self.description["detectors"]]
+            undecided = [_undecided(row) for row in self.description.get("undecided", ())]
             self.air = Summary(**self.description["air"])
             found: list[Finding] = from_json((self.path / FINDINGS).read_bytes())
             if any(state.state not in STATES for state in states):
@@ -90,7 +91,7 @@ class Stored:
             ) from error
         self.tables = tables_of(self.path)
         self.trace = Trace(captures, self.tables, start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
-        self.findings = Findings(found, states)
+        self.findings = Findings(found, states, undecided)
 
     def check(self) -> None:
         """Compare the tables with analysis.json, which has the number of rows of each.
@@ -108,3 +109,7 @@ class Stored:
                     path=printable(str(self.path / TABLES / name)),
                     next="analyse the captures again",
                 )
+
+
+def _undecided(row: dict[str, Any]) -> Undecided:
+    return Undecided(**{**row, "spans": tuple((str(who), int(start), int(end)) for who, start, end in row["spans"])})

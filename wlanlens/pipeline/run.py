@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from wlanlens import airtime, tables
 from wlanlens.detection import verdict
 from wlanlens.detection.finding import Finding, join_windows, to_json, to_table
+from wlanlens.detection.flow_facts import Refusals
+from wlanlens.detection.root_cause import with_causes
 from wlanlens.detection.runner import DetectorRunner, Findings
 from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
@@ -41,6 +43,7 @@ class Run:
         self._window = Window(source.captures, source.tables)
         self._air = airtime.Air()
         self._found: list[Finding] = []
+        self._refusals = Refusals()
         self._left_out: Counter[str] = Counter()
         self._ledger_ns = [0] * len(ledger.CATEGORIES)
         self._last_t_ns = 0
@@ -82,13 +85,17 @@ class Run:
     def _judge_window(self, *, last: bool) -> None:
         """Take rows out of the window, enter them in the ledger and run the detectors over them."""
         held = self._window.cut(last=last)
-        trace = self._window.trace(
-            held, start_ns=self._source.start_ns, duration_ns=self._last_t_ns, clocks=self._source.clocks
-        )
         entered = self._enter(held)
+        trace = self._window.trace(
+            {**held, "ledger": entered},
+            start_ns=self._source.start_ns,
+            duration_ns=self._last_t_ns,
+            clocks=self._source.clocks,
+        )
         self._writers["ledger"].append(entered)
         self._ledger_ns = [a + b for a, b in zip(self._ledger_ns, ledger.sums(entered), strict=True)]
         self._follow_retransmissions(held)
+        self._refusals.add(trace)
         self._found = join_windows(self._found, self._judge.run(trace))
         self._window.forget()
         del held, trace, entered
@@ -120,7 +127,7 @@ class Run:
 
     def _finish(self, report: bool) -> None:
         source, writers = self._source, self._writers
-        findings = Findings(self._found, self._judge.states())
+        findings = Findings(with_causes(self._found), self._judge.states(), self._judge.undecided())
         writers["quality"].append(source.quality())
         writers["findings"].append(to_table(findings))
         self._air.finish()
@@ -149,6 +156,7 @@ class Run:
             connections=connections,
             records=sum(int(capture.info.get("records", 0)) for capture in source.captures),
             air=used,
+            refusals=self._refusals,
         )
         self._output.write_text(FINDINGS, to_json(findings))
         description.write(
@@ -165,4 +173,4 @@ class Run:
         if report:
             from wlanlens.pipeline.report_file import write_report  # --no-report needs no templates
 
-            write_report(self._output, small, findings, conclusion.sentence, connections, used)
+            write_report(self._output, small, findings, conclusion, connections, used)

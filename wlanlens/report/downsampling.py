@@ -10,7 +10,8 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.detection.finding import Finding
-from wlanlens.ledger.ledger import coarse
+from wlanlens.ledger.ledger import CATEGORIES, HEALTHY, coarse
+from wlanlens.tables.columns import Array, coded, filled
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import Trace
 
@@ -60,10 +61,11 @@ _GAPS = 5000
 
 
 def top_flows(stored: ParquetTables, findings: Iterable[Finding], count: int = FLOWS) -> list[int]:
-    """The most important flows: at most half by the costliest findings, the others by payload."""
-    chosen: dict[int, None] = {}
+    """The most important flows: a third that lost most time by the ledger, at most as many with the costliest findings, the
+    others by payload."""
+    chosen: dict[int, None] = dict.fromkeys(_most_lost(stored, count // 3))
     for finding in sorted(findings, key=lambda f: -f.cost_s):
-        if finding.flow is not None and len(chosen) < count // 2:
+        if finding.flow is not None and len(chosen) < 2 * count // 3:
             chosen[finding.flow] = None
     best: list[tuple[int, int]] = []
     if "flows" in stored:
@@ -76,6 +78,23 @@ def top_flows(stored: ParquetTables, findings: Iterable[Finding], count: int = F
         if len(chosen) < count:
             chosen.setdefault(-flow)
     return sorted(chosen)
+
+
+def _most_lost(stored: ParquetTables, count: int) -> list[int]:
+    """The flows that lost most time."""
+    lost: Array = np.zeros(0, np.int64)
+    names = [CATEGORIES.index(name) for name in CATEGORIES if name not in HEALTHY]
+    for batch in stored.scan("ledger", ["flow", "category", "t_start_ns", "t_end_ns"]) if "ledger" in stored else ():
+        mine = np.isin(coded(batch.column("category"), CATEGORIES), names)
+        flow, length = (
+            filled(batch.column("flow")),
+            filled(batch.column("t_end_ns")) - filled(batch.column("t_start_ns")),
+        )
+        sums = np.bincount(flow[mine], length[mine], minlength=len(lost)).astype(np.int64)
+        sums[: len(lost)] += lost
+        lost = sums
+    order = np.argsort(-lost, kind="stable")[:count]
+    return [int(flow) for flow in order if lost[flow]]
 
 
 def digest(

@@ -50,6 +50,7 @@ def write(
     states: Sequence[DetectorState],
     out_path: Path,
     verdict: str,
+    about: FlowKey | None = None,
     connections: int,
     air: Summary | None = None,
     beside: Callable[[str, str], Path] | None = None,
@@ -66,6 +67,8 @@ def write(
         The HTML file.
     verdict : str
         The page's first sentence.
+    about : FlowKey or None
+        The direction that it is about: its figure and its bar come first.
     connections : int
         TCP connections of the whole capture; `trace` may hold only some of them.
     air : Summary or None
@@ -74,7 +77,7 @@ def write(
         (folder, name) -> path to write a data file to; None: in `report_data` next to `out_path`.
     """
     books = accounts(ledger)
-    flows = data_flows(trace, findings)
+    flows = data_flows(trace, findings, about)
     views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
     on_air = air_section.section(trace, air)
     frames = air_view(trace) if on_air else None

@@ -53,8 +53,11 @@ class View:
     """The columns, as `encode.columns` packs them."""
 
 
-def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey, int]]:
-    """(flow, bytes of payload) of every direction with data: highest cost of findings first, then most bytes."""
+def data_flows(trace: Trace, findings: Sequence[Finding], first: FlowKey | None = None) -> list[tuple[FlowKey, int]]:
+    """(flow, bytes of payload) of every direction with data: highest cost of findings first, then most bytes.
+
+    `first`: the direction that the verdict is about; it leads, with or without data.
+    """
     if not trace.has("segments"):
         return []
     by = ["capture", "flow", "direction"]
@@ -64,8 +67,9 @@ def data_flows(trace: Trace, findings: Sequence[Finding]) -> list[tuple[FlowKey,
         if f.flow is not None and f.direction is not None:
             cost[FlowKey(f.capture, f.flow, f.direction)] += f.cost_s
     columns = [sums[name].to_pylist() for name in (*by, "len_sum")]
-    found = [(FlowKey(c, f, d), size) for c, f, d, size in zip(*columns, strict=True) if size]
-    return sorted(found, key=lambda item: (-cost[item[0]], -item[1], item[0]))
+    every = [(FlowKey(c, f, d), size) for c, f, d, size in zip(*columns, strict=True)]
+    found = [(key, size) for key, size in every if size or key == first]
+    return sorted(found, key=lambda item: (item[0] != first, -cost[item[0]], -item[1], item[0]))
 
 
 def view(trace: Trace, key: FlowKey, ledger: pa.Table) -> View:

@@ -64,6 +64,7 @@ def judgements() -> dict[str, pa.Schema]:
             field("display_filter", text, "A Wireshark display filter that shows the evidence."),
             field("flow", pa.uint32(), "Number of the TCP connection, where there is one.", null=True),
             field("direction", enum(), "Direction of the data: a2b or b2a.", null=True, values=directions),
+            field("caused_by", text, "Code of the finding that caused it; empty where none is known."),
         ],
     )
     quality = table(

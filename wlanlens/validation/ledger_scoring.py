@@ -48,6 +48,7 @@ _WORDS = (
     (r"delayed.ACK", {"delayed_ack"}),
     (r"no answer|never answered|unanswered|SYN", {"timeouts"}),
     (r"timeout|RTO|retransmission timer|backoff|ACKs were held|held ACKs", {"timeouts"}),
+    (r"recovery although nothing was lost", {"timeouts"}),
     (r"fast recovery", {"fast_recovery"}),
     (r"lost packets|packet loss|losses|\blost \d|overflowed|overshot|lost ACKs", {"timeouts", "fast_recovery", "air_retries"}),
     (r"USB", {"usb"}),

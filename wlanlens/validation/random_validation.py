@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from wlanlens.errors import WlanlensError
-from wlanlens.pipeline.align import align
 from wlanlens.pipeline.analyze import analyze
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
@@ -19,7 +18,7 @@ from wlanlens.simulation.simulate import Run, simulate
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, scores, verdict_score
 from wlanlens.validation.random_worlds import random_world
-from wlanlens.validation.validate import Judged, View, chosen, judged_at
+from wlanlens.validation.validate import Judged, View, chosen, judged_findings
 
 #: Worker processes, unless the caller says so: enough for two cores, each with a few hundred MB.
 WORKERS = 2
@@ -155,10 +154,10 @@ def judge_world(case: WorldCase) -> WorldScore:
 def _judged(
     run: Run, taps: tuple[str, ...], case: WorldCase, out: Path
 ) -> tuple[View, list[LedgerScore], VerdictScore]:
-    captures = [run.captures[tap] for tap in taps]
-    trace = align(captures)
-    view = judged_at(run, taps, case.codes, trace)
-    ledger = scores(case.number, run.facts, trace, taps)
-    sentence = analyze(captures, out=out, only=case.codes, report=False).verdict.sentence
-    shutil.rmtree(out, ignore_errors=True)
-    return view, ledger, verdict_score(case.number, run.facts, sentence, taps)
+    try:
+        made = analyze([run.captures[tap] for tap in taps], out=out, only=case.codes, report=False)
+        view = judged_findings(run, taps, case.codes, made.trace, made.findings)
+        ledger = scores(case.number, run.facts, made.trace, taps)
+        return view, ledger, verdict_score(case.number, run.facts, made.verdict.sentence, taps)
+    finally:
+        shutil.rmtree(out, ignore_errors=True)

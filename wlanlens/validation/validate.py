@@ -12,7 +12,7 @@ from typing import Any
 
 from wlanlens import registry
 from wlanlens.detection.finding import Finding, Undecided
-from wlanlens.detection.runner import detect
+from wlanlens.detection.runner import Findings, detect
 from wlanlens.errors import NoSuchUnit, did_you_mean
 from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock
@@ -153,11 +153,15 @@ def judge(case: Case) -> Judged:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], trace: Trace | None = None) -> View:
-    """The detectors' findings at some taps of a run against its truth. `trace`: that of the captures, if there is one already."""
+def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
+    """The detectors' findings at some taps of a run against its truth."""
     # The detectors see only the captures.
-    trace = align([run.captures[tap] for tap in taps]) if trace is None else trace
-    found = detect(trace, wanted)
+    trace = align([run.captures[tap] for tap in taps])
+    return judged_findings(run, taps, wanted, trace, detect(trace, wanted))
+
+
+def judged_findings(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...], trace: Trace, found: Findings) -> View:
+    """Findings at some taps of a run against its truth."""
     clock = run.facts.world.clocks.get(taps[0], TapClock())
     findings = [_on_run_time(f, trace, clock) for f in found]
     view = View(taps)

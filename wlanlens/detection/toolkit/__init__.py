@@ -19,6 +19,7 @@ NumPy vectors:
 * `binomial_tail`, `poisson_tail`, `normal_tail` and `variance_ratio_tail` are p-values; `p_value_text` writes one.
 * `Cases` makes the findings: one for each of the costliest cases and one that sums up the rest. `Facts.finding` and
   `make_finding` make a single one; `Facts.undecided` reports what the capture cannot decide.
+  A finding about a direction costs at most the ledger's time in the categories that the detector `explains`.
 * `duration`, `moment`, `count` and `bit_rate` write numbers in sentences.
 """
 
@@ -46,6 +47,7 @@ from wlanlens.detection.toolkit.findings import (
     severity,
 )
 from wlanlens.detection.toolkit.holding_point import HoldingPoint, HoldingPoints
+from wlanlens.detection.toolkit.ledger_time import AFTER_LOSS, ON_THE_PATH, TIMERS, LedgerTime
 from wlanlens.detection.toolkit.lone_segments import LoneSegments, lone_segments
 from wlanlens.detection.toolkit.losses import Losses, first_of_episodes, sent_up_to
 from wlanlens.detection.toolkit.lost_acks import LostAcks
@@ -77,13 +79,16 @@ from wlanlens.formatting import bit_rate, count, duration, moment, times
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 __all__ = [
+    "AFTER_LOSS",
     "DUPACK_THRESHOLD",
     "MAX_EVIDENCE_ROWS",
     "MAX_FINDINGS",
     "NULL",
+    "ON_THE_PATH",
     "PURE_ACKS",
     "SENT",
     "SPURIOUS_KINDS",
+    "TIMERS",
     "AckTimestamps",
     "Acks",
     "Air",
@@ -106,6 +111,7 @@ __all__ = [
     "HeldBurst",
     "HoldingPoint",
     "HoldingPoints",
+    "LedgerTime",
     "LoneSegments",
     "Losses",
     "LostAcks",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+
+from wlanlens import registry
 from wlanlens.detection.finding import Finding, Value
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import costliest
+from wlanlens.detection.toolkit.ledger_time import charged_s
 from wlanlens.tables.columns import Array
 
 
@@ -45,10 +50,12 @@ class Cases:
     key : array
         The direction of each case.
     t_start_ns, t_end_ns, cost_s : array
-        When each case was and what it cost.
+        When each case was, and the time that the detector found lost.
     packet : array
         One packet of `table` that proves each case.
     table : str
+    lost_from_ns, lost_until_ns : array, optional
+        When the time was lost, where that is not from `t_start_ns` to `t_end_ns`.
     """
 
     facts: Facts
@@ -59,6 +66,17 @@ class Cases:
     cost_s: Array
     packet: Array
     table: str = "segments"
+    lost_from_ns: Array | None = None
+    lost_until_ns: Array | None = None
+
+    @cached_property
+    def charged_s(self) -> Array:
+        """What each case costs: the time lost, as far as the ledger has it in a category that the detector explains."""
+        unit = registry.units("detectors").get(self.code)
+        explains = unit.explains if isinstance(unit, registry.Tool) else ()
+        start = self.t_start_ns if self.lost_from_ns is None else self.lost_from_ns
+        end = self.t_end_ns if self.lost_until_ns is None else self.lost_until_ns
+        return charged_s(self.facts, explains, self.key, start, end, self.cost_s)
 
     def findings(self, describe: Callable[[int], Description], *, what: str) -> Iterator[Finding]:
         """One finding for each of the costliest cases, and one that sums up the rest.
@@ -70,8 +88,11 @@ class Cases:
         what : str
             The noun of a case, for the finding that sums up: "spurious timeout".
         """
-        listed, others = costliest(self.cost_s)
+        cost_s = self.charged_s
+        listed, others = costliest(cost_s)
         lifetime_s = self.facts.lifetime_s(self.key)
+        _, of_key = np.unique(self.key, return_inverse=True)
+        total_s = np.bincount(of_key, cost_s)[of_key] if len(cost_s) else cost_s
         for i in listed.tolist():
             case = describe(i)
             yield self.facts.finding(
@@ -79,7 +100,8 @@ class Cases:
                 int(self.key[i]),
                 int(self.t_start_ns[i]),
                 int(self.t_end_ns[i]),
-                cost_s=float(self.cost_s[i]),
+                cost_s=float(cost_s[i]),
+                total_s=float(total_s[i]),
                 lifetime_s=float(lifetime_s[i]),
                 confidence=case.confidence,
                 values=case.values,
@@ -91,7 +113,7 @@ class Cases:
             self.key[others],
             self.t_start_ns[others],
             self.t_end_ns[others],
-            self.cost_s[others] * 1e9,
+            cost_s[others] * 1e9,
             evidence=(self.table, self.packet[others]),
             what=what,
         )

@@ -216,6 +216,7 @@ class Facts:
         values: Mapping[str, Value],
         evidence: Mapping[str, Iterable[int]],
         sentence: str,
+        total_s: float | None = None,
     ) -> Finding:
         """Make a finding about one direction of one connection; see `make_finding` for the parameters."""
         return make_finding(
@@ -225,6 +226,7 @@ class Facts:
             capture=self.capture(key),
             subject=self.subject(key),
             cost_s=cost_s,
+            total_s=total_s,
             lifetime_s=lifetime_s,
             confidence=confidence,
             values=values,

@@ -49,6 +49,7 @@ def make_finding(
     display_filter: str = "",
     flow: int | None = None,
     direction: str | None = None,
+    total_s: float | None = None,
 ) -> Finding:
     """Make a finding about anything; `Facts.finding` makes one about a direction of a connection.
 
@@ -60,6 +61,8 @@ def make_finding(
         Packet numbers by table; `NULL` is dropped, and at most `MAX_EVIDENCE_ROWS` of each table are kept.
     display_filter : str
         Where empty, a filter for the evidence.
+    total_s : float, optional
+        Cost of all its occurrences together, by which it is graded; by default its own.
     The others are the fields of `Finding`.
     """
     named, shown, left_out = dict(values), [], 0
@@ -77,7 +80,7 @@ def make_finding(
         t_end_ns=max(int(t_start_ns), int(t_end_ns)),
         capture=capture,
         subject=subject,
-        severity=severity(cost_s, float(lifetime_s)),
+        severity=severity(max(cost_s, total_s or 0.0), float(lifetime_s)),
         confidence=confidence,
         cost_s=cost_s,
         values={name: _plain(value) for name, value in named.items()},

@@ -6,7 +6,7 @@ import numpy as np
 
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import Rows
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import NULL, Array
 
 
 def round_trip_samples(facts: Facts) -> Rows:
@@ -31,7 +31,11 @@ def round_trip_samples(facts: Facts) -> Rows:
 
 
 def min_data_rtt_ns(facts: Facts, keys: Array) -> Array:
-    """Shortest round trip of data, ns; that of the flow where only the handshake was sampled; `NULL` for no sample."""
+    """Shortest round trip of data between the same two hosts, ns; `NULL` for no sample.
+
+    A connection that begins while others fill the queue never sees an empty path: the shortest round trip of all
+    connections from one host to the other is the path's. Where only the handshake was sampled, it is that of the flow.
+    """
     known, least = facts.cached(_least)
     flow = facts.flow_values("tap_rtt_min_ns", keys)
     if not len(known):
@@ -41,8 +45,19 @@ def min_data_rtt_ns(facts: Facts, keys: Array) -> Array:
 
 
 def _least(facts: Facts) -> tuple[Array, Array]:
+    """Each key with samples, and its shortest round trip."""
     rows = facts.cached(round_trip_samples)
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     known, first = np.unique(rows.key, return_index=True)
-    return known, np.minimum.reduceat(rows["rtt_ns"], first)
+    least = np.minimum.reduceat(rows["rtt_ns"], first)
+    hosts = [
+        np.unique(facts.flow_values(name, known).astype(str), return_inverse=True)[1] for name in ("ip_src", "ip_dst")
+    ]
+    # A window of a long capture lacks the addresses of connections that continue: each is alone then.
+    listed = facts.flow_values("t_start_ns", known) != NULL
+    _, path = np.unique(np.stack((known >> 34, *hosts, np.where(listed, -1, known))), axis=1, return_inverse=True)
+    path = path.ravel()
+    of_path = np.full(path.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(of_path, path, least)
+    return known, of_path[path]

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expiry:
-    """One expiry of the retransmission timer: time, byte, timer value, and whether that byte had arrived."""
+    """One expiry of the retransmission timer: time, byte, timer value and its doublings, and whether that byte had arrived."""
 
     t_ns: int
     rel_seq: int
     rto_ns: int
     silent_from_ns: int
     arrived: bool
+    backoff: int
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ class Side:
         again = self.again
         return ~again if not again.any() else ~np.isin(self.data["rel_seq"], self.data["rel_seq"][again])
 
+    @cached_property
+    def last_ns(self) -> int:
+        """Time of the connection's last packet at the sender: what comes after it, no capture there shows."""
+        sent, came = self.data["t_tap_ns"], self.back["t_end_ns"][self.back["delivered"]]
+        return max(int(sent.max(initial=0)), int(came.max(initial=0)))
+
     def acked_at(self, t_ns: int) -> int:
         """The highest byte acknowledged before a time; 0 for none."""
         at = int(np.searchsorted(self.ack_t_ns, t_ns)) - 1
@@ -141,14 +148,25 @@ class Side:
         """Runs of expiries, in order."""
         return list(self._runs())
 
+    def _at_tap(self, t_ns: int) -> bool:
+        """Whether the copy made at an expiry passed the tap, and data before it: what a full device queue dropped shows nowhere."""
+        d = self.data
+        passed = d["t_tap_ns"] != NEVER
+        return bool((passed & (d["t_made_ns"] == t_ns)).any() and (passed & (d["t_tap_ns"] < t_ns)).any())
+
     def _runs(self) -> Iterator[Run]:
         part: list[Expiry] = []
         for e in self.events:
-            if e["what"] != "timeout":
-                continue
             t = int(e["t_ns"])
+            if e["what"] != "timeout" or not self._at_tap(t):
+                continue
             one = Expiry(
-                t, int(e["rel_seq"]), int(e["rto_ns"]), self.last_sent_ns(t), self.arrived(int(e["rel_seq"]), t)
+                t,
+                int(e["rel_seq"]),
+                int(e["rto_ns"]),
+                self.last_sent_ns(t),
+                self.arrived(int(e["rel_seq"]), t),
+                int(e["backoff"] or 0),
             )
             if part and self.acked_at(t) > self.acked_at(part[-1].t_ns):
                 yield self._run(part, one.silent_from_ns)

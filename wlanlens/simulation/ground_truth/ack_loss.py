@@ -43,9 +43,11 @@ def _of_side(facts: Truth, side: Side, lost: Array, came: Array, left: Array) ->
     ended = np.where(reached >= 0, reached, facts.end_ns)
     _, first = np.unique(d["rel_seq"], return_index=True)
     new = np.sort(d["t_tap_ns"][first][(d["t_tap_ns"][first] >= 0) & (d["rel_seq"][first] > 0)])
+    # A sender of nothing but copies before its tap has no new data.
+    new = np.append(new, 1 << 62)
     last = np.searchsorted(new, ended) - 1
-    start = np.maximum(due, np.where(last >= 0, new[np.maximum(last, 0)], due))
-    follows = np.append(new, 1 << 62)[np.searchsorted(new, ended)] <= ended + _GOES_ON_NS
+    start = np.maximum(due, np.where(last >= 0, new[last], due))
+    follows = new[last + 1] <= ended + _GOES_ON_NS
     expiries = np.array([int(e["t_ns"]) for e in side.events if e["what"] == "timeout"], np.int64)
     expired = np.searchsorted(expiries, ended) > np.searchsorted(expiries, start)
     stalled = (ended - start >= _STALL_NS) & (follows | expired)

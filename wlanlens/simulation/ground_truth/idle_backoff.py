@@ -22,7 +22,7 @@ def findings(facts: Truth) -> list[Finding]:
             if len(run.expiries) > 1 or _kept(before, run):
                 start = run.expiries[0].silent_from_ns
                 last = run.expiries[-1].t_ns
-                end = max(run.progress_ns if run.progress_ns is not None else facts.end_ns, last)
+                end = max(run.progress_ns if run.progress_ns is not None else side.last_ns, last)
                 found.append(
                     finding(
                         facts, side, "idle_backoff", start, end, (end - start) / 1e9,
@@ -34,6 +34,9 @@ def findings(facts: Truth) -> list[Finding]:
 
 
 def _kept(before: Run | None, run: Run) -> bool:
-    if before is None or before.progress_ns is None or run.expiries[0].silent_from_ns > before.progress_ns:
+    first = run.expiries[0]
+    if before is None or before.progress_ns is None or first.silent_from_ns > before.progress_ns:
         return False
-    return run.expiries[0].rto_ns > _KEPT * before.expiries[0].rto_ns
+    # The timer of a SYN is no estimate: a longer one after it may be the first measured, without backoff.
+    measured = before.expiries[0].rel_seq > 0
+    return first.backoff > 0 or (measured and first.rto_ns > _KEPT * before.expiries[0].rto_ns)

@@ -31,10 +31,10 @@ def _of_run(facts: Truth, side: Side, run: Run) -> Iterator[Finding]:
 
 def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) -> Finding:
     start = mine[0].silent_from_ns
-    idle_end = max(run.expiries[-1].t_ns, run.progress_ns if run.progress_ns is not None else facts.end_ns)
+    idle_end = max(run.expiries[-1].t_ns, run.progress_ns if run.progress_ns is not None else side.last_ns)
     end = idle_end
     if code == "spurious_timeout" and run.progress_ns is not None:
-        recovered = max(idle_end, run.recovered_ns if run.recovered_ns is not None else facts.end_ns)
+        recovered = max(idle_end, run.recovered_ns if run.recovered_ns is not None else side.last_ns)
         end = recovered if side.repeated(idle_end, recovered) else idle_end
     cost_s = (end - start) / 1e9
     sentence = "The timer expired " + (

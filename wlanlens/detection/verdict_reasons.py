@@ -1,0 +1,109 @@
+"""What findings say about the causes in the verdict: why timeouts came, how much was lost, what explains the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from wlanlens import registry
+from wlanlens.detection.finding import Finding
+from wlanlens.formatting import count, share
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+#: Kinds of timeouts that the sentence names.
+_TIMEOUT_KINDS = {
+    "spurious": "spurious",
+    "ack_lost": "because only ACKs were lost",
+    "undecided": "of undetermined cause",
+}
+
+#: Causes below this share of a flow's lifetime are not named: measurement error and ordinary recovery reach it.
+SHARE = 0.02
+#: The findings that count lost segments.
+PACKET_LOSS = "packet_loss"
+
+
+def timeouts_by_kind(trace: Trace, flow: int, direction: str) -> dict[str, list[int]]:
+    """Times of a flow's retransmission timeouts, by kind."""
+    out: dict[str, list[int]] = {}
+    if trace.has("timeouts"):
+        for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
+            if (row["flow"], row["direction"]) == (flow, direction):
+                out.setdefault(row["kind"], []).append(row["t_ns"])
+    return out
+
+
+def timeouts(kinds: Mapping[str, Sequence[int]], findings: Sequence[Finding]) -> str:
+    """ "5 retransmission timeouts, 3 of them spurious because ACKs were held"."""
+    total = sum(len(times) for times in kinds.values())
+    if not total:
+        return "recovery from losses"
+    parts: list[str] = []
+    for kind, text in _TIMEOUT_KINDS.items():
+        number = len(kinds.get(kind, ()))
+        if number:
+            which = "" if total == 1 else "all" if number == total else f"{number}" if parts else f"{number} of them"
+            parts.append(" ".join(filter(None, (which, text, _reason(kind, kinds[kind], findings)))))
+    return ", ".join(filter(None, [count(total, "retransmission timeout"), " and ".join(parts)]))
+
+
+def _reason(kind: str, times: Sequence[int], findings: Sequence[Finding]) -> str:
+    """Why timeouts of one kind came, where most of them are within the findings of one detector that explains them."""
+    for tool, mine in _by_detector(findings):
+        inside = sum(any(f.t_start_ns <= t <= f.t_end_ns for f in mine) for t in times)
+        if tool.timeout_reason is not None and tool.timeout_reason[0] == kind and inside and 2 * inside >= len(times):
+            return tool.timeout_reason[1](mine)
+    return ""
+
+
+def losses(findings: Sequence[Finding]) -> str:
+    """ " after 14 lost segments"; empty where no loss was found."""
+    lost = sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
+    return f" after {count(lost, 'lost segment')}" if lost else ""
+
+
+def of_the_channel(findings: Sequence[Finding]) -> str:
+    """What detectors say of the channel, which belongs to no connection: "Beacons, ... took 34 % of the air."."""
+    for tool, mine in _by_detector([f for f in findings if f.flow is None]):
+        phrase = "" if tool.category else tool.phrase(max(mine, key=lambda f: f.cost_s))
+        if phrase:
+            return f"{phrase[0].upper()}{phrase[1:]}."
+    return ""
+
+
+def explained(
+    findings: Sequence[Finding], lifetime: int, categories: Mapping[str, int], kinds: Mapping[str, Sequence[int]]
+) -> list[str]:
+    """What the detectors say: "slow start overshot a buffer, which explains 1 s (9 %)", the costliest first."""
+    parts: list[tuple[float, str]] = []
+    for tool, mine in _by_detector(sorted(findings, key=lambda f: -f.cost_s)):
+        cost_s = sum(f.cost_s for f in mine)
+        if all(f.caused_by for f in mine):
+            continue
+        # The causes hold its time already.
+        named = categories.get(tool.category) or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
+        # Without a flow: time of the bus, or the sum of other flows.
+        foreign = mine[0].flow is None and not tool.category
+        if named or foreign or cost_s < SHARE * lifetime / 1e9:
+            continue
+        phrase = tool.phrase(mine[0])
+        if not phrase:
+            continue
+        # Findings of one detector may overlap: they explain at most the whole lifetime.
+        cost = share(min(lifetime, round(cost_s * 1e9)), lifetime)
+        cases = sum(f.cost_s > 0 for f in mine)
+        more = f" (the costliest of {cases} cases)" if cases > 1 else ""
+        parts.append((cost_s, f"{phrase}{more}, which explains {cost}"))
+    return [text for _, text in sorted(parts, key=lambda part: -part[0])]
+
+
+def _by_detector(findings: Sequence[Finding]) -> list[tuple[registry.Tool, list[Finding]]]:
+    """Findings by their detector, in order of each one's first."""
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    units = registry.units("detectors")
+    tools = ((units.get(code), mine) for code, mine in by_code.items())
+    return [(unit, mine) for unit, mine in tools if isinstance(unit, registry.Tool)]

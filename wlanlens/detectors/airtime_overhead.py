@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens.detection.toolkit import NULL, Array, Finding, count, duration, enum_mask, make_finding, vector
+from wlanlens.registry import detector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.trace import Trace
+
+CODE = "airtime_overhead"
+
+#: Highest mandatory rate of the PHYs whose rates are basic rates, Mbit/s (IEEE 802.11-2020 clauses 16.2.3.3 and 17.2.2.3).
+_HIGHEST = {True: 11.0, False: 24.0}
+_DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+
+
+def _phrase(finding: Finding) -> str:
+    return f"beacons, management and low basic rates took {finding.values['overhead_share']:.0%} of the air"
+
+
+@detector(CODE, needs=("frames",), phrase=_phrase)
+def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s: float = 1.0) -> Iterator[Finding]:
+    """Beacons, management frames and low basic rates took a large part of the air.
+
+    What it finds
+    -------------
+    Channels on which frames that carry no data took more than a fifth of the time: management frames (beacons, probes and
+    others) with all their airtime, and ACKs, RTS, CTS and other control frames with the time that they took longer than at
+    the highest mandatory rate. The cost is that time on the air.
+
+    Why it happens
+    --------------
+    Each network sends a beacon about ten times a second for each of its names (SSID), at the lowest basic rate, so that the
+    oldest station understands it. Access points on one channel share that channel's time. Control frames answer at a
+    basic rate, too.
+
+    How it decides
+    --------------
+    From `airtime_us` of `frames`, by channel; damaged frames count for nothing.
+    `overhead_share`: a fifth of the time. A beacon of 300 bytes takes 2.6 ms at 1 Mbit/s, every 102.4 ms: a fifth are eight networks,
+    twice as many as planners put on one channel.
+    `least_time_s`: ten intervals of the usual beacon, so that a burst of probes does not count.
+
+    What fools it
+    -------------
+    A sniffer that hears weak beacons of far networks counts them, although a station near the access point may send
+    at the same time. One that hops between channels hears each for a part of the time: its share is too low. Frames
+    without a known rate have no airtime and are left out.
+
+    References
+    ----------
+    IEEE 802.11-2020 clauses 9.3.3.2 and 11.1.3 (beacons), 10.6.5 (rate of management and group frames), 10.6.6 (rate of control
+    frames); von Nagy, "SSID overhead: how many Wi-Fi SSIDs are too many?", 2013.
+    """
+    table = trace.table("frames")
+    t_ns, airtime = vector(table.column("t_ns")), vector(table.column("airtime_us"))
+    known = (t_ns != NULL) & ~np.isnan(airtime) & (vector(table.column("fcs_ok")) != 0)
+    management = known & enum_mask(table.column("type"), ("management",))
+    control = known & enum_mask(table.column("type"), ("control",))
+    overhead_us = np.where(management, airtime, np.where(control, _too_long_us(table), 0.0))
+    channel = vector(table.column("channel_mhz"))
+    for mhz in np.unique(channel).tolist():
+        mine = np.flatnonzero((channel == mhz) & known)
+        if not len(mine):
+            continue
+        start, end = int(t_ns[mine].min()), int(t_ns[mine].max())
+        length_s, cost_s = (end - start) / 1e9, float(overhead_us[mine].sum()) / 1e6
+        if length_s < least_time_s or cost_s < overhead_share * length_s:
+            continue
+        beacons = mine[enum_mask(table.column("subtype"), ("beacon",))[mine]]
+        senders = len(np.unique(np.asarray(table.column("ta").to_pandas().astype(str))[beacons]))
+        beacons_s, managed_s = float(airtime[beacons].sum()) / 1e6, float(airtime[mine][management[mine]].sum()) / 1e6
+        subject = f"channel {mhz} MHz" if mhz != NULL else "the channel"
+        most = mine[np.argsort(-overhead_us[mine], kind="stable")]
+        yield make_finding(
+            code=CODE,
+            t_start_ns=start,
+            t_end_ns=end,
+            capture=str(table.column("capture")[int(mine[0])]),
+            subject=subject,
+            cost_s=cost_s,
+            lifetime_s=length_s,
+            confidence=0.9,
+            values={
+                "overhead_share": cost_s / length_s,
+                "beacons_s": beacons_s,
+                "other_management_s": managed_s - beacons_s,
+                "low_rates_s": cost_s - managed_s,
+                "beacon_senders_count": senders,
+            },
+            evidence={"frames": vector(table.column("packet"))[most]},
+            sentence=(
+                f"{subject}: frames without data took {cost_s / length_s:.0%} of {duration(length_s)}: beacons of {count(senders, 'sender')} "
+                f"{duration(beacons_s)}, other management {duration(managed_s - beacons_s)}, and control frames at low rates "
+                f"{duration(cost_s - managed_s)}."
+            ),
+        )
+
+
+def _too_long_us(table: pa.Table) -> Array:
+    """How much longer each frame took than at the highest mandatory rate of its PHY; 0 where that is unknown."""
+    rate, bits = vector(table.column("rate_mbps")), vector(table.column("mpdu_bytes")) * 8.0
+    highest = np.where(np.isin(rate, _DSSS_MBPS), _HIGHEST[True], _HIGHEST[False])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.maximum(np.nan_to_num(bits / rate - bits / highest, posinf=0.0), 0.0))
