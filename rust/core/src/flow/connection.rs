@@ -418,7 +418,6 @@ impl Connection {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
             me.sack_permitted |= tcp.sack_permitted;
-            self.handshake_done = false;
         }
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();
@@ -432,11 +431,7 @@ impl Connection {
     fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
         let h = &mut self.handshake;
         match (syn, ack) {
-            (true, false) => {
-                h.repeated = h.repeated.or(h.syn.map(|_| t));
-                (h.syn, h.answered) = (Some(t), None);
-            }
-            (true, true) => (h.answered, h.synack) = (h.answered.or(Some(t)), Some(t)),
+            (true, _) => h.opening(t, ack),
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
