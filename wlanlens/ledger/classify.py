@@ -74,9 +74,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
     directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
     minimum = _min_rtt(intervals, directions)
-    limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
     full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
-    _replace(categories, limited & full, "receiver_window", "path")
     late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
     if late.any():
         _replace(categories, late & ~full & _queued(intervals, directions, rtt), "path", "queue")

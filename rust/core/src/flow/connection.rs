@@ -304,7 +304,8 @@ impl Connection {
             rtt_least: h.rtt_floor().unwrap_or(i64::MAX),
         };
         if let Some(mut timeline) = me.timeline.take() {
-            timeline.pass(piece(before[0].0, before[0].1, me, 0, me.view.as_ref().and_then(|v| v.round_trip())));
+            let trip = me.view.as_ref().and_then(|v| v.round_trip());
+            timeline.pass(piece(me.on_path(before[0].0), before[0].1, me, 0, trip));
             if let Some(o) = &sent {
                 me.follow_view();
                 if me.view.is_some() {
@@ -328,8 +329,8 @@ impl Connection {
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
             let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
-            if !peer.start_over && stall <= 0 {
-                peer.watch_queue(t, o.rtt.filter(|_| peer.view.is_none()));
+            if peer.view.is_none() && stall <= 0 {
+                peer.note_queue(o.rtt, peer.rtt_least, peer.flight());
             }
             if stall > 0 {
                 timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
@@ -339,6 +340,7 @@ impl Connection {
                 }
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
+                let state = peer.on_path(state);
                 if o.unseen && before[1].0 == State::Idle {
                     // What the tap missed was sent at most a round trip and a delayed ACK before.
                     let idle_until = t - peer.tally.rtt_max.saturating_add(MOST_ACK_DELAY_NS);

@@ -106,13 +106,8 @@ impl SenderState {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let trip = view.round_trip();
-            if !self.start_over {
-                self.view = Some(view);
-                self.watch_queue(s.t, trip);
-                let Some(again) = self.view.take() else { return };
-                view = again;
-            }
+            let floor = self.rtt_least.map(|least| loop_ns + least);
+            self.note_queue(view.round_trip(), floor, s.start - view.una);
         }
         if first {
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);
