@@ -43,7 +43,7 @@ impl Connection {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.senders[1].reverse = true;
         for h in &mut c.senders {
-            h.expired_at = -1;
+            (h.expired_at, h.pair_least) = (-1, i64::MAX);
         }
         c
     }
@@ -282,7 +282,7 @@ impl Connection {
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
-            self.begin_intervals(reverse, t, p.number, rest_ns);
+            self.begin_intervals(reverse, t, p.number, rest_ns, out.pairs);
         }
         let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
@@ -330,7 +330,7 @@ impl Connection {
             let alone = span == 0;
             let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
             if peer.view.is_none() && stall <= 0 {
-                peer.note_queue(o.rtt, peer.rtt_least, peer.flight());
+                peer.note_queue(o.rtt, peer.rtt_floor(), peer.flight());
             }
             if stall > 0 {
                 timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
@@ -469,6 +469,7 @@ impl Connection {
         out.flow = self.id;
         let t = self.last_t;
         for sender in &mut self.senders {
+            out.pairs.least(sender.pair, sender.rtt_least);
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {

@@ -246,6 +246,9 @@ pub struct SenderState {
     pub head_sent: Option<i64>,
     /// Away from the sender: the longest silence that new data ended while other data was outstanding.
     pub usual_gap: i64,
+    /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
+    pub pair: u64,
+    pub pair_least: i64,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
     /// ACK number and window of this sender's latest packet, as it sent them.

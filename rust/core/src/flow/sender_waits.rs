@@ -43,12 +43,13 @@ impl SenderState {
         }
     }
 
-    /// The least round trip: of the whole path where the sender is followed, else of the tap.
+    /// The least round trip between the hosts: of the whole path where the sender is followed, else of the tap.
     #[inline]
     pub fn rtt_floor(&self) -> Option<i64> {
+        let least = self.rtt_least?.min(self.pair_least);
         match &self.view {
-            None => self.rtt_least,
-            Some(_) => Some(self.loop_ns()? + self.rtt_least?),
+            None => Some(least),
+            Some(_) => Some(self.loop_ns()? + least),
         }
     }
 
@@ -106,7 +107,7 @@ impl SenderState {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let floor = self.rtt_least.map(|least| loop_ns + least);
+            let floor = self.rtt_least.map(|least| loop_ns + least.min(self.pair_least));
             self.note_queue(view.round_trip(), floor, s.start - view.una);
         }
         if first {

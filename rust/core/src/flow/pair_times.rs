@@ -1,0 +1,35 @@
+//! The least round trips between two hosts at the tap, over their connections: one that begins while a queue stands never finds it empty.
+
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::limits;
+use crate::packet::Addr;
+
+/// By source and destination, in a table of constant size: of two pairs in one place the later one stays.
+#[derive(Debug)]
+pub struct PairTimes(Vec<(u64, i64)>);
+
+impl Default for PairTimes {
+    fn default() -> Self {
+        PairTimes(vec![(0, i64::MAX); limits::HOST_PAIRS])
+    }
+}
+
+impl PairTimes {
+    pub fn key(src: Addr, dst: Addr) -> u64 {
+        FxBuildHasher.hash_one((src, dst))
+    }
+
+    /// Note the least round trip of a connection's data from `src` to `dst`; the least of the pair so far, i64::MAX for none.
+    pub fn least(&mut self, pair: u64, own: Option<i64>) -> i64 {
+        let place = pair as usize % self.0.len();
+        let known = &mut self.0[place];
+        if known.0 != pair {
+            *known = (pair, i64::MAX);
+        }
+        known.1 = known.1.min(own.unwrap_or(i64::MAX));
+        known.1
+    }
+}
