@@ -329,12 +329,16 @@ impl Connection {
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
             let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
+            if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
+                peer.pair_least = out.pairs.least(peer.pair, o.rtt);
+            }
             if peer.view.is_none() && stall <= 0 {
                 peer.note_queue(o.rtt, peer.rtt_floor(), peer.flight());
             }
             if stall > 0 {
-                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
-                timeline.pass_stall(before[1].0, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                let state = peer.on_path(before[1].0);
+                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
+                timeline.pass_stall(state, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }
@@ -469,7 +473,6 @@ impl Connection {
         out.flow = self.id;
         let t = self.last_t;
         for sender in &mut self.senders {
-            out.pairs.least(sender.pair, sender.rtt_least);
             sender.decide_all(t, out);
             let reverse = sender.reverse;
             if let Some(mut timeline) = sender.timeline.take() {
