@@ -277,7 +277,9 @@ impl Connection {
         }
         row.kind = kind;
 
-        if syn || !self.handshake_done {
+        // A repeated SYN may be answered by a plain ACK: the other end has not heard of the SYN+ACK yet.
+        let waits = reverse && span == 0 && self.handshake.synack.is_some();
+        if syn || !(self.handshake_done || waits) {
             self.follow_handshake(t, syn, has_ack, reverse);
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
@@ -450,7 +452,7 @@ impl Connection {
                         let tap = by_handshake(h, sender.reverse);
                         sender.near_receiver = tap == Some(Tap::NearReceiver);
                         sender.near_sender = tap == Some(Tap::NearSender);
-                        sender.loop_syn = h.parts().map(|(to_b, to_a)| if sender.reverse { to_b } else { to_a });
+                        sender.loop_syn = h.longest_loop(sender.reverse);
                     }
                 }
                 self.handshake_done = true;

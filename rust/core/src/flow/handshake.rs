@@ -7,7 +7,7 @@ pub struct Handshake {
     expiries: [Option<(i64, i64)>; 2],
     /// SYNs, less SYN+ACKs.
     unanswered: i32,
-    /// The last SYN, and the first SYN+ACK after it.
+    /// The last SYN before the first SYN+ACK, and that one.
     pub syn: Option<i64>,
     pub answered: Option<i64>,
     /// The last SYN+ACK, and the ACK that ends the handshake.
@@ -19,6 +19,15 @@ impl Handshake {
     /// The two parts of the round trip, split at the tap: SYN to SYN+ACK, SYN+ACK to ACK.
     pub fn parts(&self) -> Option<(i64, i64)> {
         Some((self.answered? - self.syn?, self.ack? - self.synack?))
+    }
+
+    /// From the tap to the sender and back, at most: of several SYN+ACKs the first may be the one that the ACK answers.
+    pub fn longest_loop(&self, passive: bool) -> Option<i64> {
+        if passive {
+            Some(self.answered? - self.syn?)
+        } else {
+            Some(self.ack? - self.answered?)
+        }
     }
 
     /// When the timer of either end first expired, and last. The active end does not know when the other's did.
@@ -37,10 +46,10 @@ impl Handshake {
             let expiries = &mut self.expiries[usize::from(ack)];
             *expiries = Some((expiries.map_or(t, |e| e.0), t));
         }
-        match (ack, self.ack) {
-            (false, None) => (self.syn, self.answered) = (Some(t), None),
-            (true, None) => (self.answered, self.synack) = (self.answered.or(Some(t)), Some(t)),
-            // The handshake is over: its times stay.
+        match (ack, self.ack, self.answered) {
+            (false, None, None) => self.syn = Some(t),
+            (true, None, _) => (self.answered, self.synack) = (self.answered.or(Some(t)), Some(t)),
+            // It is answered, or over: its times stay.
             _ => {}
         }
     }

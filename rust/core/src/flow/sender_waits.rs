@@ -73,10 +73,12 @@ impl SenderState {
         if first && empty && !unread && !repeated {
             let waited = s.t - self.last_advance.unwrap_or(s.t);
             let held = self.held_on_path(s, &view);
-            idle = waited - held - loop_ns;
-            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - loop_ns;
+            // A queue may make it longer.
+            let there = loop_ns.max(view.there.unwrap_or(0));
+            idle = waited - held - there;
+            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - there;
             // Two round trips are never quite alike.
-            let usual = (loop_ns / 2).max(timeline.rest_ns());
+            let usual = (there / 2).max(timeline.rest_ns());
             if idle > usual && self.phase != Phase::Loss && opened > usual {
                 // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
                 // have no gap.
