@@ -33,3 +33,18 @@ impl PairTimes {
         known.1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_of_a_pair() {
+        let mut pairs = PairTimes::default();
+        assert_eq!(pairs.least(1, None), i64::MAX);
+        assert_eq!([pairs.least(1, Some(20)), pairs.least(1, Some(30)), pairs.least(1, None)], [20; 3]);
+        // Another pair in the same place.
+        assert_eq!(pairs.least(1 + limits::HOST_PAIRS as u64, Some(70)), 70);
+        assert_eq!(pairs.least(1, Some(90)), 90);
+    }
+}

@@ -31,7 +31,8 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
             () => {}
         }
     }
-    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
+    // A SYN's timer may expire once more after its answer has passed the tap.
+    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none() && t.start >= i64::from(h.una > 0)) {
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
