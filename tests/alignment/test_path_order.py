@@ -68,5 +68,8 @@ def test_static_orders() -> None:
     ranks = [PathOrder.evidence_rank(point, "unknown") for point in ("sender", "usb", "unknown", "air", "receiver")]
     assert ranks == sorted(ranks)
     assert PathOrder.evidence_rank("unknown", "near_sender") == 0
+    # The other host sends: its own capture shows its decisions.
+    assert PathOrder.evidence_rank("receiver", "near_sender") == 0
+    assert PathOrder.evidence_rank("sender", "near_receiver") == ranks[-1]
     assert PathOrder.hosts_outside(["air", "sender", "receiver"]) == ["sender", "air", "receiver"]
     assert PathOrder.hosts_outside(["air", "sender"]) == ["air", "sender"]

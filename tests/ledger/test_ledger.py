@@ -42,24 +42,6 @@ def test_recovery_after_a_spurious_timeout_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 5, "loss_recovery": 6}
 
 
-def test_a_window_that_fills_the_path_is_not_the_limit() -> None:
-    rows = intervals([("window_limited", 10**9), ("window_limited", 10**9), ("transfer", 10**9)])
-    for row, rtt, acked in zip(rows, (50, 50, 20), (900, 100, 1000), strict=True):
-        row |= {"rtt_ns": rtt * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": acked}
-    entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"receiver_window": 10**9, "path": 2 * 10**9}
-
-
-def test_a_path_that_slows_and_never_pauses_is_not_window_limited() -> None:
-    # Ten times slower than its best rate, with an ACK every 10 ms and a round trip of 50 ms: a larger window only queues.
-    fast, slow = [("transfer", 10**6)] * 300, [("window_limited", 10**7)] * 100
-    rows = intervals([*fast, *slow, ("window_limited", 3 * 10**7)])
-    for row in rows:
-        row |= {"rtt_ns": 50 * 10**6, "rtt_min_ns": 20 * 10**6, "acked_bytes": 1000}
-    entered = ledger.from_intervals(table("intervals", rows))
-    assert ledger.totals(entered) == {"path": 13 * 10**8, "receiver_window": 3 * 10**7}
-
-
 def _queued(*parts: tuple[str, float, int, int]) -> dict[str, int]:
     """The ledger of intervals of a state, seconds, round trip in ms and bytes acknowledged, as seconds by category."""
     rows = intervals([(state, round(s * 10**9)) for state, s, _, _ in parts])

@@ -10,7 +10,7 @@ import pytest
 
 from tests.detectors.together import aligned, given
 from wlanlens.ledger import ledger
-from wlanlens.ledger.link_layer import Spans
+from wlanlens.ledger.link_layer import ACCESS_NS, SIFS_NS, Spans
 from wlanlens.simulation.applications import bulk
 from wlanlens.simulation.config import Cell, Flow, Node, Station, Tcp, World
 from wlanlens.simulation.scenario import Scenario
@@ -98,3 +98,14 @@ def test_spans() -> None:
     none = Spans.of(np.zeros(0, np.int64), np.zeros(0, np.int64))
     assert none.before(t).tolist() == [0] * 9
     assert not none.holds(t).any()
+
+
+def test_the_frames_of_an_exchange_and_the_slots_between_others() -> None:
+    # RTS, CTS, data and ACK are 10 us apart; the next frame comes after 50 us, the one after that much later.
+    busy = Spans.of(np.array([0, 310, 620, 1000, 9000]) * 1000, np.array([300, 610, 950, 1500, 9500]) * 1000)
+    exchange = busy.joined(SIFS_NS)
+    assert (exchange.start // 1000).tolist() == [0, 1000, 9000]
+    assert (exchange.end // 1000).tolist() == [950, 1500, 9500]
+    assert exchange.began(np.array([620, 970, 1200]) * 1000).tolist() == [0, 970_000, 1_000_000]
+    used = busy.joined(ACCESS_NS)
+    assert [used.start.tolist(), used.end.tolist()] == [[0, 9_000_000], [1_500_000, 9_500_000]]

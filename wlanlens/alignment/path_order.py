@@ -84,7 +84,12 @@ class PathOrder:
 
     @classmethod
     def evidence_rank(cls, point: str, tap: str) -> int:
-        """How well a capture shows a TCP connection, 0 best: by its point, or by where its tap sits if that is unknown."""
+        """How well a capture shows data of one direction, 0 best: by its point, or by where its tap sits if that is unknown.
+
+        Of two hosts either may send: the tap's place says which one.
+        """
+        if point in cls.HOSTS and tap in ("near_sender", "near_receiver"):
+            point = cls.HOSTS[tap == "near_receiver"]
         return _EVIDENCE_OF_POINT.get(point, _EVIDENCE_OF_TAP.get(tap, _EVIDENCE_OF_TAP["unknown"]))
 
     @classmethod

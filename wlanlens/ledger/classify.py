@@ -45,11 +45,11 @@ QUEUE_NS = 200_000_000
 #: ... and where it lasts this many round trips.
 QUEUE_TRIPS = 4
 
-#: The receive window fills the path where the mean round trip exceeds this multiple of the flow's minimum, so that the
-#: queue holds as much as the path does ...
+#: The flow fills the path itself where the mean round trip exceeds this multiple of the flow's minimum, so that the queue
+#: holds as much as the path does ...
 FULL_PATH = 2
 #: ... and the path never pauses: data arrives at this share of the flow's best rate (`delivery_rate.best_rates`), or
-#: ACKs come without a gap (`delivery_rate.never_pauses`). A larger window would only lengthen the queue. The detector
+#: ACKs come without a gap (`delivery_rate.never_pauses`). Its queue is its own then, and costs it nothing. The detector
 #: `window_limited` has the same figures.
 FULL_RATE = 0.8
 
@@ -59,8 +59,8 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
 
     Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
     in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`.
-    Window-limited time in which the window filled the path (`FULL_PATH`) is `path`. Time on a path that is not full,
-    with round trips far above the flow's minimum before and after it (`QUEUE_NS`), is `queue`.
+    Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
+    after it (`QUEUE_NS`), is `queue`.
     """
     state, states = _codes(intervals.column("state"))
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
@@ -74,11 +74,9 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
     directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
     minimum = _min_rtt(intervals, directions)
-    limited = np.isin(state, [i for i, s in enumerate(states) if s == "window_limited"])
-    full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
-    _replace(categories, limited & full, "receiver_window", "path")
     late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
     if late.any():
+        full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
         _replace(categories, late & ~full & _queued(intervals, directions, rtt), "path", "queue")
     return categories
 
@@ -204,7 +202,7 @@ def _queued(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
 
 
 def _never_pauses(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
-    """Intervals in which the path did not pause; valid for window-limited intervals only."""
+    """Intervals in which the path did not pause."""
     order = directions.order
     start, end, acked = (filled(intervals.column(name))[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
     rate = rates(directions.rank, start, end, acked, rtt[order])

@@ -29,6 +29,10 @@ PIECE_NS = 100_000_000
 #: longest of all PHYs: the channel is idle that long for access. If it is idle for longer, no frame was ready.
 ACCESS_NS = 670_000
 
+#: The frames of one exchange (RTS, CTS, data, ACK) are a SIFS apart, 10 or 16 us; before any other frame the channel is
+#: idle for a SIFS and a slot at least, 19 us (IEEE 802.11: 10.3.2.3).
+SIFS_NS = 18_000
+
 #: The categories in their order inside a piece; the remaining time stays `path`.
 _PARTS = ("usb", "air_others", "air_retries", "air_useful", "path")
 
@@ -55,6 +59,16 @@ class Spans:
         """Whether each time is inside an interval."""
         at = np.searchsorted(self.start, t_ns, side="right") - 1
         return (at >= 0) & (t_ns < self.end[np.maximum(at, 0)]) if len(self.start) else np.zeros(len(t_ns), bool)
+
+    def joined(self, gap_ns: int) -> Spans:
+        """The same without the gaps of at most this length."""
+        wide = Spans.of(self.start, self.end + gap_ns)
+        return Spans(wide.start, wide.end - gap_ns)
+
+    def began(self, t_ns: Array) -> Array:
+        """The start of the interval that each time is in; a time outside gives that time itself."""
+        at = np.searchsorted(self.start, t_ns, side="right") - 1
+        return np.where(self.holds(t_ns), self.start[np.maximum(at, 0)], t_ns) if len(self.start) else t_ns
 
     def before(self, t_ns: Array) -> Array:
         """Total length before each time, ns."""
@@ -110,11 +124,13 @@ class LinkLayer:
         ends = bool(np.median(np.abs(apart - ack)) <= np.median(np.abs(apart - data))) if len(apart) else True
         shift = int(ends)
         self.busy = Spans.of(t - length * shift, t + length * (1 - shift))
+        # Whoever waits, waits for the idle slots before others' frames, too.
+        self.used = self.busy.joined(ACCESS_NS)
         # The first transmission may be damaged, and then it is in no exchange.
         self._links["air_start"] = self._links["air_t_ns"] - _at(number, length, self._links["air_packet"]) * shift
         self._useful = {
             "flow": mine["flow"],
-            "start": mine["t_last_ns"] - data * shift,
+            "start": self.busy.joined(SIFS_NS).began(mine["t_last_ns"] - data * shift),
             "end": mine["t_ack_ns"] + ack * (1 - shift),
             "retried": mine["t_first_ns"] < mine["t_last_ns"],
         }
@@ -133,7 +149,7 @@ class LinkLayer:
         length = high - low
         on_air, retried = useful.holds(low), retries.holds(low)
         free = ~on_air & ~retried
-        others = np.where(free & waiting.holds(low), self.busy.before(high) - self.busy.before(low), 0)
+        others = np.where(free & waiting.holds(low), self.used.before(high) - self.used.before(low), 0)
         on_bus = np.where(free & bus.holds(low), length - others, 0)
         out = np.zeros((len(start), len(_PARTS)), np.int64)
         spent = {

@@ -205,3 +205,13 @@ fn the_air_is_divided_and_sums_up() {
     let rows = ledger(&run(w));
     assert!(spent(&rows, Category::AirOthers) > 500.0, "{}", spent(&rows, Category::AirOthers));
 }
+
+#[test]
+fn a_syn_acks_timer_delays_nobody_who_has_its_answer_under_way() {
+    let mut w = line();
+    w["wires"][0]["delay_s"] = json!(1.2);
+    let rows = ledger(&run(w));
+    // The SYN's timer expires after 1 s, that of the SYN+ACK after 2.2 s; its first copy arrives after 2.4 s.
+    assert_eq!((rows[0].category, rows[1].category), (Category::RtoWait, Category::Handshake), "{rows:?}");
+    assert_eq!((rows[0].end / MS, rows[1].end / MS), (1000, 2400));
+}

@@ -3,11 +3,15 @@
 use super::connection::Connection;
 use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
+use super::pair_times::PairTimes;
 
 impl Connection {
     /// The first data of a direction: its intervals start with the connection.
     #[cold]
-    pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64) {
+    pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64, pairs: &mut PairTimes) {
+        for sender in &mut self.senders {
+            sender.pair_least = pairs.least(sender.pair, sender.rtt_least);
+        }
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;

@@ -43,7 +43,7 @@ impl Connection {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.senders[1].reverse = true;
         for h in &mut c.senders {
-            h.expired_at = -1;
+            (h.expired_at, h.pair_least) = (-1, i64::MAX);
         }
         c
     }
@@ -277,12 +277,14 @@ impl Connection {
         }
         row.kind = kind;
 
-        if syn || !self.handshake_done {
+        // A repeated SYN may be answered by a plain ACK: the other end has not heard of the SYN+ACK yet.
+        let waits = reverse && span == 0 && self.handshake.synack.is_some();
+        if syn || !(self.handshake_done || waits) {
             self.follow_handshake(t, syn, has_ack, reverse);
         }
         if payload > 0 && self.senders[usize::from(reverse)].timeline.is_none() {
             let rest_ns = if p.mpdu.is_some() { ACCESS_NS } else { TICK_NS };
-            self.begin_intervals(reverse, t, p.number, rest_ns);
+            self.begin_intervals(reverse, t, p.number, rest_ns, out.pairs);
         }
         let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
@@ -304,7 +306,8 @@ impl Connection {
             rtt_least: h.rtt_floor().unwrap_or(i64::MAX),
         };
         if let Some(mut timeline) = me.timeline.take() {
-            timeline.pass(piece(before[0].0, before[0].1, me, 0, me.view.as_ref().and_then(|v| v.round_trip())));
+            let trip = me.view.as_ref().and_then(|v| v.round_trip());
+            timeline.pass(piece(me.on_path(before[0].0), before[0].1, me, 0, trip));
             if let Some(o) = &sent {
                 me.follow_view();
                 if me.view.is_some() {
@@ -328,17 +331,22 @@ impl Connection {
             // An ACK that comes with data or a FIN waited for the application: the receiver had it ready (RFC 1122 section 4.2.3.2).
             let alone = span == 0;
             let stall = if alone { delayed_ack(peer, o, before[1].0, silent, t - timeline.now()) } else { 0 };
-            if !peer.start_over && stall <= 0 {
-                peer.watch_queue(t, o.rtt.filter(|_| peer.view.is_none()));
+            if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
+                peer.pair_least = out.pairs.least(peer.pair, o.rtt);
+            }
+            if peer.view.is_none() && stall <= 0 {
+                peer.note_queue(o.rtt, peer.rtt_floor(), peer.flight());
             }
             if stall > 0 {
-                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(before[1].0, before[1].1, peer, 0, None) });
-                timeline.pass_stall(before[1].0, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
+                let state = peer.on_path(before[1].0);
+                timeline.pass(Piece { end: t - stall, packets: 0, ..piece(state, before[1].1, peer, 0, None) });
+                timeline.pass_stall(state, piece(State::DelayedAck, None, peer, o.acked, o.rtt));
                 if peer.ns_per_kib.is_none() {
                     timeline.doubt_stall(peer.flight_sent);
                 }
             } else {
                 let (state, timeout) = if o.unseen { (State::NotCaptured, None) } else { before[1] };
+                let state = peer.on_path(state);
                 if o.unseen && before[1].0 == State::Idle {
                     // What the tap missed was sent at most a round trip and a delayed ACK before.
                     let idle_until = t - peer.tally.rtt_max.saturating_add(MOST_ACK_DELAY_NS);
@@ -418,7 +426,6 @@ impl Connection {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
             me.sack_permitted |= tcp.sack_permitted;
-            self.handshake_done = false;
         }
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();
@@ -432,11 +439,7 @@ impl Connection {
     fn follow_handshake(&mut self, t: i64, syn: bool, ack: bool, reverse: bool) {
         let h = &mut self.handshake;
         match (syn, ack) {
-            (true, false) => {
-                h.repeated = h.repeated.or(h.syn.map(|_| t));
-                (h.syn, h.answered) = (Some(t), None);
-            }
-            (true, true) => (h.answered, h.synack) = (h.answered.or(Some(t)), Some(t)),
+            (true, _) => h.opening(t, ack),
             (false, _) if !self.handshake_done => {
                 if h.synack.is_some() && h.syn.is_some() && !reverse && h.ack.is_none() {
                     h.ack = Some(t);
@@ -449,7 +452,7 @@ impl Connection {
                         let tap = by_handshake(h, sender.reverse);
                         sender.near_receiver = tap == Some(Tap::NearReceiver);
                         sender.near_sender = tap == Some(Tap::NearSender);
-                        sender.loop_syn = h.parts().map(|(to_b, to_a)| if sender.reverse { to_b } else { to_a });
+                        sender.loop_syn = h.longest_loop(sender.reverse);
                     }
                 }
                 self.handshake_done = true;

@@ -41,7 +41,8 @@ impl SenderState {
         if o.transmission != Transmission::Retransmission {
             return self.after_first(s, o.transmission, row, out);
         }
-        self.start_over = true;
+        // A lost SYN leaves the windows as they are at first (RFC 6298 section 5.7).
+        self.start_over |= s.start > 0;
         self.note_gap(t);
         self.last_resend = Some(t);
         self.tally.retransmissions += 1;
@@ -125,18 +126,6 @@ impl SenderState {
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(out.intervals, out.flow, self.reverse);
-        }
-    }
-
-    /// A window that still grows is no limit where the path is full: for a whole round trip no segment found the queue shorter than the
-    /// path. In slow start the first segment of each round trip finds it empty.
-    pub fn watch_queue(&mut self, t: i64, rtt: Option<i64>) {
-        let (Some(rtt), Some(floor)) = (rtt, self.rtt_floor()) else { return };
-        if rtt / 2 <= floor {
-            self.full_since = None;
-        } else {
-            let since = *self.full_since.get_or_insert(t);
-            self.start_over |= t - since > rtt;
         }
     }
 

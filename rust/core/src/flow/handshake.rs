@@ -3,9 +3,11 @@
 /// The times of the handshake at the tap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Handshake {
-    /// The first repetition of the SYN.
-    pub repeated: Option<i64>,
-    /// The last SYN, and the first SYN+ACK after it.
+    /// The first and the last expiry of the timer of each end: of the SYN, and of the SYN+ACK.
+    expiries: [Option<(i64, i64)>; 2],
+    /// SYNs, less SYN+ACKs.
+    unanswered: i32,
+    /// The last SYN before the first SYN+ACK, and that one.
     pub syn: Option<i64>,
     pub answered: Option<i64>,
     /// The last SYN+ACK, and the ACK that ends the handshake.
@@ -19,10 +21,36 @@ impl Handshake {
         Some((self.answered? - self.syn?, self.ack? - self.synack?))
     }
 
-    /// When a timer first repeated the SYN of the active end or the SYN+ACK of the passive end, and last.
+    /// From the tap to the sender and back, at most: of several SYN+ACKs the first may be the one that the ACK answers.
+    pub fn longest_loop(&self, passive: bool) -> Option<i64> {
+        if passive {
+            Some(self.answered? - self.syn?)
+        } else {
+            Some(self.ack? - self.answered?)
+        }
+    }
+
+    /// When the timer of either end first expired, and last. The active end does not know when the other's did.
     pub fn timers(&self, passive: bool) -> Option<(i64, i64)> {
-        let by_active = self.repeated.zip(self.syn);
-        let (Some(first), Some(last), Some(syn)) = (self.answered, self.synack, self.syn) else { return by_active };
-        by_active.or((passive && syn <= first && first < last).then_some((last, last)))
+        match (self.expiries[0], self.expiries[1].filter(|_| passive)) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// A SYN, or a SYN+ACK. Each SYN is answered once: more SYN+ACKs are the timer's.
+    pub fn opening(&mut self, t: i64, ack: bool) {
+        let by_timer = if ack { self.synack.is_some() && self.unanswered <= 0 } else { self.syn.is_some() };
+        self.unanswered += if ack { -1 } else { 1 };
+        if by_timer {
+            let expiries = &mut self.expiries[usize::from(ack)];
+            *expiries = Some((expiries.map_or(t, |e| e.0), t));
+        }
+        match (ack, self.ack, self.answered) {
+            (false, None, None) => self.syn = Some(t),
+            (true, None, _) => (self.answered, self.synack) = (self.answered.or(Some(t)), Some(t)),
+            // It is answered, or over: its times stay.
+            _ => {}
+        }
     }
 }

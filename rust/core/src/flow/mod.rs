@@ -21,6 +21,7 @@ mod intervals;
 mod ip_order;
 mod kinds;
 mod output;
+mod pair_times;
 mod path_times;
 mod recent;
 mod reports;
@@ -54,6 +55,7 @@ use self::ends::{End, Key};
 use self::flow_row::{Close, FlowTable};
 use self::host_ids::{HostIds, Places};
 use self::output::Out;
+use self::pair_times::PairTimes;
 use self::rows::SegmentBlocks;
 use crate::limits;
 use crate::notes::{NoteKind, Notes};
@@ -89,6 +91,7 @@ pub struct Tracker {
     latest: Option<(Key, usize)>,
     slab: Vec<Option<Box<Entry>>>,
     host_ids: HostIds,
+    pairs: PairTimes,
     free: Vec<usize>,
     next_flow: u32,
     segments: SegmentBlocks,
@@ -147,12 +150,12 @@ impl Tracker {
         if known != Some(slot) {
             self.latest = Some((key, slot));
         }
-        let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, .. } = self;
+        let Tracker { slab, host_ids, segments, timeouts, recoveries, intervals, notes, pairs, .. } = self;
         let entry = slab[slot].as_mut()?;
         let reverse = from_high != entry.swapped;
         let id = entry.connection.id;
         entry.counters.observe(p, tcp, reverse);
-        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes };
+        let mut out = Out { flow: id, segments, timeouts, recoveries, intervals, notes, pairs };
         let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
         let shared_ids = host_ids.observe(entry.places[usize::from(from_high)], user, p.ip_id);
         entry.connection.observe(p, tcp, reverse, t_ns, shared_ids, &mut out);
@@ -169,8 +172,12 @@ impl Tracker {
         }
         let id = self.next_flow;
         self.next_flow = self.next_flow.wrapping_add(1);
-        let connection = Connection::new(id, self.last_t, p.number);
+        let mut connection = Connection::new(id, self.last_t, p.number);
         let (low, high) = (key.low.0, key.high.0);
+        let pairs = [PairTimes::key(low, high), PairTimes::key(high, low)];
+        for (i, sender) in connection.senders.iter_mut().enumerate() {
+            sender.pair = pairs[usize::from(swapped) ^ i];
+        }
         let places = [HostIds::places(low, high), HostIds::places(high, low)];
         let counters = ConnectionCounters::default();
         let entry = Some(Box::new(Entry { connection, counters, key, swapped, places }));
@@ -197,8 +204,8 @@ impl Tracker {
         self.index.remove(&entry.key);
         self.latest = None;
         self.free.push(slot);
-        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, .. } = self;
-        let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes };
+        let Tracker { segments, timeouts, recoveries, intervals, notes, flows, pairs, .. } = self;
+        let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes, pairs };
         entry.connection.finish(&mut out);
         let ends = if entry.swapped { [entry.key.high, entry.key.low] } else { [entry.key.low, entry.key.high] };
         flows.push(&entry.connection, &entry.counters, ends, why, self.last_ns);

@@ -1,10 +1,11 @@
 //! The tables to which a connection writes its facts.
 
+use super::pair_times::PairTimes;
 use super::rows::SegmentBlocks;
 use crate::notes::Notes;
 use crate::table::tcp::{IntervalRows, RecoveryRows, TimeoutRows};
 
-/// The tables, borrowed for one packet of one connection.
+/// The tables, and what is known of pairs of hosts, borrowed for one packet of one connection.
 pub struct Out<'a> {
     pub flow: u32,
     pub segments: &'a mut SegmentBlocks,
@@ -12,4 +13,5 @@ pub struct Out<'a> {
     pub recoveries: &'a mut RecoveryRows,
     pub intervals: &'a mut IntervalRows,
     pub notes: &'a mut Notes,
+    pub pairs: &'a mut PairTimes,
 }

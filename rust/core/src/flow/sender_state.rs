@@ -179,6 +179,10 @@ pub struct SenderState {
     pub answered: bool,
     /// Slow start has ended.
     pub start_over: bool,
+    /// The latest round trips found a queue on the path; the latest one found none; its ACK left nothing outstanding.
+    pub queued: bool,
+    pub prompt: bool,
+    pub emptied: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
@@ -236,8 +240,6 @@ pub struct SenderState {
     pub last_send: Option<i64>,
     /// ACKs that repeat the number of the latest one: duplicate ACKs for a sender with outstanding data.
     pub same_acks: u16,
-    /// While slow start lasts: no segment has found the queue shorter than the path since.
-    pub full_since: Option<i64>,
 
     // When it sends.
     pub last_new_send: Option<i64>,
@@ -254,6 +256,9 @@ pub struct SenderState {
     pub head_sent: Option<i64>,
     /// Away from the sender: the longest silence that new data ended while other data was outstanding.
     pub usual_gap: i64,
+    /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
+    pub pair: u64,
+    pub pair_least: i64,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
     /// ACK number and window of this sender's latest packet, as it sent them.

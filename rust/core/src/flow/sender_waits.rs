@@ -43,12 +43,13 @@ impl SenderState {
         }
     }
 
-    /// The least round trip: of the whole path where the sender is followed, else of the tap.
+    /// The least round trip between the hosts: of the whole path where the sender is followed, else of the tap.
     #[inline]
     pub fn rtt_floor(&self) -> Option<i64> {
+        let least = self.rtt_least?.min(self.pair_least);
         match &self.view {
-            None => self.rtt_least,
-            Some(_) => Some(self.loop_ns()? + self.rtt_least?),
+            None => Some(least),
+            Some(_) => Some(self.loop_ns()? + least),
         }
     }
 
@@ -72,10 +73,12 @@ impl SenderState {
         if first && empty && !unread && !repeated {
             let waited = s.t - self.last_advance.unwrap_or(s.t);
             let held = self.held_on_path(s, &view);
-            idle = waited - held - loop_ns;
-            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - loop_ns;
+            // A queue may make it longer.
+            let there = loop_ns.max(view.there.unwrap_or(0));
+            idle = waited - held - there;
+            let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - there;
             // Two round trips are never quite alike.
-            let usual = (loop_ns / 2).max(timeline.rest_ns());
+            let usual = (there / 2).max(timeline.rest_ns());
             if idle > usual && self.phase != Phase::Loss && opened > usual {
                 // In a shorter silence no timer can have expired for data that was lost before the tap; nor was any sent if the ids
                 // have no gap.
@@ -106,13 +109,8 @@ impl SenderState {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let trip = view.round_trip();
-            if !self.start_over {
-                self.view = Some(view);
-                self.watch_queue(s.t, trip);
-                let Some(again) = self.view.take() else { return };
-                view = again;
-            }
+            let floor = self.rtt_least.map(|least| loop_ns + least.min(self.pair_least));
+            self.note_queue(view.round_trip(), floor, s.start - view.una);
         }
         if first {
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);

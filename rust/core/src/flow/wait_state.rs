@@ -31,7 +31,8 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
             () => {}
         }
     }
-    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none()) {
+    // A SYN's timer may expire once more after its answer has passed the tap.
+    if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none() && t.start >= i64::from(h.una > 0)) {
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
@@ -78,6 +79,28 @@ pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
 }
 
 impl SenderState {
+    /// A round trip, with `left` bytes outstanding when its ACK comes: has the path a queue? It is late by half of the least, as two
+    /// round trips are never alike. One late ACK may be a delayed one, of the last segment of a flight.
+    #[inline]
+    pub fn note_queue(&mut self, rtt: Option<i64>, floor: Option<i64>, left: i64) {
+        if let (Some(rtt), Some(floor)) = (rtt, floor) {
+            let late = rtt - floor > floor / 2;
+            self.queued = late && !self.prompt;
+            (self.prompt, self.emptied) = (!late, left <= 0);
+        }
+    }
+
+    /// A window that leaves no room, or that still grows, is no limit while the path is full: more data would only wait in its queue.
+    /// A window that is acknowledged as a whole leaves the path empty.
+    #[inline]
+    pub fn on_path(&self, state: State) -> State {
+        match state {
+            State::SlowStart if self.queued => State::Transfer,
+            State::WindowLimited if self.queued && !self.emptied => State::Transfer,
+            _ => state,
+        }
+    }
+
     /// The path's speed from an ACK that was not delayed, if it is a new estimate.
     pub fn learn_speed(&mut self, o: &AckOutcome) -> Option<i64> {
         let over = (o.rtt.filter(|_| o.burst > 0)? - self.rtt_least?).saturating_mul(1024);

@@ -146,5 +146,5 @@ define_table! {
     flight_bytes: U32, "bytes", "Maximum of the bytes outstanding inside it.";
     window_bytes: U32 ? null, "bytes", "Window that the receiver advertised at its end.";
     rtt_ns: I64 ? null, "ns", "Mean of the RTT samples inside it.";
-    rtt_min_ns: I64 ? null, "ns", "Minimum RTT of the flow until its end.";
+    rtt_min_ns: I64 ? null, "ns", "Minimum RTT until its end, of the flow and of others between the same hosts.";
 } }

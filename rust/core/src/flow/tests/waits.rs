@@ -89,3 +89,89 @@ fn a_sender_that_has_sent_all_is_not_in_slow_start() {
     let t = s.run();
     assert_eq!((t.time_in("slow_start"), t.time_in("transfer")), (20_200_000, 20_000_000), "{:?}", t.intervals());
 }
+
+#[test]
+fn a_late_syn_ack_reopens_nothing() {
+    let mut s = Script::new(false);
+    s.data(30.0, 0);
+    s.push(1020.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    s.data(1030.0, 1);
+    s.ack(1050.0, 2);
+    let t = s.run();
+    assert_eq!(t.time_in("handshake"), 20_100_000, "{:?}", t.intervals());
+}
+
+#[test]
+fn the_first_of_two_syn_acks_may_be_the_one_that_is_answered() {
+    // At the receiver, 1.5 s from the sender: both ends repeat their SYN, and b answers the copy with a plain ACK, too.
+    let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+    s.push(0.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    s.push(0.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    s.push(1000.0, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+    s.push(1000.1, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    s.push(1000.2, false, 5000, 1000, flags::ACK, 0, &[], None);
+    s.push(1500.0, true, 1000, 5000, flags::ACK, 0, &[], None);
+    for n in 0..4 {
+        let t = 1500.1 + 1520.0 * f64::from(n);
+        s.data(t, n);
+        s.ack(t + 0.1, n + 1);
+    }
+    let t = s.run();
+    assert!(t.time_in("idle") <= MS / 10, "{:?}", t.intervals());
+    assert_eq!(t.time_in("rto_wait"), 1000 * MS);
+}
+
+/// Windows of four segments on a path of 20 ms that sends one in `spacing` ms, each acknowledged at once: ms with the window as limit.
+fn limited_by_window(spacing: f64) -> i64 {
+    let mut s = Script::new(false);
+    let mut at = Vec::new();
+    let mut free: f64 = 0.0;
+    for n in 0..100usize {
+        let sent = if n < 4 { 20.2 } else { at[n - 4] };
+        free = free.max(sent + 20.0 - spacing) + spacing;
+        at.push(free);
+    }
+    let mut events: Vec<(f64, bool, u32)> = (0..100u32).map(|n| (at[n as usize], false, n + 1)).collect();
+    events.extend((0..100u32).map(|n| (if n < 4 { 20.2 } else { at[n as usize - 4] + 0.01 }, true, n)));
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (t, data, n) in events {
+        if data {
+            s.data(t, n);
+        } else {
+            s.ack(t, n);
+        }
+    }
+    for p in s.packets.iter_mut().filter_map(|p| p.tcp.as_mut()) {
+        p.window = 4000;
+    }
+    let t = s.run();
+    t.time_in("window_limited") * 100 / (t.time_in("window_limited") + t.time_in("transfer") + t.time_in("slow_start"))
+}
+
+#[test]
+fn a_window_that_waits_in_a_queue_is_no_limit() {
+    // Four segments take 4 ms of the 20, or 40 ms.
+    assert!(limited_by_window(1.0) > 90, "{}", limited_by_window(1.0));
+    assert!(limited_by_window(10.0) < 10, "{}", limited_by_window(10.0));
+}
+
+#[test]
+fn a_lost_syn_does_not_end_slow_start() {
+    let mut s = Script::new(false);
+    let syn = s.packets[0];
+    for p in &mut s.packets {
+        p.time_ns = p.time_ns.map(|t| t + 1000 * MS);
+    }
+    s.packets.insert(0, Packet { ip_id: Some(50), ..syn });
+    for n in 0..4 {
+        s.data(1020.2, n);
+    }
+    s.ack(1040.2, 4);
+    s.data(1040.3, 4);
+    s.ack(1060.3, 5);
+    for (i, p) in s.packets.iter_mut().enumerate() {
+        p.number = i as u64 + 1;
+    }
+    let t = s.run();
+    assert!(t.time_in("slow_start") >= 20 * MS, "{:?}", t.intervals());
+}

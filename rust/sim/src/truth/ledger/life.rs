@@ -133,11 +133,15 @@ impl Direction<'_> {
         Spans::of(from.zip(to).filter(|(w, _)| which(w.1)).map(|(w, to)| (w.0, to.min(end))).collect())
     }
 
-    /// The handshake, without the time to the expiries of a SYN's timer at either end.
+    /// The handshake, without the time to the expiries of a SYN's timer at either end. The peer's count only up to the packet that
+    /// ended this end's handshake: later ones delayed nothing here.
     fn handshake(&self, canvas: &mut Canvas, whole: &Spans) {
         let Some((&(start, _), &(_, end))) = whole.0.first().zip(whole.0.last()) else { return };
-        let mut expiries: Vec<Ns> =
-            self.timeouts.iter().chain(self.peer_timeouts).map(|t| t.0).filter(|t| *t <= end).collect();
+        let came = self.rows(self.back).filter(|p| p.fate == PacketFate::Delivered && p.ended == end).map(|p| p.made);
+        let last_of_peer = came.min().unwrap_or(end);
+        let own = self.timeouts.iter().map(|t| t.0).filter(|t| *t <= end);
+        let peers = self.peer_timeouts.iter().map(|t| t.0).filter(|t| *t <= last_of_peer);
+        let mut expiries: Vec<Ns> = own.chain(peers).collect();
         expiries.sort_unstable();
         if let Some((first, last)) = expiries.first().zip(expiries.last()) {
             canvas.paint(Category::RtoWait, &whole.and(&Spans::of(vec![(start, *first)])));
