@@ -39,6 +39,7 @@ pub struct Seen {
     pub dups: u16,
     /// The timer can have expired: after the least time of any sender, or most of the modelled time, or in a silence of that length.
     pub late: bool,
+    /// Nearly all of the modelled time is over.
     pub overdue: bool,
     /// Transmitted since the latest expiry.
     pub since_timeout: bool,
@@ -257,7 +258,7 @@ impl SenderState {
     }
 
     /// RFC 8985 section 7: a probe is the last segment, sent by a timer without any sign of loss, after its least time; one at a time.
-    pub fn may_be_probe(&self, s: &Sent, v: &Seen) -> bool {
+    fn may_be_probe(&self, s: &Sent, v: &Seen) -> bool {
         s.sack_ok
             && s.end == self.end
             && !v.clocked

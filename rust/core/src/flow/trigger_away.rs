@@ -138,7 +138,7 @@ impl SenderState {
             (again || went_on, Causes::GO_BACK),
             (loss && self.una <= self.expired_at, Causes::GO_BACK),
             (loss && !v.lost_again, Causes::REPAIR),
-            // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2), but by senders that follow no RFC at once.
+            // A repair is repeated only if something sent after it has arrived (RFC 8985 section 6.2). A sender may break that rule; its timer cannot.
             (repaired && !overtaken && knew.timer != no, Causes::REPAIR),
             // An ACK that opens a closed window calls for the bytes that did not fit (RFC 9293 section 3.8.6).
             (v.told || !v.clocked || self.reopened.is_none_or(|at| Some(at) != self.last_ack), Causes::ANSWER),
@@ -362,10 +362,10 @@ impl SenderState {
             timer: (restarted || early).then_some(false),
             at_once,
             overdue: !at_once && !just_told && self.overdue(s, v),
-            too_soon: false,
             news: echo != earlier && !long_after,
             no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,
             burst: next && !s.sack_ok && echo == earlier && fine,
+            too_soon: false,
         })
     }
 }

@@ -110,13 +110,13 @@ fn without_stamps(lost: u32, again: &[(f64, u32, u32)]) -> Vec<&'static str> {
 
 #[test]
 fn after_a_timeout_the_timer_is_twice_as_long() {
-    // Segment 1 comes sooner than the first wait: no second expiry, whatever was lost between.
+    // Segment 2 comes sooner than twice the first wait: no second expiry, whatever was lost between.
     assert_eq!(without_stamps(0, &[(700.0, 0, 10), (900.0, 2, 10)]), ["rto", "go_back_n"]);
 }
 
 #[test]
 fn bytes_where_no_ack_ended_are_repaired_after_a_timeout_only() {
-    // Reported long before, and sooner than the path was seen to be: a report or a timer. One ACK covers all, so the next is neither.
+    // The first is undecided: a report or a timer. One ACK covers all, so no ACK made segment 5 the first unacknowledged one.
     let triggers = without_stamps(1, &[(300.0, 0, 10), (320.0, 5, 10)]);
     assert_eq!(triggers[1], "go_back_n");
 }
