@@ -104,9 +104,10 @@ impl SenderState {
         let explained = self.pending.iter().filter(doubtful).chain(self.unreported.iter().filter(doubtful)).count();
         let rest = usize::from(facts.surplus).saturating_sub(explained);
         if rest > 0 {
-            let certain = self.pending.iter().filter(|p| p.filled_only(una)).count() <= rest;
-            let filled = self.pending.iter_mut().filter(|p| p.filled_only(una));
-            filled.for_each(|p| p.arrived_twice(certain, facts.packet));
+            // Where the copy came first, the receiver dropped the original for its older timestamp (PAWS).
+            let meant = |p: &Pending| p.filled_only(una) && !(p.proven && p.dated());
+            let certain = self.pending.iter().filter(|p| meant(p)).count() <= rest;
+            self.pending.iter_mut().filter(|p| meant(p)).for_each(|p| p.arrived_twice(certain, facts.packet));
         }
     }
 

@@ -55,6 +55,8 @@ pub struct Pending {
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
     pub ack: i64,
+    /// It covers no more than what waits for one ACK.
+    pub few: bool,
     /// No earlier ACK of the bytes can have been lost.
     pub first: bool,
 }
@@ -133,7 +135,7 @@ impl Pending {
         }
         let covers = a.una >= self.end || sacked;
         if self.covered.is_none() && covers {
-            self.covered = Some(Covered { ack: a.una, first: self.first_ack(a) });
+            self.covered = Some(Covered { ack: a.una, few: self.few(a), first: self.first_ack(a) });
             self.on_first_cover(a, sacked, later, dsack);
         } else if dsack == Dsack::This
             && self.later_copies > 0
@@ -162,7 +164,9 @@ impl Pending {
                     // Unless that original was reordered: the receiver's report decides.
                     (self.verdict, self.by, self.kind) = (None, None, TimeoutKind::Undecided);
                 } else {
-                    self.settle(true, Some(By::Acked), self.late(), a.packet);
+                    // The answer to a copy acknowledges all originals before it: this ACK was none.
+                    let kind = if c.few { TimeoutKind::Spurious } else { TimeoutKind::Undecided };
+                    self.settle(true, Some(By::Acked), kind, a.packet);
                 }
             }
         }
@@ -253,7 +257,7 @@ impl Pending {
                 Dsack::None => {}
             }
             if a.sack_ok || self.hole {
-                self.proven = a.sack_ok && echo == mine && dsack == Dsack::None && a.una <= self.only_until;
+                self.proven = echo == mine && dsack == Dsack::None && a.una <= self.only_until;
                 return self.settle(false, None, TimeoutKind::Genuine, a.packet);
             }
             return;
@@ -294,7 +298,11 @@ impl Pending {
             1 => self.tsval.is_none() || a.tsecr.is_none_or(|echo| echo == self.first_tsval),
             _ => a.reports,
         };
-        first && a.una - self.start <= 2 * a.mss && !a.reports_gap
+        first && self.few(a)
+    }
+
+    fn few(&self, a: &AckFacts) -> bool {
+        a.una - self.start <= 2 * a.mss && !a.reports_gap
     }
 
     /// The kind of a timeout whose bytes had arrived: data or ACKs were late, unless an ACK may have been lost.

@@ -48,14 +48,45 @@ fn a_late_original_with_an_older_timestamp_is_dropped() {
         s.data(90.0, 6);
         s.ack(110.0, 7);
         if stamps {
-            for p in s.packets.iter_mut() {
-                let ms = (p.time_ns.unwrap() - 1_700_000_000_000_000_000) / MS;
-                let from_a = p.src_port == Some(A.1);
-                let echo = if from_a { 0 } else { u32::try_from(ms).unwrap().saturating_sub(20) + 1000 };
-                p.tcp.as_mut().unwrap().timestamps = Some((ms as u32 + 1000, echo));
-            }
+            stamp(&mut s);
         }
         assert_eq!(s.run().resends()[0].1, spurious, "{stamps}");
+    }
+}
+
+/// The third duplicate ACK repeats segment 1; the copy comes first, and one more duplicate ACK answers the original.
+#[test]
+fn without_sack_a_dropped_original_does_not_make_its_copy_spurious() {
+    for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
+        let mut s = Script::new(false);
+        for n in 0..5 {
+            s.data(30.0 + f64::from(n), n);
+        }
+        s.ack(50.0, 1);
+        for n in 0..3 {
+            s.ack(52.0 + f64::from(n), 1);
+        }
+        s.data(54.1, 1);
+        s.ack(74.2, 5);
+        s.data(74.3, 5);
+        s.ack(75.0, 5);
+        s.ack(94.4, 6);
+        s.data(95.0, 6);
+        s.ack(115.1, 7);
+        if stamps {
+            stamp(&mut s);
+        }
+        assert_eq!(s.run().resends()[0].1, spurious, "{stamps}");
+    }
+}
+
+/// Timestamps of 1 ms; an ACK echoes what was sent 20 ms before.
+fn stamp(s: &mut Script) {
+    for p in s.packets.iter_mut() {
+        let ms = (p.time_ns.unwrap() - 1_700_000_000_000_000_000) / MS;
+        let from_a = p.src_port == Some(A.1);
+        let echo = if from_a { 0 } else { u32::try_from(ms).unwrap().saturating_sub(20) + 1000 };
+        p.tcp.as_mut().unwrap().timestamps = Some((ms as u32 + 1000, echo));
     }
 }
 
