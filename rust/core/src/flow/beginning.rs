@@ -5,6 +5,9 @@ use super::intervals::{Piece, Timeline, TICK_NS};
 use super::kinds::State;
 use super::pair_times::PairTimes;
 
+/// The first timeout of a SYN.
+const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
+
 impl Connection {
     /// The first data of a direction: its intervals start with the connection.
     #[cold]
@@ -38,7 +41,9 @@ impl Connection {
                 timeline.pass(piece(first.min(t), State::RtoWait));
                 timeline.pass(piece(last.min(t), State::BackoffWait));
             }
-            timeline.pass(piece(done, State::Handshake));
+            // Away from the sender: its SYN's timer has expired meanwhile (RFC 6298 section 2.1), and the copies have not come here.
+            let silent = !sender.near_sender && done - timeline.now() >= SYN_TIMEOUT_NS;
+            timeline.pass(piece(done, if silent { State::Undecided } else { State::Handshake }));
         }
         let sender = &self.senders[usize::from(reverse)];
         let hears = timeline.now().saturating_add(sender.hears_late(rest_ns)).min(t);

@@ -175,3 +175,15 @@ fn a_lost_syn_does_not_end_slow_start() {
     let t = s.run();
     assert!(t.time_in("slow_start") >= 20 * MS, "{:?}", t.intervals());
 }
+
+#[test]
+fn a_long_handshake_away_from_the_sender_is_undecided() {
+    let mut s = Script::between(false, 0.1);
+    s.data(20.2, 0);
+    s.ack(20.3, 1);
+    for p in &mut s.packets[2..] {
+        p.time_ns = p.time_ns.map(|t| t + 2000 * MS);
+    }
+    let t = s.run();
+    assert_eq!((t.time_in("handshake"), t.time_in("undecided")), (0, 2_020_200_000), "{:?}", t.intervals());
+}
