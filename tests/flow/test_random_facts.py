@@ -44,9 +44,5 @@ def test_what_both_captures_decide() -> None:
     assert not [w for w in together.wrong if w.tap == "sender"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="triggers and kinds of timeouts are wrong in some worlds, 2 of 10 000 facts (`tests.flow.random_facts` lists them)",
-)
 def test_facts_are_right_or_undecided(tally: Tally) -> None:
     assert MOST * len(tally.wrong) <= sum(tally.counts.values())

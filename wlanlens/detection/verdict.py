@@ -43,7 +43,7 @@ STATED_SHARE = 0.1
 APPLICATION_SHARE = 0.5
 #: Of such a flow a cause is named only from this share, or from this many ns: what matters to a user.
 BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
-#: Unanswered connections lead where they cost more than this share of the costliest flow.
+#: The findings of connections that nobody answered.
 NO_ANSWER = "no_answer"
 
 

@@ -95,7 +95,8 @@ def window_limited(
         long = (spans["rtt_ns"] != NULL) & (least != NULL) & (spans["rtt_ns"] > full_path_factor * least)
         pace, best_pace = delivery_rates(facts, spans)
         busy = never_pauses(pace, best_pace, spans["t_end_ns"] - spans["t_start_ns"], spans["rtt_ns"], full_pace_share)
-        full = (spans["state"] != "zero_window") & long & busy | cwnd_may_limit(facts, spans)
+        # While the receiver's timer runs for an ACK, and while the window is closed, the path is at rest.
+        full = (spans["state"] == "window_limited") & long & busy | cwnd_may_limit(facts, spans)
         min_ns = int(min_time_ms * 1e6)
         full |= _brief(spans, full, min_stretch_rtts, min_ns)
         yield from _findings(facts, spans, full, min_share_percent / 100, min_ns)

@@ -52,7 +52,9 @@ impl Sender {
             return;
         }
         let duplicate = !advanced && pure && !window_update;
-        self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + 1 } else { 0 };
+        // With SACK, an ACK that reports only what came twice is no duplicate ACK (RFC 6675 section 2).
+        let reports_twice = sack && dsack && newly_sacked == 0;
+        self.consecutive_dupacks = if duplicate { self.consecutive_dupacks + u32::from(!reports_twice) } else { 0 };
         if advanced {
             self.sample_rtt(config, now, stamp, s, &acked);
             self.probed = self.probed.filter(|end| *end > ack);
