@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 import sys
 from decimal import Decimal
@@ -58,6 +59,17 @@ def read(path: str | Path) -> tuple[dict[str, object], list[pa.RecordBatch], set
     return reader.info(), rows, {note[0] for note in reader.notes()}
 
 
+def copied_frames(path: Path) -> list[tuple[int, int | None, int, int]]:
+    """The same by editcap, which reads files as tshark does and needs a tenth of its time to start; nothing where it fails."""
+    done = subprocess.run(["editcap", "-F", "nsecpcap", str(path), "-"], capture_output=True, check=False)
+    frames, at = [], 24
+    while done.returncode == 0 and at < len(done.stdout):
+        seconds, fraction_ns, captured, length = struct.unpack_from("<4I", done.stdout, at)
+        frames.append((len(frames) + 1, seconds * 10**9 + fraction_ns, length, captured))
+        at += 16 + captured
+    return frames
+
+
 def tshark_frames(path: Path) -> list[tuple[int, int | None, int, int]]:
     """(number, epoch ns, length, captured length) of each frame."""
     fields = ("frame.number", "frame.time_epoch", "frame.len", "frame.cap_len")
@@ -79,7 +91,9 @@ def epoch_ns(time: str) -> int | None:
 
 
 @pytest.mark.skipif(not NAMES, reason="../shared/captures is not there")
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.skipif(
+    not shutil.which("tshark") or not shutil.which("editcap"), reason="tshark or editcap is not installed"
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_record_is_tsharks(name: str) -> None:
     path = CAPTURES / name
@@ -94,7 +108,7 @@ def test_every_record_is_tsharks(name: str) -> None:
     if name in MORE_THAN_TSHARK:
         assert info["records"] == MORE_THAN_TSHARK[name][0]
         return
-    frames = tshark_frames(path)
+    frames = (name not in NO_TIME and copied_frames(path)) or tshark_frames(path)
     assert info["records"] == len(frames)
     if name.startswith("sniffer/"):
         return  # test_sniffer_tshark.py: to the nanosecond that tshark's arithmetic loses

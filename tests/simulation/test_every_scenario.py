@@ -16,8 +16,8 @@ from wlanlens.simulation.simulate import Run
 
 NAMES = sorted(units("scenarios"))
 
-#: Simulated time of each: the connection is up, holds and fades have begun.
-SECONDS = 3.0
+#: Simulated time of each: the connection is up, holds (from 2 s on) and fades have begun.
+SECONDS = 2.5
 
 
 @pytest.fixture(scope="module")
