@@ -44,6 +44,7 @@ SLOW = {
     "exchange": "compares all captures with tshark",
     "usb": "compares all captures with tshark",
     "flow": "reads every kernel capture; runs tcptrace",
+    "ledger/test_shared_scores.py": "analyses every kernel and labelled capture",
 }
 
 #: What takes longest begins first: tests that wait for a browser leave their core to other workers, and no worker ends with a
