@@ -176,7 +176,7 @@ class TcpSeen:
             return "needs a TCP connection that carries data: capture while the transfer runs"
         if self._frames:
             return (
-                "needs TCP packets, and none could be read from the frames: give the network's key (--key) if they are "
+                "needs TCP packets, and none could be read from the frames: give the network's key with --key-file if they are "
                 "encrypted, or capture at a host"
             )
         return "needs a TCP connection: capture while the transfer runs"

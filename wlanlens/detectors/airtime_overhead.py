@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CODE = "airtime_overhead"
 
 #: Highest mandatory rate of the PHYs whose rates are basic rates, Mbit/s (IEEE 802.11-2020 clauses 16.2.3.3 and 17.2.2.3).
-_HIGHEST = {True: 11.0, False: 24.0}
+_DSSS_HIGHEST_MBPS, _OFDM_HIGHEST_MBPS = 11.0, 24.0
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 
 
@@ -64,7 +64,7 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
     management = known & enum_mask(table.column("type"), ("management",))
     control = known & enum_mask(table.column("type"), ("control",))
     overhead_us = np.where(management, airtime, np.where(control, _too_long_us(table), 0.0))
-    channel = vector(table.column("channel_mhz"))
+    beacon, channel = enum_mask(table.column("subtype"), ("beacon",)), vector(table.column("channel_mhz"))
     for mhz in np.unique(channel).tolist():
         mine = np.flatnonzero((channel == mhz) & known)
         if not len(mine):
@@ -73,8 +73,8 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
         length_s, cost_s = (end - start) / 1e9, float(overhead_us[mine].sum()) / 1e6
         if length_s < least_time_s or cost_s < overhead_share * length_s:
             continue
-        beacons = mine[enum_mask(table.column("subtype"), ("beacon",))[mine]]
-        senders = len(np.unique(np.asarray(table.column("ta").to_pandas().astype(str))[beacons]))
+        beacons = mine[beacon[mine]]
+        senders = len(table.column("ta").take(beacons).unique())
         beacons_s, managed_s = float(airtime[beacons].sum()) / 1e6, float(airtime[mine][management[mine]].sum()) / 1e6
         subject = f"channel {mhz} MHz" if mhz != NULL else "the channel"
         most = mine[np.argsort(-overhead_us[mine], kind="stable")]
@@ -106,6 +106,6 @@ def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s:
 def _too_long_us(table: pa.Table) -> Array:
     """How much longer each frame took than at the highest mandatory rate of its PHY; 0 where that is unknown."""
     rate, bits = vector(table.column("rate_mbps")), vector(table.column("mpdu_bytes")) * 8.0
-    highest = np.where(np.isin(rate, _DSSS_MBPS), _HIGHEST[True], _HIGHEST[False])
+    highest = np.where(np.isin(rate, _DSSS_MBPS), _DSSS_HIGHEST_MBPS, _OFDM_HIGHEST_MBPS)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.maximum(np.nan_to_num(bits / rate - bits / highest, posinf=0.0), 0.0))

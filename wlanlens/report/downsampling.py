@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from wlanlens import tables
 from wlanlens.detection.finding import Finding
 from wlanlens.ledger.ledger import CATEGORIES, HEALTHY, coarse
 from wlanlens.tables.columns import Array, coded, filled
+from wlanlens.tables.lazy_tables import LazyTables
 from wlanlens.tables.stored_tables import ParquetTables
 from wlanlens.trace import Trace
 
@@ -113,45 +115,18 @@ def digest(
     window probes, and the rows on both sides of a pause. If the rare rows are more than `SEGMENT_ROWS`, every k-th of
     them is kept. The ledger's sums stay exact.
     """
-    return Trace(
-        captures,
-        _ReducedTables(stored, flows, duration_ns // _GAPS),
-        start_ns=start_ns,
-        duration_ns=duration_ns,
-        clocks=clocks,
-    )
+    pause_ns = duration_ns // _GAPS
+    reduced = {name: partial(_reduced, stored, name, flows, pause_ns) for name in stored if name != "findings"}
+    return Trace(captures, LazyTables(reduced), start_ns=start_ns, duration_ns=duration_ns, clocks=clocks)
 
 
-class _ReducedTables(Mapping[str, "pa.Table"]):
-    """The tables of a digest."""
-
-    def __init__(self, stored: ParquetTables, flows: Sequence[int], pause_ns: int) -> None:
-        self._stored, self._flows, self._pause_ns = stored, flows, pause_ns
-        self._names = [name for name in stored if name != "findings"]
-        self._read: dict[str, pa.Table] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __getitem__(self, name: str) -> pa.Table:
-        if name not in self._names:
-            raise KeyError(name)
-        if name not in self._read:
-            self._read[name] = self._reduce(name)
-        return self._read[name]
-
-    def _reduce(self, name: str) -> pa.Table:
-        if name in _REDUCED:
-            return _REDUCED[name](self._stored, self._flows)
-        if "flow" not in tables.schema(name).names:
-            return _every(self._stored, name)
-        return _of_flows(self._stored, name, self._flows, self._pause_ns)
+def _reduced(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:
+    """One table of a digest."""
+    if name in _REDUCED:
+        return _REDUCED[name](stored, flows)
+    if "flow" not in tables.schema(name).names:
+        return _every(stored, name)
+    return _of_flows(stored, name, flows, pause_ns)
 
 
 def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: int) -> pa.Table:

@@ -38,8 +38,10 @@ class Rows:
 
     def sorted_by(self, *columns: str) -> Rows:
         """Sort by key, then by these columns."""
-        if len(columns) == 1 and bool(np.all((self.key[1:] > self.key[:-1]) | _rises(self._columns[columns[0]]))):
-            return self
+        if len(columns) == 1:
+            values = self._columns[columns[0]]
+            if ((self.key[1:] > self.key[:-1]) | (values[1:] >= values[:-1])).all():
+                return self
         return self.take(np.lexsort([self._columns[name] for name in reversed(columns)] + [self.key]))
 
     def last_until(self, column: str, keys: Array, values: Array) -> Array:
@@ -74,10 +76,6 @@ class Rows:
         at = self.last_until(column, keys, end)
         values = self._columns[column]
         return (at >= 0) & (values[at] >= start) if len(values) else np.zeros(len(keys), bool)
-
-
-def _rises(values: Array) -> Array:
-    return np.asarray(values[1:] >= values[:-1])
 
 
 def key_groups(key: Array) -> tuple[Array, Array]:
