@@ -31,10 +31,10 @@ type Known = Option<bool>;
 /// What the sender knew and did when it sent a retransmission, as far as a tap away from it can show.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knew {
-    /// The bytes were its first unacknowledged ones, and were at its packet before.
+    /// These bytes were its first unacknowledged ones when it sent this packet, and when it sent the one before.
     head: Known,
     was_head: Known,
-    /// The report that a fast retransmit needs had arrived, and had at its packet before.
+    /// The report that a fast retransmit needs had arrived when it sent this packet, and when it sent the one before.
     told: Known,
     was_told: Known,
     /// That report had just arrived.

@@ -9,6 +9,8 @@ mod timers;
 mod trigger_away;
 mod waits;
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -91,6 +93,13 @@ impl Script {
     /// The n-th full segment of a.
     fn data(&mut self, ms: f64, n: u32) {
         self.push(ms, true, 1000 + n * 1000, 5000, flags::ACK, 1000, &[], None);
+    }
+
+    /// Full segments, one a millisecond.
+    fn flight(&mut self, ms: f64, segments: Range<u32>) {
+        for (i, n) in segments.enumerate() {
+            self.data(ms + i as f64, n);
+        }
     }
 
     /// An ACK of the first n segments.

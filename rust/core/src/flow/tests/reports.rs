@@ -5,9 +5,7 @@ use super::*;
 /// Segments 0 to 2; the timer retransmits 2, whose ACK comes a round trip later; `after`: then a plain duplicate of this ACK.
 fn tail(sack: bool, after: bool) -> Script {
     let mut s = Script::new(sack);
-    for n in 0..3 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..3);
     s.ack(52.0, 2);
     s.data(500.0, 2);
     s.ack(521.0, 3);
@@ -17,6 +15,28 @@ fn tail(sack: bool, after: bool) -> Script {
     s.data(600.0, 3);
     s.ack(620.0, 4);
     s
+}
+
+impl Script {
+    /// Of six segments the first is missing, and the duplicate ACKs call for it.
+    fn repaired_first(&mut self) {
+        self.flight(30.0, 0..6);
+        for n in 0..4 {
+            self.ack(51.0 + f64::from(n), 0);
+        }
+        self.data(54.1, 0);
+    }
+
+    /// Of six segments the second is missing: SACK blocks call for it, and the ACK of all comes a round trip later.
+    fn repaired_second(&mut self) {
+        self.flight(30.0, 0..6);
+        self.ack(50.0, 1);
+        for n in 2..6 {
+            self.sack(50.0 + f64::from(n), 1, 2, n + 1);
+        }
+        self.data(56.0, 1);
+        self.ack(76.0, 6);
+    }
 }
 
 #[test]
@@ -35,15 +55,7 @@ fn without_sack_and_a_hole_the_need_is_open() {
 fn a_late_original_with_an_older_timestamp_is_dropped() {
     for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
         let mut s = Script::new(true);
-        for n in 0..6 {
-            s.data(30.0 + f64::from(n), n);
-        }
-        s.ack(50.0, 1);
-        for n in 2..6 {
-            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
-        }
-        s.data(56.0, 1);
-        s.ack(76.0, 6);
+        s.repaired_second();
         s.sack(80.0, 6, 1, 2);
         s.data(90.0, 6);
         s.ack(110.0, 7);
@@ -59,9 +71,7 @@ fn a_late_original_with_an_older_timestamp_is_dropped() {
 fn without_sack_a_dropped_original_does_not_make_its_copy_spurious() {
     for (stamps, spurious) in [(true, Some(false)), (false, Some(true))] {
         let mut s = Script::new(false);
-        for n in 0..5 {
-            s.data(30.0 + f64::from(n), n);
-        }
+        s.flight(30.0, 0..5);
         s.ack(50.0, 1);
         for n in 0..3 {
             s.ack(52.0 + f64::from(n), 1);
@@ -133,9 +143,7 @@ fn a_copy_that_no_report_shows_is_needed_only_if_its_ack_came_in_time() {
 fn acks_that_overtake_each_other_prove_nothing_by_time() {
     for overtaken in [false, true] {
         let mut s = Script::new(false);
-        for n in 0..6 {
-            s.data(30.0 + f64::from(n), n);
-        }
+        s.flight(30.0, 0..6);
         s.ack(51.0, 2);
         if overtaken {
             s.ack(51.1, 1);
@@ -151,13 +159,7 @@ fn acks_that_overtake_each_other_prove_nothing_by_time() {
 #[test]
 fn a_recovery_ends_at_its_point_even_without_sack() {
     let mut s = Script::new(false);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
-    for n in 0..4 {
-        s.ack(51.0 + f64::from(n), 0);
-    }
-    s.data(54.1, 0);
+    s.repaired_first();
     s.ack(75.0, 6);
     s.data(75.1, 6);
     s.data(500.0, 6);
@@ -185,15 +187,7 @@ fn a_dsack_that_comes_long_after_the_copy_counts() {
     // The third duplicate ACK repeats segment 1; the original comes five round trips later.
     for late in [false, true] {
         let mut s = Script::new(true);
-        for n in 0..6 {
-            s.data(30.0 + f64::from(n), n);
-        }
-        s.ack(50.0, 1);
-        for n in 2..6 {
-            s.sack(50.0 + f64::from(n), 1, 2, n + 1);
-        }
-        s.data(56.0, 1);
-        s.ack(76.0, 6);
+        s.repaired_second();
         for n in 6..12 {
             s.data(80.0 + 21.0 * f64::from(n - 6), n);
             s.ack(100.0 + 21.0 * f64::from(n - 6), n + 1);
@@ -228,13 +222,7 @@ fn a_timeout_is_spurious_only_if_no_ack_can_have_been_lost() {
 fn an_ack_after_two_copies_does_not_show_which_one_filled_the_hole() {
     // The ACK may be of the first copy: then segment 6, sent after it, is no hole.
     let mut s = Script::new(false);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
-    for n in 0..4 {
-        s.ack(51.0 + f64::from(n), 0);
-    }
-    s.data(54.1, 0);
+    s.repaired_first();
     s.data(56.0, 6);
     s.data(400.0, 0);
     s.ack(430.0, 6);

@@ -37,9 +37,7 @@ fn an_ack_of_a_hole_that_was_never_filled_is_noted() {
 #[test]
 fn a_hole_filled_after_three_duplicate_acks_is_a_needed_fast_retransmit() {
     let mut s = Script::new(false);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..6);
     s.ack(50.0, 1);
     for n in 0..4 {
         s.ack(52.0 + f64::from(n), 1);
@@ -134,9 +132,7 @@ fn a_sniffer_without_the_handshake_is_in_the_middle() {
 #[test]
 fn acks_in_order_after_a_timeout_prove_it_spurious() {
     let mut s = Script::new(false);
-    for n in 0..4 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..4);
     s.data(330.0, 0);
     s.ack(400.0, 1);
     s.data(400.1, 1);
@@ -168,9 +164,7 @@ fn a_lost_head_shown_by_sack_makes_a_genuine_timeout() {
 #[test]
 fn a_dsack_in_the_first_ack_after_a_timeout_means_lost_acks() {
     let mut s = Script::new(true);
-    for n in 0..4 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..4);
     s.data(330.0, 0);
     s.sack(351.0, 4, 0, 1);
     s.data(352.0, 4);
@@ -183,9 +177,7 @@ fn a_dsack_in_the_first_ack_after_a_timeout_means_lost_acks() {
 #[test]
 fn a_tail_retransmitted_before_any_timeout_is_a_probe() {
     let mut s = Script::new(true);
-    for n in 0..4 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..4);
     s.ack(51.0, 2);
     s.data(300.0, 3);
     s.ack(321.0, 4);
@@ -208,9 +200,7 @@ fn the_same_ip_id_is_no_retransmission() {
 #[test]
 fn a_late_segment_with_an_earlier_ip_id_is_reordered() {
     let mut s = Script::new(false);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..6);
     // Segment 6 is overtaken by 7.
     s.data(40.0, 7);
     let id = s.ids[0];
@@ -290,9 +280,7 @@ fn copies_with_exactly_the_same_delay_are_the_captures() {
 #[test]
 fn retransmissions_after_the_same_time_are_no_copies() {
     let mut s = Script::new(false);
-    for n in 0..12 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..12);
     for n in 0..4 {
         s.data(130.0 + f64::from(n), n);
     }
@@ -307,9 +295,7 @@ fn retransmissions_after_the_same_time_are_no_copies() {
 fn a_retransmission_lost_again_is_repeated_without_a_timer() {
     // RACK (RFC 8985): data sent after the first retransmission of 0 arrives, 400 ms later; 0 has not.
     let mut s = Script::new(true);
-    for n in 0..8 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..8);
     for n in 2..5 {
         s.sack(250.0 + f64::from(n), 0, 1, n);
     }
@@ -326,9 +312,7 @@ fn a_retransmission_lost_again_is_repeated_without_a_timer() {
 fn after_an_undone_timeout_losses_are_repaired_in_recovery() {
     for (acked, triggers) in [(2, ["rto", "fast"]), (0, ["rto", "go_back_n"])] {
         let mut s = Script::new(true);
-        for n in 0..6 {
-            s.data(30.0 + f64::from(n), n);
-        }
+        s.flight(30.0, 0..6);
         s.data(330.0, 0);
         // A DSACK of the only copy lets the sender undo the timeout (RFC 3708), and it sends new data.
         if acked > 0 {
@@ -352,9 +336,7 @@ fn after_an_undone_timeout_losses_are_repaired_in_recovery() {
 /// The timeout was real: the ACK lets the sender repeat the next bytes at once.
 fn went_back() -> Script {
     let mut s = Script::new(true);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..6);
     s.data(330.0, 0);
     s.ack(351.0, 1);
     s.data(351.1, 1);
@@ -365,9 +347,7 @@ fn went_back() -> Script {
 #[test]
 fn a_dsack_makes_one_copy_spurious() {
     let mut s = Script::new(true);
-    for n in 0..4 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..4);
     for n in 2..5 {
         s.sack(50.0 + f64::from(n), 0, 1, n);
     }
@@ -385,9 +365,7 @@ fn a_dsack_makes_one_copy_spurious() {
 fn without_sack_a_duplicate_ack_shows_that_a_filled_hole_was_no_loss() {
     for (again, spurious) in [(true, Some(true)), (false, Some(false))] {
         let mut s = Script::new(false);
-        for n in 0..6 {
-            s.data(30.0 + f64::from(n), n);
-        }
+        s.flight(30.0, 0..6);
         s.ack(50.0, 1);
         for n in 0..4 {
             s.ack(52.0 + f64::from(n), 1);
@@ -446,9 +424,7 @@ fn no_timer_is_shorter_than_the_least_timeout() {
 #[test]
 fn silence_after_duplicate_acks_is_a_timer() {
     let mut s = Script::new(true);
-    for n in 0..6 {
-        s.data(30.0 + f64::from(n), n);
-    }
+    s.flight(30.0, 0..6);
     s.data(330.0, 0);
     for n in 2..5 {
         s.sack(351.0 + f64::from(n), 0, 1, n);
