@@ -124,34 +124,57 @@ def text_hashes(texts: pa.Array) -> Array:
 NULL = -(2**62)
 
 
-class ColumnVector:
-    """A column as a vector: enums and text as codes, whole numbers as int64 with `NULL`, floats with NaN."""
+#: A column of which less than one row in so many is wanted is not converted as a whole.
+_FEW = 16
 
-    def __init__(self, column: pa.ChunkedArray) -> None:
+
+class ColumnVector:
+    """A column as a vector: enums and text as codes, whole numbers as int64 with `NULL`, floats with NaN.
+
+    Parameters
+    ----------
+    column : pa.ChunkedArray
+        The column.
+    order : array, optional
+        Positions of the rows, in the order in which they are read.
+    """
+
+    def __init__(self, column: pa.ChunkedArray, order: Array | None = None) -> None:
         import pyarrow as pa
 
+        self._column, self._order = column, order
         self._text = pa.types.is_dictionary(column.type) or pa.types.is_string(column.type)
-        self._words = np.array([None], object)
-        if self._text:
-            self._values, self._words = _word_codes(column)
-        else:
-            self._values = vector(column)
+        self._made: tuple[Array, Array] | None = None
 
     def take(self, which: Array | None) -> Array:
         """The values at these positions; all for None."""
-        values = self._values if which is None else self._values[which]
-        return np.asarray(self._words[values]) if self._text else values
+        if which is not None and self._made is None and len(which) * _FEW < len(self._column):
+            import pyarrow as pa
+
+            return vector(self._column.take(pa.array(which if self._order is None else self._order[which])))
+        values, words = self._all()
+        chosen = values if which is None else values[which]
+        return np.asarray(words[chosen]) if self._text else chosen
 
     def among(self, words: Iterable[str]) -> Array:
         """Where the text is one of these words; null is none of them."""
         wanted = set(words)
-        return np.asarray(np.array([word in wanted for word in self._words], bool)[self._values])
+        codes, entries = self._all()
+        return np.asarray(np.array([entry in wanted for entry in entries], bool)[codes])
 
     def known(self) -> Array:
         """Where the column is not null."""
-        if self._text:
-            return np.asarray(self._values != len(self._words) - 1)
-        return ~np.isnan(self._values) if self._values.dtype.kind == "f" else self._values != NULL
+        valid = known(self._column)
+        return valid if self._order is None else valid[self._order]
+
+    def _all(self) -> tuple[Array, Array]:
+        """All values in order, and the words of a text column's codes; the last word is None, for null."""
+        if self._made is None:
+            values, words = (
+                _word_codes(self._column) if self._text else (vector(self._column), np.array([None], object))
+            )
+            self._made = (values if self._order is None else values[self._order], words)
+        return self._made
 
 
 def vector(column: pa.ChunkedArray) -> Array:
@@ -187,4 +210,4 @@ def _word_codes(column: pa.ChunkedArray) -> tuple[Array, Array]:
     """Codes of a text column and their words; the last word is None, for null."""
     whole = encoded(column)
     words = np.array([*whole.dictionary.to_pylist(), None], object)
-    return (integers(whole.indices, len(words) - 1) if whole.null_count else np.asarray(whole.indices)), words
+    return narrow(integers(whole.indices, len(words) - 1)), words

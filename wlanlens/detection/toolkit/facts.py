@@ -12,7 +12,7 @@ from wlanlens.detection.finding import Finding, Undecided, Value, frame_filter
 from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, make_finding, severity
 from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.formatting import count, duration
-from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded, vector
+from wlanlens.tables.columns import NULL, Array, ColumnVector, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,10 +35,8 @@ class Facts:
         # A cache that lives as long as the trace must not keep the trace alive.
         self._trace = weakref.ref(trace)
         self._captures: dict[str, int] = {}
-        self._table_keys: dict[str, Array] = {}
+        self._orders: dict[str, tuple[Array, Array | None]] = {}
         self._columns: dict[tuple[str, str], ColumnVector] = {}
-        self._flow_rows: tuple[Array, Array] | None = None
-        self._flow_columns: dict[str, Array] = {}
         self._cache: dict[Callable[[Facts], Any], Any] = {}
 
     @classmethod
@@ -100,25 +98,28 @@ class Facts:
             mask = _and(mask, _is_member(key, keys))
         which = None if mask is None or mask.all() else np.flatnonzero(mask)
         key = key if which is None else key[which]
-        order = _order(key)
-        if order is not None:
-            key, which = key[order], order if which is None else which[order]
         return Rows(key, {column: self._column(name, column).take(which) for column in columns})
 
     def table_keys(self, name: str) -> Array:
-        """The key of each row of a table."""
-        if name not in self._table_keys:
+        """The key of each row of a table, in rising order: the order in which its columns are read."""
+        return self._ordered(name)[0]
+
+    def _ordered(self, name: str) -> tuple[Array, Array | None]:
+        """The keys of a table's rows in rising order, and the positions of these rows; None if the table has this order."""
+        if name not in self._orders:
             table = self.trace.table(name)
             flow = table.column("flow").to_numpy().astype(np.int64)
-            backward = self._column(name, "direction").among(("b2a",))
-            capture = self._capture_numbers(table.column("capture"))
-            self._table_keys[name] = np.asarray((capture << 34) + (flow << 1) + backward)
-        return self._table_keys[name]
+            backward = ColumnVector(table.column("direction")).among(("b2a",))
+            key = np.asarray((self._capture_numbers(table.column("capture")) << 34) + (flow << 1) + backward)
+            order = _order(key)
+            self._orders[name] = (key if order is None else key[order], order)
+        return self._orders[name]
 
     def _column(self, name: str, column: str) -> ColumnVector:
         found = self._columns.get((name, column))
         if found is None:
-            found = self._columns[name, column] = ColumnVector(self.trace.table(name).column(column))
+            made = ColumnVector(self.trace.table(name).column(column), self._ordered(name)[1])
+            found = self._columns[name, column] = made
         return found
 
     def _capture_numbers(self, column: pa.ChunkedArray) -> Array:
@@ -177,7 +178,7 @@ class Facts:
 
     def complete_data_keys(self, min_bytes: int = 1) -> Array:
         """Sorted keys of directions with at least this much payload, of connections that end in this window."""
-        return np.sort(self.table_keys("flows")[self._flow_column("payload_bytes") >= min_bytes])
+        return self.table_keys("flows")[self._flow_column("payload_bytes") >= min_bytes]
 
     def all_data_keys(self) -> Array:
         """Sorted keys of directions with payload, of connections that continue after this window too."""
@@ -186,20 +187,14 @@ class Facts:
         return np.unique(np.concatenate((known, active)))
 
     def _flow_column(self, column: str) -> Array:
-        if column not in self._flow_columns:
-            self._flow_columns[column] = vector(self.trace.table("flows").column(column))
-        return self._flow_columns[column]
+        return self._column("flows", column).take(None)
 
     def _flow_positions(self, keys: Array) -> tuple[Array, Array]:
-        if self._flow_rows is None:
-            known = self.table_keys("flows")
-            order = np.argsort(known, kind="stable")
-            self._flow_rows = (known[order], order)
-        known, order = self._flow_rows
+        known = self.table_keys("flows")
         if not len(known):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return order[at], known[at] == keys
+        return at, known[at] == keys
 
     # Findings.
 
