@@ -187,8 +187,8 @@ def _with_sack(trace: Trace, rows: FlowRows) -> FlowRows:
     """Add the SACK blocks, with sequence numbers relative to those of their ACK."""
     if not trace.has("packets") or not rows.is_ack.any():
         return rows
-    packets = trace.table("packets").select(["capture", "flow", "packet", "tcp_ack", "tcp_sack"])
-    packets = of_flow(packets, rows.key, extra=pc.is_valid(packets["tcp_sack"]))
+    packets = of_flow(trace.table("packets").select(["capture", "flow", "packet", "tcp_ack", "tcp_sack"]), rows.key)
+    packets = packets.filter(pc.is_valid(packets["tcp_sack"]))
     if packets.num_rows == 0:
         return rows
     number, wire_ack = integers(packets["packet"]), integers(packets["tcp_ack"])
@@ -230,9 +230,13 @@ def _wrapped(difference: NDArray[np.int64]) -> NDArray[np.int64]:
     return (difference + 2**31) % 2**32 - 2**31
 
 
-def of_flow(table: pa.Table, key: FlowKey, extra: Any = None) -> pa.Table:
-    """The rows of one connection."""
-    mask = pc.equal(table["flow"], key.flow)
-    table = table.filter(mask if extra is None else pc.and_(mask, extra))
+def of_flow(table: pa.Table, key: FlowKey) -> pa.Table:
+    """The rows of one connection: a slice without a copy if the table is ordered by connection, as the report's are."""
+    flow = None if table["flow"].null_count else np.asarray(table["flow"])
+    if flow is not None and not (flow[1:] < flow[:-1]).any():
+        first, end = np.searchsorted(flow, [key.flow, key.flow + 1])
+        table = table.slice(first, end - first)
+    else:
+        table = table.filter(pc.equal(table["flow"], key.flow))
     # Compare strings last: on a million rows it takes longer than everything else.
     return table.filter(pc.equal(table["capture"], key.capture)) if "capture" in table.column_names else table

@@ -56,8 +56,18 @@ DRAWN_FRAMES = ("capture", "packet", "t_ns", "subtype", "ta", "ra", "retry", "ra
 OTHER_ROWS = 200_000
 #: Kinds of segments that a long capture has by the million.
 USUAL = ("data", "ack", "dupack", "window_update", "keepalive", "keepalive_ack")
-#: The columns that `_rare` needs.
-_RARE_BY = ("flow", "kind", "transmission", "t_ns")
+#: The columns of `flows` that count the segments that are rare by `_rare`, except those at a pause.
+_RARE_COUNTS = (
+    "retransmissions",
+    "reordered_packets",
+    "network_duplicates",
+    "capture_duplicates",
+    "mac_copies",
+    "window_probes",
+    "syn_packets",
+    "fin_packets",
+    "rst_packets",
+)
 #: The rows on both sides of a pause are kept if the pause is longer than the trace divided by this.
 _GAPS = 5000
 
@@ -110,10 +120,10 @@ def digest(
 ) -> Trace:
     """A trace of bounded size for the report; a table is read when it is asked for.
 
-    It holds the rows of `flows`; of `packets` only those with SACK blocks. If `segments` has more than `SEGMENT_ROWS`
-    rows, every k-th row is kept, and all rare rows: retransmitted, reordered and duplicate segments, SYN, FIN, RST and
-    window probes, and the rows on both sides of a pause. If the rare rows are more than `SEGMENT_ROWS`, every k-th of
-    them is kept. The ledger's sums stay exact.
+    It holds the rows of `flows`; of `packets` only those with SACK blocks. `segments` and `packets` are ordered by
+    connection. If `segments` has more than `SEGMENT_ROWS` rows, every k-th row is kept, and all rare rows: retransmitted,
+    reordered and duplicate segments, SYN, FIN, RST and window probes, and the rows on both sides of a pause. If the rare
+    rows are more than `SEGMENT_ROWS`, every k-th of them is kept. The ledger's sums stay exact.
     """
     pause_ns = duration_ns // _GAPS
     reduced = {name: partial(_reduced, stored, name, flows, pause_ns) for name in stored if name != "findings"}
@@ -133,31 +143,57 @@ def _of_flows(stored: ParquetTables, name: str, flows: Sequence[int], pause_ns: 
     """The rows of `flows`, thinned where they are too many."""
     import pyarrow as pa
 
-    schema, cap, rare_step = tables.schema(name), OTHER_ROWS, 1
     if name == "segments":
-        schema, cap = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata), SEGMENT_ROWS
+        return _segments(stored, flows, pause_ns)
     rows = stored.rows(name)
-    if rows > cap:
+    if rows > OTHER_ROWS:
         rows = sum(batch.num_rows for batch in stored.scan(name, ["flow"], flows))
-    step = -(-rows // cap)
-    if name == "segments" and step > 1:
-        rare = sum(int(_rare(b, pause_ns).sum()) for b in stored.scan(name, list(_RARE_BY), flows))
-        rare_step = max(1, -(-rare // cap))
-    batches = []
-    for batch in stored.scan(name, schema.names, flows):
-        if step <= 1:
-            batches.append(batch)
-        elif name == "ledger":
-            batches.append(coarse(batch, step))
-        else:
-            rare_rows = _rare(batch, pause_ns) if name == "segments" else np.zeros(batch.num_rows, bool)
-            batches.append(_thin(batch, step, rare_rows, rare_step))
+    step = -(-rows // OTHER_ROWS)
+    batches: Iterable[pa.RecordBatch] = stored.scan(name, flows=flows)
+    if step > 1 and name == "ledger":
+        batches = (coarse(batch, step) for batch in batches)
+    elif step > 1:
+        batches = (batch.take(pa.array(np.arange(0, batch.num_rows, step))) for batch in batches)
+    return _joined(batches, tables.schema(name))
+
+
+def _segments(stored: ParquetTables, flows: Sequence[int], pause_ns: int) -> pa.Table:
+    """The segments of `flows`, ordered by connection: every k-th and all rare ones, or every k-th of too many rare ones."""
+    import pyarrow as pa
+
+    schema = tables.schema("segments")
+    schema = pa.schema([schema.field(c) for c in DRAWN], metadata=schema.metadata)
+    batches: Iterable[pa.RecordBatch] = stored.scan("segments", schema.names, flows)
+    if stored.rows("segments") > SEGMENT_ROWS:
+        step, rare_step = _steps(stored, flows)
+        batches = (_thin(batch, step, _rare(batch, pause_ns), rare_step) for batch in batches)
+    return _by_flow(_joined(batches, schema))
+
+
+def _steps(stored: ParquetTables, flows: Sequence[int]) -> tuple[int, int]:
+    """One in how many segments of `flows` is kept, and one in how many rare ones, by the counts in `flows`."""
+    rows, rare = 0, 2 * _GAPS
+    for batch in stored.scan("flows", ["flow", "packets", *_RARE_COUNTS], flows):
+        rows += int(filled(batch.column("packets")).sum())
+        rare += sum(int(filled(batch.column(name)).sum()) for name in _RARE_COUNTS)
+    return max(1, -(-rows // SEGMENT_ROWS)), max(1, -(-rare // SEGMENT_ROWS))
+
+
+def _joined(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def _by_flow(table: pa.Table) -> pa.Table:
+    """The rows ordered by connection; those of one connection stay in their order."""
+    import pyarrow as pa
+
+    return table.take(pa.array(np.argsort(np.asarray(table["flow"]), kind="stable"))).combine_chunks()
 
 
 def _first_transfers(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
     """The first `OTHER_ROWS` rows of `urbs`: a figure with one bar a millisecond needs every transfer."""
-    import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
     held = 0
@@ -166,7 +202,7 @@ def _first_transfers(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
         held += batches[-1].num_rows
         if held >= OTHER_ROWS:
             break
-    return pa.Table.from_batches(batches, tables.schema("urbs")).unify_dictionaries()
+    return _joined(batches, tables.schema("urbs"))
 
 
 def _every(stored: ParquetTables, name: str) -> pa.Table:
@@ -178,7 +214,7 @@ def _every(stored: ParquetTables, name: str) -> pa.Table:
         return stored[name]
     step = -(-rows // OTHER_ROWS)
     batches = [batch.take(pa.array(np.arange(0, batch.num_rows, step))) for batch in stored.scan(name)]
-    return pa.Table.from_batches(batches, tables.schema(name)).unify_dictionaries()
+    return _joined(batches, tables.schema(name))
 
 
 def _drawn_frames(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
@@ -205,7 +241,7 @@ def _drawn_frames(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
     batches = [
         batch if step == 1 and rare_step == 1 else _thin(batch, step, _retries(batch), rare_step) for batch in drawn()
     ]
-    return pa.Table.from_batches(batches, kept).unify_dictionaries()
+    return _joined(batches, kept)
 
 
 def _retries(batch: pa.RecordBatch) -> Mask:
@@ -221,7 +257,7 @@ def _dropped(stored: ParquetTables, _flows: Sequence[int]) -> pa.Table:
         batch.filter(pc.equal(batch.column("outcome").cast(pa.string()), "dropped"))
         for batch in stored.scan("exchanges")
     )
-    return pa.Table.from_batches(_at_most(dropped), tables.schema("exchanges")).unify_dictionaries()
+    return _joined(_at_most(dropped), tables.schema("exchanges"))
 
 
 def _sack_blocks(stored: ParquetTables, flows: Sequence[int]) -> pa.Table:
@@ -234,8 +270,7 @@ def _sack_blocks(stored: ParquetTables, flows: Sequence[int]) -> pa.Table:
         batch.filter(pc.is_valid(batch.column("tcp_sack"))) for batch in stored.scan("packets", columns, flows)
     )
     schema = tables.schema("packets")
-    kept = pa.schema([schema.field(name) for name in columns])
-    return pa.Table.from_batches(_at_most(with_blocks), kept).unify_dictionaries()
+    return _by_flow(_joined(_at_most(with_blocks), pa.schema([schema.field(name) for name in columns])))
 
 
 def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -26,8 +26,8 @@ _TYPES = (
     ("i4", -(2**31), 2**31 - 1),
 )
 
-LEVEL = 6
-"""gzip level: 9 takes 50 % more time and saves 1 % on these columns."""
+LEVEL = 5
+"""gzip level: 6 takes twice the time on these columns and saves 3 %."""
 
 
 def columns(arrays: Mapping[str, NDArray[np.integer]]) -> str:

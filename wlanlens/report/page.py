@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -78,7 +79,13 @@ def write(
     """
     books = accounts(ledger)
     flows = data_flows(trace, findings, about)
-    views = [view(trace, key, ledger) for key, _ in flows[:MOST_VIEWS]]
+    # zlib works beside Python: the figures' data and plotly.js are compressed on both cores.
+    with ThreadPoolExecutor(2, "wlanlens-pack") as pool:
+        library = pool.submit(bundle.packed_plotly)
+        chosen = [key for key, _ in flows[:MOST_VIEWS]]
+        if trace.has("packets"):
+            trace.table("packets")  # once, not by both threads
+        views = list(pool.map(lambda key: view(trace, key, ledger), chosen))
     on_air = air_section.section(trace, air)
     frames = air_view(trace) if on_air else None
     transfers = bus_section.bus_view(trace)
@@ -111,7 +118,7 @@ def write(
         policy=policy([script, plotly.decode()], spilled=any(files.values())),
         css=Markup(bundle.text("page.css")),  # noqa: S704  our own file
         script=Markup(script),  # noqa: S704  our own files
-        plotly=Markup(bundle.packed_plotly()) if packed else "",  # noqa: S704  base64
+        plotly=Markup(library.result()) if packed else "",  # noqa: S704  base64
         inside=[(name, Markup(text)) for name, text in inside.items()],  # noqa: S704  base64
         bus=bus_section.section(trace),
         bus_view=transfers,
