@@ -161,7 +161,8 @@ class Stations:
         new[kept + 2] = np.arange(len(kept)) + 2
         for name, sums in self._sums.items():
             folded = np.zeros_like(sums)
-            np.add.at(folded, new, sums)
+            folded[: len(kept) + 2] = sums[np.concatenate(([UNNAMED, REST], kept + 2))]
+            folded[REST] = sums[new == REST].sum(axis=0)
             self._sums[name] = folded
         old_ap, old_bssid = self._is_ap, self._bssid
         self._is_ap, self._bssid = np.zeros_like(old_ap), np.full_like(old_bssid, -1)

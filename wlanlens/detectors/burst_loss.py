@@ -87,11 +87,13 @@ def burst_loss(
     air, tried = facts.cached(Air), facts.cached(channel_trials)
     found: list[Finding] = []
     unmeasured: list[int] = []
-    for start, length in zip(*(x.tolist() for x in key_groups(tried.pair)), strict=True):
+    first, lengths = key_groups(tried.pair)
+    often = lengths >= least_frames_count
+    for start, length in zip(first[often].tolist(), lengths[often].tolist(), strict=True):
         pair, part = int(tried.pair[start]), slice(start, start + length)
         known = tried.bad[part] >= 0
         fer = float((tried.bad[part] == 1).sum() / max(1, known.sum()))
-        if length < least_frames_count or fer < least_fer_share:
+        if fer < least_fer_share:
             continue
         if (~known).mean() > missed_share or tried.inferred[part].mean() > missed_share:
             unmeasured.append(pair)

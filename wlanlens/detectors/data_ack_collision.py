@@ -94,7 +94,7 @@ def data_ack_collision(
     """
     air = Facts.of(trace).cached(Air)
     search = TieSearch(air, near_count, around_count, round(tie_us * 1e3), round(silence_us * 1e3))
-    spans = dict(air.pairs())
+    spans = air.pairs(both_ways=True)
     for link in contending_stations(air, spans):
         if min(len(link.data), len(link.acks)) >= least_exchanges_count:
             result = _judge(
@@ -110,7 +110,7 @@ def data_ack_collision(
     hidden = [
         pair
         for pair, span in spans.items()
-        if pair < reverse(pair) and reverse(pair) in spans
+        if pair < reverse(pair)
         and _encrypted(air.exchanges, (span, spans[reverse(pair)]), least_exchanges_count)
     ]  # fmt: skip
     if hidden:

@@ -77,7 +77,7 @@ def rate_thrashing(
     air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.transmissions
     unmeasured, without_rates = [], []
-    for pair, span in air.pairs():
+    for pair, span in air.pairs(failures_count * least_cycles_count).items():
         which = np.flatnonzero(e.lead[span]) + span.start
         mine = air.transmissions_of(which)
         if int((a.bad[mine] == 1).sum()) < failures_count * least_cycles_count:

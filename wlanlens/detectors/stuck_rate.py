@@ -72,7 +72,7 @@ def stuck_rate(
     """
     air = Facts.of(trace).cached(Air)
     e, a = air.exchanges, air.transmissions
-    spans = dict(air.pairs())
+    spans = air.pairs(min(least_frames_count, least_tried_count))
     per_stream = a.rate_mbps / np.fmax(1.0, a.streams) / np.fmax(1.0, a.width_mhz / 20)
     highest = float(np.nanmax(per_stream)) if (~np.isnan(per_stream)).any() else 0.0
     unknown: list[int] = []

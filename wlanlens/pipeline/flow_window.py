@@ -28,6 +28,9 @@ ROWS = 512 * 1024
 #: Tables about connections that a window holds. `packets` are only written to the disk.
 HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 
+#: A row of `flows` is as large as so many of the others.
+_WEIGHT = {"flows": 8}
+
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
 
@@ -127,7 +130,7 @@ class Window:
             self._endpoints.add(batch)
         elif name in self._held:
             self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
-            self._rows += batch.num_rows
+            self._rows += batch.num_rows * _WEIGHT.get(name, 1)
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
         """Take out the rows to judge now: those of ended connections, or all rows if that frees less than half.

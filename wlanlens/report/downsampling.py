@@ -280,6 +280,8 @@ def _at_most(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
     kept: list[pa.RecordBatch] = []
     held, step = 0, 1
     for batch in batches:
+        if not batch.num_rows:
+            continue  # its dictionaries may be large
         kept.append(batch.take(pa.array(np.arange(0, batch.num_rows, step))))
         held += kept[-1].num_rows
         if held > 2 * OTHER_ROWS:

@@ -37,7 +37,7 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
+        column = column.combine_chunks()
     return column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
 
 

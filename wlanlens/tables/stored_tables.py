@@ -181,6 +181,15 @@ def _may_hold(file: Any, group: int, flows: np.ndarray[Any, np.dtype[np.uint32]]
     return bool(np.any((flows >= statistics.min) & (flows <= statistics.max)))
 
 
+def _compact(column: pa.Array) -> pa.Array:
+    """A column without the words that its rows do not use: each batch of a row group holds the words of all its rows."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.DictionaryArray) or len(column.dictionary) <= len(column):
+        return column
+    return column.dictionary_decode().dictionary_encode().cast(column.type)
+
+
 def _select(batch: pa.RecordBatch, wanted: pa.Schema, flows: Any) -> Iterator[pa.RecordBatch]:
     """The rows of `flows`, with the schema's types; no batch when there is none."""
     import pyarrow as pa
@@ -189,5 +198,5 @@ def _select(batch: pa.RecordBatch, wanted: pa.Schema, flows: Any) -> Iterator[pa
     if flows is not None:
         batch = batch.filter(pc.is_in(batch.column("flow"), pa.array(flows)))
     if batch.num_rows:
-        columns = [c if c.type == f.type else c.cast(f.type) for f in wanted for c in (batch.column(f.name),)]
+        columns = [_compact(c) if c.type == f.type else c.cast(f.type) for f in wanted for c in (batch.column(f.name),)]
         yield pa.RecordBatch.from_arrays(columns, schema=wanted)

@@ -101,17 +101,17 @@ impl Rows {
         packets.track(|p| tracker.as_mut().and_then(|t| t.observe(p, *start_ns)))
     }
 
-    /// Emit what is ready; everything when the capture has `ended`.
-    fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) {
+    /// Emit what is ready; returns whether that was all of a capture that has `ended`.
+    fn drain(&mut self, out: &mut Vec<(&'static str, RecordBatch)>, ended: bool) -> bool {
         self.track_packets();
         if !self.packets.is_empty() {
             out.push(("packets", self.packets.finish()));
         }
         if let Some(tracker) = &mut self.tracker {
-            if ended {
-                tracker.finish(out);
-            } else {
+            if !ended {
                 tracker.drain(out);
+            } else if !tracker.finish(out) {
+                return false;
             }
         }
         if let Some(air) = &mut self.air {
@@ -138,6 +138,7 @@ impl Rows {
                 urbs.drain(out);
             }
         }
+        ended
     }
 }
 
@@ -149,6 +150,9 @@ pub struct Reader {
     notes: Notes,
     progress: Progress,
     batch_rows: usize,
+    /// No record is left.
+    ended: bool,
+    /// No row is left.
     done: bool,
 }
 
@@ -170,6 +174,7 @@ impl Reader {
             notes: Notes::default(),
             progress: Progress::default(),
             batch_rows: batch_rows.clamp(1, limits::BATCH_ROWS),
+            ended: false,
             done: false,
         }
     }
@@ -215,8 +220,10 @@ impl Reader {
     pub fn next_batches(&mut self) -> Result<Vec<(&'static str, RecordBatch)>> {
         let mut out = Vec::new();
         while out.is_empty() && !self.done {
-            self.fill()?;
-            self.rows.drain(&mut out, self.done);
+            if !self.ended {
+                self.fill()?;
+            }
+            self.done = self.rows.drain(&mut out, self.ended);
         }
         Ok(out)
     }
@@ -231,7 +238,7 @@ impl Reader {
             let record = match &next {
                 Ok(Some(record)) => record,
                 Ok(None) => {
-                    self.done = true;
+                    self.ended = true;
                     break;
                 }
                 Err(_) => return next.map(|_| ()),

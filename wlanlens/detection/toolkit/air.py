@@ -10,7 +10,7 @@ from wlanlens.detection.toolkit.air_vectors import TCP_ACK, TCP_DATA, Exchanges,
 from wlanlens.detection.toolkit.airtime import estimated_airtime_us
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.rows import key_groups
-from wlanlens.detection.toolkit.station_pairs import StationPairs, pair_number
+from wlanlens.detection.toolkit.station_pairs import StationPairs, pair_number, reverse
 from wlanlens.tables.columns import NULL, Array, enum_mask, vector
 
 if TYPE_CHECKING:
@@ -180,11 +180,23 @@ class Air(StationPairs):
         row = np.minimum(np.searchsorted(self._frame_key, key), len(self._frame_key) - 1)
         return np.where(self._frame_key[row] == key, row, -1)
 
-    def pairs(self) -> list[tuple[int, slice]]:
-        """Each station pair, and the positions of its exchanges."""
-        pair = self.exchanges.pair
-        first, length = key_groups(pair)
-        return [(int(pair[a]), slice(int(a), int(a + n))) for a, n in zip(first, length, strict=True)]
+    def pairs(self, least_count: int = 1, *, both_ways: bool = False) -> dict[int, slice]:
+        """Station pairs, and the positions of their exchanges.
+
+        Parameters
+        ----------
+        least_count : int
+            Transmissions of a pair; a capture may hold a million pairs of one each.
+        both_ways : bool
+            Whether the receiver must have sent to the transmitter too.
+        """
+        first, length = key_groups(self.exchanges.pair)
+        pair = self.exchanges.pair[first]
+        kept = np.add.reduceat(self.exchanges.heard, first) >= least_count if len(first) else np.zeros(0, bool)
+        if both_ways:
+            kept &= np.isin(reverse(pair), pair)
+        spans = zip(pair[kept].tolist(), first[kept].tolist(), length[kept].tolist(), strict=True)
+        return {p: slice(start, start + n) for p, start, n in spans}
 
     def missed_share(self, which: Array) -> float:
         """Share of the transmissions of these exchanges that the sniffer missed, as far as known."""

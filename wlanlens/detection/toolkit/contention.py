@@ -28,7 +28,7 @@ class ContendingStations:
 def contending_stations(air: Air, spans: dict[int, slice]) -> Iterator[ContendingStations]:
     """Stations that contend: all that one station sends or receives, because its frames share one queue."""
     e = air.exchanges
-    pairs = [p for p, s in spans.items() if reverse(p) in spans and (e.tcp[s] == TCP_DATA).any()]
+    pairs = [p for p, s in spans.items() if (e.tcp[s] == TCP_DATA).any()]
     senders = Counter((capture_of(p), transmitter_of(p)) for p in pairs)
     receivers = Counter((capture_of(p), receiver_of(p)) for p in pairs)
     groups: dict[tuple[str, Any], list[int]] = {}

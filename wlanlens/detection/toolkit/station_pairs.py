@@ -11,7 +11,7 @@ from wlanlens.detection.finding import Finding, Undecided, Value
 from wlanlens.detection.toolkit.facts import Facts
 from wlanlens.detection.toolkit.findings import MAX_EVIDENCE_ROWS, costliest, make_finding
 from wlanlens.formatting import count, duration
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import Array, encoded, looked_up
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,9 +40,9 @@ def receiver_of(pair: Any) -> Any:
     return pair & ((1 << _ADDRESS_BITS) - 1)
 
 
-def reverse(pair: int) -> int:
-    """The pair of the other direction."""
-    return int(pair_number(capture_of(pair), receiver_of(pair), transmitter_of(pair)))
+def reverse(pair: Any) -> Any:
+    """The pair of the other direction; of a whole number or an array."""
+    return pair_number(capture_of(pair), receiver_of(pair), transmitter_of(pair))
 
 
 class StationPairs:
@@ -164,10 +164,5 @@ class StationPairs:
 
 def _number(column: pa.ChunkedArray, numbers: dict[str, int]) -> Array:
     """Numbers for a text column, -1 for null; new words are added to `numbers`."""
-    parts = [np.zeros(0, np.int64)]
-    for chunk in column.chunks:
-        words = chunk.dictionary.to_pylist()
-        of_word = np.array([numbers.setdefault(word, len(numbers)) for word in words] + [-1], np.int64)
-        codes = chunk.indices.fill_null(len(words)) if chunk.indices.null_count else chunk.indices
-        parts.append(of_word[np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)])
-    return np.concatenate(parts)
+    texts = encoded(column)
+    return looked_up(texts, [numbers.setdefault(word, len(numbers)) for word in texts.dictionary.to_pylist()], -1)

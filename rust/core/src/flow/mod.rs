@@ -249,17 +249,20 @@ impl Tracker {
         self.emit_batches(false, out);
     }
 
-    /// Close every flow and emit all rows that are left.
-    pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) {
+    /// Close the flows that are open, the oldest first, and emit their rows: those of some at a time, because a row of
+    /// `flows` has a kilobyte. Returns whether this was all.
+    pub fn finish(&mut self, out: &mut Vec<(&'static str, RecordBatch)>) -> bool {
         let mut open: Vec<usize> = (0..self.slab.len()).filter(|s| self.slab[*s].is_some()).collect();
         open.sort_by_key(|s| self.slab[*s].as_ref().map_or(0, |e| e.connection.id));
-        for slot in open {
-            self.close(slot, Close::Open);
+        for slot in open.iter().take(limits::BATCH_ROWS) {
+            self.close(*slot, Close::Open);
         }
-        self.emit_batches(true, out);
-        if self.segments.late > 0 {
+        let all = open.len() <= limits::BATCH_ROWS;
+        self.emit_batches(all, out);
+        if all && self.segments.late > 0 {
             self.notes.add_many(NoteKind::LateEvidence, self.segments.late, 0, 0);
         }
+        all
     }
 
     fn emit_batches(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
