@@ -6,11 +6,10 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 import wlanlens as wl
-from wlanlens import tables
+from tests.rows import table
 from wlanlens.tables.stored_tables import BATCH_ROWS, ParquetTables
 
 #: More connections than the core closes at once.
@@ -38,13 +37,9 @@ def test_open_connections_are_closed_in_parts(tmp_path: Path) -> None:
 
 
 def test_a_batch_holds_only_the_words_of_its_rows(tmp_path: Path) -> None:
-    schema = tables.schema("frames")
     addresses = [f"02:00:00:00:{i >> 8:02x}:{i & 255:02x}" for i in range(2 * BATCH_ROWS)]
-    columns = [
-        pa.array(addresses).dictionary_encode().cast(f.type) if f.name == "ta" else pa.nulls(len(addresses), f.type)
-        for f in schema
-    ]
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), tmp_path / "part.parquet")
+    frames = table("frames", [{"ta": address} for address in addresses])
+    pq.write_table(frames, tmp_path / "part.parquet")
     batches = list(ParquetTables({"frames": [tmp_path / "part.parquet"]}).scan("frames", ["ta"]))
     assert [value for batch in batches for value in batch.column("ta").to_pylist()] == addresses
     assert max(len(batch.column("ta").dictionary) for batch in batches) <= BATCH_ROWS
