@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Run, Side, sides
+from wlanlens.simulation.ground_truth.timeouts import evident
 
 CODES = ("tail_loss",)
 
@@ -18,7 +21,8 @@ _QUIET_NS = 50_000_000
 def findings(facts: Truth) -> list[Finding]:
     """One finding for each run of expiries, or probe, for a lost segment without three duplicate ACKs.
 
-    From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe.
+    From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe. It need
+    not be found where the ACK does not show which copy it answers, see `timeouts.evident`.
     """
     found = []
     for side in sides(facts, every=True):
@@ -34,12 +38,11 @@ def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
     if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
         return []
     end = max(run.progress_ns, last.t_ns)
-    return [
-        finding(
-            facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
-            "The timer found a lost tail.", {"found_by": "retransmission timer"},
-        )
-    ]  # fmt: skip
+    event = finding(
+        facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
+        "The timer found a lost tail.", {"found_by": "retransmission timer"},
+    )  # fmt: skip
+    return [event if evident(facts, side, run) else replace(event, confidence=MAY_BE_MISSED)]
 
 
 def _by_probe(facts: Truth, side: Side) -> list[Finding]:
