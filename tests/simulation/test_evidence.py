@@ -46,3 +46,8 @@ def test_a_queue_of_other_flows_need_not_be_found_as_overshot(tmp_path: Path) ->
     found = events(tmp_path, 70132, "startup_overflow")
     assert found
     assert {f.confidence for f in found} == {MAY_BE_MISSED}
+
+
+def test_a_tail_that_never_left_the_device_is_none(tmp_path: Path) -> None:
+    """World 73004: the device's queue drops the first copy, and a probe is the first to pass the tap."""
+    assert all(f.t_start_ns >= 0 for f in events(tmp_path, 73004, "tail_loss"))

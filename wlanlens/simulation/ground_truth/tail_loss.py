@@ -8,6 +8,7 @@ import numpy as np
 
 from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._columns import NEVER
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Run, Side, sides
 from wlanlens.simulation.ground_truth.timeouts import evident
@@ -51,7 +52,8 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
         t, seq = int(d["t_made_ns"][i]), int(d["rel_seq"][i])
         if side.arrived(seq, t) or any(e["what"] == "timeout" and e["t_ns"] > t for e in side.events):
             continue
-        copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t)]
+        # A copy that the device's queue dropped was never sent: the wait did not begin with it.
+        copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t) & (d["t_tap_ns"] != NEVER)]
         came = side.reached_ns(int(d["end"][i]))
         if len(copies) and came is not None and _ends(side, int(copies.max()), t):
             start = int(copies.max())
