@@ -259,3 +259,28 @@ def test_refused_connections_are_named() -> None:
     assert "refused" not in said(ask, {**reset, "packets": 5, "syn_packets": 1})
     two = said(ask, reset, {**ask, "flow": 1}, {**reset, "flow": 1})
     assert two.startswith("2 connections were refused (RST in answer to the SYN), the first by 10.0.0.2:80")
+
+
+def test_the_costliest_finding_is_named_where_no_cause_names_it() -> None:
+    lost = "10.0.0.1:40000 > 10.0.0.2:5001: 3 of 90 data segments were lost."
+    found = Finding("packet_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence=lost, flow=7, direction="a2b")
+    states = [("application", 600.0), ("path", 4.0)]
+    assert verdict(states, findings=(found,)).sentence.endswith(lost)
+    in_recovery = [("fast_recovery", 2.0), ("path", 4.0)]
+    mine = replace(found, flow=0, values={"lost_count": 3})
+    assert lost not in verdict(in_recovery, findings=(mine,)).sentence
+    assert lost not in verdict(states, findings=(replace(found, severity="info"),)).sentence
+
+
+def test_a_path_that_a_finding_explains_is_not_called_healthy() -> None:
+    found = Finding("burst_loss", 0, S, "test.pcap", "", "serious", 0.9, 1.5, sentence="station a: frames failed.")
+    sentence = verdict([("path", 4.0)], findings=(found,)).sentence
+    assert "nothing in this capture slowed it" not in sentence
+    assert sentence.endswith("frames failed.")
+
+
+def test_times_that_jump_by_years_limit_nothing() -> None:
+    made = verdict([("path", 4.6e8)])
+    assert made.flow is None
+    assert "times jump by years" in made.sentence
+    assert "without a data transfer" not in made.sentence

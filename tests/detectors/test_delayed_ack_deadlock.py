@@ -164,3 +164,12 @@ def test_no_finding_in_simulations_without_stalls(scenario: str, parameters: dic
     assert not [f for f in run_.truth if f.code == CODE]
     for path in run_.captures.values():
         assert wl.detect(wl.align([path]), only=[CODE]) == []
+
+
+def test_the_first_ack_of_each_connection_counts_from_its_own_segment() -> None:
+    """The rows of the connection before, which came later in the capture, end with another ACK."""
+    later = [{**row, "packet": row["packet"] + 100} for row in lone(count=1)]
+    second = [{**row, "flow": 1, "t_ns": row["t_ns"] - 500 * MS} for row in lone(count=1)]
+    flow_rows = [*FLOWS, *({**row, "flow": 1} for row in FLOWS)]
+    found, _ = run(CODE, trace(flow_rows, segments=[*second, *later]))
+    assert [f.cost_s for f in found] == [pytest.approx(0.1)] * 2

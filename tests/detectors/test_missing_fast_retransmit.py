@@ -157,3 +157,14 @@ def test_kernel_captures_are_never_wrong(name: str) -> None:
 @pytest.mark.parametrize("name", ["rnd2_cubic", "loss1_cubic", "loss3_newreno", "periodic2s", "zerowin", "twoflows"])
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)
+
+
+def test_answers_to_copies_of_a_syn_request_nothing() -> None:
+    rows = [ack(50 + i, 100 + i, 1, kind="dupack", dupacks=i) for i in range(4)]
+    assert run(CODE, trace(flows(syn_packets=3), segments=[data(1, 90, 1), *rows, ack(60, 900, 1 + MSS)])) == ([], [])
+
+
+def test_undecided_where_the_capture_ends_while_the_segment_is_missing() -> None:
+    found, (open_,) = run(CODE, trace(segments=[data(1, 0, HOLE), *dupacks()]))
+    assert not found
+    assert "sender's own queue" in open_.sentence

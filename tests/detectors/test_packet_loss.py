@@ -52,6 +52,18 @@ def test_copies_that_may_be_spurious_are_undecided() -> None:
     assert [case.count for case in open_cases] == [1]
 
 
+def test_a_direction_is_one_undecided_case_from_the_first_to_the_last_possible_loss() -> None:
+    copies = [
+        again(3, 1000, 1449, spurious=None, since_previous_ns=300 * MS),
+        again(5, 1500, 2897, spurious=None, since_previous_ns=300 * MS),
+        again(9, 2300, 9000, spurious=None, since_previous_ns=100 * MS),
+    ]
+    _, (open_,) = run(CODE, trace(segments=copies, intervals=TIMES))
+    assert open_.count == 1
+    assert [(start, end) for _, start, end in open_.spans] == [(700 * MS, 2300 * MS)]
+    assert "3 retransmissions" in open_.sentence
+
+
 def test_the_wait_for_a_needed_copy_of_a_lone_segment_counts() -> None:
     lost = [again(9, 2300, 9000, spurious=False, trigger="undecided")]
     (finding,) = run(CODE, trace(segments=lost, intervals=TIMES))[0]
@@ -63,3 +75,12 @@ def test_time_of_other_kinds_does_not_count() -> None:
     held = timeout(9, 2300, kind="spurious")
     made = trace(segments=lost, recoveries=[recovery(900, 950)], timeouts=[held], intervals=TIMES)
     assert run(CODE, made)[0][0].cost_s == 0
+
+
+def test_a_loss_begins_with_the_third_duplicate_ack_though_its_repair_waited_in_the_devices_queue() -> None:
+    asked = [ack(n, 880 + n, 1449, kind="dupack", dupacks=n - 10) for n in (11, 12, 13)]
+    made = trace(
+        segments=[*asked, again(20, 1000, 1449, spurious=False)], recoveries=[recovery(1000, 1400)], intervals=TIMES
+    )
+    (finding,) = run(CODE, made)[0]
+    assert (finding.t_start_ns, finding.t_end_ns) == (893 * MS, 1400 * MS)

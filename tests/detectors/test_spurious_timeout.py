@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import kernel
-from tests.detectors.made import MS, ack, again, data, interval, run, timeout, trace
+from tests.detectors.made import MS, ack, again, data, flows, interval, run, timeout, trace
 
 CODE = "spurious_timeout"
 
@@ -99,3 +99,22 @@ def test_held_acks(name: str) -> None:
 )
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)
+
+
+@pytest.mark.parametrize(("tap", "found_count"), [("near_sender", 1), ("near_receiver", 0)])
+def test_a_spurious_copy_proves_the_timeout_at_the_sender(tap: str, found_count: int) -> None:
+    """Whether the ACK was late or lost may be unknown; the data had arrived."""
+    made = trace(
+        flows(tap=tap),
+        timeouts=[timeout(10, 1200, kind="undecided")],
+        segments=[
+            ack(5, 1000, 1449),
+            again(10, 1200, 1449, trigger="rto", spurious=True, spurious_evidence="timestamp"),
+            ack(11, 1220, 2897),
+        ],
+    )
+    found, undecided = run(CODE, made)
+    assert (len(found), len(undecided)) == (found_count, 1 - found_count)
+    if found:
+        assert "late or lost" in found[0].sentence
+        assert found[0].values["spurious_evidence"] == "timestamp"

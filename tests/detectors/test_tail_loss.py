@@ -114,3 +114,9 @@ def test_kernel_captures(name: str) -> None:
 )
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert not kernel.of(kernel.found(name), CODE)
+
+
+def test_without_an_ack_nobody_knows_whether_the_transfer_ended() -> None:
+    rows = [*sent(), again(10, 1200, 1 + MSS, trigger="rto")]
+    expiry = timeout(10, 1200, flight_bytes=3 * MSS, progress_ns=None, progress_packet=None)
+    assert run(CODE, trace(timeouts=[expiry], segments=rows)) == ([], [])

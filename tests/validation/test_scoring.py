@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -128,3 +129,22 @@ def test_what_is_left_open_is_neither_found_nor_missed() -> None:
     assert decidable(
         [event], [event], [Undecided(event.code, "", spans=((event.subject, 0, 3 * second),))], until_ns=9 * second
     ) == ([event], 0)
+
+
+def test_time_that_a_finding_claims_is_decided() -> None:
+    second = 10**9
+    event, found = make(0.0, 9.0), make(2.0, 4.0)
+
+    def left(*spans: tuple[int, int], findings: tuple[Any, ...] = (found,)) -> tuple[list[tuple[int, int]], int]:
+        case = Undecided(event.code, "", spans=tuple((event.subject, a * second, b * second) for a, b in spans))
+        kept, out = decidable([event], list(findings), [case], until_ns=20 * second)
+        return [(f.t_start_ns // second, f.t_end_ns // second) for f in kept], out
+
+    # Undecided from the first to the last possible loss, and some of it decided.
+    assert left((0, 9)) == ([(2, 4)], 0)
+    assert left((0, 3), (3, 9)) == ([(2, 4)], 0)
+    assert left((0, 3)) == ([(2, 9)], 0)
+    assert left((0, 9), findings=()) == ([], 1)
+    maybe = replace(event, confidence=MAY_BE_MISSED)
+    case = Undecided(event.code, "", spans=((event.subject, 0, 9 * second),))
+    assert decidable([maybe], [], [case], until_ns=20 * second) == ([], 0)

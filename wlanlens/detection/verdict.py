@@ -12,6 +12,7 @@ from wlanlens.detection import verdict_reasons as reasons
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
 from wlanlens.detection.usb_summary import usb_summary
+from wlanlens.detection.verdict_causes import CAUSES, SECOND_SHARE, STATED_SHARE, causes
 from wlanlens.formatting import count, seconds, share
 from wlanlens.ledger import ledger as ledgers
 
@@ -20,29 +21,12 @@ if TYPE_CHECKING:
 
     from wlanlens.trace import Trace
 
-#: Categories that are one cause, and what the sentence says about it; {s} is "1.56 s (30 %)".
-_CAUSES = (
-    (("rto_wait", "rto_backoff", "spurious_recovery", "loss_recovery"), "it spent {s} on {timeouts}"),
-    (("fast_recovery",), "it spent {s} in fast recovery{losses}"),
-    (("receiver_window",), "it was limited by the receiver's window for {s}"),
-    (("delayed_ack",), "it waited {s} for delayed ACKs"),
-    (("queue",), "it had {s} of queueing delay"),
-    (("usb",), "it spent {s} on the USB bus"),
-    (("air_retries",), "it spent {s} on 802.11 retries"),
-    (("air_others",), "it lost {s} to other stations' airtime"),
-)
-
 #: Categories in which the connection's packets were on their way and nothing held them.
 _PATH = ("path", "air_useful")
 
-#: A second cause is named from this share.
-SECOND_SHARE = 0.05
-#: Every further cause, and every other category, is stated from this share.
-STATED_SHARE = 0.1
-#: A flow that the application limited for this share of its lifetime is called application-limited.
-APPLICATION_SHARE = 0.5
-#: Of such a flow a cause is named only from this share, or from this many ns: what matters to a user.
-BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS = 0.1, 10**9
+#: A connection does not last longer than this: its capture's clock was set, so its times mean nothing.
+LONGEST_NS = 366 * 86_400 * 10**9
+_CLOCK = "The capture's times jump by years: correct them (editcap -t) to see what limited its other connections."
 #: The findings of connections that nobody answered.
 NO_ANSWER = "no_answer"
 
@@ -103,14 +87,17 @@ def judge(
         refusals = Refusals()
         refusals.add(trace)
     flows, facts = _categories_by_flow(ledger), FlowFacts(trace)
+    jumped = {key for key, categories in flows.items() if sum(categories.values()) > LONGEST_NS}
+    flows = {key: categories for key, categories in flows.items() if key not in jumped}
     unanswered = _unanswered(findings, flows)
     which = _leading(flows, facts)
+    clock = _CLOCK if jumped else ""
     if which is None and not unanswered:
-        said = [refusals.sentence()] if refusals.count else []
+        said = [text for text in (refusals.sentence(), clock) if text]
         channel = reasons.of_the_channel(findings)
-        if connections > refusals.count or not said:
+        if (connections > refusals.count and not jumped) or not said:
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
-        return Verdict(" ".join(filter(None, [*said, channel])))
+        return Verdict(_with_costliest(" ".join(filter(None, [*said, channel])), findings, (), ()))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
@@ -123,9 +110,16 @@ def judge(
         - refusals.count
     )
     more = f"{count(others, 'other connection')}." if others > 0 else ""
-    said = [*(v.sentence for v in found), reasons.of_the_channel(findings), refusals.sentence(), more]
+    clock = (
+        "The capture's clock was set by years: correct its times (editcap -t) to judge other connections."
+        if jumped
+        else ""
+    )
+    said = [*(v.sentence for v in found), reasons.of_the_channel(findings), refusals.sentence(), clock, more]
     capture = _capture(ledger, found[0])
-    return replace(found[0], sentence=" ".join(filter(None, said)), capture=capture)
+    waits = unanswered if waited_ns >= lost_ns else ()
+    sentence = _with_costliest(" ".join(filter(None, said)), findings, found, waits)
+    return replace(found[0], sentence=sentence, capture=capture)
 
 
 def _of_flow(
@@ -143,20 +137,10 @@ def _of_flow(
     if facts.lacks_answers(which):
         return _one_sided(trace, which, categories)
     application = categories.get("application", 0)
-    idle = bool(lifetime) and application >= lifetime * APPLICATION_SHARE
-    causes = [(sum(categories.get(c, 0) for c in group), text, group) for group, text in _CAUSES]
-    causes.sort(key=lambda cause: -cause[0])
-    # A cause that costs less than those before it must take a larger share to be named.
-    shares = [reasons.SHARE, SECOND_SHARE, *[STATED_SHARE] * len(causes)]
-    # Of a sender that was idle for most of the time, the time with something to send counts.
-    active = lifetime - application if idle else lifetime
-    named = [c for c, least in zip(causes, shares, strict=False) if lifetime and c[0] >= max(1, active * least)]
-    if idle:
-        least = min(lifetime * BESIDE_APPLICATION_SHARE, BESIDE_APPLICATION_NS)
-        named = [c for c in named if c[0] >= least]
+    named, idle = causes(categories)
     stated = {c for _, _, group in named for c in group} | ({"application"} if idle else set())
     with_timeouts = any("{timeouts}" in text for _, text, _ in named)
-    kinds = reasons.timeouts_by_kind(trace, flow, direction) if with_timeouts else {}
+    kinds = reasons.timeouts_by_kind(trace, flow, direction, findings) if with_timeouts else {}
     timeouts = reasons.timeouts(kinds, [f for f in findings if f.flow in (None, flow)])
     if categories.get("spurious_recovery", 0) > categories.get("loss_recovery", 0) and not kinds:
         timeouts = "recovery although nothing was lost"
@@ -169,7 +153,8 @@ def _of_flow(
         parts.insert(0 if small else len(parts), f"it was application-limited for {share(application, lifetime)}")
     if not parts:
         stated |= _leads(categories)
-        parts = [_nothing_slow(categories, lifetime)]
+        costly = any(f.flow in (None, flow) and f.cost_s >= reasons.SHARE * lifetime / 1e9 for f in findings)
+        parts = [_nothing_slow(categories, lifetime, costly)]
     parts += _rest(categories, stated, lifetime)
     reset = facts.reset_by(which)
     parts += [f"{trace.subject(*reset).split(' > ')[0]} reset it"] if reset else []
@@ -187,6 +172,18 @@ def _of_flow(
         lost_s=sum(ns for ns, _, _ in named) / 1e9,
         categories_ns={c: categories[c] for c in ledgers.CATEGORIES if c in categories},
     )
+
+
+def _with_costliest(
+    sentence: str, findings: Sequence[Finding], about: Sequence[Verdict], waits: Sequence[Finding]
+) -> str:
+    """The sentence, and the costliest finding where it is not named. `waits`: connections without an answer that are named."""
+    named: dict[tuple[int | None, str | None], set[str]] = {(f.flow, f.direction): {"rto_wait"} for f in waits}
+    for verdict in about:
+        if verdict.categories_ns:
+            its, _ = causes(verdict.categories_ns)
+            named[verdict.flow, verdict.direction] = {c for _, _, group in its for c in group}
+    return " ".join(filter(None, (sentence, reasons.costliest(findings, named, sentence))))
 
 
 def _without_flow(
@@ -215,7 +212,7 @@ def _categories_by_flow(ledger: pa.Table) -> dict[Direction, dict[str, int]]:
 
 def _lost(categories: Mapping[str, int]) -> int:
     """ns of the causes."""
-    return sum(categories.get(c, 0) for group, _ in _CAUSES for c in group)
+    return sum(categories.get(c, 0) for group, _ in CAUSES for c in group)
 
 
 def _leading(flows: Mapping[Direction, Mapping[str, int]], facts: FlowFacts) -> Direction | None:
@@ -284,14 +281,16 @@ def _leads(categories: Mapping[str, int]) -> set[str]:
     return set(_PATH) if most in _PATH else {most}
 
 
-def _nothing_slow(categories: Mapping[str, int], lifetime: int) -> str:
+def _nothing_slow(categories: Mapping[str, int], lifetime: int, costly: bool) -> str:
+    """What took most of the time where the sender lost none. `costly`: a finding says what made it slow."""
     leads = _leads(categories)
     time = share(sum(categories.get(c, 0) for c in leads), lifetime)
     if leads == {"unknown"}:
         return f"what it waited for in {time} cannot be told at this tap"
     if leads == set(_PATH):
-        return f"nothing in this capture slowed it: the path took {time}"
-    return f"nothing in this capture slowed it: {time} {ledgers.PLAIN[leads.pop()]}"
+        return f"the path took {time}" if costly else f"nothing in this capture slowed it: the path took {time}"
+    which = ledgers.PLAIN[leads.pop()]
+    return f"{time} was {which}" if costly else f"nothing in this capture slowed it: {time} {which}"
 
 
 def _rest(categories: Mapping[str, int], stated: set[str], lifetime: int) -> list[str]:

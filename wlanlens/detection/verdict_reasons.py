@@ -23,15 +23,22 @@ _TIMEOUT_KINDS = {
 SHARE = 0.02
 #: The findings that count lost segments.
 PACKET_LOSS = "packet_loss"
+#: The findings of timeouts though nothing was lost.
+SPURIOUS_TIMEOUT = "spurious_timeout"
 
 
-def timeouts_by_kind(trace: Trace, flow: int, direction: str) -> dict[str, list[int]]:
-    """Times of a flow's retransmission timeouts, by kind."""
+def timeouts_by_kind(trace: Trace, flow: int, direction: str, findings: Sequence[Finding]) -> dict[str, list[int]]:
+    """Times of a flow's retransmission timeouts, by kind. An undecided one in a spurious timeout that was found is spurious: only
+    what became of the ACKs is unknown."""
     out: dict[str, list[int]] = {}
-    if trace.has("timeouts"):
-        for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
-            if (row["flow"], row["direction"]) == (flow, direction):
-                out.setdefault(row["kind"], []).append(row["t_ns"])
+    if not trace.has("timeouts"):
+        return out
+    mine = [f for f in findings if f.code == SPURIOUS_TIMEOUT and (f.flow, f.direction) == (flow, direction)]
+    for row in trace.table("timeouts").select(["flow", "direction", "kind", "t_ns"]).to_pylist():
+        if (row["flow"], row["direction"]) == (flow, direction):
+            t, kind = row["t_ns"], row["kind"]
+            proved = kind == "undecided" and any(f.t_start_ns <= t <= f.t_end_ns for f in mine)
+            out.setdefault("spurious" if proved else kind, []).append(t)
     return out
 
 
@@ -62,6 +69,34 @@ def losses(findings: Sequence[Finding]) -> str:
     """ " after 14 lost segments"; empty where no loss was found."""
     lost = sum(int(f.values["lost_count"]) for f in findings if f.code == PACKET_LOSS)
     return f" after {count(lost, 'lost segment')}" if lost else ""
+
+
+def costliest(
+    findings: Sequence[Finding], named: Mapping[tuple[int | None, str | None], set[str]], sentence: str
+) -> str:
+    """The sentence of the costliest finding, where the verdict names neither it nor its cause; "" otherwise.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+    named : mapping
+        The categories of the ledger that the verdict names, by direction of a connection.
+    sentence : str
+        The verdict so far.
+    """
+    top = max((f for f in findings if f.severity != "info"), key=lambda f: f.cost_s, default=None)
+    if top is None or top.sentence in sentence:
+        return ""
+    units = registry.units("detectors")
+    for tool in (units.get(top.code), units.get(top.caused_by)):
+        if not isinstance(tool, registry.Tool):
+            continue
+        if {*tool.explains, tool.category} & named.get((top.flow, top.direction), set()):
+            return ""
+        mine = [f for f in findings if f.code == tool.name and (f.flow, f.direction) == (top.flow, top.direction)]
+        if any((phrase := tool.phrase(f)) and phrase[1:] in sentence for f in mine):
+            return ""
+    return top.sentence
 
 
 def of_the_channel(findings: Sequence[Finding]) -> str:

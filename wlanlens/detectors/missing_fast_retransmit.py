@@ -82,7 +82,8 @@ def missing_fast_retransmit(
     -------------
     On a path that reorders, data overtakes a retransmission, which then counts as lost. Window updates and keep-alives
     repeat an ACK number; `segments` separates them from duplicate ACKs. A tap that misses packets may miss the
-    retransmission: a wrong case is undecided there. Away from the sender the retransmission comes later or never, and the
+    retransmission: a wrong case is undecided there, as it is where the capture ends before the segment arrives. Copies of a SYN
+    are answered with ACKs of byte 1, which request nothing. Away from the sender the retransmission comes later or never, and the
     duplicate ACKs may not have reached the sender: all is undecided.
 
     References
@@ -93,6 +94,8 @@ def missing_fast_retransmit(
     facts = Facts.of(trace)
     yield from facts.undecided_without_acks(CODE)
     third = third_dupacks(facts)
+    # Each copy of a SYN is answered with an ACK of byte 1 (RFC 9293 section 3.10.7.4): these ask for nothing.
+    third = third.take((third["rel_ack"] > 1) | (facts.flow_values("syn_packets", third.key) <= 1))
     if not len(third):
         return
     copies = facts.rows(
@@ -128,7 +131,17 @@ def missing_fast_retransmit(
     until = np.minimum(np.where(sent == NULL, _NEVER, sent), np.where(acked == NULL, _NEVER, acked))
     until = np.where(until == _NEVER, np.maximum(facts.last_packet_ns(third.key), third["t_ns"]), until)
     cost_s = np.maximum(until - third["t_ns"] - wait, 0) / 1e9
-    yield from _wrong(facts, third, np.flatnonzero(missing & (reason == "")), until, cost_s, acks.packet(new_data))
+    wrong = missing & (reason == "")
+    cut = wrong & (sent == NULL) & (acked == NULL)
+    if cut.any():
+        yield facts.undecided(
+            CODE,
+            third.key[cut],
+            "The capture ends while the segment is still missing: its retransmission may be in the sender's own queue.",
+            t_start_ns=third["t_ns"][cut],
+            t_end_ns=until[cut],
+        )
+    yield from _wrong(facts, third, np.flatnonzero(wrong & ~cut), until, cost_s, acks.packet(new_data))
     yield from _right(facts, third, np.flatnonzero(missing & (reason != "")), reason)
 
 

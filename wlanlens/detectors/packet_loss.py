@@ -19,6 +19,7 @@ from wlanlens.detection.toolkit import (
     count,
     duration,
     key_groups,
+    third_dupacks,
 )
 from wlanlens.registry import detector
 
@@ -69,10 +70,10 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
     )
     copies = copies.take(copies["len"] > 0)
     lost = copies.take(copies["spurious"] == 0)
-    yield from _undecided(facts, copies.take(copies["spurious"] < 0))
+    recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
+    yield from _undecided(facts, copies.take(copies["spurious"] != 1), recoveries.take(recoveries["spurious"] < 0))
     if not len(lost):
         return
-    recoveries = facts.rows("recoveries", ["t_start_ns", "t_end_ns", "spurious"])
     recoveries = recoveries.take(recoveries["spurious"] == 0)
     genuine = facts.rows("timeouts", ["packet"], where={"kind": ("genuine",)})
     # A needed copy of a lone segment may be a probe's: the wait for it counts as well.
@@ -105,12 +106,8 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
             0.95,
         )
 
-    # The wait for a timer begins before the retransmission, and a recovery ends after it.
-    start, end = lost["t_ns"][first], lost["t_ns"][first + size - 1]
-    for spans in (in_recovery, of_timers):
-        at = np.searchsorted(keys, spans.key)
-        np.minimum.at(start, at, spans["t_start_ns"])
-        np.maximum.at(end, at, spans["t_end_ns"])
+    requests = _requests(facts, lost.take(np.isin(lost.key, keys)))
+    start, end = _hull(lost["t_ns"][first], lost["t_ns"][first + size - 1], keys, in_recovery, of_timers, requests)
     cases = Cases(facts, CODE, keys, start, end, fast + timers, lost["packet"][first])
     yield from cases.findings(describe, what="lost packets")
 
@@ -126,18 +123,48 @@ def _in_recovery(facts: Facts, recoveries: Rows, keys: Array) -> Rows:
     return spans.take(inside)
 
 
-def _undecided(facts: Facts, copies: Rows) -> Iterator[Undecided]:
-    """Retransmissions that may have been spurious, each from the copy before it to the ACK of its bytes."""
-    if len(copies):
-        acks = facts.cached(Acks)
-        answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + copies["len"]))
-        yield facts.undecided(
-            CODE,
-            copies.key,
-            f"Nothing shows whether {count(len(copies), 'retransmission')} replaced lost data; a capture at the other end would.",
-            t_start_ns=copies["t_ns"] - np.maximum(copies["since_previous_ns"], 0),
-            t_end_ns=np.where(answered != NULL, answered, copies["t_ns"]),
-        )
+def _hull(start: Array, end: Array, keys: Array, *parts: Rows) -> tuple[Array, Array]:
+    """Each key's span, widened by parts: the wait for a timer begins before the retransmission, a recovery ends after it."""
+    for spans in parts:
+        at = np.searchsorted(keys, spans.key)
+        np.minimum.at(start, at, spans["t_start_ns"])
+        np.maximum.at(end, at, spans["t_end_ns"])
+    return start, end
+
+
+def _requests(facts: Facts, lost: Rows) -> Rows:
+    """The third duplicate ACKs that requested lost bytes: where the device's queue is long, the repair passes the tap later."""
+    third = third_dupacks(facts).sorted_by("rel_ack", "t_ns")
+    at = third.last_until("rel_ack", lost.key, lost["rel_seq"])
+    asked = at >= 0
+    if len(third):
+        asked &= (third["rel_ack"][at] == lost["rel_seq"]) & (third["t_ns"][at] <= lost["t_ns"])
+    return Rows(lost.key[asked], dict.fromkeys(("t_start_ns", "t_end_ns"), third["t_ns"][at[asked]]))
+
+
+def _undecided(facts: Facts, copies: Rows, recoveries: Rows) -> Iterator[Undecided]:
+    """Directions with retransmissions that may have been spurious: one case each, as one finding, over all that may be losses."""
+    keys = np.unique(copies.key[copies["spurious"] < 0])
+    if not len(keys):
+        return
+    copies = copies.take(np.isin(copies.key, keys))
+    acks = facts.cached(Acks)
+    answered = acks.t_ns(acks.first_covering(copies.key, copies["rel_seq"] + copies["len"]))
+    sent = copies["t_ns"] - np.maximum(copies["since_previous_ns"], 0)
+    known = np.where(answered != NULL, answered, copies["t_ns"])
+    first, _ = key_groups(copies.key)
+    start, end = np.minimum.reduceat(sent, first), np.maximum.reduceat(known, first)
+    open_ = copies.take(copies["spurious"] < 0)
+    start, end = _hull(
+        start, end, keys, _in_recovery(facts, recoveries, keys), _of_timers(facts, open_["packet"], keys)
+    )
+    yield facts.undecided(
+        CODE,
+        keys,
+        f"Nothing shows whether {count(len(open_), 'retransmission')} replaced lost data; a capture at the other end would.",
+        t_start_ns=start,
+        t_end_ns=end,
+    )
 
 
 def _of_timers(facts: Facts, packets: Array, keys: Array) -> Rows:

@@ -7,7 +7,6 @@ import numpy as np
 
 from wlanlens.detection.toolkit import (
     NULL,
-    SPURIOUS_KINDS,
     TIMERS,
     Acks,
     Array,
@@ -54,7 +53,8 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
 
     How it decides
     --------------
-    By `kind` in `timeouts`. Its evidence, best first: the first ACK's echoed timestamp is older than the retransmission; a DSACK
+    By `kind` in `timeouts`, or because the copy that the timer sent is spurious in `segments`: then it may be unknown whether the ACK
+    was late or lost. The evidence, best first: the first ACK's echoed timestamp is older than the retransmission; a DSACK
     reports the copy as a duplicate; the originals of the bytes after it are acknowledged; the ACK followed the
     retransmission sooner than any round trip. Expiries between two ACKs of new data are one finding.
     `late_ack_ms`: if its own timestamp shows that the ACK which ended the run was later than this, compared with the ACK before
@@ -77,8 +77,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
     runs = facts.cached(TimeoutRuns)
     if not len(runs):
         return
-    rows, kinds = runs.rows, runs.rows["kind"]
-    spurious = np.isin(kinds, SPURIOUS_KINDS)
+    rows, kinds, spurious = runs.rows, runs.rows["kind"], runs.spurious
     found = runs.any_of(spurious)
     begun = _first_spurious(runs, spurious)
     recovery = recovery_after_runs(facts, runs)
@@ -86,7 +85,7 @@ def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Fin
         yield from _findings(facts, runs, np.flatnonzero(found), begun, recovery, late_ack_ms)
     # Before a run's first spurious expiry others may have been spurious as well.
     before = np.arange(len(kinds)) < np.repeat(np.where(found, begun, len(kinds)), runs.last - runs.first + 1)
-    open_ = (kinds == "undecided") & before
+    open_ = (kinds == "undecided") & ~spurious & before
     if open_.any():
         # Each matters until the next one's silence starts, the last of a run until the recovery after it ends.
         until = np.append(rows["silent_from_ns"][1:], 0)
@@ -168,16 +167,16 @@ def _findings(
     def describe(i: int) -> Description:
         run = int(which[i])
         part, t_first = runs.members(run), int(rows["t_ns"][begun[run]])
-        kinds, rto_ns = rows["kind"][part], rows["rto_ns"][part][0]
-        spurious = np.isin(kinds, SPURIOUS_KINDS)
+        kinds, rto_ns, spurious = rows["kind"][part], rows["rto_ns"][part][0], runs.spurious[part]
         # What was in the device's queue when the last ACK arrived passes the tap after it.
         until = max(int(end[run]), int(state_end[run]) if repeats[run] else 0)
         copies = _between(spurious_copies, int(runs.key[run]), t_first, until)
         late_ms = lateness[run] / 1e6 if lateness[run] != NULL else None
-        evidence = [str(kind) for kind in rows["kind_evidence"][part][spurious]]
+        evidence = [str(kind) for kind in runs.evidence[part][spurious]]
         idle_s, recovery_s = int(idle_ns[run]) / 1e9, int(recovery_ns[run]) / 1e9
         values: dict[str, float | int | str] = {
             "expiries_count": len(kinds),
+            "spurious_expiries_count": int(spurious.sum()),
             **{
                 f"{kind}_count": int((kinds == kind).sum()) for kind in ("spurious", "ack_lost", "undecided", "genuine")
             },
@@ -211,6 +210,8 @@ def _findings(
 def _why(kinds: set[str], late_ms: float | None, late_ack_ms: float) -> str:
     if kinds == {"ack_lost"}:
         return "the data had arrived (only its ACKs were lost)"
+    if kinds == {"undecided"}:
+        return "the data had arrived (its ACKs were late or lost)"
     if late_ms is None:
         return "nothing had been lost (the data or its ACK was late)"
     if late_ms >= late_ack_ms:

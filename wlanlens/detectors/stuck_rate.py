@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("stuck_rate", needs=("frames", "exchanges"))
+def _phrase(finding: Finding) -> str:
+    rate, works = (float(finding.values[name]) for name in ("rate_mbps", "works_mbps"))
+    return f"a station sent all data at {rate:g} Mbit/s, although {works:g} Mbit/s works"
+
+
+@detector("stuck_rate", needs=("frames", "exchanges"), phrase=_phrase)
 def stuck_rate(
     trace: Trace,
     *,

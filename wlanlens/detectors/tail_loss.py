@@ -113,7 +113,8 @@ class _Quiet:
 
 def _by_timer(facts: Facts, runs: TimeoutRuns, quiet: _Quiet) -> Iterator[Finding | Undecided]:
     last = runs.rows.take(runs.last)
-    which = np.flatnonzero(np.isin(last["kind"], ("genuine", "undecided")) & (last["rel_seq"] > 0))
+    # Without an ACK to the end nobody can say whether the application had more to send: that is no_answer.
+    which = np.flatnonzero(runs.answered & ~runs.spurious[runs.last] & (last["rel_seq"] > 0))
     if not len(which):
         return
     rows, key, start, t = runs.rows, runs.key[which], runs.t_start_ns[which], last["t_ns"][which]

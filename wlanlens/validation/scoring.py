@@ -128,7 +128,8 @@ def decidable(
     """True events of one code without the times that its detector reported as undecided, and the number of events left out.
 
     An event that begins or ends in such a time is cut there; an event inside such times that is not found is left out.
-    Events still running at the end of the capture, `until_ns`, end there.
+    Time that a finding claims is decided, whatever was undecided in it. An event with too little evidence (`MAY_BE_MISSED`)
+    is not counted as left out. Events still running at the end of the capture, `until_ns`, end there.
     """
     slack_ns = int(tolerance_ms * 1e6)
     spans = [span for case in cases for span in case.spans]
@@ -144,12 +145,19 @@ def decidable(
         for a, b in reversed(mine):
             if a <= end <= b + slack_ns and a > start:
                 end = a
-        if end - start > slack_ns or (start, end) == (event.t_start_ns, event.t_end_ns):
+        claimed = [
+            (max(f.t_start_ns, event.t_start_ns), min(f.t_end_ns, event.t_end_ns)) for f in findings if _same(f, event)
+        ]
+        claimed = [(a, b) for a, b in claimed if a <= b]
+        if claimed:
+            # What a finding claims is decided.
+            begin, last = min(a for a, _ in claimed), max(b for _, b in claimed)
+            empty = end - start <= slack_ns and (start, end) != (event.t_start_ns, event.t_end_ns)
+            start, end = (begin, last) if empty else (min(start, begin), max(end, last))
+        if end - start > slack_ns or claimed or (start, end) == (event.t_start_ns, event.t_end_ns):
             kept.append(replace(event, t_start_ns=start, t_end_ns=end))
-        elif _covered(event, findings, slack_ns):
-            kept.append(event)
         else:
-            left_out += 1
+            left_out += event.confidence > MAY_BE_MISSED
     return kept, left_out
 
 

@@ -89,9 +89,11 @@ def lone_segments(
     first = np.concatenate(([True], key[1:] != key[:-1]))
     # What had been acknowledged before: for the first ACK, the SYN.
     acked_before = np.where(first, 1, _previous(acks["rel_ack"], NULL))
+    # The ACK before is one of the same direction.
+    packet_before, t_before = (np.where(first, 0, _previous(acks[column], 0)) for column in ("packet", "t_ns"))
     last = sends.last_until("packet", key, acks["packet"])
     segment = np.maximum(last, 0)
-    earlier = sends.last_until("packet", key, _previous(acks["packet"], 0))
+    earlier = sends.last_until("packet", key, packet_before)
     ahead = np.where(last >= 0, last, np.searchsorted(sends.key, key) - 1) + 1
     following = np.minimum(ahead, len(sends) - 1)
     continued = (ahead < len(sends)) & (sends.key[following] == key)
@@ -137,7 +139,7 @@ def lone_segments(
     largest = facts.flow_values("segment_max_bytes", key)
     ns_per_byte, singly = _queued_acks(acks, key, in_flight, since_last, calm, largest, min_single_acks)
     # Sent before the previous ACK, the segment was queued behind what that acknowledges.
-    begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, _previous(acks["t_ns"], 0))
+    begun = np.where(last > earlier, sends["t_ns"][segment] + rtt, t_before)
     waited = acks["t_ns"] - begun - (ns_per_byte * sends["len"][segment]).astype(np.int64)
     return LoneSegments(key, acks, sends, segment, following, alone, continued, at_once, unknown_flight, waited, singly)
 

@@ -7,6 +7,7 @@ import numpy as np
 from wlanlens.detection.toolkit.ack_timestamps import AckTimestamps
 from wlanlens.detection.toolkit.acks import Acks
 from wlanlens.detection.toolkit.facts import Facts
+from wlanlens.detection.toolkit.rows import Rows
 from wlanlens.tables.columns import NULL, Array
 
 COLUMNS = (
@@ -34,6 +35,11 @@ class TimeoutRuns:
         packet.
     answered : array of bool
         Whether such an ACK came.
+    spurious : array of bool
+        Of each expiry: whether its segment had arrived, by its kind or because the copy that it sent was spurious. Where the
+        kind is undecided, it is unknown whether the ACK was late or lost.
+    evidence : array of str or None
+        What shows the kind of each expiry, or that its copy was spurious.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -55,6 +61,7 @@ class TimeoutRuns:
         self.key = key[self.first]
         self.answered = progress[self.last] != NULL
         ends = np.where(self.answered, progress[self.last], np.maximum(facts.last_packet_ns(self.key), t[self.last]))
+        self.spurious, self.evidence = _spurious(facts, self.rows)
         self.t_start_ns = self.rows["silent_from_ns"][self.first]
         self.t_end_ns = np.maximum(ends, self.t_start_ns)
 
@@ -75,6 +82,25 @@ class TimeoutRuns:
         part = self.members(run)
         found = [*self.rows["packet"][part], *self.rows["evidence_packet"][part], *self.rows["progress_packet"][part]]
         return [int(p) for p in found if p != NULL]
+
+
+def _spurious(facts: Facts, expiries: Rows) -> tuple[Array, Array]:
+    """Whether the segment of each expiry had arrived, and what shows that.
+
+    Away from the sender a spurious copy is no proof: the ACK that the tap saw may have reached the sender after its timer.
+    """
+    spurious, evidence = np.isin(expiries["kind"], SPURIOUS_KINDS), np.array(expiries["kind_evidence"], object)
+    if not len(expiries):
+        return spurious, evidence
+    copies = facts.rows("segments", ["packet", "spurious", "spurious_evidence"], where={"trigger": ("rto",)})
+    copies = copies.take(copies["spurious"] == 1).sorted_by("packet")
+    at = copies.last_until("packet", expiries.key, expiries["packet"])
+    if not len(copies):
+        return spurious, evidence
+    proved = (at >= 0) & (copies["packet"][at] == expiries["packet"]) & (expiries["kind"] == "undecided")
+    proved &= ~facts.tap_away_from_sender(expiries.key)
+    evidence[proved] = copies["spurious_evidence"][at[proved]]
+    return spurious | proved, evidence
 
 
 def last_ack_lateness_ns(facts: Facts, runs: TimeoutRuns) -> Array:

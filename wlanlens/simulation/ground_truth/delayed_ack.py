@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.formatting import times
 from wlanlens.simulation.ground_truth import Truth
-from wlanlens.simulation.ground_truth._columns import among
+from wlanlens.simulation.ground_truth._columns import among, numbers
 from wlanlens.simulation.ground_truth._frames import severity
 
 #: Codes decided here.
@@ -17,6 +18,24 @@ CODES = ("delayed_ack_deadlock",)
 
 #: As in the detector: the sender continues at once; one wait counts at the start of a connection, later two.
 _AT_ONCE_NS, _LEAST_WAITS = 1_000_000, 2
+#: No stack has a timer below this (Linux: 40 ms): shorter waits look like the jitter of a path and need not be found.
+_SHORT_NS = 25_000_000
+#: Other connections' data in the device's queue delays the next segment by no more: a few full frames at 11 Mbit/s.
+_QUEUED_NS = 5_000_000
+
+
+class _Wait(NamedTuple):
+    """A lone segment: when it was sent and acknowledged, its time on the receiver's timer, its first byte."""
+
+    sent_ns: int
+    acked_ns: int
+    timer_ns: int
+    rel_seq: int
+    clear: bool
+
+
+def _enough(waits: Sequence[_Wait]) -> bool:
+    return bool(waits) and (len(waits) >= _LEAST_WAITS or waits[0].rel_seq == 1)
 
 
 def findings(facts: Truth) -> list[Finding]:
@@ -24,6 +43,10 @@ def findings(facts: Truth) -> list[Finding]:
 
     The receiver's timer fired for the single segment in flight: everything else outstanding had been marked lost at a
     timeout. The receiver's window had room for another segment, and the sender had data: it sent as soon as the ACK came.
+
+    A wait is clear if the segment was sent once (an ACK does not say which of two copies it answers) and was queued for less
+    time than the timer took, and if the next one left the device at once, as of a sender that waited for the ACK. With too
+    few clear waits the event need not be found.
     """
     import pyarrow.compute as pc
 
@@ -43,6 +66,8 @@ def findings(facts: Truth) -> list[Finding]:
         data = p.filter(pc.and_(pc.equal(p["direction"], there), pc.greater(p["len_bytes"], 0)))
         acks = p.filter(pc.equal(p["direction"], back))
         made, seq, size, arrived = (np.asarray(data[c]) for c in ("t_made_ns", "rel_seq", "len_bytes", "t_end_ns"))
+        queued, tap = (numbers(data[c]) for c in ("queued_ns", "t_tap_ns"))
+        there_too = among(data["fate"], "delivered")
         ack_made, ack, ack_came = (np.asarray(acks[c]) for c in ("t_made_ns", "rel_ack", "t_end_ns"))
         # Windows and ACKs that the sender had received, by time.
         here = among(acks["fate"], "delivered")
@@ -67,12 +92,18 @@ def findings(facts: Truth) -> list[Finding]:
             came = int(ack_came[said]) if said < len(ack_came) and ack_made[said] == e["t_ns"] else None
             if came is None or sent >= len(made) or not 0 <= int(made[sent]) - came <= _AT_ONCE_NS:
                 continue
-            # If this copy arrived after the timer had fired, an earlier one had started the timer.
-            waits.append((int(made[last]), came, max(0, int(e["t_ns"] - arrived[last])), int(seq[last])))
-        if not waits or (len(waits) < _LEAST_WAITS and waits[0][3] != 1):
+            # The copy that started the timer is the last that arrived before it fired.
+            copies = (seq[:sent] == seq[last]) & there_too[:sent] & (arrived[:sent] <= e["t_ns"])
+            if copies.any():
+                begun = int(arrived[:sent][copies].max())
+                wait = int(e["t_ns"]) - begun
+                clear = int((seq == seq[last]).sum()) == 1 and max(int(queued[last]), _SHORT_NS) <= wait
+                clear &= 0 <= int(tap[sent]) - came <= _QUEUED_NS
+                waits.append(_Wait(int(tap[last]), came, wait, int(seq[last]), clear))
+        if not _enough(waits):
             continue
-        cost_s = sum(w[2] for w in waits) / 1e9
-        start, end = waits[0][0], waits[-1][1]
+        cost_s = sum(w.timer_ns for w in waits) / 1e9
+        start, end = waits[0].sent_ns, waits[-1].acked_ns
         found.append(
             Finding(
                 code="delayed_ack_deadlock",
@@ -81,7 +112,7 @@ def findings(facts: Truth) -> list[Finding]:
                 capture="sender.pcap",
                 subject=facts.subject(flow, there),
                 severity=severity(cost_s, (end - start) / 1e9),
-                confidence=1.0,
+                confidence=1.0 if _enough([w for w in waits if w.clear]) else MAY_BE_MISSED,
                 cost_s=cost_s,
                 values={"waits_count": len(waits)},
                 sentence=f"A single segment waited for the delayed-ACK timer {times(len(waits))}.",

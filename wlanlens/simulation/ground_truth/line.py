@@ -109,9 +109,13 @@ class _Way:
         )
 
     def startup_overflow(self) -> Iterator[Finding]:
-        """Three or more first transmissions found a full queue before the sender's first reaction to a loss."""
+        """Three or more first transmissions found a full queue before the sender's first reaction to a loss.
+
+        It need not be found where other flows filled the queue too (less than half of the data on the path was its own), or where
+        the initial window alone did: then no round trip shows how empty the queue had been.
+        """
         d = self.data
-        reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began")]
+        reactions = [e["t_ns"] for e in self.events if e["what"] in ("timeout", "recovery_began") and e["rel_seq"]]
         lost = self.lost()
         if not reactions or not len(lost):
             return
@@ -126,7 +130,7 @@ class _Way:
         pace = float(d["len_bytes"][arrived].sum()) / ((reaction - start) / 1e9)
         news = self.known_at(end) - self.known_at(reaction)
         cost_s = wait_s - news / pace if pace > 0 else wait_s
-        yield self.finding(
+        found = self.finding(
             "startup_overflow",
             start,
             end,
@@ -134,6 +138,15 @@ class _Way:
             {"losses_count": len(early)},
             "The first window overshot a buffer.",
         )
+        yield found if self._own_queue(int(d["t_end_ns"][full[0]])) else replace(found, confidence=MAY_BE_MISSED)
+
+    def _own_queue(self, t_ns: int) -> bool:
+        """Whether data had been acknowledged, and at least half of the data on the path in this direction was this flow's."""
+        p, d = packets(self.facts), self.data
+        same = p["back"] == (self.direction == "b2a")
+        here = same & (p["t_tap_ns"] != NEVER) & (p["t_tap_ns"] <= t_ns) & (p["t_end_ns"] > t_ns)
+        own = (d["t_tap_ns"] != NEVER) & (d["t_tap_ns"] <= t_ns) & (d["t_end_ns"] > t_ns)
+        return self.known_at(t_ns) > 1 and 2 * int(d["len_bytes"][own].sum()) >= int(p["len_bytes"][here].sum())
 
     def periodic_loss(self) -> Iterator[Finding]:
         """Five or more ticks of one periodic cause at which a loss event began, which hit at least every second time and begin

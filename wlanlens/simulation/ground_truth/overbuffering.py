@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._columns import Array
 from wlanlens.simulation.ground_truth._findings import finding
@@ -22,25 +24,35 @@ _OWN = 0.5
 
 def findings(facts: Truth) -> list[Finding]:
     """One finding for each flow, from the ACK of the first data with such a delay to that of the last; the cost is the queueing
-    share of each round trip, over the time that it lasted."""
+    share of each round trip, over the time that it lasted.
+
+    A capture measures round trips: the transmissions of a segment itself, retries included, and the ACK's own path belong to
+    them. So a flow with half of that delay, of that share and of that correlation need not be found, nor is it silent.
+    """
     return [f for side in sides(facts, every=True) for f in _of_side(facts, side)]
 
 
 def _of_side(facts: Truth, side: Side) -> list[Finding]:
-    d = side.data
+    clear = _with_limits(facts, side, 1.0)
+    return clear or [replace(found, confidence=MAY_BE_MISSED) for found in _with_limits(facts, side, 0.5)]
+
+
+def _with_limits(facts: Truth, side: Side, share: float) -> list[Finding]:
+    """The finding where delay, share of the life and correlation reach this share of their limits."""
+    d, least_ns = side.data, int(share * _LEAST_NS)
     waited = _waited(side)[d["delivered"] & (d["t_tap_ns"] >= 0)]
-    if waited.max(initial=0) < _LEAST_NS:
+    if waited.max(initial=0) < least_ns:
         return []
     came, rtt, delay, ahead = _round_trips(side)
     if len(rtt) < 8 or int(side.data["len_bytes"].sum()) < 64 * 1024:
         return []
     # A packet waited at most for its time in flight, and covers the time since the packet before.
     stood = np.minimum(np.diff(came, prepend=came[0] - rtt[0]), rtt)
-    queued = delay >= _LEAST_NS
+    queued = delay >= least_ns
     heard = max(int(side.ack_t_ns[-1]), int(side.data["t_tap_ns"].max()))
     life = heard - int(side.data["t_made_ns"][0])
     spent = int(stood[queued].sum())
-    if not queued.any() or spent < _SHARE * life or _correlation(ahead, delay) < _OWN:
+    if not queued.any() or spent < share * _SHARE * life or _correlation(ahead, delay) < share * _OWN:
         return []
     cost_s = float((stood[queued] * (delay[queued] / rtt[queued])).sum()) / 1e9
     start, end = int(came[queued][0]), int(came[queued][-1])

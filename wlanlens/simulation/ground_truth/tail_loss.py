@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from wlanlens.detection.finding import Finding
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
 from wlanlens.simulation.ground_truth import Truth
+from wlanlens.simulation.ground_truth._columns import NEVER
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Run, Side, sides
+from wlanlens.simulation.ground_truth.timeouts import evident
 
 CODES = ("tail_loss",)
 
@@ -18,7 +22,8 @@ _QUIET_NS = 50_000_000
 def findings(facts: Truth) -> list[Finding]:
     """One finding for each run of expiries, or probe, for a lost segment without three duplicate ACKs.
 
-    From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe.
+    From the last data before it to the first ACK of new data; the cost is the wait for the last expiry or the probe. It need
+    not be found where the ACK does not show which copy it answers, see `timeouts.evident`.
     """
     found = []
     for side in sides(facts, every=True):
@@ -34,12 +39,11 @@ def _by_timer(facts: Truth, side: Side, run: Run) -> list[Finding]:
     if last.arrived or not last.rel_seq or run.progress_ns is None or not _ends(side, start, last.t_ns):
         return []
     end = max(run.progress_ns, last.t_ns)
-    return [
-        finding(
-            facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
-            "The timer found a lost tail.", {"found_by": "retransmission timer"},
-        )
-    ]  # fmt: skip
+    event = finding(
+        facts, side, "tail_loss", start, end, (last.t_ns - start) / 1e9,
+        "The timer found a lost tail.", {"found_by": "retransmission timer"},
+    )  # fmt: skip
+    return [event if evident(facts, side, run) else replace(event, confidence=MAY_BE_MISSED)]
 
 
 def _by_probe(facts: Truth, side: Side) -> list[Finding]:
@@ -48,7 +52,8 @@ def _by_probe(facts: Truth, side: Side) -> list[Finding]:
         t, seq = int(d["t_made_ns"][i]), int(d["rel_seq"][i])
         if side.arrived(seq, t) or any(e["what"] == "timeout" and e["t_ns"] > t for e in side.events):
             continue
-        copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t)]
+        # A copy that the device's queue dropped was never sent: the wait did not begin with it.
+        copies = d["t_tap_ns"][(d["rel_seq"] == seq) & (d["t_made_ns"] < t) & (d["t_tap_ns"] != NEVER)]
         came = side.reached_ns(int(d["end"][i]))
         if len(copies) and came is not None and _ends(side, int(copies.max()), t):
             start = int(copies.max())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from wlanlens.detection.finding import Finding, Value
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding, Value
 from wlanlens.simulation.ground_truth import Truth
 from wlanlens.simulation.ground_truth._findings import finding
 from wlanlens.simulation.ground_truth._runs import Expiry, Run, Side, sides
@@ -18,6 +19,8 @@ def findings(facts: Truth) -> list[Finding]:
     Spurious: from the last data before the first spurious expiry to the ACK that ends the silence, and the recovery
     after it; that is the cost. A recovery in which no data that had arrived is retransmitted is caused by losses and not counted.
     Genuine: to that ACK.
+
+    A spurious one need not be found where nothing reached the sender that could show it, see `evident`.
     """
     return [f for side in sides(facts) for run in side.runs for f in _of_run(facts, side, run)]
 
@@ -46,4 +49,16 @@ def _finding(facts: Truth, side: Side, run: Run, code: str, mine: list[Expiry]) 
         "idle_s": (idle_end - start) / 1e9,
         "recovery_s": (end - idle_end) / 1e9,
     }
-    return finding(facts, side, code, start, end, cost_s, sentence, values)
+    event = finding(facts, side, code, start, end, cost_s, sentence, values)
+    return event if evident(facts, side, run) else replace(event, confidence=MAY_BE_MISSED)
+
+
+def evident(facts: Truth, side: Side, run: Run) -> bool:
+    """Whether the ACK that ended a run could show which copy it answers.
+
+    Without timestamps it does not (the retransmission ambiguity of RFC 6298 section 3), unless a DSACK reports that a copy of
+    data came twice; a SYN occupies no data. Where no ACK came to the end, the capture shows `no_answer`.
+    """
+    tcp = facts.world.flows[side.flow].tcp
+    assert tcp is not None
+    return run.progress_ns is not None and (tcp.timestamps or (tcp.sack and tcp.dsack and run.expiries[0].rel_seq > 0))

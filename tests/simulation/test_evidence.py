@@ -1,0 +1,53 @@
+"""The truth counts what happened, and says which events leave evidence at the sender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wlanlens.detection.finding import MAY_BE_MISSED, Finding
+from wlanlens.simulation.ground_truth._runs import sides
+from wlanlens.simulation.ground_truth.packet_loss import _repairs
+from wlanlens.simulation.simulate import simulate
+from wlanlens.validation.random_worlds import random_world
+
+
+def events(tmp_path: Path, number: int, code: str) -> list[Finding]:
+    run = simulate(random_world(number, varied=True), tmp_path, seed=number)
+    return [f for f in run.truth if f.code == code]
+
+
+def test_a_syn_without_timestamps_shows_no_spurious_timeout(tmp_path: Path) -> None:
+    """World 70069: no timestamps, no DSACK without SACK."""
+    found = [f for f in events(tmp_path, 70069, "spurious_timeout") if f.t_start_ns < 10**6]
+    assert found
+    assert {f.confidence for f in found} == {MAY_BE_MISSED}
+
+
+def test_copies_of_data_that_had_arrived_need_no_repair(tmp_path: Path) -> None:
+    """World 70039: the second copy arrives, and five more are lost after it."""
+    run = simulate(random_world(70039, varied=True), tmp_path, seed=70039)
+    (side,) = [side for side in sides(run.facts, every=True) if side.flow == 1 and side.direction == "a2b"]
+    lost = side.data["lost"] & (side.data["len_bytes"] > 0)
+    assert int(np.count_nonzero(lost)) >= 5
+    assert len(_repairs(side)) == 1
+
+
+def test_a_delayed_ack_is_waited_for_from_the_copy_that_arrived(tmp_path: Path) -> None:
+    """World 70053: copies after it were dropped, the first of them 20 s before."""
+    found = [f for f in events(tmp_path, 70053, "delayed_ack_deadlock") if f.flow == 1]
+    assert [f.cost_s for f in found] == [pytest.approx(0.2)]
+
+
+def test_a_queue_of_other_flows_need_not_be_found_as_overshot(tmp_path: Path) -> None:
+    """World 70132: eight flows fill the queue."""
+    found = events(tmp_path, 70132, "startup_overflow")
+    assert found
+    assert {f.confidence for f in found} == {MAY_BE_MISSED}
+
+
+def test_a_tail_that_never_left_the_device_is_none(tmp_path: Path) -> None:
+    """World 73004: the device's queue drops the first copy, and a probe is the first to pass the tap."""
+    assert all(f.t_start_ns >= 0 for f in events(tmp_path, 73004, "tail_loss"))
