@@ -29,6 +29,7 @@ SLOW = {
     "cli/test_journey.py": "simulates worlds and runs commands",
     "airtime/test_cli.py": "runs commands",
     "cli/test_cli.py": "starts the command for each test",
+    "cli/test_interrupted.py": "starts and stops the command for each test",
     "cli/test_query.py": "starts the command for each test",
     "pipeline/test_memory.py": "measures memory on long captures",
     "pipeline/test_time_chunks.py": "analyses captures in many small chunks",

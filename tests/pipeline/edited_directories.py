@@ -234,7 +234,16 @@ def edit(folder: Path, rng: random.Random) -> str:
         (chosen,) = rng.choices([e for e, _ in EDITS], [w for _, w in EDITS])
         try:
             said.append(chosen(folder, rng))
-        except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, pa.ArrowException):
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            IndexError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            pa.ArrowException,
+        ):
             said.append(f"{chosen.__name__} not possible after that")
     return " | ".join(said)
 

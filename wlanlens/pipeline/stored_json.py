@@ -44,9 +44,10 @@ def read(path: Path) -> Any:
         raise
     except OSError as error:
         raise NotOurs(f"{path.name} cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise NotOurs(f"{path.name} is not a regular file")
     with os.fdopen(opened, "rb") as file:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise NotOurs(f"{path.name} is not a regular file")
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise NotOurs(f"{path.name} is longer than {MOST_BYTES} bytes")
