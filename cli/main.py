@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "Show one packet in full, or its journey through all captures.",
     "evidence": "Write the packets behind a finding for Wireshark.",
     "query": "Run SQL on the tables of an analysed directory.",
+    "compare": "Compare analysed directories: before and after.",
     "list": "List formats, detectors, scenarios, plots, models or papers.",
 }
 
