@@ -194,9 +194,9 @@ def _table(console: Console, compared: Comparison) -> None:
     for row in [*speed_rows(compared), *ledger_rows(compared), *finding_rows(compared)]:
         cells = [Text(row.title, style="bold" if row.head else "")]
         for i, cell in enumerate(row.cells):
-            cells.append(Text(cell.value))
+            cells.append(Text("\n".join(filter(None, (cell.value, cell.spread)))))
             if i:
                 style = {"better": "green", "worse": "bold red"}.get(cell.verdict, "")
-                cells.append(Text(cell.change + (f" ({cell.sure})" if cell.sure else ""), style=style))
+                cells.append(Text("\n".join(filter(None, (cell.change, cell.sure))), style=style))
         grid.add_row(*cells)
     console.print(grid)

@@ -26,6 +26,8 @@ class Cell:
     """A measure of one side, and its change from the first side."""
 
     value: str
+    spread: str = ""
+    """The least and largest of several runs."""
     change: str = ""
     verdict: str = ""
     """better or worse; empty if neither, or if it may be chance."""

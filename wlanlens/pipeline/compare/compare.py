@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 
 from wlanlens.errors import WlanlensError
@@ -11,7 +11,7 @@ from wlanlens.pipeline.compare.comparison import Comparison, Difference, Finding
 from wlanlens.pipeline.compare.run_figures import RunFigures
 from wlanlens.pipeline.compare.sentences import with_words
 from wlanlens.pipeline.compare.sides import AnySide, named, side_of
-from wlanlens.pipeline.compare.significance import ALPHA, holm, least_p, rank_test
+from wlanlens.pipeline.compare.significance import ALPHA, holm, least_p, rank_test, rank_tests
 from wlanlens.tables import CATEGORIES
 
 #: Transfers whose sizes differ by less than this share are of one size: the last segments may be missing from a capture.
@@ -70,32 +70,55 @@ def _compared(sides: Sequence[Side]) -> Comparison:
         return value
 
     unit = "s/MB" if per_megabyte else "s"
-    (goodput,) = _measures(full, [("goodput_bps", "bit/s", lambda run: run.goodput_bps)])
-    (duration,) = _measures(full, [("duration_s", unit, seconds("duration_s"))])
+    goodput = _speed(full, "goodput_bps", "bit/s", lambda run: run.goodput_bps)
+    duration = _speed(full, "duration_s", unit, seconds("duration_s"))
     names = [c for c in CATEGORIES if fmean(run.share(c) for run in every) >= LEAST_SHARE]
-    ledger = _measures(full, [(name, unit, seconds(name)) for name in names])
+    ledger = _ledger(full, names, unit, seconds)
     found = Comparison(tuple(sides), per_megabyte, goodput, duration, tuple(ledger), _findings(full, per_megabyte))
     return with_words(found)
 
 
-def _measures(sides: Sequence[Side], asked: Sequence[tuple[str, str, Callable[[RunFigures], float]]]) -> list[Measure]:
-    """Measures that are tested together: their p-values are corrected for the number of all tests."""
-    first = sides[0]
-    values = {name: {side.name: tuple(map(value, side.runs)) for side in sides} for name, _, value in asked}
-    tested = [(name, side) for name, _, _ in asked for side in sides[1:] if len(side.runs) > 1 and len(first.runs) > 1]
-    p_values = holm([rank_test(values[name][first.name], values[name][side.name]) for name, side in tested])
-    known = {(name, side.name): p for (name, side), p in zip(tested, p_values, strict=True)}
-    out = []
-    for name, unit, _ in asked:
-        differences = []
-        for side in sides[1:]:
-            change = median(values[name][side.name]) - median(values[name][first.name])
-            p = known.get((name, side.name))
-            hopeless = p is None or least_p(len(first.runs), len(side.runs)) * len(tested) >= ALPHA
-            sure = None if p is None or (hopeless and p >= ALPHA) else p < ALPHA
-            differences.append(Difference(side.name, change, p, sure))
-        out.append(Measure(name, unit, values[name], tuple(differences)))
-    return out
+def _speed(sides: Sequence[Side], name: str, unit: str, value: Callable[[RunFigures], float]) -> Measure:
+    """A measure of the whole; its p-values are corrected for the number of sides."""
+    values = {side.name: tuple(map(value, side.runs)) for side in sides}
+    first = sides[0].name
+    tested = [side.name for side in sides[1:] if _many(sides[0], side)]
+    p_values = dict(zip(tested, holm([rank_test(values[first], values[other]) for other in tested]), strict=True))
+    differences = [
+        _difference(values, sides[0], side, p_values.get(side.name), tests=len(tested)) for side in sides[1:]
+    ]
+    return Measure(name, unit, values, tuple(differences))
+
+
+def _ledger(
+    sides: Sequence[Side], names: Sequence[str], unit: str, value: Callable[[str], Callable[[RunFigures], float]]
+) -> list[Measure]:
+    """The categories; the p-values of one side are corrected for their number."""
+    values = {name: {side.name: tuple(map(value(name), side.runs)) for side in sides} for name in names}
+    first = sides[0].name
+    differences: dict[str, list[Difference]] = {name: [] for name in names}
+    for side in sides[1:]:
+        mine, others = ([values[name][one] for name in names] for one in (first, side.name))
+        tested = _many(sides[0], side)
+        p_values: Sequence[float | None] = rank_tests(mine, others) if tested else [None] * len(names)
+        varying = sum(len({*a, *b}) > 1 for a, b in zip(mine, others, strict=True))
+        for name, p in zip(names, p_values, strict=True):
+            differences[name].append(_difference(values[name], sides[0], side, p, tests=varying))
+    return [Measure(name, unit, values[name], tuple(differences[name])) for name in names]
+
+
+def _many(a: Side, b: Side) -> bool:
+    """Whether both sides have several runs."""
+    return len(a.runs) > 1 and len(b.runs) > 1
+
+
+def _difference(
+    values: Mapping[str, Sequence[float]], first: Side, side: Side, p: float | None, *, tests: int
+) -> Difference:
+    """One side against the first. `sure` is None where even the clearest difference in so many tests could be chance."""
+    change = median(values[side.name]) - median(values[first.name])
+    hopeless = p is not None and p >= ALPHA and least_p(len(first.runs), len(side.runs)) * tests >= ALPHA
+    return Difference(side.name, change, p, None if p is None or hopeless else p < ALPHA)
 
 
 def _findings(sides: Sequence[Side], per_megabyte: bool) -> tuple[FindingCosts, ...]:

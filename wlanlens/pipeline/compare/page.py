@@ -82,10 +82,10 @@ def _cell(compared: Comparison, measure: Measure, side: Side, first: Side) -> Ce
         # The share of the medians: of the time that the side spent on its transfers.
         life = sum(m.median(side.name) for m in compared.ledger)
         value += f" ({percent(round(middle * 1e9), round(life * 1e9))})"
-    if len(values) > 1:
-        value += f" [{_text(measure, min(values), compared)} to {_text(measure, max(values), compared)}]"
+    several = len(values) > 1
+    spread = f"{_text(measure, min(values), compared)} to {_text(measure, max(values), compared)}" if several else ""
     if side is first:
-        return Cell(value)
+        return Cell(value, spread)
     this = measure.difference(side.name)
     sure = ""
     if this.p_value is not None:
@@ -95,7 +95,7 @@ def _cell(compared: Comparison, measure: Measure, side: Side, first: Side) -> Ce
         verdict = "better" if (this.change > 0) == (measure.name == "goodput_bps") else "worse"
     sign = "+" if this.change > 0 else "-"
     change = f"{sign}{_text(measure, abs(this.change), compared)}" if this.change else "0"
-    return Cell(value, change, verdict, sure)
+    return Cell(value, spread, change, verdict, sure)
 
 
 def _text(measure: Measure, value: float, compared: Comparison) -> str:
@@ -109,8 +109,8 @@ def _seconds(value_s: float, compared: Comparison) -> str:
 def _finding(one: FindingCosts, side: Side, first: Side, compared: Comparison) -> Cell:
     runs = len(side.runs)
     cost = _seconds(median(one.costs[side.name]), compared) if one.found_in[side.name] else "not found"
-    value = cost + (f" (in {one.found_in[side.name]} of {runs} runs)" if runs > 1 and one.found_in[side.name] else "")
+    spread = f"in {one.found_in[side.name]} of {runs} runs" if runs > 1 and one.found_in[side.name] else ""
     if side is first:
-        return Cell(value)
+        return Cell(cost, spread)
     change = one.change(first.name, side.name)
-    return Cell(value, ("+" if change > 0 else "-") + _seconds(abs(change), compared) if change else "0")
+    return Cell(cost, spread, ("+" if change > 0 else "-") + _seconds(abs(change), compared) if change else "0")
