@@ -30,6 +30,7 @@ SLOW = {
     "airtime/test_cli.py": "runs commands",
     "cli/test_cli.py": "starts the command for each test",
     "cli/test_interrupted.py": "starts and stops the command for each test",
+    "pipeline/test_compare.py": "simulates and analyses worlds",
     "cli/test_fail_on.py": "starts the command for each test",
     "pipeline/test_edited_directories.py": "runs every command on many edited directories",
     "cli/test_query.py": "starts the command for each test",
