@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import keys
+from .fail_on import share
 from .meter import TerminalLine
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from wlanlens.pipeline.progress import Progress
 
 SEVERITIES = ("info", "warning", "serious")
-_CODES = "expected info, warning, serious or a code of `wlanlens list detectors`"
+_CODES = "expected info, warning, serious, lost>20% or a code of `wlanlens list detectors`"
 #: Options that name the capture point of a file.
 POINTS = {
     "sender": "Capture of the sending host.",
@@ -43,7 +44,8 @@ def _points(function: Callable[..., Any]) -> Callable[..., Any]:
     "--fail-on",
     metavar="WHAT",
     multiple=True,
-    help="Exit with status 1 on a finding of this severity or higher (info, warning, serious) or of this code (repeatable).",
+    help="Exit with status 1 on a finding of this severity or higher (info, warning, serious) or of this code, or with "
+    "lost>20%: if the connection of the verdict lost more than this share of its life to causes (repeatable).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--no-report", is_flag=True, help="Do not write report.html.")
@@ -75,6 +77,8 @@ def command(
         raise click.UsageError("no capture given: use `wlanlens analyze CAPTURE`, or - for standard input")
     _check_fail_on(fail_on)
     known = keys.given(key_file, key, quiet=quiet)
+    if out is not None and not quiet:
+        _name_other_files(out)
     progress = None if quiet or not sys.stderr.isatty() else Meter()
     try:
         analysis = wl.analyze(
@@ -98,6 +102,24 @@ def command(
         show(analysis)
     _warn_undecrypted(analysis)
     return 1 if _matches(analysis, fail_on) else 0
+
+
+def _name_other_files(out: str) -> None:
+    """Say that the output directory holds files of the user. They stay as they are; a file under a name of ours is an error."""
+    from pathlib import Path
+
+    from wlanlens.formatting import listed, printable
+    from wlanlens.pipeline.output_dir import other_files
+
+    others = other_files(Path(out))
+    if others:
+        shown = [printable(name, limit=60) for name in others[:3]]
+        more = len(others) - len(shown)
+        names = ", ".join(shown) + f" and {more} more" if more else listed(shown)
+        click.echo(
+            f"wlanlens: {printable(out)} holds {names}; the results go beside {'it' if len(others) == 1 else 'them'}, and nothing else in it is changed",
+            err=True,
+        )
 
 
 #: Notes with a reason why no frame could be decrypted.
@@ -132,7 +154,7 @@ def _check_fail_on(fail_on: tuple[str, ...]) -> None:
 
     known = [*SEVERITIES, *(code for code, _ in wl.list_units("detectors"))] if fail_on else []
     for what in fail_on:
-        if what not in known:
+        if share(what, "lost") is None and what not in known:
             raise click.UsageError(
                 f"--fail-on {what}: unknown severity or detector; {did_you_mean(what, known, _CODES)}"
             )
@@ -141,6 +163,8 @@ def _check_fail_on(fail_on: tuple[str, ...]) -> None:
 def _matches(analysis: wl.Analysis, fail_on: tuple[str, ...]) -> bool:
     severities = [SEVERITIES.index(what) for what in fail_on if what in SEVERITIES]
     least = min(severities, default=len(SEVERITIES))
+    if any((limit := share(what, "lost")) is not None and analysis.verdict.lost_share > limit for what in fail_on):
+        return True
     return any(f.code in fail_on or SEVERITIES.index(f.severity) >= least for f in analysis.findings)
 
 

@@ -25,11 +25,19 @@ _SECTION = b"\x0a\x0d\x0d\x0a"
 @click.option(
     "-o", "--out", metavar="FILE", type=click.Path(), help="Output file (default: DIR/evidence-FINDING.pcapng)."
 )
-def command(directory: str, number: int, out: str | None) -> None:
+@click.option(
+    "--capture",
+    "given",
+    metavar="FILE",
+    type=click.Path(path_type=bytes),
+    help="The capture, if it is not where it was analysed.",
+)
+def command(directory: str, number: int, out: str | None, given: bytes | None) -> None:
     """Write the packets behind FINDING of an analysed DIR as pcapng for Wireshark.
 
     FINDING is the number of the finding in the report and in findings.json, counted from 1. The packets are read from
-    the original capture; the analysis keeps its path.
+    the original capture, whose path the analysis holds. It must be a regular file with the size and the first bytes that
+    were analysed; --capture names it where it was moved.
     """
     import wlanlens as wl
     from wlanlens.formatting import printable
@@ -43,11 +51,11 @@ def command(directory: str, number: int, out: str | None) -> None:
     numbers, comments = packets_of(finding, number)
     if not numbers:
         raise wl.WlanlensError(f"finding {number} ({printable(finding.code)}) has no packets as evidence")
-    records = _records(analysis, finding, numbers)
+    records = _records(analysis, finding, numbers, given)
     target = Path(out) if out else Path(directory) / evidence(number)
     if out and target.exists() and not _is_pcapng(target):
         raise click.UsageError(f"-o {printable(out)}: it exists and is no pcapng file")
-    with Output(target.parent) as output:
+    with Output(target.parent, whole=False) as output:
         path = output.file(target.name)
         with output.writing(), open(path, "xb") as file:
             write(file, records, comments)
@@ -73,22 +81,49 @@ def packets_of(finding: Finding, number: int) -> tuple[list[int], dict[int, str]
     return sorted(tables), {packet: f"{head} ({', '.join(names)}): {tail}" for packet, names in tables.items()}
 
 
-def _records(analysis: Any, finding: Finding, numbers: Sequence[int]) -> list[Record]:
+def _records(analysis: Any, finding: Finding, numbers: Sequence[int], given: bytes | None) -> list[Record]:
     import wlanlens as wl
     from wlanlens.formatting import printable
 
-    capture = next((c for c in analysis.trace.captures if c.name == finding.capture), None)
-    if capture is None:
+    known = next((c for c in analysis.trace.captures if c.name == finding.capture), None)
+    if known is None:
         raise wl.WlanlensError(f"the analysis has no capture {printable(finding.capture)}")
-    known, now = capture.info.get("size_bytes"), capture.size_bytes()
-    if known is not None and known != now:
+    named = "--capture FILE names the capture"
+    if given is None and known.path == "-":
+        raise wl.WlanlensError("the capture was read from standard input", next=f"{named} if it was saved")
+    if given is None and known.info.get("head_sha256") is None:
         raise wl.WlanlensError(
-            f"the capture has changed since its analysis: it has {now} bytes, not {known}",
-            path=printable(capture.path),
-            next="analyse it again",
+            "the analysis does not say by which bytes this capture is recognised",
+            path=printable(known.path),
+            next=f"analyse it again, or {named}",
         )
+    capture = wl.Capture(known.raw_path if given is None else given, name=known.name)
+    _check_identity(capture, known.info, named)
     found: list[Record] = capture.records(numbers)
     return found
+
+
+def _check_identity(capture: Any, info: dict[str, Any], named: str) -> None:
+    """Refuse a file that is not the capture that was analysed: a stranger's analysis could name any file of the reader's."""
+    import wlanlens as wl
+    from wlanlens.formatting import printable
+
+    path = printable(capture.path)
+    try:
+        size = capture.size_bytes()
+    except FileNotFoundError:
+        raise wl.WlanlensError("the capture is no longer there", path=path, next=named) from None
+    if size is None:
+        raise wl.WlanlensError("the capture is not a regular file", path=path, next=named)
+    if info.get("size_bytes") not in (None, size):
+        changed = f"it has {size} bytes, not {info['size_bytes']}"
+    elif info.get("head_sha256") not in (None, capture.head_sha256()):
+        changed = "its first bytes differ"
+    else:
+        return
+    raise wl.WlanlensError(
+        f"this is not the capture that was analysed: {changed}", path=path, next=f"analyse it again, or {named}"
+    )
 
 
 def write(file: Any, records: Sequence[Record], comments: dict[int, str]) -> None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "Show one packet in full, or its journey through all captures.",
     "evidence": "Write the packets behind a finding for Wireshark.",
     "query": "Run SQL on the tables of an analysed directory.",
+    "compare": "Compare analysed directories: before and after.",
     "list": "List formats, detectors, scenarios, plots, models or papers.",
 }
 
@@ -80,6 +81,7 @@ def main() -> NoReturn:
 
     _open_standard_files()
     settle()
+    sys.unraisablehook = _stop_later
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -154,6 +156,20 @@ def _say(message: str, status: int) -> int:
 def _stop(number: int, _frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_DFL)
     raise Stopped(number)
+
+
+def _stop_later(lost: sys.UnraisableHookArgs) -> None:
+    """Stop again if the signal came in a callback from which no exception gets out, such as a weak reference's."""
+    stopped = lost.exc_value
+    if not isinstance(stopped, Stopped):
+        sys.__unraisablehook__(lost)
+        return
+
+    def again(_number: int, _frame: FrameType | None) -> None:
+        raise Stopped(stopped.number)
+
+    signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
 def _open_standard_files() -> None:

@@ -15,6 +15,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,12 +49,12 @@ class Warm:
             [sys.executable, "-m", "tests.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, folder: Path, *words: object, **environment: str) -> Done:
-        """Run `wlanlens WORDS` in a folder."""
+    def run(self, folder: Path, *words: object, seconds: int = 0, **environment: str) -> Done:
+        """Run `wlanlens WORDS` in a folder; with `seconds`, SIGALRM ends it then."""
         folder.mkdir(parents=True, exist_ok=True)
         request = {
             "words": [os.fsdecode(word) if isinstance(word, bytes) else str(word) for word in words],
-            "folder": str(folder), "outputs": str(self._outputs), "environment": environment,
+            "folder": str(folder), "outputs": str(self._outputs), "environment": environment, "seconds": seconds,
         }  # fmt: skip
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -128,6 +129,7 @@ def serve() -> None:
         def prepare(request: Mapping[str, Any] = request) -> None:
             os.chdir(request["folder"])
             os.environ.update({"NO_COLOR": "1"} | request["environment"])
+            signal.alarm(request["seconds"])
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for number, name in ((1, "stdout"), (2, "stderr")):
                 path = os.path.join(request["outputs"], name)

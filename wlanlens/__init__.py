@@ -24,6 +24,7 @@ Or do all of it at once, for captures of any size, with a report::
 
 Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `open`, `align` and `analyze`.
 
+`wl.compare("before.wlanlens", "after.wlanlens")` says what changed, and by what.
 `wl.load("sender.wlanlens")` reads an analysed directory back; its tables are Parquet files. Every column is documented in
 the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` lists the units on a shelf.
 `wl.simulate("ack_holding", out="dir")` writes the captures of a simulated network and the true causes;
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from wlanlens.errors import WlanlensError
     from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load
+    from wlanlens.pipeline.compare.compare import compare
     from wlanlens.pipeline.report_file import rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.simulate import simulate
@@ -61,6 +63,7 @@ _HOME = {
     "align": "pipeline.align",
     "analyze": "pipeline.analyze",
     "brief_columns": "tables",
+    "compare": "pipeline.compare.compare",
     "detect": "detection.runner",
     "list_units": "registry",
     "load": "pipeline.analyze",
@@ -80,6 +83,7 @@ __all__ = [
     "align",
     "analyze",
     "brief_columns",
+    "compare",
     "detect",
     "list_units",
     "load",

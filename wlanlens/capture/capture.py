@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from wlanlens.capture.decryption_keys import Keys
 
 CAPTURE_POINTS = ("sender", "usb", "air", "receiver", "ap", "unknown")
+
+#: First bytes of a file by whose hash it is recognised again.
+HEAD_BYTES = 64 * 1024
 
 #: Rows in one batch of a table that is in memory.
 _BATCH = 16 * 1024
@@ -147,6 +151,14 @@ class Capture:
         found = os.stat(self.raw_path)
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
+    def head_sha256(self) -> str | None:
+        """SHA-256 of the first `HEAD_BYTES` of the file as it is now; None if it is not a regular file."""
+        if self.size_bytes() is None:
+            return None
+        # O_NONBLOCK: what was a regular file just now may be a pipe.
+        with os.fdopen(os.open(self.raw_path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()
+
     def records(self, numbers: Iterable[int]) -> list[Record]:
         """Records as they are in the file, by packet number from 1. Numbers that do not exist are left out."""
         if self.path == "-":
@@ -183,6 +195,7 @@ class Capture:
             "path": os.fsdecode(self.raw_path) if self.path == "-" else os.fsdecode(os.path.abspath(self.raw_path)),
             "point": self.point,
             "size_bytes": self.size_bytes(),
+            "head_sha256": self.head_sha256(),
             **self.info,
             "notes": [{k: v for k, v in asdict(note).items() if k != "capture"} for note in self.notes],
         }

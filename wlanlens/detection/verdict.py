@@ -56,6 +56,14 @@ class Verdict:
     lost_s: float = 0.0
     categories_ns: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def lost_share(self) -> float:
+        """Share of the flow's lifetime that its ledger gives to causes; 1 for a connection that nobody answered."""
+        life = sum(self.categories_ns.values())
+        if not life:
+            return float(self.lost_s > 0)
+        return sum(ns for name, ns in self.categories_ns.items() if name not in ledgers.HEALTHY) / life
+
 
 def judge(
     trace: Trace,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wlanlens.capture.capture import Capture
-from wlanlens.detection import verdict
 from wlanlens.detection.runner import DetectorRunner
 from wlanlens.formatting import printable
 from wlanlens.pipeline.file_names import REPORT
@@ -51,7 +50,7 @@ class Analysis:
     def __init__(self, stored: Stored) -> None:
         self.out, self.trace, self.findings = stored.path, stored.trace, stored.findings
         self.description = stored.description
-        self.verdict = verdict.Verdict(**stored.description["verdict"])
+        self.verdict = stored.verdict
         self.totals: dict[str, int] = dict(stored.description["ledger_ns"])
         self.air = stored.air
         report = stored.path / REPORT

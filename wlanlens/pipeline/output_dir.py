@@ -32,9 +32,21 @@ from wlanlens.pipeline.file_names import (
     TABLES,
 )
 
+#: How an analysis.json of ours begins.
+_OURS = b'{\n "wlanlens": "'
+#: What the lock holds while files of an earlier run are removed and new ones get their names. It stays if the process is killed.
+_REPLACING = b"replacing\n"
+
 
 class Output:
     """A directory that is being written. Use it in a `with` statement: without `commit()` nothing stays of it.
+
+    Parameters
+    ----------
+    path : path
+        The directory.
+    whole : bool
+        Whether an analysis is written there; otherwise single files, whose names the caller has checked.
 
     Raises
     ------
@@ -42,8 +54,9 @@ class Output:
         The directory cannot be written, is in use, or holds files under our names that wlanlens did not write.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], *, whole: bool = True) -> None:
+        self.path, self._whole = Path(path), whole
+        self._replacing = False
         self._pending: list[tuple[Path, Path]] = []
         self._made: list[Path] = []
         self._lock: int | None = None
@@ -75,11 +88,11 @@ class Output:
         self.path.mkdir(parents=True, exist_ok=True)
         self._made += missing
         self._take_lock()
-        if not (self.path / ANALYSIS).exists():
-            taken = [n for n in (FINDINGS, REPORT) if _is_regular(self.path / n)]
-            if taken:
+        if self._whole and not (self._replacing or is_ours(self.path)):
+            taken = next(_under_our_names(self.path), None)
+            if taken is not None:
                 raise OutputError(
-                    f"the directory holds a {taken[0]} that wlanlens did not write",
+                    f"the directory holds a {taken} that wlanlens did not write",
                     path=printable(str(self.path)),
                     next="choose another with -o",
                 )
@@ -99,7 +112,7 @@ class Output:
             # Another run may have removed this name between our open and our lock.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock), os.lstat(path)):
-                    self._lock = lock
+                    self._lock, self._replacing = lock, os.pread(lock, len(_REPLACING), 0) == _REPLACING
                     return
             os.close(lock)
 
@@ -140,6 +153,9 @@ class Output:
         the tables and analysis.json.
         """
         with self.writing():
+            if self._lock is not None:
+                self._replacing = True
+                os.pwrite(self._lock, _REPLACING, 0)
             for name in (FINDINGS, REPORT, ANALYSIS):
                 (self.path / name).unlink(missing_ok=True)
             for name in tables.names():
@@ -164,6 +180,7 @@ class Output:
                 self._pending, key=lambda p: late.index(p[1].name) if p[1].name in late else -1
             ):
                 os.replace(temporary, final)
+        self._replacing = False
         self._pending.clear()
         self._made.clear()
 
@@ -174,8 +191,9 @@ class Output:
                 temporary.unlink()
         self._pending.clear()
         if self._lock is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self.path / LOCK)
+            if not self._replacing:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.path / LOCK)
             os.close(self._lock)
             self._lock = None
         for folder in self._made:
@@ -221,6 +239,35 @@ class Scratch:
     def file(self, *names: str) -> Path:
         """A path to write to."""
         return self.folder(*names[:-1]) / names[-1]
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a directory holds an analysis of wlanlens."""
+    if not _is_regular(path / ANALYSIS):
+        return False
+    with open(path / ANALYSIS, "rb") as file:
+        return file.read(len(_OURS)) == _OURS
+
+
+def other_files(path: Path) -> list[str]:
+    """Files and folders in a directory without an analysis, besides those under our names: an analysis would be put beside them."""
+    if not path.is_dir() or is_ours(path):
+        return []
+    ours = {ANALYSIS, FINDINGS, REPORT, TABLES, REPORT_DATA, LOCK, SCRATCH}
+    return sorted(name for name in os.listdir(path) if name not in ours and not EVIDENCE.fullmatch(name))
+
+
+def _under_our_names(path: Path) -> Iterator[str]:
+    """The files under names that an analysis would write or remove. What a killed run left has other names."""
+    yield from (name for name in (ANALYSIS, FINDINGS, REPORT) if _is_regular(path / name))
+    folders = [("", EVIDENCE), (REPORT_DATA, REPORT_PIECE), *((f"{TABLES}/{name}", PART) for name in tables.names())]
+    for folder, ours in folders:
+        place, parts = path / folder, Path(folder).parts
+        linked = any(path.joinpath(*parts[: i + 1]).is_symlink() for i in range(len(parts)))
+        if place.is_dir() and not linked:
+            for name in sorted(os.listdir(place)):
+                if ours.fullmatch(name) and not name.endswith(".tmp") and _is_regular(place / name):
+                    yield os.path.join(folder, name)
 
 
 def _is_regular(path: Path) -> bool:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wlanlens.detection.verdict import Verdict
 from wlanlens.pipeline.file_names import REPORT
 from wlanlens.pipeline.output_dir import Output
 from wlanlens.pipeline.result_dir import Stored
@@ -16,6 +15,7 @@ from wlanlens.report import downsampling, page
 if TYPE_CHECKING:
     from wlanlens.airtime import Summary
     from wlanlens.detection.runner import Findings
+    from wlanlens.detection.verdict import Verdict
     from wlanlens.trace import Trace
 
 
@@ -56,8 +56,8 @@ def rewrite_report(folder: str | os.PathLike[str]) -> Path:
         duration_ns=trace.duration_ns,
         clocks=trace.clocks,
     )
-    conclusion, connections = Verdict(**stored.description["verdict"]), int(stored.description["connections"])
+    connections = stored.description["connections"]
     with Output(stored.path) as output:
-        write_report(output, small, stored.findings, conclusion, connections, stored.air)
+        write_report(output, small, stored.findings, stored.verdict, connections, stored.air)
         output.replace()
     return stored.path / REPORT

@@ -24,7 +24,7 @@ def policy(scripts: Iterable[str], *, spilled: bool) -> str:
     return "; ".join(
         (
             "default-src 'none'",
-            "script-src " + " ".join(sources),
+            "script-src " + (" ".join(sources) or "'none'"),
             "style-src 'unsafe-inline'",
             "img-src data: blob:",
             "base-uri 'none'",

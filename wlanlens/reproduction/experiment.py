@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wlanlens.registry import Unit
 from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ class _Job:
     taps: tuple[str, ...]
     parameters: tuple[tuple[str, Any], ...]
     measure: Callable[[Run], Any] = field(compare=False)
+    folder: str = field(compare=False)
 
 
 def _work(job: _Job) -> Any:
     if not job.taps:
         return job.measure(simulate(job.scenario, seed=job.seed, truth=False, **dict(job.parameters)))
-    with tempfile.TemporaryDirectory(prefix="wlanlens-") as folder:
-        out = Path(folder)
+    with run_folder(job.folder) as out:
         run = simulate(job.scenario, out, seed=job.seed, taps=job.taps, truth=False, **dict(job.parameters))
         return job.measure(run)
 
@@ -159,15 +159,17 @@ class Lab:
         wanted = list(cases)
         count = 1 if seeds == 1 else max(seeds, self.least_seeds)
         self.simulations += count * len(wanted)
-        jobs = [
-            _Job(scenario, seed, tuple(taps), tuple(sorted(parameters.items())), measure)
-            for scenario, parameters in wanted
-            for seed in range(1, count + 1)
-        ]
-        places = list(enumerate(jobs))
-        results: list[Any] = [None] * len(jobs)
-        for (place, _), result in sweep(_placed, places, workers=self.workers, progress=self.progress):
-            results[place] = result
+        results: list[Any] = [None] * (count * len(wanted))
+        with temporary_folder("reproduce") as folder:
+            jobs = [
+                _Job(scenario, seed, tuple(taps), tuple(sorted(parameters.items())), measure, str(folder))
+                for scenario, parameters in wanted
+                for seed in range(1, count + 1)
+            ]
+            running = sweep(_placed, list(enumerate(jobs)), workers=self.workers, progress=self.progress, within=folder)
+            with closing(running):
+                for (place, _), result in running:
+                    results[place] = result
         return [results[i : i + count] for i in range(0, len(results), count)]
 
 

@@ -6,21 +6,28 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, TypeVar
 
 from wlanlens.errors import WlanlensError
+from wlanlens.simulation.temporary_folder import remove_abandoned
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 #: Time that a worker may take to end on request, s.
 _PATIENCE_S = 5.0
+#: Signals that end a run.
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class WorkerDied(WlanlensError):
@@ -38,15 +45,17 @@ def sweep(
     *,
     workers: int | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Iterator[tuple[Job, Result]]:
+    within: Path | None = None,
+) -> Generator[tuple[Job, Result], None, None]:
     """Yield (job, work(job)) for every job, in order of completion.
 
     `work` and the jobs must be picklable; with one worker everything runs in this process. `progress` is called with the number
     of finished jobs. An exception in `work` ends the sweep and is raised here; a killed worker raises WorkerDied. In these cases, on
-    Ctrl-C, and when the caller stops early, running workers are terminated.
+    Ctrl-C, and when the caller stops early, running workers are terminated. `within` is a folder of `temporary_folder` with the
+    jobs' files: the workers remove it if this process is killed.
     """
     count = cores() if workers is None else max(1, workers)
-    for done, pair in enumerate(_here(work, jobs) if count == 1 else _there(work, jobs, count), 1):
+    for done, pair in enumerate(_here(work, jobs) if count == 1 else _there(work, jobs, count, within), 1):
         yield pair
         if progress is not None:
             progress(done)
@@ -64,12 +73,14 @@ class _Worker:
     job: Any = None
 
 
-def _there(work: Callable[[Job], Result], jobs: Iterable[Job], count: int) -> Iterator[tuple[Job, Result]]:
+def _there(
+    work: Callable[[Job], Result], jobs: Iterable[Job], count: int, within: Path | None
+) -> Iterator[tuple[Job, Result]]:
     left = iter(jobs)
     workers: list[_Worker] = []
     try:
         for job in left:
-            workers.append(_begin(work, job))
+            workers.append(_begin(work, job, within))
             if len(workers) == count:
                 break
         busy = {worker.pipe: worker for worker in workers}
@@ -87,12 +98,18 @@ def _there(work: Callable[[Job], Result], jobs: Iterable[Job], count: int) -> It
         _end(workers)
 
 
-def _begin(work: Callable[[Job], Any], job: Job) -> _Worker:
+def _begin(work: Callable[[Job], Any], job: Job, within: Path | None) -> _Worker:
     # Not fork: threads of Arrow and Rust do not survive it.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, theirs), name="wlanlens-worker", daemon=True)
-    process.start()
+    process = context.Process(target=_serve, args=(work, theirs, within), name="wlanlens-worker", daemon=True)
+    # Until the process has its own handlers, signals of the terminal wait: its interpreter would print a traceback.
+    resource_tracker.ensure_running()  # it would unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     worker = _Worker(process, ours, job)
     _hand(worker)
@@ -137,12 +154,23 @@ def _end(workers: Iterable[_Worker]) -> None:
             worker.process.join()
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
-    """In a worker: job after job until the pipe closes."""
+def _serve(work: Callable[[Any], Any], pipe: Connection, within: Path | None) -> None:
+    """In a worker: job after job until the pipe closes. `within` is removed if the main process is dead by then."""
+    try:
+        _work(work, pipe, within)
+    finally:
+        if within is not None:
+            remove_abandoned(within)
+
+
+def _work(work: Callable[[Any], Any], pipe: Connection, within: Path | None) -> None:
     # Ctrl-C reaches every process of the terminal; the main process decides about the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, _leave)
+    sys.unraisablehook = _leave_later
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+    threading.Thread(target=_follow_parent, args=(within,), daemon=True).start()
     while True:
         try:
             job = pipe.recv()
@@ -159,16 +187,28 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
             return
 
 
-def _leave(number: int, _frame: object) -> None:
+def _leave(_number: int, _frame: object) -> None:
     """Exit by an exception, so that temporary folders are removed."""
-    raise SystemExit(128 + number)
+    raise SystemExit(128 + signal.SIGTERM)
 
 
-def _follow_parent() -> None:
-    """End when the parent process ends, even if it is killed and a job is running."""
+def _leave_later(lost: sys.UnraisableHookArgs) -> None:
+    """Raise SystemExit again if the signal came in a callback from which no exception gets out, such as a weak reference's."""
+    if isinstance(lost.exc_value, SystemExit):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _follow_parent(within: Path | None) -> None:
+    """End when the parent process ends, even if it is killed and a job is running; the job's files are removed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_PATIENCE_S)
+        if within is not None:
+            remove_abandoned(within)
         os._exit(1)
 
 

@@ -154,12 +154,15 @@ def validate(table: pa.Table | pa.Schema, name: str) -> None:
     Raises
     ------
     SchemaError
-        When a column is missing, has another type, or has nulls that the schema forbids.
+        When a column is missing or twice there, has another type, or has nulls that the schema forbids.
     """
     import pyarrow as pa
 
     got = table if isinstance(table, pa.Schema) else table.schema
     want = schema(name)
+    twice = sorted({n for n in want.names if got.names.count(n) > 1})
+    if twice:
+        raise SchemaError(f"table {name}: two columns of one name: {', '.join(twice)}")
     lacking = [n for n in want.names if n not in got.names]
     if lacking:
         raise SchemaError(f"table {name}: missing columns: {', '.join(lacking)}")
@@ -168,6 +171,34 @@ def validate(table: pa.Table | pa.Schema, name: str) -> None:
         if _kind(have.type) != _kind(field.type):
             raise SchemaError(f"table {name}: column {field.name} is {have.type}, not {field.type}")
     if isinstance(table, pa.Table):
-        for field in want:
-            if not field.nullable and table.column(field.name).null_count:
-                raise SchemaError(f"table {name}: column {field.name} has nulls")
+        _refuse_nulls(table, name)
+
+
+def validate_values(batch: pa.RecordBatch, name: str) -> None:
+    """Check the values of rows that a stranger may have written: nulls, enums, UTF-8 and offsets.
+
+    Raises
+    ------
+    SchemaError
+        A value is not one of its column.
+    """
+    import pyarrow as pa
+
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise SchemaError(f"table {name}: {' '.join(str(error).split())}") from error
+    _refuse_nulls(batch, name)
+    for column, kind in zip(batch.columns, batch.schema, strict=True):
+        allowed = enum_values(name, kind.name)
+        if allowed and pa.types.is_dictionary(column.type):
+            unknown = set(column.dictionary.to_pylist()) - {*allowed, None}
+            if unknown:
+                raise SchemaError(f"table {name}: column {kind.name} has the unknown value {str(min(unknown))[:40]!r}")
+
+
+def _refuse_nulls(rows: pa.Table | pa.RecordBatch, name: str) -> None:
+    want = schema(name)
+    for column in rows.schema.names:
+        if column in want.names and not want.field(column).nullable and rows.column(column).null_count:
+            raise SchemaError(f"table {name}: column {column} has nulls")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from wlanlens.errors import CorruptCapture
 from wlanlens.formatting import printable
-from wlanlens.tables.schemas import schema, validate
+from wlanlens.tables.schemas import SchemaError, schema, validate, validate_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,15 +58,24 @@ class StoredTables(Mapping[str, "pa.Table"], ABC):
 class ParquetTables(StoredTables):
     """Tables in Parquet files.
 
+    Parameters
+    ----------
+    parts : mapping
+        The files of each table.
+    foreign : bool
+        Whether a stranger may have written the files: then every value that is read is checked. Their names and types are
+        checked in any case.
+
     Attributes
     ----------
     parts : dict
         The files of each table, in their order.
     """
 
-    def __init__(self, parts: Mapping[str, list[Path]]) -> None:
+    def __init__(self, parts: Mapping[str, list[Path]], *, foreign: bool = False) -> None:
         super().__init__(parts)
         self.parts = dict(parts)
+        self._foreign = foreign
 
     def checked(self) -> dict[str, list[Path]]:
         """The files of each table, once their schemas are known to be valid.
@@ -73,29 +83,23 @@ class ParquetTables(StoredTables):
         Raises
         ------
         CorruptCapture
-            A file cannot be read.
+            A file cannot be read, or is not one that wlanlens writes.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         for name, paths in self.parts.items():
             for path in paths:
-                try:
+                with _reading(path):
                     validate(pq.read_schema(path), name)
-                except pa.ArrowException as error:
-                    raise _unreadable(path, error) from error
         return self.parts
 
     def rows(self, name: str) -> int:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         total = 0
         for path in self.parts[name]:
-            try:
+            with _reading(path):
                 total += int(pq.read_metadata(path).num_rows)
-            except pa.ArrowException as error:
-                raise _unreadable(path, error) from error
         return total
 
     def scan(
@@ -115,7 +119,7 @@ class ParquetTables(StoredTables):
         Raises
         ------
         CorruptCapture
-            A file cannot be read.
+            A file cannot be read, or is not one that wlanlens writes.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -125,15 +129,15 @@ class ParquetTables(StoredTables):
             wanted = pa.schema([wanted.field(column) for column in columns], metadata=wanted.metadata)
         chosen = None if flows is None else np.array(sorted(flows), np.uint32)
         for path in self.parts[name]:
-            try:
-                # Reading ahead would keep every row group in memory until the file is closed.
-                with pq.ParquetFile(path, pre_buffer=False) as file:
-                    validate(file.schema_arrow, name)
-                    groups = [g for g in range(file.num_row_groups) if chosen is None or _may_hold(file, g, chosen)]
-                    for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted.names):
-                        yield from _select(batch, wanted, chosen)
-            except pa.ArrowException as error:
-                raise _unreadable(path, error) from error
+            # Reading ahead would keep every row group in memory until the file is closed.
+            with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
+                validate(file.schema_arrow, name)
+                groups = [g for g in range(file.num_row_groups) if chosen is None or _may_hold(file, g, chosen)]
+                for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted.names):
+                    for selected in _select(batch, wanted, chosen):
+                        if self._foreign:
+                            validate_values(selected, name)
+                        yield selected
 
 
 class ArrowTables(StoredTables):
@@ -167,8 +171,19 @@ class ArrowTables(StoredTables):
                 yield batch if columns is None else batch.select(list(columns))
 
 
-def _unreadable(path: Path, error: Exception) -> CorruptCapture:
-    return CorruptCapture(f"the table cannot be read: {error}", path=printable(str(path)))
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise what Arrow says about a file as `CorruptCapture`. Arrow's input errors are plain OSError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        said = " ".join(str(error).split())
+        raise CorruptCapture(f"the table cannot be read: {said}", path=printable(str(path))) from error
+    except SchemaError as error:
+        error.path = error.path or printable(str(path))
+        raise
 
 
 def _may_hold(file: Any, group: int, flows: np.ndarray[Any, np.dtype[np.uint32]]) -> bool:

@@ -6,12 +6,10 @@ so the second gives the true time of each row of the first.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from wlanlens.pipeline.open_captures import open_captures
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import EPOCH_NS, simulate
+from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.validation.validate import chosen
 
@@ -147,11 +146,12 @@ def trials(
 ) -> Iterator[TrialScore]:
     """Each scenario with each seed, in order of completion. `progress` is called with (finished, all)."""
     names = chosen("scenarios", scenarios)
-    with tempfile.TemporaryDirectory(prefix="wlanlens-clocks-") as folder:
-        wanted = [Trial(name, seed, folder=folder) for seed in seeds for name in names]
+    with temporary_folder("clocks") as place:
+        wanted = [Trial(name, seed, folder=str(place)) for seed in seeds for name in names]
         tell = None if progress is None else lambda done: progress(done, len(wanted))
-        for _, found in sweep(tried, wanted, workers=workers, progress=tell):
-            yield found
+        with closing(sweep(tried, wanted, workers=workers, progress=tell, within=place)) as results:
+            for _, found in results:
+                yield found
 
 
 def clocks_of(trial: Trial) -> dict[str, TapClock]:
@@ -178,8 +178,7 @@ def clocks_of(trial: Trial) -> dict[str, TapClock]:
 
 def tried(trial: Trial) -> TrialScore:
     """Simulate, align and judge one run; its files are removed."""
-    folder = Path(tempfile.mkdtemp(dir=trial.folder or None, prefix="clocks-"))
-    try:
+    with run_folder(trial.folder) as folder:
         wrong = clocks_of(trial)
         exact = {tap: TapClock(tick_ns=1, missed_share=clock.missed_share) for tap, clock in wrong.items()}
         made, truly = (
@@ -202,8 +201,6 @@ def tried(trial: Trial) -> TrialScore:
             return TrialScore(trial, refused=str(error))
         index = CombinedTables(captures, aligned).index
         return TrialScore(trial, _clocks(aligned.clocks, taps, wrong, true_rows), *_links(index, true_rows))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Rows:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from wlanlens.pipeline.analyze import analyze
 from wlanlens.simulation.parameters import ScenarioError
 from wlanlens.simulation.scenario import find
 from wlanlens.simulation.simulate import Run, simulate
+from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.validation.ledger_scoring import LedgerScore, VerdictScore, scores, verdict_score
 from wlanlens.validation.random_worlds import random_world
@@ -114,39 +115,39 @@ def validate_random(
     for name, _ in given:
         if not any(name in find(scenario).parameters for scenario in names or chosen("scenarios", ())):
             raise ScenarioError(f"no scenario that is drawn has a parameter {name!r}")
-    with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
-        cases = [WorldCase(number, wanted, names, given, folder) for number in range(seed, seed + count)]
+    with temporary_folder("validate") as place:
+        cases = [WorldCase(number, wanted, names, given, str(place)) for number in range(seed, seed + count)]
         tell = None if progress is None else lambda done: progress(done, count)
-        for _, judged in sweep(judge_world, cases, workers=WORKERS if workers is None else workers, progress=tell):
-            yield judged
+        count_of_workers = WORKERS if workers is None else workers
+        with closing(sweep(judge_world, cases, workers=count_of_workers, progress=tell, within=place)) as results:
+            for _, judged in results:
+                yield judged
 
 
 def judge_world(case: WorldCase) -> WorldScore:
     """Simulate one random world and judge its captures. A crash is a result, too."""
     world = random_world(case.number, varied=True, scenarios=case.scenarios or None, settings=dict(case.settings))
-    folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="world-"))
     views: list[View] = []
     ledgers: list[LedgerScore] = []
     verdicts: list[VerdictScore] = []
     refused: list[str] = []
     crash = ""
     try:
-        run = simulate(world, folder, seed=case.number)
-        taps: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
-        for some in [*taps, tuple(run.captures)]:
-            try:
-                view, ledger, verdict = _judged(run, some, case, folder / "analysis")
-            except WlanlensError as error:
-                refused.append(f"{'+'.join(some)}: {error}")
-                continue
-            views.append(view)
-            ledgers += ledger
-            verdicts.append(verdict)
+        with run_folder(case.folder) as folder:
+            run = simulate(world, folder, seed=case.number)
+            taps: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
+            for some in [*taps, tuple(run.captures)]:
+                try:
+                    view, ledger, verdict = _judged(run, some, case, folder / "analysis")
+                except WlanlensError as error:
+                    refused.append(f"{'+'.join(some)}: {error}")
+                    continue
+                views.append(view)
+                ledgers += ledger
+                verdicts.append(verdict)
     except Exception as error:  # noqa: BLE001 - a crash of any kind is what this command looks for
         at = traceback.extract_tb(error.__traceback__)[-1]
         crash = f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     found = tuple(views), tuple(ledgers), tuple(verdicts), tuple(refused)
     return WorldScore(case.number, world.base.name, world.drawn, *found, crash)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from wlanlens import registry
@@ -18,6 +16,7 @@ from wlanlens.pipeline.align import align
 from wlanlens.simulation.config import TapClock
 from wlanlens.simulation.ground_truth import address, codes
 from wlanlens.simulation.simulate import EPOCH_NS, Run, simulate
+from wlanlens.simulation.temporary_folder import run_folder, temporary_folder
 from wlanlens.simulation.worker_pool import sweep
 from wlanlens.trace import Trace
 from wlanlens.validation.scoring import Score, decidable, score, true_findings
@@ -131,26 +130,24 @@ def validate(
     `settings`: parameters of every scenario; an unknown one raises ScenarioError.
     """
     wanted, names = chosen("detectors", detectors), chosen("scenarios", scenarios)
-    with tempfile.TemporaryDirectory(prefix="wlanlens-validate-") as folder:
+    with temporary_folder("validate") as place:
         # Seed by seed, so that an interrupted run covers all scenarios equally.
         given = tuple(sorted((settings or {}).items()))
-        cases = [Case(name, seed, wanted, given, together, folder) for seed in seeds for name in names]
+        cases = [Case(name, seed, wanted, given, together, str(place)) for seed in seeds for name in names]
         tell = None if progress is None else lambda done: progress(done, len(cases))
-        for _, judged in sweep(judge, cases, workers=workers, progress=tell):
-            yield judged
+        with closing(sweep(judge, cases, workers=workers, progress=tell, within=place)) as results:
+            for _, judged in results:
+                yield judged
 
 
 def judge(case: Case) -> Judged:
     """Simulate one case and judge its captures; its files are removed."""
-    folder = Path(tempfile.mkdtemp(dir=case.folder or None, prefix="run-"))
-    try:
+    with run_folder(case.folder) as folder:
         run = simulate(case.scenario, folder, seed=case.seed, **dict(case.parameters))
         views: list[tuple[str, ...]] = [(tap,) for tap in run.captures]
         if case.together and len(views) > 1:
             views.append(tuple(run.captures))
         return Judged(case.scenario, case.seed, tuple(judged_at(run, taps, case.codes) for taps in views))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judged_at(run: Run, taps: tuple[str, ...], wanted: tuple[str, ...]) -> View:
