@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation import hidden_packets, links
 from wlanlens.correlation.delay_breakdown import delay_columns
+from wlanlens.correlation.leading_captures import LEDGER_FACTS, LeadingCaptures
 from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
-from wlanlens.tables.columns import coded, filled
+from wlanlens.tables.columns import filled
 from wlanlens.tables.lazy_tables import LazyTables
 
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ HEARD = ("frames", "exchanges")
 class CombinedTables(Mapping[str, "pa.Table"]):
     """The tables of all captures, concatenated, and the table `links`."""
 
-    def __init__(self, captures: Sequence[Capture], alignment: Alignment, best: Array | None = None) -> None:
+    def __init__(
+        self, captures: Sequence[Capture], alignment: Alignment, leaders: LeadingCaptures | None = None
+    ) -> None:
         self.captures, self.alignment = list(captures), alignment
-        self._best = best
+        self._leaders = leaders
         self._on_axis: dict[tuple[str, int], pa.Table] = {}
         self._whole: dict[str, pa.Table] = {}
 
@@ -135,11 +138,12 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         t_ns = filled(whole.column("t_ns" if name == "frames" else "t_first_ns"))
         return whole.take(pa.array(np.argsort(t_ns, kind="stable")))
 
-    def leaders(self) -> Array:
-        """The capture with the best evidence of each connection, by its number in the trace."""
-        if self._best is None:
-            self._best = leaders(self.captures, self.alignment)
-        return self._best
+    @property
+    def leaders(self) -> LeadingCaptures:
+        """The captures with the best evidence of each connection."""
+        if self._leaders is None:
+            self._leaders = LeadingCaptures.of(self.captures, self.alignment)
+        return self._leaders
 
     def leading(self) -> LazyTables:
         """The tables for detectors: the facts of each connection from one capture, and each 802.11 frame once."""
@@ -150,28 +154,17 @@ class CombinedTables(Mapping[str, "pa.Table"]):
 
     def _leading_facts(self, name: str) -> pa.Table:
         """The rows of a table from the capture with the best evidence of each connection."""
+        return self._chosen(name, self.leaders.leads)
+
+    def for_ledger(self) -> dict[str, pa.Table]:
+        """`LEDGER_FACTS` from the capture with the best evidence of each direction of a connection."""
+        led = {name: self._leading_facts(name) for name in LEDGER_FACTS}
+        more = {name: self._chosen(name, self.leaders.only_for_ledger) for name in LEDGER_FACTS}
+        return self.leaders.for_ledger(led, more)
+
+    def _chosen(self, name: str, rows: Callable[[pa.Table, int], Array]) -> pa.Table:
+        """Some rows of each capture's part of a table."""
         import pyarrow as pa
 
-        whole = self[name]
-        best = self.leaders()[filled(whole.column("flow"))] if whole.num_rows else np.zeros(0, np.int64)
-        of_capture = coded(whole.column("capture"), [capture.name for capture in self.captures])
-        return whole.filter(pa.array(of_capture == best))
-
-
-def leaders(captures: Sequence[Capture], alignment: Alignment) -> Array:
-    """The capture with the best evidence of each connection, by its number in the trace."""
-    total = max((int(numbers.max(initial=-1)) for numbers in alignment.flows), default=-1) + 1
-    best: Array = np.full(total, -1, np.int64)
-    least: Array = np.full(total, np.inf)
-    for i, capture in enumerate(captures):
-        seen: list[tuple[int, int, float]] = []
-        for batch in capture.scan("flows", ("flow", "payload_bytes", "tap")):
-            taps = batch.column("tap").cast("string").to_pylist()
-            ranks = [PathOrder.evidence_rank(capture.point, tap) + i / 1000 for tap in taps]
-            numbers = alignment.flows[i][filled(batch.column("flow")).astype(np.int64)]
-            seen += zip(batch.column("payload_bytes").to_pylist(), numbers.tolist(), ranks, strict=True)
-        # Of both directions, the one with the data decides.
-        for _, number, rank in sorted(seen, key=lambda row: row[0]):
-            if rank < least[number] or best[number] == i:
-                best[number], least[number] = i, rank
-    return best
+        parts = enumerate(self._split(name))
+        return pa.concat_tables([part.filter(pa.array(rows(part, number))) for number, part in parts])

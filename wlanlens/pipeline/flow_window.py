@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.correlation.leading_captures import LEDGER_FACTS
 from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
@@ -27,6 +28,9 @@ ROWS = 512 * 1024
 
 #: Tables about connections that a window holds. `packets` are only written to the disk.
 HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
+
+#: Rows for the ledger alone, under the names by which they are held.
+LEDGER_ONLY = {f"{name} of senders": name for name in LEDGER_FACTS}
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -105,7 +109,7 @@ class Window:
 
     def __init__(self, captures: Sequence[Capture], names: Collection[str]) -> None:
         self._captures = captures
-        self._facts = tuple(name for name in HELD if name in names)
+        self._facts = (*(name for name in HELD if name in names), *LEDGER_ONLY)
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
@@ -128,6 +132,10 @@ class Window:
         elif name in self._held:
             self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows
+
+    def enter(self, name: str, batch: pa.RecordBatch) -> None:
+        """Hold rows for the ledger alone."""
+        self.add(f"{name} of senders", batch)
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
         """Take out the rows to judge now: those of ended connections, or all rows if that frees less than half.
@@ -179,7 +187,7 @@ class Window:
 
 
 def _held_schema(name: str) -> pa.Schema:
-    return links_for_detectors() if name == "links" else tables.schema(name)
+    return links_for_detectors() if name == "links" else tables.schema(LEDGER_ONLY.get(name, name))
 
 
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.correlation.leading_captures import LeadingCaptures
 from wlanlens.pipeline.cursors import ALL, CaptureCursor, PairCursor
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _index(values: Any, names: Any) -> Array:
     return found
 
 
-def cut(captures: Sequence[Capture], aligned: Alignment, leaders: Array) -> Iterator[Chunk]:
-    """The chunks of a trace in the order of time; `leaders` is the leading capture of each connection."""
+def cut(captures: Sequence[Capture], aligned: Alignment, leaders: LeadingCaptures) -> Iterator[Chunk]:
+    """The chunks of a trace in the order of time."""
     cuts, times = _cuts(aligned)
     reach = _reach(aligned, cuts)
     cursors = [CaptureCursor(capture) for capture in captures]
