@@ -230,22 +230,13 @@ def _on_air(captures: Sequence[Capture], index: PacketIndex, exchanges: Sequence
 
 
 def _arrival(index: PacketIndex) -> pa.DictionaryArray:
-    """Whether the last capture on a packet's path has it.
-
-    Which of the two captures at the ends is the first is decided for each direction of a connection, by the packets that both
-    have; where they have none, all being lost, by those of the other direction.
-    """
+    """Whether the last capture on a packet's path has it: of the two captures at the ends, the one that its direction reaches last."""
     codes = np.full(len(index.rows), ARRIVALS.index("unknown"), np.int8)
     if index.ends is not None:
         one, other = index.ends
         seen, t_ns, stream = index.seen, index.t_ns, index.stream
-        both = seen[:, one] & seen[:, other]
-        codes[both] = ARRIVALS.index("arrived")
-        compared = np.flatnonzero(both & (stream >= 0))
-        sign = np.sign(t_ns[compared, other] - t_ns[compared, one])
-        forward = np.bincount(stream[compared], sign, minlength=2 * (int(stream.max(initial=-1)) // 2 + 2))
-        forward = np.where(forward != 0, forward, -forward[np.arange(len(forward)) ^ 1])
-        onward = np.where(stream >= 0, forward[stream], 0.0)
+        codes[seen[:, one] & seen[:, other]] = ARRIVALS.index("arrived")
+        onward = np.where(stream >= 0, index.forward[stream], 0.0)
         for here, there, towards in ((one, other, 1), (other, one, -1)):
             alone = np.flatnonzero(seen[:, here] & ~seen[:, there] & (onward != 0))
             least, most = index.time_span(there)
