@@ -18,6 +18,7 @@ from wlanlens.correlation.leading_captures import LEDGER_FACTS, LeadingCaptures
 from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
+from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables.columns import filled
 from wlanlens.tables.lazy_tables import LazyTables
 
@@ -89,7 +90,9 @@ class CombinedTables(Mapping[str, "pa.Table"]):
     @cached_property
     def verdicts(self) -> RetransmissionVerdicts:
         """Facts about retransmissions that need several captures."""
-        return RetransmissionVerdicts(self.captures, self._of_each("packets"), self.index, self._links_without_delays)
+        order = StreamOrder(self.index, self._paths)
+        packets, made = self._of_each("packets"), self._links_without_delays
+        return RetransmissionVerdicts(self.captures, packets, self.index, order, made)
 
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa

@@ -186,21 +186,6 @@ class PacketIndex:
         b2a = self.codes("direction", ("a2b", "b2a")) == 1
         return np.where(tcp, 2 * flow.astype(np.int64) + b2a, -1)
 
-    @cached_property
-    def forward(self) -> Array:
-        """By stream, and 0 for -1: above 0 where its packets pass the first of `ends` first, below 0 where the second; 0: not known.
-
-        By the packets that both have; where they have none, all being lost, by those of the other direction.
-        """
-        out: Array = np.zeros(2 * (int(self.stream.max(initial=-1)) // 2 + 2))
-        if self.ends is not None:
-            one, other = self.ends
-            compared = np.flatnonzero(self.seen[:, one] & self.seen[:, other] & (self.stream >= 0))
-            sign = np.sign(self.t_ns[compared, other] - self.t_ns[compared, one])
-            ahead = np.bincount(self.stream[compared], sign, minlength=len(out))
-            out[:] = np.where(ahead != 0, ahead, -ahead[np.arange(len(ahead)) ^ 1])
-        return out
-
     def time_span(self, capture: int) -> tuple[int | None, int | None]:
         """Times of a capture's first and last packet."""
         import pyarrow.compute as pc

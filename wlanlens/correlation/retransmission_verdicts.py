@@ -12,6 +12,7 @@ from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.receiver_acks import ReceiverAcks
 from wlanlens.correlation.segment_overlap import EarlierCopies
 from wlanlens.correlation.sent_segments import SentSegments, direction_and_shift
+from wlanlens.correlation.stream_order import StreamOrder, streams
 from wlanlens.tables import ARRIVALS, LOSS_LOCATIONS
 from wlanlens.tables.columns import coded, filled, integers, known
 
@@ -39,9 +40,14 @@ class RetransmissionVerdicts:
     """
 
     def __init__(
-        self, captures: Sequence[Capture], packets: Sequence[pa.Table], index: PacketIndex, links: pa.Table
+        self,
+        captures: Sequence[Capture],
+        packets: Sequence[pa.Table],
+        index: PacketIndex,
+        order: StreamOrder,
+        links: pa.Table,
     ) -> None:
-        self._packets, self._index = packets, index
+        self._packets, self._index, self._order = packets, index, order
         self._arrival = _arrivals(captures, index, links)
         self._receivers: dict[int, ReceiverAcks] = {}
         self._sent: dict[int, SentSegments] = {}
@@ -71,7 +77,7 @@ class RetransmissionVerdicts:
         packets = [self._index.packet_of[here][self._segments(here, table).row] for here, table in enumerate(segments)]
         for here in range(len(segments)):
             rows = self._segments(here, segments[here])
-            mine = np.flatnonzero(rows.retransmitted & (packets[here] >= 0) & (self._first_of(rows.key) == here))
+            mine = np.flatnonzero(rows.retransmitted & (packets[here] >= 0) & (self._order.first(rows.key) == here))
             verdict[packets[here][mine]] = known_here[here][mine]
         out = list(segments)
         for here, table in enumerate(segments):
@@ -96,8 +102,8 @@ class RetransmissionVerdicts:
             if not table.num_rows:
                 continue
             spurious, decided, end = _retransmissions_of(table, segments[here], self._packets[here])
-            key = 2 * integers(table.column("flow")) + (coded(table.column("direction"), ["b2a"]) == 0)
-            first, last = self._first_of(key), self._last_of(key)
+            key = streams(table)
+            first, last = self._order.first(key), self._order.last(key)
             packet = self._index.packet_of[here][_rows_of(table, self._packets[here])]
             for i in range(table.num_rows):
                 mine, far = kinds[here], int(last[i])
@@ -124,23 +130,6 @@ class RetransmissionVerdicts:
         """The captures at the ends of the path, without this one."""
         return [end for end in self._index.ends or () if end != here]
 
-    def _first_of(self, key: Array) -> Array:
-        """The end that each stream passes first; -1: not known."""
-        one, other = self._index.ends or (-1, -1)
-        forward = self._forward(key)
-        return np.select([forward > 0, forward < 0], [one, other], -1)
-
-    def _last_of(self, key: Array) -> Array:
-        """The end that each stream passes last; -1: not known."""
-        one, other = self._index.ends or (-1, -1)
-        forward = self._forward(key)
-        return np.select([forward > 0, forward < 0], [other, one], -1)
-
-    def _forward(self, key: Array) -> Array:
-        forward = self._index.forward
-        inside = key < len(forward)
-        return np.where(inside, forward[np.where(inside, key, 0)], 0.0)
-
     def _receiver(self, there: int) -> ReceiverAcks:
         if there not in self._receivers:
             self._receivers[there] = ReceiverAcks(self._packets[there])
@@ -166,7 +155,8 @@ class RetransmissionVerdicts:
         there = np.where(packet >= 0, self._index.rows[packet, far], -1)
         receiver = self._receiver(far)
         onward, shift = direction_and_shift(rows, there, receiver)
-        onward &= self._last_of(rows.keys) == far
+        onward |= self._order.first(rows.keys) == here
+        onward &= self._order.last(rows.keys) == far
         self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.key, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)

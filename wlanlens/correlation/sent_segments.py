@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens.correlation.receiver_acks import ReceiverAcks
+from wlanlens.correlation.stream_order import streams
 from wlanlens.tables.columns import coded, filled, integers, narrow, numbered
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class SentSegments:
     """The segments of one capture. `key` is twice the connection, plus 1 for b2a; `stream` is its index in `keys`."""
 
     def __init__(self, segments: pa.Table, packets: pa.Table) -> None:
-        self.key: Array = 2 * integers(segments.column("flow")) + (coded(segments.column("direction"), ["b2a"]) == 0)
+        self.key: Array = streams(segments)
         self.keys, self.stream = numbered(self.key)
         control = coded(segments.column("kind"), ["syn", "synack", "fin"]) >= 0
         self.length: Array = integers(segments.column("len")) + control
