@@ -14,7 +14,7 @@ from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation import hidden_packets, links
 from wlanlens.correlation.delay_breakdown import delay_columns
-from wlanlens.correlation.leading_captures import LEDGER_FACTS, LeadingCaptures
+from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
@@ -114,12 +114,13 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         delays = delay_columns(self.captures, self.alignment.clocks, self.index, self._paths, *link_layer)
         return links.assembled({**{name: made.column(name) for name in made.column_names}, **delays})
 
-    def _split(self, name: str) -> list[pa.Table]:
-        """The parts of a table, one a capture."""
+    def _split(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
+        """The parts of a table, one a capture; `whole` has the same rows."""
+        whole = self[name] if whole is None else whole
         parts, base = [], 0
         for number in range(len(self.captures)):
             count = self.of(number, name).num_rows
-            parts.append(self[name].slice(base, count))
+            parts.append(whole.slice(base, count))
             base += count
         return parts
 
@@ -157,17 +158,24 @@ class CombinedTables(Mapping[str, "pa.Table"]):
 
     def _leading_facts(self, name: str) -> pa.Table:
         """The rows of a table from the capture with the best evidence of each connection."""
-        return self._chosen(name, self.leaders.leads)
+        return self._chosen(name, self[name], self.leaders.leads)
 
-    def for_ledger(self) -> dict[str, pa.Table]:
+    def for_ledger(self, name: str) -> pa.Table:
+        """One of `LEDGER_FACTS` of all captures: events with whether anything outstanding was lost."""
+        import pyarrow as pa
+
+        if name not in EVENTS or not self[name].num_rows:
+            return self[name]
+        parts = self.verdicts.with_losses(name, self._split(name), self._split("segments"))
+        return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
+
+    def of_senders(self) -> dict[str, pa.Table]:
         """`LEDGER_FACTS` from the capture with the best evidence of each direction of a connection."""
-        led = {name: self._leading_facts(name) for name in LEDGER_FACTS}
-        more = {name: self._chosen(name, self.leaders.only_for_ledger) for name in LEDGER_FACTS}
-        return self.leaders.for_ledger(led, more)
+        return {name: self._chosen(name, self.for_ledger(name), self.leaders.sees_sender) for name in LEDGER_FACTS}
 
-    def _chosen(self, name: str, rows: Callable[[pa.Table, int], Array]) -> pa.Table:
+    def _chosen(self, name: str, whole: pa.Table, rows: Callable[[pa.Table, int], Array]) -> pa.Table:
         """Some rows of each capture's part of a table."""
         import pyarrow as pa
 
-        parts = enumerate(self._split(name))
+        parts = enumerate(self._split(name, whole))
         return pa.concat_tables([part.filter(pa.array(rows(part, number))) for number, part in parts])

@@ -22,6 +22,9 @@ Array = np.ndarray[Any, Any]
 #: The facts of which the ledger is made.
 LEDGER_FACTS = ("intervals", "timeouts", "recoveries")
 
+#: Those of them that the ledger is given with other values than the detectors.
+EVENTS = ("timeouts", "recoveries")
+
 _DIRECTIONS = ("a2b", "b2a")
 
 
@@ -72,10 +75,14 @@ class LeadingCaptures:
         """Which rows of a capture's facts detectors are given."""
         return np.asarray(self.connection[filled(table.column("flow"))] == number)
 
-    def only_for_ledger(self, table: pa.Table, number: int) -> Array:
-        """Which rows of a capture's facts the ledger alone is given."""
+    def sees_sender(self, table: pa.Table, number: int) -> Array:
+        """Which rows of a capture's facts the ledger is given."""
         mine: Array = self._of_direction(table) == number
-        return mine & ~self.leads(table, number)
+        return mine
+
+    def only_for_ledger(self, table: pa.Table, number: int) -> Array:
+        """Which of them detectors are not given."""
+        return self.sees_sender(table, number) & ~self.leads(table, number)
 
     def for_ledger(self, led: Mapping[str, pa.Table], more: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         """`LEDGER_FACTS` with each direction from its own capture.
@@ -85,18 +92,16 @@ class LeadingCaptures:
         led : mapping
             The rows that detectors are given.
         more : mapping
-            Those that the ledger alone is given; without any, `led` is returned.
+            Those that the ledger alone is given: all rows of `EVENTS`.
         """
         import pyarrow as pa
 
-        if not any(table.num_rows for table in more.values()):
-            return {name: led[name] for name in LEDGER_FACTS}
-        out = {}
-        for name in LEDGER_FACTS:
-            flow = filled(led[name].column("flow"))
-            kept = led[name].filter(pa.array(self._of_direction(led[name]) == self.connection[flow]))
-            out[name] = pa.concat_tables([kept, more[name]]).unify_dictionaries()
-        return out
+        intervals, further = led["intervals"], more["intervals"]
+        if further.num_rows:
+            flow = filled(intervals.column("flow"))
+            kept = intervals.filter(pa.array(self._of_direction(intervals) == self.connection[flow]))
+            intervals = pa.concat_tables([kept, further]).unify_dictionaries()
+        return {"intervals": intervals, **{name: more[name] for name in EVENTS}}
 
     def labelled(self, ledger: pa.Table, names: Sequence[str]) -> pa.Table:
         """A ledger with the capture that leads each connection, so that its directions and its findings have the same one."""

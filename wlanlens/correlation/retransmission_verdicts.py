@@ -10,6 +10,7 @@ import numpy as np
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.receiver_acks import ReceiverAcks
+from wlanlens.correlation.recovery_losses import Outstanding
 from wlanlens.correlation.segment_overlap import EarlierCopies
 from wlanlens.correlation.sent_segments import SentSegments, direction_and_shift
 from wlanlens.correlation.stream_order import StreamOrder, streams
@@ -118,6 +119,26 @@ class RetransmissionVerdicts:
                 for i, one in enumerate(packet.tolist()):
                     kinds[here].correct(i, told.get(one, kinds[here].kind[i]))
                 out[here] = kinds[here].table()
+        return out
+
+    def with_losses(self, name: str, events: Sequence[pa.Table], segments: Sequence[pa.Table]) -> list[pa.Table]:
+        """The tables `timeouts` or `recoveries` for the ledger, which asks whether anything outstanding was lost, not only the
+        first segment: `kind` is spurious or genuine, and `spurious` true or false, where the other captures decide that."""
+        out = list(events)
+        for here, table in enumerate(events):
+            if not table.num_rows:
+                continue
+            rows = self._segments(here, segments[here])
+            packet = self._index.packet_of[here][rows.row]
+            arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
+            found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival)
+            decided = found.decided & (self._order.first(streams(table)) == here)
+            if name == "recoveries":
+                out[here] = _with_values(table, {"spurious": found.arrived}, decided)
+                continue
+            late = coded(table.column("kind"), ["spurious", "ack_lost"]) >= 0
+            for kind, which in (("spurious", found.arrived & ~late), ("genuine", ~found.arrived & late)):
+                out[here] = _with_values(out[here], {"kind": kind}, decided & which)
         return out
 
     def _segments(self, here: int, table: pa.Table) -> SentSegments:

@@ -64,7 +64,7 @@ def align(
     names = [capture.name for capture in opened]
 
     def of_sending_ends() -> pa.Table:
-        return combined.leaders.labelled(ledger.build({**leading, **combined.for_ledger()}), names)
+        return combined.leaders.labelled(ledger.build({**leading, **combined.of_senders()}), names)
 
     held = _with_derived(opened, combined, leading, of_sending_ends)
     judged = LazyTables(

@@ -9,7 +9,7 @@ from wlanlens import tables
 from wlanlens.alignment import align
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import FACTS, HEARD
-from wlanlens.correlation.leading_captures import LEDGER_FACTS, LeadingCaptures
+from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.progress import Watcher
@@ -86,12 +86,12 @@ class AlignedCaptures(Source):
                 rows = part
                 if name in FACTS and part.num_rows:
                     rows = part.filter(pa.array(leaders.leads(part, number)))
-                    if name in LEDGER_FACTS:
-                        more = part.filter(pa.array(leaders.only_for_ledger(part, number)))
-                        yield from (
-                            Rows(name, batch, stored=False, judged=False, entered=True) for batch in _cast(name, more)
-                        )
                 yield from _batches(name, rows, judged=name not in HEARD)
+        for name in LEDGER_FACTS:
+            entered = leaders.sees_sender if name in EVENTS else leaders.only_for_ledger
+            for number, part in enumerate(chunk.parts(name, chunk.combined.for_ledger(name))):
+                more = part.filter(pa.array(entered(part, number)))
+                yield from (Rows(name, b, stored=False, judged=False, entered=True) for b in _cast(name, more))
         # Detectors and sums get each 802.11 frame once, whichever sniffers heard it.
         for name in HEARD:
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):

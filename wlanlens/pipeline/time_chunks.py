@@ -55,9 +55,9 @@ class Chunk:
         """The own rows of `frames` or `exchanges` of all sniffers, each frame once."""
         return self.combined.merged(name, self.parts(name))
 
-    def parts(self, name: str) -> list[pa.Table]:
-        """The own rows of a table, capture by capture, with the facts from other captures."""
-        whole = self.combined[name]
+    def parts(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
+        """The own rows of a table, capture by capture, with the facts from other captures, or of `whole`, which has the same rows."""
+        whole = self.combined[name] if whole is None else whole
         out, base = [], 0
         for number in range(len(self.combined.captures)):
             count = self.combined.of(number, name).num_rows
