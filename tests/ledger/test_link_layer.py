@@ -109,3 +109,12 @@ def test_the_frames_of_an_exchange_and_the_slots_between_others() -> None:
     assert exchange.began(np.array([620, 970, 1200]) * 1000).tolist() == [0, 970_000, 1_000_000]
     used = busy.joined(ACCESS_NS)
     assert [used.start.tolist(), used.end.tolist()] == [[0, 9_000_000], [1_500_000, 9_500_000]]
+
+
+def test_the_wait_for_the_air_begins_behind_the_bus(tmp_path: Path) -> None:
+    """A packet that is still on the bus does not wait for the air, though a packet before it does."""
+    made = run(tmp_path, "slow_bus", duration_s=4.0)
+    true = made.facts.ledger.to_pandas()
+    length = (true.t_end_ns - true.t_start_ns).groupby(true.category.astype(str)).sum()
+    got = shares(aligned(made))
+    assert got["air_useful"] == pytest.approx(length["air_useful"] / length.sum(), abs=0.02)

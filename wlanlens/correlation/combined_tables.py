@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation import hidden_packets, links
 from wlanlens.correlation.delay_breakdown import delay_columns
+from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.correlation.observation import outcomes
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.retransmission_verdicts import RetransmissionVerdicts
-from wlanlens.tables.columns import coded, filled
+from wlanlens.correlation.stream_order import StreamOrder
+from wlanlens.tables.columns import filled
 from wlanlens.tables.lazy_tables import LazyTables
 
 if TYPE_CHECKING:
@@ -37,9 +39,11 @@ HEARD = ("frames", "exchanges")
 class CombinedTables(Mapping[str, "pa.Table"]):
     """The tables of all captures, concatenated, and the table `links`."""
 
-    def __init__(self, captures: Sequence[Capture], alignment: Alignment, best: Array | None = None) -> None:
+    def __init__(
+        self, captures: Sequence[Capture], alignment: Alignment, leaders: LeadingCaptures | None = None
+    ) -> None:
         self.captures, self.alignment = list(captures), alignment
-        self._best = best
+        self._leaders = leaders
         self._on_axis: dict[tuple[str, int], pa.Table] = {}
         self._whole: dict[str, pa.Table] = {}
 
@@ -86,7 +90,9 @@ class CombinedTables(Mapping[str, "pa.Table"]):
     @cached_property
     def verdicts(self) -> RetransmissionVerdicts:
         """Facts about retransmissions that need several captures."""
-        return RetransmissionVerdicts(self.captures, self._of_each("packets"), self.index, self._links_without_delays)
+        order = StreamOrder(self.index, self._paths)
+        packets, made = self._of_each("packets"), self._links_without_delays
+        return RetransmissionVerdicts(self.captures, packets, self.index, order, made)
 
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa
@@ -108,12 +114,13 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         delays = delay_columns(self.captures, self.alignment.clocks, self.index, self._paths, *link_layer)
         return links.assembled({**{name: made.column(name) for name in made.column_names}, **delays})
 
-    def _split(self, name: str) -> list[pa.Table]:
-        """The parts of a table, one a capture."""
+    def _split(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
+        """The parts of a table, one a capture; `whole` has the same rows."""
+        whole = self[name] if whole is None else whole
         parts, base = [], 0
         for number in range(len(self.captures)):
             count = self.of(number, name).num_rows
-            parts.append(self[name].slice(base, count))
+            parts.append(whole.slice(base, count))
             base += count
         return parts
 
@@ -135,11 +142,12 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         t_ns = filled(whole.column("t_ns" if name == "frames" else "t_first_ns"))
         return whole.take(pa.array(np.argsort(t_ns, kind="stable")))
 
-    def leaders(self) -> Array:
-        """The capture with the best evidence of each connection, by its number in the trace."""
-        if self._best is None:
-            self._best = leaders(self.captures, self.alignment)
-        return self._best
+    @property
+    def leaders(self) -> LeadingCaptures:
+        """The captures with the best evidence of each connection."""
+        if self._leaders is None:
+            self._leaders = LeadingCaptures.of(self.captures, self.alignment)
+        return self._leaders
 
     def leading(self) -> LazyTables:
         """The tables for detectors: the facts of each connection from one capture, and each 802.11 frame once."""
@@ -150,28 +158,24 @@ class CombinedTables(Mapping[str, "pa.Table"]):
 
     def _leading_facts(self, name: str) -> pa.Table:
         """The rows of a table from the capture with the best evidence of each connection."""
+        return self._chosen(name, self[name], self.leaders.leads)
+
+    def for_ledger(self, name: str) -> pa.Table:
+        """One of `LEDGER_FACTS` of all captures: events with whether anything outstanding was lost."""
         import pyarrow as pa
 
-        whole = self[name]
-        best = self.leaders()[filled(whole.column("flow"))] if whole.num_rows else np.zeros(0, np.int64)
-        of_capture = coded(whole.column("capture"), [capture.name for capture in self.captures])
-        return whole.filter(pa.array(of_capture == best))
+        if name not in EVENTS or not self[name].num_rows:
+            return self[name]
+        parts = self.verdicts.with_losses(name, self._split(name), self._split("segments"))
+        return pa.concat_tables([part.cast(tables.schema(name)) for part in parts]).unify_dictionaries()
 
+    def of_senders(self) -> dict[str, pa.Table]:
+        """`LEDGER_FACTS` from the capture with the best evidence of each direction of a connection."""
+        return {name: self._chosen(name, self.for_ledger(name), self.leaders.sees_sender) for name in LEDGER_FACTS}
 
-def leaders(captures: Sequence[Capture], alignment: Alignment) -> Array:
-    """The capture with the best evidence of each connection, by its number in the trace."""
-    total = max((int(numbers.max(initial=-1)) for numbers in alignment.flows), default=-1) + 1
-    best: Array = np.full(total, -1, np.int64)
-    least: Array = np.full(total, np.inf)
-    for i, capture in enumerate(captures):
-        seen: list[tuple[int, int, float]] = []
-        for batch in capture.scan("flows", ("flow", "payload_bytes", "tap")):
-            taps = batch.column("tap").cast("string").to_pylist()
-            ranks = [PathOrder.evidence_rank(capture.point, tap) + i / 1000 for tap in taps]
-            numbers = alignment.flows[i][filled(batch.column("flow")).astype(np.int64)]
-            seen += zip(batch.column("payload_bytes").to_pylist(), numbers.tolist(), ranks, strict=True)
-        # Of both directions, the one with the data decides.
-        for _, number, rank in sorted(seen, key=lambda row: row[0]):
-            if rank < least[number] or best[number] == i:
-                best[number], least[number] = i, rank
-    return best
+    def _chosen(self, name: str, whole: pa.Table, rows: Callable[[pa.Table, int], Array]) -> pa.Table:
+        """Some rows of each capture's part of a table."""
+        import pyarrow as pa
+
+        parts = enumerate(self._split(name, whole))
+        return pa.concat_tables([part.filter(pa.array(rows(part, number))) for number, part in parts])

@@ -17,6 +17,7 @@ from wlanlens.correlation.observation import (
     SEEN,
     UNKNOWN,
 )
+from wlanlens.correlation.stream_order import StreamOrder
 from wlanlens.tables import ARRIVALS, OUTCOMES
 from wlanlens.tables.columns import filled, known, latest, spread
 
@@ -71,7 +72,7 @@ def without_delays(
     columns["inferred"] = pa.array(np.zeros(len(index.rows), bool))
     columns["one_way_ns"] = _one_way(index)
     columns.update(_on_air(captures, index, exchanges))
-    columns["arrival"] = _arrival(index)
+    columns["arrival"] = _arrival(index, StreamOrder(index, paths))
     points = [capture.point for capture in captures]
     columns["loss_location"] = loss_locations(points, index, paths, codes, columns["arrival"], columns["acked"])
     return assembled(columns)
@@ -229,28 +230,19 @@ def _on_air(captures: Sequence[Capture], index: PacketIndex, exchanges: Sequence
     }
 
 
-def _arrival(index: PacketIndex) -> pa.DictionaryArray:
-    """Whether the last capture on a packet's path has it.
-
-    Which of the two captures at the ends is the first is decided for each direction of a connection, by the packets that both
-    have; where they have none, all being lost, by those of the other direction.
-    """
+def _arrival(index: PacketIndex, order: StreamOrder) -> pa.DictionaryArray:
+    """Whether the last capture on a packet's path has it: of the two captures at the ends, the one that its direction reaches last."""
     codes = np.full(len(index.rows), ARRIVALS.index("unknown"), np.int8)
     if index.ends is not None:
         one, other = index.ends
         seen, t_ns, stream = index.seen, index.t_ns, index.stream
-        both = seen[:, one] & seen[:, other]
-        codes[both] = ARRIVALS.index("arrived")
-        compared = np.flatnonzero(both & (stream >= 0))
-        sign = np.sign(t_ns[compared, other] - t_ns[compared, one])
-        forward = np.bincount(stream[compared], sign, minlength=2 * (int(stream.max(initial=-1)) // 2 + 2))
-        forward = np.where(forward != 0, forward, -forward[np.arange(len(forward)) ^ 1])
-        onward = np.where(stream >= 0, forward[stream], 0.0)
+        codes[seen[:, one] & seen[:, other]] = ARRIVALS.index("arrived")
+        onward = order.forward(stream)
         for here, there, towards in ((one, other, 1), (other, one, -1)):
             alone = np.flatnonzero(seen[:, here] & ~seen[:, there] & (onward != 0))
             least, most = index.time_span(there)
             absent = (t_ns[alone, here] < (least or 0)) | (t_ns[alone, here] > (most or 0))
-            leaving = np.sign(onward[alone]) == towards
+            leaving = onward[alone] == towards
             missing = np.where(absent, ARRIVALS.index("not_capturing"), ARRIVALS.index("not_seen"))
             codes[alone] = np.where(leaving, missing, ARRIVALS.index("arrived"))
     return spread(codes, ARRIVALS)

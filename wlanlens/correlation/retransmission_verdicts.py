@@ -10,9 +10,12 @@ import numpy as np
 from wlanlens.alignment.path_order import PathOrder
 from wlanlens.correlation.packet_index import PacketIndex
 from wlanlens.correlation.receiver_acks import ReceiverAcks
+from wlanlens.correlation.recovery_losses import Outstanding
 from wlanlens.correlation.segment_overlap import EarlierCopies
+from wlanlens.correlation.sent_segments import SentSegments, direction_and_shift
+from wlanlens.correlation.stream_order import StreamOrder, streams
 from wlanlens.tables import ARRIVALS, LOSS_LOCATIONS
-from wlanlens.tables.columns import coded, filled, integers, known, narrow, numbered
+from wlanlens.tables.columns import coded, filled, integers, known
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +35,23 @@ class RetransmissionVerdicts:
     last capture on their path: a tap near the receiver has them; a sniffer has their MAC acknowledgments. Neighbours that a
     capture missed (`loss_location` of `links`) and ACKs of data that it does not have show that a capture missed packets: then
     nothing is stated, or that the retransmission was spurious.
+
+    The capture at the sender has every copy and the ACKs that arrived. What is decided there about a packet holds for its rows in
+    the other captures.
     """
 
     def __init__(
-        self, captures: Sequence[Capture], packets: Sequence[pa.Table], index: PacketIndex, links: pa.Table
+        self,
+        captures: Sequence[Capture],
+        packets: Sequence[pa.Table],
+        index: PacketIndex,
+        order: StreamOrder,
+        links: pa.Table,
     ) -> None:
-        self._captures, self._packets, self._index = captures, packets, index
+        self._packets, self._index, self._order = packets, index, order
         self._arrival = _arrivals(captures, index, links)
         self._receivers: dict[int, ReceiverAcks] = {}
+        self._sent: dict[int, SentSegments] = {}
         #: By capture and stream: the difference of sequence numbers at the far end, where a firewall rewrites them.
         self._shifts: dict[int, dict[int, int]] = {}
         #: By the captures that packets pass first and last: the time of the fastest one.
@@ -48,15 +60,34 @@ class RetransmissionVerdicts:
     def with_spurious(self, segments: Sequence[pa.Table]) -> list[pa.Table]:
         """The tables `segments` with `spurious` set where the other captures decide it."""
         out = list(segments)
-        for here in range(len(self._captures)):
-            rows = _Rows(segments[here], self._packets[here])
-            far = self._far_end(here)
-            if far < 0 or not rows.retransmitted.any():
-                continue
-            verdict, decided = self._judge(here, far, rows)
-            if decided.any():
-                values = {"spurious": verdict, "spurious_evidence": "other_capture"}
-                out[here] = _with_values(segments[here], values, decided)
+        for here in range(len(out)):
+            rows = self._segments(here, segments[here])
+            for far in self._far_ends(here):
+                if not rows.retransmitted.any():
+                    continue
+                verdict, decided = self._judge(here, far, rows)
+                if decided.any():
+                    values = {"spurious": verdict, "spurious_evidence": "other_capture"}
+                    out[here] = _with_values(out[here], values, decided)
+        return self._shared(out)
+
+    def _shared(self, segments: list[pa.Table]) -> list[pa.Table]:
+        """The tables with the verdicts of the capture at the sender in all others."""
+        verdict = np.full(len(self._index.rows), _UNKNOWN, np.int8)
+        known_here = [filled(table.column("spurious").cast("int8"), _UNKNOWN) for table in segments]
+        packets = [self._index.packet_of[here][self._segments(here, table).row] for here, table in enumerate(segments)]
+        for here in range(len(segments)):
+            rows = self._segments(here, segments[here])
+            mine = np.flatnonzero(rows.retransmitted & (packets[here] >= 0) & (self._order.first(rows.key) == here))
+            verdict[packets[here][mine]] = known_here[here][mine]
+        out = list(segments)
+        for here, table in enumerate(segments):
+            rows = self._segments(here, table)
+            told = np.where(packets[here] >= 0, verdict[packets[here]], _UNKNOWN)
+            changed = rows.retransmitted & (told != _UNKNOWN) & (told != known_here[here])
+            if changed.any():
+                values = {"spurious": told == 1, "spurious_evidence": "other_capture"}
+                out[here] = _with_values(table, values, changed)
         return out
 
     def with_kinds(self, timeouts: Sequence[pa.Table], segments: Sequence[pa.Table]) -> list[pa.Table]:
@@ -66,36 +97,59 @@ class RetransmissionVerdicts:
         the segment before the timeout and none of them arrived; else data or ACKs were late. Undecided where those ACKs may still
         be under way.
         """
-        out = list(timeouts)
+        kinds = [_Kinds(table) for table in timeouts]
+        told: dict[int, str] = {}
         for here, table in enumerate(timeouts):
-            far = self._far_end(here)
-            if far < 0 or not table.num_rows:
+            if not table.num_rows:
                 continue
             spurious, decided, end = _retransmissions_of(table, segments[here], self._packets[here])
-            kind = np.asarray(table.column("kind").cast("string").to_pylist(), object)
-            by = np.asarray(table.column("kind_evidence").cast("string").to_pylist(), object)
-            evidence = table.column("evidence_packet").to_pylist()
-            change = decided & np.where(spurious, kind != "ack_lost", kind != "genuine")
-            for i in np.flatnonzero(change).tolist():
-                now = self._kind_of_spurious(here, far, table, i, int(end[i])) if spurious[i] else "genuine"
-                # That something was late may be known from one capture, which cannot see an ACK that was lost.
-                if kind[i] != "spurious" or now == "ack_lost":
-                    kind[i] = now
-                    by[i], evidence[i] = ("other_capture" if now in ("ack_lost", "spurious") else None), None
-            if change.any():
-                columns = {"kind": kind.tolist(), "kind_evidence": by.tolist(), "evidence_packet": evidence}
-                out[here] = _with_columns(table, columns)
+            key = streams(table)
+            first, last = self._order.first(key), self._order.last(key)
+            packet = self._index.packet_of[here][_rows_of(table, self._packets[here])]
+            for i in range(table.num_rows):
+                mine, far = kinds[here], int(last[i])
+                if decided[i] and far not in (-1, here):
+                    mine.correct(i, self._kind(here, far, table, i, int(end[i])) if spurious[i] else "genuine")
+                if first[i] == here and packet[i] >= 0 and mine.kind[i] != "undecided":
+                    told[int(packet[i])] = mine.kind[i]
+        out = list(timeouts)
+        for here, table in enumerate(timeouts):
+            if table.num_rows:
+                packet = self._index.packet_of[here][_rows_of(table, self._packets[here])]
+                for i, one in enumerate(packet.tolist()):
+                    kinds[here].correct(i, told.get(one, kinds[here].kind[i]))
+                out[here] = kinds[here].table()
         return out
 
-    def _far_end(self, here: int) -> int:
-        """The capture at the other end of the path; -1 without one."""
-        ends = self._index.ends
-        if ends is None:
-            return -1
-        others = [end for end in ends if end != here]
-        # A capture between the ends has both as far ends: the receiver's end decides.
-        by_point = sorted(others, key=lambda j: self._captures[j].point != PathOrder.HOSTS[1])
-        return by_point[0] if by_point else -1
+    def with_losses(self, name: str, events: Sequence[pa.Table], segments: Sequence[pa.Table]) -> list[pa.Table]:
+        """The tables `timeouts` or `recoveries` for the ledger, which asks whether anything outstanding was lost, not only the
+        first segment: `kind` is spurious or genuine, and `spurious` true or false, where the other captures decide that."""
+        out = list(events)
+        for here, table in enumerate(events):
+            if not table.num_rows:
+                continue
+            rows = self._segments(here, segments[here])
+            packet = self._index.packet_of[here][rows.row]
+            arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
+            found = Outstanding(table, rows, segments[here].column("packet").to_numpy(), arrival)
+            decided = found.decided & (self._order.first(streams(table)) == here)
+            if name == "recoveries":
+                out[here] = _with_values(table, {"spurious": found.arrived}, decided)
+                continue
+            late = coded(table.column("kind"), ["spurious", "ack_lost"]) >= 0
+            for kind, which in (("spurious", found.arrived & ~late), ("genuine", ~found.arrived & late)):
+                out[here] = _with_values(out[here], {"kind": kind}, decided & which)
+        return out
+
+    def _segments(self, here: int, table: pa.Table) -> SentSegments:
+        """A capture's segments; only `spurious` differs between the tables that it is asked with."""
+        if here not in self._sent:
+            self._sent[here] = SentSegments(table, self._packets[here])
+        return self._sent[here]
+
+    def _far_ends(self, here: int) -> list[int]:
+        """The captures at the ends of the path, without this one."""
+        return [end for end in self._index.ends or () if end != here]
 
     def _receiver(self, there: int) -> ReceiverAcks:
         if there not in self._receivers:
@@ -114,15 +168,17 @@ class RetransmissionVerdicts:
             self._least[of, to] = int(took.min()) if len(took) else 0
         return self._least[of, to]
 
-    def _judge(self, here: int, far: int, rows: _Rows) -> tuple[Array, Array]:
+    def _judge(self, here: int, far: int, rows: SentSegments) -> tuple[Array, Array]:
         """Whether each retransmission was spurious, and where that is decided."""
         verdict, decided = np.zeros(len(rows.key), bool), np.zeros(len(rows.key), bool)
         packet = self._index.packet_of[here][rows.row]
         arrival = np.where(packet >= 0, self._arrival[packet], _UNKNOWN)
         there = np.where(packet >= 0, self._index.rows[packet, far], -1)
         receiver = self._receiver(far)
-        onward, shift = _direction_and_shift(rows, there, receiver)
-        self._shifts[here] = {int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)}
+        onward, shift = direction_and_shift(rows, there, receiver)
+        onward |= self._order.first(rows.keys) == here
+        onward &= self._order.last(rows.keys) == far
+        self._shifts.setdefault(here, {}).update({int(rows.keys[k]): int(shift[k]) for k in np.flatnonzero(shift)})
         chosen = np.flatnonzero(rows.retransmitted & onward[rows.stream])
         copies = EarlierCopies(rows.key, rows.start, rows.length, np.flatnonzero(rows.sent), chosen)
         # A receiver drops a segment with an older timestamp than its latest, which its ACKs echo (RFC 7323 sections 4.3 and 5.3).
@@ -145,7 +201,7 @@ class RetransmissionVerdicts:
         decided[chosen] = copies.any & (arrived | acked | all_known)
         return verdict, decided
 
-    def _kind_of_spurious(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
+    def _kind(self, here: int, far: int, timeouts: pa.Table, i: int, raw_end: int) -> str:
         """Kind of a timeout whose segment had arrived.
 
         ACKs that the fastest packet's time on the path would have brought in time were late if one of them arrived, and lost if
@@ -158,7 +214,7 @@ class RetransmissionVerdicts:
         in_time = int(timeouts.column("t_ns")[i].as_py()) - self._least_ns(far, here)
         packet = self._index.packet_of[far][rows[self._receiver(far).t_ns[rows] < in_time]]
         packet = packet[packet >= 0]
-        if not len(packet) or (self._index.rows[packet, here] >= 0).any():
+        if not len(packet) or (self._arrival[packet] == _ARRIVED).any():
             return "spurious"
         later = timeouts.column("progress_ns")[i].as_py() is not None
         return "ack_lost" if later or (self._arrival[packet] == _LOST).all() else "undecided"
@@ -181,54 +237,38 @@ def _arrivals(captures: Sequence[Capture], index: PacketIndex, links: pa.Table) 
     return state
 
 
-class _Rows:
-    """The segments of one capture. `key` is twice the connection, plus 1 for b2a; `stream` is its index in `keys`."""
+class _Kinds:
+    """The kinds of the rows of `timeouts`, to be corrected."""
 
-    def __init__(self, segments: pa.Table, packets: pa.Table) -> None:
-        self.key: Array = 2 * integers(segments.column("flow")) + (coded(segments.column("direction"), ["b2a"]) == 0)
-        self.keys, self.stream = numbered(self.key)
-        control = coded(segments.column("kind"), ["syn", "synack", "fin"]) >= 0
-        self.length: Array = integers(segments.column("len")) + control
-        self.start: Array = filled(segments.column("rel_seq"))
-        # The row of `packets`: the first one of a record with several packets.
-        self.row: Array = np.searchsorted(packets.column("packet").to_numpy(), segments.column("packet").to_numpy())
-        copies = ("retransmission", "capture_duplicate", "network_duplicate", "mac_copy")
-        transmission = coded(segments.column("transmission"), copies)
-        #: Segments that occupy sequence space and were sent by TCP.
-        self.sent: Array = (self.length > 0) & (transmission < 1)
-        self.retransmitted: Array = self.sent & (transmission == 0)
-        self.t_ns: Array = filled(packets.column("t_ns"))[self.row]
-        self.raw: Array = filled(packets.column("tcp_seq")).astype(np.int64)[self.row]
+    def __init__(self, table: pa.Table) -> None:
+        self._table, self._changed = table, False
+        self.kind: list[str] = table.column("kind").to_pylist()
+        self._evidence: list[str | None] = table.column("kind_evidence").to_pylist()
+        self._packet: list[int | None] = table.column("evidence_packet").to_pylist()
 
+    def correct(self, i: int, kind: str) -> None:
+        """Set the kind of a row by other captures; that something was late or lost may be known from one capture."""
+        # One capture cannot see an ACK that was lost.
+        if kind != self.kind[i] and not (self.kind[i] == "spurious" and kind == "undecided"):
+            self.kind[i], self._packet[i] = kind, None
+            self._evidence[i] = "other_capture" if kind in ("ack_lost", "spurious") else None
+            self._changed = True
 
-def _direction_and_shift(rows: _Rows, there: Array, receiver: ReceiverAcks) -> tuple[Array, Array]:
-    """For each stream: whether its packets pass this capture first, and the difference of sequence numbers at the far end.
-
-    Both are medians over the packets that both captures have.
-    """
-    onward, shift = np.zeros(len(rows.keys), bool), np.zeros(len(rows.keys), np.int64)
-    both = np.flatnonzero(rows.sent & (there >= 0))
-    key = rows.stream[both]
-    delay = receiver.t_ns[there[both]] - rows.t_ns[both]
-    difference = (receiver.seq[there[both]] - rows.raw[both]) % (1 << 32)
-    for values, wanted, out in (
-        (delay, rows.stream[rows.retransmitted], onward),
-        (difference, key[difference != 0], shift),
-    ):
-        needed = np.zeros(len(rows.keys), bool)
-        needed[wanted] = True
-        which, middle = _medians(key[needed[key]], values[needed[key]])
-        out[which] = middle > 0 if out is onward else middle
-    return onward, shift
+    def table(self) -> pa.Table:
+        """The table with the kinds."""
+        columns: dict[str, list[Any]] = {
+            "kind": self.kind,
+            "kind_evidence": self._evidence,
+            "evidence_packet": self._packet,
+        }
+        return _with_columns(self._table, columns) if self._changed else self._table
 
 
-def _medians(key: Array, values: Array) -> tuple[Array, Array]:
-    """The median of the values of each key."""
-    order = np.lexsort((values, narrow(key)))
-    which, begin = np.unique(key[order], return_index=True)
-    last = np.append(begin[1:], len(order)) - 1
-    low, high = (values[order[at]] for at in ((begin + last) // 2, (begin + last + 1) // 2))
-    return which, (low + high) / 2
+def _rows_of(timeouts: pa.Table, packets: pa.Table) -> Array:
+    """The row of `packets` of each timeout."""
+    wanted = timeouts.column("packet").to_numpy()
+    number = packets.column("packet").to_numpy()
+    return np.asarray(np.minimum(np.searchsorted(number, wanted), max(0, len(number) - 1)))
 
 
 def _retransmissions_of(timeouts: pa.Table, segments: pa.Table, packets: pa.Table) -> tuple[Array, Array, Array]:
@@ -240,7 +280,7 @@ def _retransmissions_of(timeouts: pa.Table, segments: pa.Table, packets: pa.Tabl
     wanted = timeouts.column("packet").to_numpy()
     at = np.minimum(np.searchsorted(number, wanted), max(0, len(number) - 1))
     found = (number[at] == wanted) if len(number) else np.zeros(len(wanted), bool)
-    row = np.minimum(np.searchsorted(packets.column("packet").to_numpy(), wanted), max(0, packets.num_rows - 1))
+    row = _rows_of(timeouts, packets)
     raw = integers(packets.column("tcp_seq"))[row] if packets.num_rows else wanted * 0
     decided = found & by_other[at] if len(number) else found
     end = (raw + integers(timeouts.column("len"))) % (1 << 32)

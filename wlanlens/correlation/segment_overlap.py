@@ -40,16 +40,18 @@ class EarlierCopies:
             Indices of those whose earlier copies are wanted.
         """
         self._start, self._end, self._chosen = start, start + length, chosen
-        _, stream = numbered(key[sent])
-        first = np.full(int(stream.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, stream, start[sent])
+        _, stream = numbered(np.concatenate((key[sent], key[chosen])))
+        first = np.full(int(stream.max(initial=-1)) + 1, np.iinfo(np.int64).max // 2)
+        np.minimum.at(first, stream[: len(sent)], start[sent])
         longest = int(length[sent].max(initial=0))
         # One stream after the other.
-        place = np.zeros(len(key), np.int64)
-        place[sent] = stream * (_FAR + 2 * longest + 1) + np.minimum(start[sent] - first[stream], _FAR)
-        self._order = sent[np.argsort(place[sent], kind="stable")]
-        self._low = np.searchsorted(place[self._order], place[chosen] - longest)
-        self._high = np.searchsorted(place[self._order], place[chosen] + length[chosen])
+        both = np.concatenate((sent, chosen))
+        place = stream * (_FAR + 2 * longest + 1) + np.minimum(start[both] - first[stream], _FAR)
+        place, wanted = place[: len(sent)], place[len(sent) :]
+        order = np.argsort(place, kind="stable")
+        self._order, place = sent[order], place[order]
+        self._low = np.searchsorted(place, wanted - longest)
+        self._high = np.searchsorted(place, wanted + length[chosen])
         self.any: Array = self._any(np.ones(len(key), bool))
 
     def all_are(self, truth: Array) -> Array:

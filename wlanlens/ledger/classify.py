@@ -8,7 +8,7 @@ import numpy as np
 
 from wlanlens.ledger.delivery_rate import best_rates, never_pauses, rates
 from wlanlens.tables import CATEGORIES
-from wlanlens.tables.columns import encoded, filled
+from wlanlens.tables.columns import encoded, filled, integers, numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,10 +144,14 @@ def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kinds = timeouts.column("kind").cast(pa.string())
-    packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(SPURIOUS_KINDS)))
-    found = pc.is_in(intervals.column("timeout_packet"), packets.combine_chunks())
-    return np.asarray(found.to_numpy(), dtype=bool)
+    mine = timeouts.filter(pc.is_in(timeouts.column("kind").cast(pa.string()), pa.array(SPURIOUS_KINDS)))
+    packet = integers(intervals.column("timeout_packet"), -1)
+    if not mine.num_rows or not (packet >= 0).any():
+        return np.zeros(len(packet), bool)
+    # A packet's number is one in its capture.
+    _, of = numbered(np.concatenate(_keys(intervals, mine)))
+    expiries = of[len(packet) :] << 40 | integers(mine.column("packet"))
+    return np.asarray((packet >= 0) & np.isin(of[: len(packet)] << 40 | np.maximum(packet, 0), expiries))
 
 
 class _Directions:

@@ -172,12 +172,6 @@ class LinkLayer:
         """When packets of one connection were on the air, in retries, waiting for the air, and on the bus."""
         links, mine = _part(self._links, flow), _part(self._useful, flow)
         heard = links["air_t_ns"] != _NONE
-        first, air = links["first"][heard], links["air_t_ns"][heard]
-        last = np.where(links["air_last_ns"][heard] == _NONE, air, links["air_last_ns"][heard])
-        waiting = Spans.of(first, last)
-        access = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
-        ready = waiting.holds(access) & ~mine["retried"]
-        useful = Spans.of(np.where(ready, access, mine["start"]), mine["end"])
         at = np.searchsorted(self._urbs["ip_packet"], links["usb_packet"])
         hit = np.flatnonzero(at < len(self._urbs["ip_packet"]))
         hit = hit[self._urbs["ip_packet"][at[hit]] == links["usb_packet"][hit]]
@@ -185,6 +179,15 @@ class LinkLayer:
         out = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
         out = out[self._urbs["t_complete_ns"][at[out]] != _NONE]
         bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
+        # A packet waits for the air once the adapter has it; it may send before the host is told.
+        ready = links["first"].copy()
+        ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
+        first, air = ready[heard], links["air_t_ns"][heard]
+        last = np.where(links["air_last_ns"][heard] == _NONE, air, links["air_last_ns"][heard])
+        waiting = Spans.of(first, last)
+        access = np.maximum(self.busy.ended(mine["start"]), mine["start"] - ACCESS_NS)
+        since = np.maximum(access, waiting.began(mine["start"]))
+        useful = Spans.of(np.where(mine["retried"], mine["start"], since), mine["end"])
         retried = last > air
         return useful, Spans.of(links["air_start"][heard][retried], last[retried]), waiting, bus
 

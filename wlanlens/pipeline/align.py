@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -57,11 +57,16 @@ def align(
     opened = open_captures(captures, roles=roles, keys=keys)
     if len(opened) == 1:
         own = LazyTables({name: partial(opened[0].table, name) for name in tables.core_schemas()})
-        return Trace(opened, _with_derived(opened, own, own))
+        return Trace(opened, _with_derived(opened, own, own, lambda: ledger.build(own)))
     aligned = alignment.align_captures(opened, nat=nat)
     combined = CombinedTables(opened, aligned)
     leading = combined.leading()
-    held = _with_derived(opened, combined, leading)
+    names = [capture.name for capture in opened]
+
+    def of_sending_ends() -> pa.Table:
+        return combined.leaders.labelled(ledger.build({**leading, **combined.of_senders()}), names)
+
+    held = _with_derived(opened, combined, leading, of_sending_ends)
     judged = LazyTables(
         {
             **{name: partial(leading.__getitem__, name) for name in leading},
@@ -72,9 +77,12 @@ def align(
 
 
 def _with_derived(
-    captures: Sequence[Capture], held: Mapping[str, pa.Table], leading: Mapping[str, pa.Table]
+    captures: Sequence[Capture],
+    held: Mapping[str, pa.Table],
+    leading: Mapping[str, pa.Table],
+    made_ledger: Callable[[], pa.Table],
 ) -> LazyTables:
-    """The tables of captures, and those that are computed from the tables for detectors."""
+    """The tables of captures, the ledger, and the tables that are computed from those for detectors."""
 
     @cache
     def air() -> dict[str, pa.Table]:
@@ -84,7 +92,7 @@ def _with_derived(
     return LazyTables(
         {
             **{name: partial(held.__getitem__, name) for name in held},
-            "ledger": lambda: ledger.build(leading),
+            "ledger": made_ledger,
             "quality": lambda: quality.of(captures),
             "airtime": lambda: air()["airtime"],
             "stations": lambda: air()["stations"],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wlanlens import tables
 from wlanlens.alignment import align
 from wlanlens.capture import quality
-from wlanlens.correlation.combined_tables import FACTS, HEARD, leaders
+from wlanlens.correlation.combined_tables import FACTS, HEARD
+from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.progress import Watcher
@@ -51,9 +52,9 @@ class AlignedCaptures(Source):
         aligned = align.align_captures(self.captures, nat=self._nat, scratch=self._scratch.folder())
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
-        leading = leaders(self.captures, aligned)
-        for chunk in time_chunks.cut(self.captures, aligned, leading):
-            yield self._rows(chunk, leading)
+        self.leaders = LeadingCaptures.of(self.captures, aligned)
+        for chunk in time_chunks.cut(self.captures, aligned, self.leaders):
+            yield self._rows(chunk, self.leaders)
             give_back()
 
     def _store(self, number: int) -> None:
@@ -76,16 +77,21 @@ class AlignedCaptures(Source):
         capture.keep(ArrowTables(paths, {name: writer.rows for name, writer in writers.items()}), feed)
         give_back()
 
-    def _rows(self, chunk: time_chunks.Chunk, leading: Any) -> Iterator[Rows]:
-        """A chunk's own rows. Facts of connections come from the capture that leads each."""
+    def _rows(self, chunk: time_chunks.Chunk, leaders: LeadingCaptures) -> Iterator[Rows]:
+        """A chunk's own rows. Facts of connections come from the captures that lead each."""
         import pyarrow as pa
 
         for name in tables.core_schemas():
             for number, part in enumerate(chunk.parts(name)):
                 rows = part
                 if name in FACTS and part.num_rows:
-                    rows = part.filter(pa.array(leading[part.column("flow").to_numpy()] == number))
+                    rows = part.filter(pa.array(leaders.leads(part, number)))
                 yield from _batches(name, rows, judged=name not in HEARD)
+        for name in LEDGER_FACTS:
+            entered = leaders.sees_sender if name in EVENTS else leaders.only_for_ledger
+            for number, part in enumerate(chunk.parts(name, chunk.combined.for_ledger(name))):
+                more = part.filter(pa.array(entered(part, number)))
+                yield from (Rows(name, b, stored=False, judged=False, entered=True) for b in _cast(name, more))
         # Detectors and sums get each 802.11 frame once, whichever sniffers heard it.
         for name in HEARD:
             for batch in chunk.heard(name).to_batches(max_chunksize=BATCH_ROWS):
@@ -94,5 +100,10 @@ class AlignedCaptures(Source):
 
 
 def _batches(name: str, rows: pa.Table, *, judged: bool = True) -> Iterator[Rows]:
-    for batch in rows.cast(tables.schema(name)).to_batches():
+    for batch in _cast(name, rows):
         yield Rows(name, batch, judged=judged)
+
+
+def _cast(name: str, rows: pa.Table) -> list[pa.RecordBatch]:
+    made: list[pa.RecordBatch] = rows.cast(tables.schema(name)).to_batches()
+    return made

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wlanlens import tables
+from wlanlens.correlation.leading_captures import LEDGER_FACTS
 from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
@@ -30,6 +31,8 @@ HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 
 #: A row of `flows` is as large as so many of the others.
 _WEIGHT = {"flows": 8}
+#: Rows for the ledger alone, under the names by which they are held.
+LEDGER_ONLY = {f"{name} of senders": name for name in LEDGER_FACTS}
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -108,7 +111,7 @@ class Window:
 
     def __init__(self, captures: Sequence[Capture], names: Collection[str]) -> None:
         self._captures = captures
-        self._facts = tuple(name for name in HELD if name in names)
+        self._facts = (*(name for name in HELD if name in names), *LEDGER_ONLY)
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
@@ -131,6 +134,10 @@ class Window:
         elif name in self._held:
             self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows * _WEIGHT.get(name, 1)
+
+    def enter(self, name: str, batch: pa.RecordBatch) -> None:
+        """Hold rows for the ledger alone."""
+        self.add(f"{name} of senders", batch)
 
     def cut(self, *, last: bool) -> dict[str, pa.Table]:
         """Take out the rows to judge now: those of ended connections, or all rows if that frees less than half.
@@ -182,7 +189,7 @@ class Window:
 
 
 def _held_schema(name: str) -> pa.Schema:
-    return links_for_detectors() if name == "links" else tables.schema(name)
+    return links_for_detectors() if name == "links" else tables.schema(LEDGER_ONLY.get(name, name))
 
 
 def _flow(table: pa.Table) -> np.ndarray[Any, Any]:

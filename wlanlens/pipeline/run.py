@@ -16,7 +16,7 @@ from wlanlens.ledger import ledger
 from wlanlens.pipeline import description
 from wlanlens.pipeline.allocator import give_back
 from wlanlens.pipeline.file_names import FINDINGS
-from wlanlens.pipeline.flow_window import Window
+from wlanlens.pipeline.flow_window import LEDGER_ONLY, Window
 from wlanlens.pipeline.table_writers import ParquetWriter, WriterThread
 from wlanlens.report import downsampling
 from wlanlens.tables.stored_tables import ParquetTables
@@ -78,6 +78,8 @@ class Run:
             self._writers[name].append(batch)
             if name in TIMED:
                 self._last_t_ns = max(self._last_t_ns, pc.max(batch.column("t_ns")).as_py() or 0)
+        if rows.entered:
+            self._window.enter(name, batch)
         if rows.judged:
             self._air.add(name, batch)
             self._window.add(name, batch)
@@ -85,7 +87,8 @@ class Run:
     def _judge_window(self, *, last: bool) -> None:
         """Take rows out of the window, enter them in the ledger and run the detectors over them."""
         held = self._window.cut(last=last)
-        entered = self._enter(held)
+        more = {name: held.pop(key) for key, name in LEDGER_ONLY.items()}
+        entered = self._enter(held, more)
         trace = self._window.trace(
             {**held, "ledger": entered},
             start_ns=self._source.start_ns,
@@ -105,8 +108,16 @@ class Run:
             self._left_out[finding.code] += 1
         del self._found[FINDINGS_KEPT:]
 
-    def _enter(self, held: Mapping[str, pa.Table]) -> pa.Table:
-        """The ledger of a window. Intervals that do not tile are a bug in wlanlens: they are mended and counted."""
+    def _enter(self, held: Mapping[str, pa.Table], more: Mapping[str, pa.Table]) -> pa.Table:
+        """The ledger of a window; `more` are the rows that are for it alone."""
+        leaders = self._source.leaders
+        if leaders is None:
+            return self._tiled(held)
+        names = [capture.name for capture in self._source.captures]
+        return leaders.labelled(self._tiled({**held, **leaders.for_ledger(held, more)}), names)
+
+    def _tiled(self, held: Mapping[str, pa.Table]) -> pa.Table:
+        """The ledger of facts. Intervals that do not tile are a bug in wlanlens: they are mended and counted."""
         try:
             return ledger.build(held)
         except ledger.LedgerError:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from wlanlens.capture.capture import Capture
     from wlanlens.capture.reader_thread import Feed
+    from wlanlens.correlation.leading_captures import LeadingCaptures
 
 
 class Rows(NamedTuple):
@@ -32,12 +33,15 @@ class Rows(NamedTuple):
         The rows.
     stored, judged : bool
         Whether they are written to the output, and whether they are given to detectors and sums.
+    entered : bool
+        Whether they are for the ledger alone.
     """
 
     table: str
     batch: pa.RecordBatch
     stored: bool = True
     judged: bool = True
+    entered: bool = False
 
 
 class Source(ABC):
@@ -51,7 +55,11 @@ class Source(ABC):
         How each capture's clock maps to the axis; complete once the first step has begun.
     tables : tuple of str
         The tables that have rows here.
+    leaders : LeadingCaptures or None
+        The captures that the facts of each connection come from, of several captures.
     """
+
+    leaders: LeadingCaptures | None = None
 
     def __init__(self, captures: Sequence[Capture], names: Iterable[str], progress: Watcher | None) -> None:
         self.captures = list(captures)

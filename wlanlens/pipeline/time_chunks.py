@@ -15,6 +15,7 @@ import numpy as np
 from wlanlens.alignment.align import Alignment
 from wlanlens.alignment.capture_summary import MARK_ROWS
 from wlanlens.correlation.combined_tables import CombinedTables
+from wlanlens.correlation.leading_captures import LeadingCaptures
 from wlanlens.pipeline.cursors import ALL, CaptureCursor, PairCursor
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Chunk:
         """The own rows of `frames` or `exchanges` of all sniffers, each frame once."""
         return self.combined.merged(name, self.parts(name))
 
-    def parts(self, name: str) -> list[pa.Table]:
-        """The own rows of a table, capture by capture, with the facts from other captures."""
-        whole = self.combined[name]
+    def parts(self, name: str, whole: pa.Table | None = None) -> list[pa.Table]:
+        """The own rows of a table, capture by capture, with the facts from other captures, or of `whole`, which has the same rows."""
+        whole = self.combined[name] if whole is None else whole
         out, base = [], 0
         for number in range(len(self.combined.captures)):
             count = self.combined.of(number, name).num_rows
@@ -107,8 +108,8 @@ def _index(values: Any, names: Any) -> Array:
     return found
 
 
-def cut(captures: Sequence[Capture], aligned: Alignment, leaders: Array) -> Iterator[Chunk]:
-    """The chunks of a trace in the order of time; `leaders` is the leading capture of each connection."""
+def cut(captures: Sequence[Capture], aligned: Alignment, leaders: LeadingCaptures) -> Iterator[Chunk]:
+    """The chunks of a trace in the order of time."""
     cuts, times = _cuts(aligned)
     reach = _reach(aligned, cuts)
     cursors = [CaptureCursor(capture) for capture in captures]

@@ -1,0 +1,58 @@
+"""Whether anything was lost when a recovery began: the captures at both ends show what of the outstanding data arrived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.correlation.segment_overlap import EarlierCopies
+from wlanlens.tables.columns import filled, find, integers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wlanlens.correlation.sent_segments import SentSegments
+
+Array = np.ndarray[Any, Any]
+
+
+class Outstanding:
+    """The data outstanding at the sender when its timer expired or its fast recovery began.
+
+    Attributes
+    ----------
+    arrived, decided : bool arrays
+        Whether all of it arrived in copies sent before the event, and whether that is known.
+    """
+
+    def __init__(self, events: pa.Table, rows: SentSegments, numbers: Array, arrival: Array) -> None:
+        """Look at the copies sent before each event.
+
+        Parameters
+        ----------
+        events : table
+            `timeouts` or `recoveries`.
+        rows, numbers : SentSegments and array
+            The segments of the capture of the events, and their packet numbers.
+        arrival : array
+            Of each of them: 1 if it arrived, 0 if it was lost, below 0 if that is not known.
+        """
+        self.arrived: Array = np.zeros(events.num_rows, bool)
+        self.decided: Array = np.zeros(events.num_rows, bool)
+        at = find(numbers, events.column("packet").to_numpy())
+        here = np.flatnonzero(at >= 0)
+        at = at[here]
+        if "recover_rel_seq" in events.column_names:
+            size = filled(events.column("recover_rel_seq")).astype(np.int64)[here] - rows.start[at]
+        else:
+            size = integers(events.column("flight_bytes"))[here]
+        # An event stands before its own segment: segments have even places, events odd ones.
+        count = len(rows.key)
+        places = np.arange(2 * count)
+        key, start, length = (np.repeat(values, 2) for values in (rows.key, rows.start, rows.length))
+        start[2 * at], length[2 * at] = rows.start[at], np.maximum(size, 1)
+        copies = EarlierCopies(key, start, length, places[1::2][rows.sent], 2 * at)
+        state = np.repeat(arrival, 2)
+        self.arrived[here] = copies.cover(state == 1)
+        self.decided[here] = self.arrived[here] | copies.all_are(state >= 0)

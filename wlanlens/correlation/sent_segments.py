@@ -1,0 +1,66 @@
+"""The segments of one capture as the copies of bytes that TCP sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wlanlens.correlation.receiver_acks import ReceiverAcks
+from wlanlens.correlation.stream_order import streams
+from wlanlens.tables.columns import coded, filled, integers, narrow, numbered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = np.ndarray[Any, Any]
+
+
+class SentSegments:
+    """The segments of one capture. `key` is twice the connection, plus 1 for b2a; `stream` is its index in `keys`."""
+
+    def __init__(self, segments: pa.Table, packets: pa.Table) -> None:
+        self.key: Array = streams(segments)
+        self.keys, self.stream = numbered(self.key)
+        control = coded(segments.column("kind"), ["syn", "synack", "fin"]) >= 0
+        self.length: Array = integers(segments.column("len")) + control
+        self.start: Array = filled(segments.column("rel_seq"))
+        # The row of `packets`: the first one of a record with several packets.
+        self.row: Array = np.searchsorted(packets.column("packet").to_numpy(), segments.column("packet").to_numpy())
+        copies = ("retransmission", "capture_duplicate", "network_duplicate", "mac_copy")
+        transmission = coded(segments.column("transmission"), copies)
+        #: Segments that occupy sequence space and were sent by TCP.
+        self.sent: Array = (self.length > 0) & (transmission < 1)
+        self.retransmitted: Array = self.sent & (transmission == 0)
+        self.t_ns: Array = filled(packets.column("t_ns"))[self.row]
+        self.raw: Array = filled(packets.column("tcp_seq")).astype(np.int64)[self.row]
+
+
+def direction_and_shift(rows: SentSegments, there: Array, receiver: ReceiverAcks) -> tuple[Array, Array]:
+    """For each stream: whether its packets pass this capture first, and the difference of sequence numbers at the far end.
+
+    Both are medians over the packets that both captures have.
+    """
+    onward, shift = np.zeros(len(rows.keys), bool), np.zeros(len(rows.keys), np.int64)
+    both = np.flatnonzero(rows.sent & (there >= 0))
+    key = rows.stream[both]
+    delay = receiver.t_ns[there[both]] - rows.t_ns[both]
+    difference = (receiver.seq[there[both]] - rows.raw[both]) % (1 << 32)
+    for values, wanted, out in (
+        (delay, rows.stream[rows.retransmitted], onward),
+        (difference, key[difference != 0], shift),
+    ):
+        needed = np.zeros(len(rows.keys), bool)
+        needed[wanted] = True
+        which, middle = _medians(key[needed[key]], values[needed[key]])
+        out[which] = middle > 0 if out is onward else middle
+    return onward, shift
+
+
+def _medians(key: Array, values: Array) -> tuple[Array, Array]:
+    """The median of the values of each key."""
+    order = np.lexsort((values, narrow(key)))
+    which, begin = np.unique(key[order], return_index=True)
+    last = np.append(begin[1:], len(order)) - 1
+    low, high = (values[order[at]] for at in ((begin + last) // 2, (begin + last + 1) // 2))
+    return which, (low + high) / 2
