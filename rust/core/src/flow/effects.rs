@@ -101,6 +101,12 @@ impl SenderState {
             let pending = self.pending_of(s, o, number, timeout, recovery);
             self.add_pending(pending, out);
         }
+        if let Some(view) = &mut self.view {
+            view.repeats(self.phase, self.recover);
+            if timeout.is_some() {
+                view.expired(s.start, row.backoff.unwrap_or(0), s.packet);
+            }
+        }
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(out.intervals, out.flow, self.reverse);
         }

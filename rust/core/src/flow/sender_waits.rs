@@ -1,12 +1,14 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
 use super::intervals::{Timeline, TICK_NS};
-use super::kinds::{Phase, State, Transmission};
-use super::send::Sent;
+use super::kinds::{Phase, State, Transmission, Trigger};
+use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
 use super::timer::FIRST_TIMEOUT_NS;
 
+/// No timer of a sender is shorter, less the 10 % by which ticks round.
+const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// The longest timeout, 60 s.
 const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
@@ -29,7 +31,7 @@ impl SenderState {
     #[inline]
     pub fn follow_view(&mut self) {
         if self.view.is_none() && self.loop_ns().is_some_and(|l| l > TICK_NS) {
-            self.view = Some(Box::new(SenderView { una: self.una, window: self.window, ..SenderView::default() }));
+            self.view = Some(Box::new(SenderView::new(self.una, self.window, self.phase, self.recover)));
         }
     }
 
@@ -57,7 +59,8 @@ impl SenderState {
     ///
     /// Nothing was outstanding at the tap since an ACK. That ACK reached the sender after `loop_ns`; only a longer silence is idle time.
     #[cold]
-    pub fn follow_sender(&mut self, s: &Sent, what: Transmission, echo: Option<u32>, timeline: &mut Timeline) {
+    pub fn follow_sender(&mut self, s: &Sent, o: Option<&SentOutcome>, echo: Option<u32>, timeline: &mut Timeline) {
+        let what = o.map_or(Transmission::First, |o| o.transmission);
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
         let unread = view.unread(echo);
@@ -102,6 +105,11 @@ impl SenderState {
             }
         } else if !first {
             view.una = view.una.min(s.start);
+            let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
+            if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
+                // An ACK called for it, or a timer ended the silence.
+                timeline.was(last, State::Undecided, None);
+            }
         }
         if let (Some(at), 0, true) = (released, idle, echo.is_some() && first) {
             view.there = Some(s.t - at);
@@ -112,7 +120,9 @@ impl SenderState {
             let floor = self.rtt_least.map(|least| loop_ns + least.min(self.pair_least));
             self.note_queue(view.round_trip(), floor, s.start - view.una);
         }
-        if first {
+        if !first {
+            view.len = view.len.max(i64::from(s.len));
+        } else {
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);
             let flight = self.end - view.una;
             if flight > view.flight_max {

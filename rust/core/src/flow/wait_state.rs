@@ -31,14 +31,22 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
             () => {}
         }
     }
+    if let Some(view) = &h.view {
+        if let Some(state) = view.recovers(h.last_timeout) {
+            return state;
+        }
+        if view.una < h.unsure_until {
+            return (State::Undecided, None);
+        }
+    }
     // A SYN's timer may expire once more after its answer has passed the tap.
     if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none() && t.start >= i64::from(h.una > 0)) {
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
     match h.phase {
-        Phase::Loss => (State::LossRecovery, h.last_timeout),
-        Phase::Recovery => (State::FastRecovery, None),
+        Phase::Loss if h.view.is_none() => (State::LossRecovery, h.last_timeout),
+        Phase::Recovery if h.view.is_none() => (State::FastRecovery, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
