@@ -13,7 +13,7 @@ impl Connection {
     #[cold]
     pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64, pairs: &mut PairTimes) {
         for sender in &mut self.senders {
-            sender.pair_least = pairs.least(sender.pair, sender.rtt_least);
+            sender.pair_least = pairs.least(sender.pair, sender.measured_least());
         }
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.

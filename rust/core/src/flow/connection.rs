@@ -335,8 +335,8 @@ impl Connection {
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
-            if peer.view.is_none() && stall <= 0 {
-                peer.note_queue(o.rtt, peer.rtt_floor(), peer.flight());
+            if peer.view.is_none() {
+                peer.note_ack_of_path(t, o);
             }
             if stall > 0 {
                 let state = peer.on_path(before[1].0);

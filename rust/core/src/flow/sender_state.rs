@@ -179,10 +179,8 @@ pub struct SenderState {
     pub answered: bool,
     /// Slow start has ended.
     pub start_over: bool,
-    /// The latest round trips found a queue on the path; the latest one found none; its ACK left nothing outstanding.
-    pub queued: bool,
-    pub prompt: bool,
-    pub emptied: bool,
+    /// It keeps the path busy by itself.
+    pub fills_path: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
@@ -197,6 +195,8 @@ pub struct SenderState {
     /// Recovery point of the phase.
     pub recover: i64,
     pub rtt_least: Option<i64>,
+    /// When the latest ACK came that left no data of it on the path.
+    pub path_empty_at: i64,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.

@@ -45,10 +45,15 @@ impl SenderState {
         }
     }
 
+    /// The least round trip that was measured. `rtt_least` may be less: of what the answer to a repeated SYN allows.
+    pub fn measured_least(&self) -> Option<i64> {
+        (self.tally.rtt_samples > 0).then_some(self.tally.rtt_min)
+    }
+
     /// The least round trip between the hosts: of the whole path where the sender is followed, else of the tap.
     #[inline]
     pub fn rtt_floor(&self) -> Option<i64> {
-        let least = self.rtt_least?.min(self.pair_least);
+        let least = self.measured_least()?.min(self.pair_least);
         match &self.view {
             None => Some(least),
             Some(_) => Some(self.loop_ns()? + least),
@@ -117,8 +122,9 @@ impl SenderState {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let floor = self.rtt_least.map(|least| loop_ns + least.min(self.pair_least));
-            self.note_queue(view.round_trip(), floor, s.start - view.una);
+            let floor = self.measured_least().map(|least| loop_ns + least.min(self.pair_least));
+            let head = if view.una < s.start { self.passed_at(view.una) } else { None };
+            self.note_path(s.t, s.t - view.round_trip().unwrap_or(0), head, floor);
         }
         if !first {
             view.len = view.len.max(i64::from(s.len));
@@ -167,6 +173,12 @@ impl SenderState {
         if first && s.start == self.end - (s.end - s.start) && self.una < s.start && s.t - last > longest {
             timeline.was(last.saturating_add(2 * trip), State::Idle, None);
         }
+    }
+
+    /// When the latest copy of the byte at `pos` passed, acknowledged or not.
+    fn passed_at(&self, pos: i64) -> Option<i64> {
+        let past = self.past.get(self.past.partition_point(|r| r.end <= pos)).filter(|r| r.start <= pos);
+        past.or_else(|| self.scoreboard.range(pos, pos + 1).next()).map(|r| r.t_last)
     }
 
     /// How much longer the silence before `s` is at the tap than by the sender's own clock: the path held the segment.
