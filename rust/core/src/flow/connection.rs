@@ -43,7 +43,7 @@ impl Connection {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.senders[1].reverse = true;
         for h in &mut c.senders {
-            (h.expired_at, h.pair_least) = (-1, i64::MAX);
+            (h.expired_at, h.pair_least, h.pair_loop) = (-1, i64::MAX, i64::MAX);
         }
         c
     }

@@ -259,8 +259,12 @@ pub struct SenderState {
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,
+    /// The same from the tap to this sender and back, at a tap away from it.
+    pub pair_loop: i64,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
+    /// In slow start: a time of the latest round trip, and the largest flight then.
+    pub flight_before: (i64, i64),
     /// ACK number and window of this sender's latest packet, as it sent them.
     pub stated: Option<(u32, u16)>,
     /// Its latest TSval and TSecr.

@@ -14,7 +14,7 @@ const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
-    fn loop_ns(&self) -> Option<i64> {
+    pub fn loop_ns(&self) -> Option<i64> {
         let known = match (self.loop_syn, self.loop_least) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -56,7 +56,7 @@ impl SenderState {
         let least = self.measured_least()?.min(self.pair_least);
         match &self.view {
             None => Some(least),
-            Some(_) => Some(self.loop_ns()? + least),
+            Some(_) => Some(self.loop_ns()?.min(self.pair_loop) + least),
         }
     }
 
@@ -116,15 +116,20 @@ impl SenderState {
                 timeline.was(last, State::Undecided, None);
             }
         }
-        if let (Some(at), 0, true) = (released, idle, echo.is_some() && first) {
-            view.there = Some(s.t - at);
+        if let (Some(at), 0, true) = (released, idle, first) {
+            if echo.is_some() {
+                view.there = Some(s.t - at);
+            }
             if self.near_receiver {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let floor = self.measured_least().map(|least| loop_ns + least.min(self.pair_least));
+            let least = self.measured_least().map(|least| least.min(self.pair_least));
+            let floor = least.map(|least| loop_ns.min(self.pair_loop) + least);
             let head = if view.una < s.start { self.passed_at(view.una) } else { None };
-            self.note_path(s.t, s.t - view.round_trip().unwrap_or(0), head, floor);
+            if let Some(sent) = self.passed_at(view.una - 1) {
+                self.note_path(s.t, sent, head, floor);
+            }
         }
         if !first {
             view.len = view.len.max(i64::from(s.len));
