@@ -93,9 +93,7 @@ def from_intervals(
     category, queued = classify.assign(intervals, timeouts, recoveries)
 
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
-    who, flow, back, start, end, category, queued = (
-        a[order] for a in (who, flow, back, start, end, category, queued)
-    )
+    who, flow, back, start, end, category, queued = (a[order] for a in (who, flow, back, start, end, category, queued))
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
     if queued.any():

@@ -112,7 +112,8 @@ impl SenderState {
     #[inline]
     pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
         let Some(floor) = floor else { return };
-        if head.is_none_or(|head| t - head <= floor) {
+        // Two round trips are never quite alike.
+        if head.is_none_or(|head| t - head <= floor + floor / 4) {
             (self.path_empty_at, self.fills_path) = (t, false);
         } else if sent >= self.path_empty_at {
             self.fills_path = true;
