@@ -50,7 +50,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
     """The category of each interval, as an index into `CATEGORIES`, and how much of it is `queue` instead, ns.
 
     Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
-    in which nothing had been lost, is `spurious_recovery`; where that is undecided, it is `unknown`.
+    in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`.
     Time on a path that the flow does not fill (`FULL_PATH`), with round trips far above the flow's minimum before and
     after it (`QUEUE_NS`), is `queue`.
     """
@@ -60,8 +60,7 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
     if not len(categories):
         return categories, np.zeros(0, np.int64)
     if timeouts is not None and timeouts.num_rows:
-        for kinds, category in ((SPURIOUS_KINDS, "spurious_recovery"), (("undecided",), "unknown")):
-            _replace(categories, _after_timeout(intervals, timeouts, kinds), "loss_recovery", category)
+        _replace(categories, _after_spurious_timeout(intervals, timeouts), "loss_recovery", "spurious_recovery")
     if recoveries is not None and recoveries.num_rows:
         for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
@@ -91,7 +90,7 @@ def _codes(column: pa.ChunkedArray) -> tuple[Array, list[str]]:
 
 
 def _in_recovery(intervals: pa.Table, recoveries: pa.Table, spurious: bool | None) -> Array:
-    """Intervals of the latest fast recovery before them of which `spurious` is this."""
+    """Intervals that begin in a fast recovery of which `spurious` is this."""
     import pyarrow.compute as pc
 
     column = recoveries.column("spurious")
@@ -138,13 +137,13 @@ def _keys(*parts: pa.Table) -> list[Array]:
     return list(np.split(key, np.cumsum([p.num_rows for p in parts])[:-1]))
 
 
-def _after_timeout(intervals: pa.Table, timeouts: pa.Table, wanted: tuple[str, ...]) -> Array:
-    """Intervals of recovery after a timeout of these kinds."""
+def _after_spurious_timeout(intervals: pa.Table, timeouts: pa.Table) -> Array:
+    """Intervals of recovery after a timeout although nothing was lost."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kinds = timeouts.column("kind").cast(pa.string())
-    packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(wanted)))
+    packets = timeouts.column("packet").filter(pc.is_in(kinds, pa.array(SPURIOUS_KINDS)))
     found = pc.is_in(intervals.column("timeout_packet"), packets.combine_chunks())
     return np.asarray(found.to_numpy(), dtype=bool)
 

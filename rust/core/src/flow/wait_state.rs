@@ -2,7 +2,7 @@
 
 use super::ack::{AckKind, AckOutcome};
 use super::intervals::own_delay;
-use super::kinds::{Phase, State};
+use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::trigger::REACTION_SLACK_NS;
 
@@ -32,8 +32,11 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
         }
     }
     if let Some(view) = &h.view {
-        if let Some(state) = view.recovers(h.last_timeout) {
-            return state;
+        match view.recovers(h.last_timeout) {
+            // Whether anything was lost is not known, or not yet.
+            Some((State::LossRecovery, _)) if h.doubts_timeout() => return (State::Undecided, None),
+            Some(state) => return state,
+            None => {}
         }
         if view.una < h.unsure_until {
             return (State::Undecided, None);
@@ -87,6 +90,12 @@ pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
 }
 
 impl SenderState {
+    /// Whether the latest timeout was spurious is undecided.
+    fn doubts_timeout(&self) -> bool {
+        let latest = self.timeouts.iter().rev().find(|t| Some(t.packet) == self.last_timeout);
+        latest.is_some_and(|t| matches!(t.kind, None | Some(TimeoutKind::Undecided)))
+    }
+
     /// An ACK at the sender's tap: has the path data of it?
     #[inline]
     pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome) {
