@@ -121,6 +121,9 @@ impl SenderState {
     #[inline]
     pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
         let Some(floor) = floor else { return };
+        // Two round trips in a row: one late ACK may be a delayed one.
+        let late = t - sent - floor > floor / 2;
+        (self.queued, self.prompt) = (late && !self.prompt, !late);
         // Two round trips are never quite alike.
         if head.is_none_or(|head| t - head <= floor + floor / 4) {
             (self.path_empty_at, self.fills_path) = (t, false);
@@ -134,6 +137,7 @@ impl SenderState {
     pub fn on_path(&self, state: State) -> State {
         match state {
             State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
+            State::SlowStart if self.queued => State::Transfer,
             _ => state,
         }
     }
