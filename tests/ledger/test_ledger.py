@@ -62,7 +62,7 @@ def test_a_queue_of_others_is_queueing_delay() -> None:
 
 def test_what_is_no_queueing_delay() -> None:
     # The flow itself keeps the path full: a shorter queue would save nothing.
-    assert _queued(FAST, ("transfer", 3, 300, 300_000), EMPTY) == {"path": 5, "fast_recovery": 1}
+    assert _queued(FAST, ("full_path", 3, 300, 10_000), EMPTY) == {"path": 5, "fast_recovery": 1}
     # The path has become longer: no queue drains.
     assert _queued(FAST, SLOW, ("fast_recovery", 1, 300, 100)) == {"path": 5, "fast_recovery": 1}
     # ACKs were held once.
@@ -84,10 +84,8 @@ def test_fast_recovery_without_a_loss_is_spurious() -> None:
     assert ledger.totals(entered) == {"spurious_recovery": 5, "fast_recovery": 5, "path": 10, "unknown": 5}
 
 
-def test_the_detectors_share_the_ledgers_figures() -> None:
-    limited, queued = (registry.units("detectors")[code].thresholds for code in ("window_limited", "overbuffering"))
-    assert limited["full_path_factor"] == classify.FULL_PATH
-    assert limited["full_pace_share"] == classify.FULL_RATE
+def test_overbuffering_has_the_ledgers_figure() -> None:
+    queued = registry.units("detectors")["overbuffering"].thresholds
     assert queued["min_delay_ms"] * 1e6 == classify.QUEUE_NS
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wlanlens.ledger.delivery_rate import best_rates, never_pauses, rates
 from wlanlens.tables import CATEGORIES
 from wlanlens.tables.columns import encoded, filled, integers, numbered
 
@@ -29,6 +28,7 @@ CATEGORY_OF_STATE = {
     "fast_recovery": "fast_recovery",
     "slow_start": "slow_start",
     "transfer": "path",
+    "full_path": "path",
     "closing": "unknown",
     "not_captured": "unknown",
     "undecided": "unknown",
@@ -45,17 +45,9 @@ QUEUE_NS = 200_000_000
 #: ... and where it lasts this many round trips.
 QUEUE_TRIPS = 4
 
-#: The flow fills the path itself where the mean round trip exceeds this multiple of the flow's minimum, so that the queue
-#: holds as much as the path does ...
-FULL_PATH = 2
-#: ... and the path never pauses: data arrives at this share of the flow's best rate (`delivery_rate.best_rates`), or
-#: ACKs come without a gap (`delivery_rate.never_pauses`). Its queue is its own then, and costs it nothing. The detector
-#: `window_limited` has the same figures.
-FULL_RATE = 0.8
 
-
-def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table | None = None) -> Array:
-    """The category of each interval, as an index into `CATEGORIES`.
+def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table | None = None) -> tuple[Array, Array]:
+    """The category of each interval, as an index into `CATEGORIES`, and how much of it is `queue` instead, ns.
 
     Its state decides (`CATEGORY_OF_STATE`), with these refinements. Recovery after a spurious timeout, or fast recovery
     in which nothing had been lost, is `spurious_recovery`; fast recovery of which that is undecided is `unknown`.
@@ -66,19 +58,25 @@ def assign(intervals: pa.Table, timeouts: pa.Table | None, recoveries: pa.Table 
     table = np.array([CATEGORIES.index(CATEGORY_OF_STATE.get(s, "unknown")) for s in states], np.int8)
     categories: Array = table[state] if len(table) else np.zeros(0, np.int8)
     if not len(categories):
-        return categories
+        return categories, np.zeros(0, np.int64)
     if timeouts is not None and timeouts.num_rows:
         _replace(categories, _after_spurious_timeout(intervals, timeouts), "loss_recovery", "spurious_recovery")
     if recoveries is not None and recoveries.num_rows:
         for spurious, category in ((True, "spurious_recovery"), (None, "unknown")):
             _replace(categories, _in_recovery(intervals, recoveries, spurious), "fast_recovery", category)
-    directions, rtt = _Directions(intervals), filled(intervals.column("rtt_ns"), -1)
+    directions = _Directions(intervals)
+    rtt = directions.carried(filled(intervals.column("rtt_ns"), -1))
     minimum = _min_rtt(intervals, directions)
     late = (minimum > 0) & (rtt - QUEUE_NS >= minimum)
+    queued: Array = np.zeros(len(categories), np.int64)
     if late.any():
-        full = (minimum > 0) & (rtt // FULL_PATH > minimum) & _never_pauses(intervals, directions, rtt)
-        _replace(categories, late & ~full & _queued(intervals, directions, rtt), "path", "queue")
-    return categories
+        full = state == states.index("full_path") if "full_path" in states else np.zeros(len(state), bool)
+        path = categories == CATEGORIES.index("path")
+        mine = np.flatnonzero(path & late & ~full & _queued(intervals, directions, rtt))
+        length = filled(intervals.column("t_end_ns"))[mine] - filled(intervals.column("t_start_ns"))[mine]
+        # Of each round trip the least one is the path's own.
+        queued[mine] = (length * (1 - minimum[mine] / rtt[mine])).astype(np.int64)
+    return categories, queued
 
 
 def _replace(categories: Array, which: Array, old: str, new: str) -> None:
@@ -174,6 +172,15 @@ class _Directions:
         out[self.order] = function.reduceat(values[self.order], self._first)[self.rank]
         return out
 
+    def carried(self, values: Array) -> Array:
+        """The values, each negative one replaced by the latest before it in its direction, if there is one."""
+        mine, row = values[self.order], np.arange(len(values))
+        start = self._first[self.rank]
+        last = np.maximum.accumulate(np.where(mine >= 0, row, -1))
+        out = np.empty_like(values)
+        out[self.order] = np.where(last >= start, mine[np.maximum(last, 0)], mine)
+        return out
+
 
 def _min_rtt(intervals: pa.Table, directions: _Directions) -> Array:
     """The minimum round trip of each interval's direction; -1 for unknown."""
@@ -183,34 +190,27 @@ def _min_rtt(intervals: pa.Table, directions: _Directions) -> Array:
 
 
 def _queued(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
-    """Intervals whose round trip is far above the least before it, and above the least after it.
+    """Intervals in a run with round trips far above the least before it, and far from even.
 
-    A queue fills and drains. A delay that stays to the end is the path's own.
+    A queue grows and drains. A delay that stays as it is to the end is the path's own.
     """
     order, rank = directions.order, directions.rank
     length = (filled(intervals.column("t_end_ns")) - filled(intervals.column("t_start_ns")))[order]
     none = np.int64(2**40)
     known = np.where(rtt[order] < 0, none, np.minimum(rtt[order], none))
+    # Other connections of the two hosts may have found the path without the queue.
+    least = np.minimum(filled(intervals.column("rtt_min_ns"), none)[order], known)
     # A later direction's values are below all of an earlier one, so that a running minimum starts anew with each.
     base = (rank.max() - rank) * 2 * none
-    before = np.minimum.accumulate(known + base) - base
+    before = np.minimum.accumulate(least + base) - base
     back = rank[::-1] * 2 * none
     after = (np.minimum.accumulate(known[::-1] + back) - back)[::-1]
-    late = (known < none) & (known - np.maximum(before, after) >= QUEUE_NS)
+    late = (known < none) & (known - before >= QUEUE_NS)
     # One delay, of ACKs that were held or of one segment, passes with its round trip.
-    run = np.cumsum(np.concatenate(([True], (late[1:] != late[:-1]) | (rank[1:] != rank[:-1]))))
-    lasts = np.bincount(run, weights=length)[run] >= QUEUE_TRIPS * known
+    first = np.flatnonzero(np.concatenate(([True], (late[1:] != late[:-1]) | (rank[1:] != rank[:-1]))))
+    run = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(late))))
+    lasts = np.add.reduceat(length, first)[run] >= QUEUE_TRIPS * known
+    uneven = np.maximum.reduceat(np.minimum(known, none - 1), first) - np.minimum.reduceat(after, first) >= QUEUE_NS
     out = np.empty(len(order), bool)
-    out[order] = late & lasts
-    return out
-
-
-def _never_pauses(intervals: pa.Table, directions: _Directions, rtt: Array) -> Array:
-    """Intervals in which the path did not pause."""
-    order = directions.order
-    start, end, acked = (filled(intervals.column(name))[order] for name in ("t_start_ns", "t_end_ns", "acked_bytes"))
-    rate = rates(directions.rank, start, end, acked, rtt[order])
-    best = best_rates(directions.rank, rate, acked)[directions.rank]
-    out = np.empty(len(order), bool)
-    out[order] = never_pauses(rate, best, end - start, rtt[order], FULL_RATE)
+    out[order] = late & lasts & uneven[run]
     return out

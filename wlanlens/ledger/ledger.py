@@ -90,12 +90,16 @@ def from_intervals(
     back: Array = coded(intervals.column("direction"), _DIRECTIONS)
     start: Array = filled(intervals.column("t_start_ns"))
     end: Array = filled(intervals.column("t_end_ns"))
-    category = classify.assign(intervals, timeouts, recoveries)
+    category, queued = classify.assign(intervals, timeouts, recoveries)
 
     order = np.lexsort((np.arange(len(start)), end, start, back, flow, who))
-    who, flow, back, start, end, category = (a[order] for a in (who, flow, back, start, end, category))
+    who, flow, back, start, end, category, queued = (a[order] for a in (who, flow, back, start, end, category, queued))
     same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     _check(flow, start, end, same)
+    if queued.any():
+        row, start, end, category = _with_queue(start, end, category, queued)
+        who, flow, back = who[row], flow[row], back[row]
+        same = (who[1:] == who[:-1]) & (flow[1:] == flow[:-1]) & (back[1:] == back[:-1])
     if below is not None and set(BELOW) <= set(below) and below["links"].num_rows:
         row, start, end, category = link_layer.divide(flow, start, end, category, below)
         who, flow, back = who[row], flow[row], back[row]
@@ -113,6 +117,15 @@ def from_intervals(
         pa.array(end[last][kept]),
     ]
     return pa.Table.from_arrays(columns, schema=tables.schema("ledger"))
+
+
+def _with_queue(start: Array, end: Array, category: Array, queued: Array) -> tuple[Array, Array, Array, Array]:
+    """Intervals with their queueing delay as one interval at their end; of each the row it comes from, start, end and category."""
+    row = np.repeat(np.arange(len(start)), 1 + (queued > 0))
+    second: Array = np.concatenate(([False], row[1:] == row[:-1]))
+    border = end - queued
+    begins, ends = np.where(second, border[row], start[row]), np.where(second, end[row], border[row])
+    return row, begins, ends, np.where(second, CATEGORIES.index("queue"), category[row])
 
 
 def repaired(intervals: pa.Table) -> tuple[pa.Table, int]:

@@ -13,12 +13,15 @@ impl Connection {
     #[cold]
     pub fn begin_intervals(&mut self, reverse: bool, t: i64, packet: u64, rest_ns: i64, pairs: &mut PairTimes) {
         for sender in &mut self.senders {
-            sender.pair_least = pairs.least(sender.pair, sender.rtt_least);
+            sender.pair_least = pairs.least(sender.pair, sender.measured_least());
         }
+        // What goes on from the tap to this sender and comes back is data, or ACKs, of its peer.
+        let back = self.senders[usize::from(!reverse)].pair;
         let sender = &mut self.senders[usize::from(reverse)];
         // Frames wait for the air between the sender and a sniffer, however near it is.
         sender.sniffed = rest_ns > TICK_NS;
         sender.follow_view();
+        sender.pair_loop = pairs.least(back, sender.loop_ns());
         let mut timeline = Timeline::new(self.start, rest_ns);
         let piece = |end, state| Piece {
             start: 0,

@@ -43,7 +43,7 @@ impl Connection {
         let mut c = Connection { id, start, start_packet: packet, last_t: start, ..Default::default() };
         c.senders[1].reverse = true;
         for h in &mut c.senders {
-            (h.expired_at, h.pair_least) = (-1, i64::MAX);
+            (h.expired_at, h.pair_least, h.pair_loop) = (-1, i64::MAX, i64::MAX);
         }
         c
     }
@@ -212,10 +212,12 @@ impl Connection {
         // Filled in place: copying a new outcome for every packet is slow.
         let mut acked = AckOutcome::NONE;
         let mut is_ack = false;
+        let repaired = peer.phase;
         if let Some(a) = &ack {
             is_ack = true;
             peer.on_ack(a, &mut acked, out);
         }
+        let ends = peer.phase != repaired && matches!(repaired, Phase::Recovery | Phase::Loss);
         // In place, too.
         let start = rel_seq.unwrap_or(0);
         let s = Sent {
@@ -311,9 +313,8 @@ impl Connection {
             if let Some(o) = &sent {
                 me.follow_view();
                 if me.view.is_some() {
-                    let what = o.as_ref().map_or(Transmission::First, |o| o.transmission);
                     let echo = tcp.timestamps.filter(|_| has_ack).map(|x| x.1);
-                    me.follow_sender(&s, what, echo, &mut timeline);
+                    me.follow_sender(&s, o.as_deref(), echo, &mut timeline);
                 } else if !sends_at_once(me, timeline.rest_ns(), t) {
                     timeline.retract_stall();
                     timeline.retract_closed();
@@ -334,8 +335,8 @@ impl Connection {
             if o.rtt.is_some_and(|rtt| rtt < peer.pair_least) {
                 peer.pair_least = out.pairs.least(peer.pair, o.rtt);
             }
-            if peer.view.is_none() && stall <= 0 {
-                peer.note_queue(o.rtt, peer.rtt_floor(), peer.flight());
+            if peer.view.is_none() {
+                peer.note_ack_of_path(t, o);
             }
             if stall > 0 {
                 let state = peer.on_path(before[1].0);
@@ -362,7 +363,7 @@ impl Connection {
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 timeline.acked();
                 if let (Some(view), Some(a)) = (&mut peer.view, &ack) {
-                    view.note_ack(t, a.ack, a.window, a.timestamps.map(|x| x.0), o.rtt);
+                    view.note_ack(a, o.rtt, ends);
                 }
             }
             timeline.trim(out.intervals, self.id, !reverse);

@@ -101,6 +101,12 @@ impl SenderState {
             let pending = self.pending_of(s, o, number, timeout, recovery);
             self.add_pending(pending, out);
         }
+        if let Some(view) = &mut self.view {
+            view.repeats(self.phase, self.recover);
+            if timeout.is_some() {
+                view.expired(s.start, row.backoff.unwrap_or(0), s.packet);
+            }
+        }
         if let Some(timeline) = &mut self.timeline {
             timeline.commit(out.intervals, out.flow, self.reverse);
         }
@@ -135,8 +141,17 @@ impl SenderState {
         }
     }
 
-    /// Slow start is over with the first loss, or when a round trip passes without a larger flight (RFC 5681 section 3.1).
+    /// Slow start is over with the first loss, or when a round trip passes without a larger flight. It adds a segment for each ACK, and
+    /// so two in a round trip of four (RFC 5681 section 3.1): one less is congestion avoidance.
     fn leave_slow_start(&mut self, s: &Sent) {
+        if let (false, Some(srtt)) = (self.start_over, self.timer.srtt()) {
+            let (since, before) = self.flight_before;
+            if s.t - since > srtt {
+                let most = self.flight().max(self.tally.flight_max);
+                self.start_over = before >= 4 * self.mss() && most < before + 2 * self.mss();
+                self.flight_before = (s.t, most);
+            }
+        }
         if self.flight() > self.tally.flight_max {
             self.grown = Some(s.t);
         } else if let (Some(grown), Some(srtt)) = (self.grown, self.timer.srtt()) {

@@ -35,7 +35,7 @@ enums! {
     /// The state of a sender.
     State {
         Handshake, Idle, ZeroWindow, WindowLimited, DelayedAck, RtoWait, BackoffWait, LossRecovery,
-        FastRecovery, SlowStart, Transfer, Closing, NotCaptured, Undecided,
+        FastRecovery, SlowStart, Transfer, FullPath, Closing, NotCaptured, Undecided,
     }
 }
 

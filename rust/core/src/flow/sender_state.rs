@@ -179,10 +179,11 @@ pub struct SenderState {
     pub answered: bool,
     /// Slow start has ended.
     pub start_over: bool,
-    /// The latest round trips found a queue on the path; the latest one found none; its ACK left nothing outstanding.
+    /// It keeps the path busy by itself.
+    pub fills_path: bool,
+    /// The latest round trips found a queue; the latest one found none.
     pub queued: bool,
     pub prompt: bool,
-    pub emptied: bool,
     pub keepalive_open: bool,
     /// Consecutive duplicate ACKs, and those that a retransmission of arrived bytes may have caused.
     pub dupacks: u16,
@@ -197,6 +198,8 @@ pub struct SenderState {
     /// Recovery point of the phase.
     pub recover: i64,
     pub rtt_least: Option<i64>,
+    /// When the latest ACK came that left no data of it on the path.
+    pub path_empty_at: i64,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.
@@ -259,8 +262,12 @@ pub struct SenderState {
     /// The pair of hosts, from this one to the other, and their least round trip when this direction's data began.
     pub pair: u64,
     pub pair_least: i64,
+    /// The same from the tap to this sender and back, at a tap away from it.
+    pub pair_loop: i64,
     /// When the flight last reached a new maximum.
     pub grown: Option<i64>,
+    /// In slow start: a time of the latest round trip, and the largest flight then.
+    pub flight_before: (i64, i64),
     /// ACK number and window of this sender's latest packet, as it sent them.
     pub stated: Option<(u32, u16)>,
     /// Its latest TSval and TSecr.

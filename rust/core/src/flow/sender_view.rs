@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::ack::Ack;
+use super::kinds::{Phase, State};
 use super::seq::newer;
 
 /// An ACK that has passed the tap.
@@ -11,6 +13,8 @@ pub struct Passed {
     ack: i64,
     window: Option<u32>,
     tsval: Option<u32>,
+    /// With it the sender left its recovery, or undid its timeout.
+    ends: bool,
 }
 
 /// ACKs kept that no data has answered yet: those of a large window.
@@ -33,16 +37,52 @@ pub struct SenderView {
     /// From the ACK that released it to the latest segment that was sent at once, and the latest round trip at the tap.
     pub there: Option<i64>,
     pub back: Option<i64>,
+    /// Its recovery, which lasts until it has read an ACK of the bytes below this.
+    phase: Phase,
+    recover: i64,
+    /// An expiry that no ACK has answered: the bytes repeated, the wait, and the packet.
+    expiry: Option<(i64, State, u64)>,
 }
 
 impl SenderView {
-    /// An ACK passed the tap towards the sender.
-    pub fn note_ack(&mut self, t: i64, ack: i64, window: Option<u32>, tsval: Option<u32>, rtt: Option<i64>) {
+    /// Of a sender that has read every ACK up to here.
+    pub fn new(una: i64, window: Option<u32>, phase: Phase, recover: i64) -> Self {
+        let mut view = SenderView { una, window, ..SenderView::default() };
+        view.repeats(phase, recover);
+        view
+    }
+
+    /// An ACK passed the tap towards the sender. `ends`: it ends a recovery.
+    pub fn note_ack(&mut self, a: &Ack<'_>, rtt: Option<i64>, ends: bool) {
         self.back = rtt.or(self.back);
         if self.acks.len() >= MOST_ACKS {
             self.acks.pop_front();
         }
-        self.acks.push_back(Passed { t, ack, window, tsval });
+        let tsval = a.timestamps.map(|x| x.0);
+        self.acks.push_back(Passed { t: a.t, ack: a.ack, window: a.window, tsval, ends });
+    }
+
+    /// The sender repeats bytes in this phase.
+    pub fn repeats(&mut self, phase: Phase, recover: i64) {
+        if matches!(phase, Phase::Recovery | Phase::Loss) {
+            (self.phase, self.recover) = (phase, recover);
+        }
+    }
+
+    /// Its timer expired for the bytes that start here.
+    pub fn expired(&mut self, start: i64, backoff: u16, packet: u64) {
+        let state = if backoff == 0 { State::RtoWait } else { State::BackoffWait };
+        self.expiry = Some((start, state, packet));
+    }
+
+    /// What the sender does, as far as it has read ACKs: an answer to its timer, or to all that a recovery repairs, is on its way to it.
+    pub fn recovers(&self, timeout: Option<u64>) -> Option<(State, Option<u64>)> {
+        match (self.expiry, self.phase) {
+            (Some((_, state, packet)), _) => Some((state, Some(packet))),
+            (None, Phase::Loss) => Some((State::LossRecovery, timeout)),
+            (None, Phase::Recovery) => Some((State::FastRecovery, None)),
+            _ => None,
+        }
     }
 
     /// The latest ACK had not reached the sender when it sent a packet with this echo.
@@ -72,6 +112,10 @@ impl SenderView {
     pub fn take(&mut self, a: Passed) {
         self.una = self.una.max(a.ack);
         self.window = a.window;
+        self.expiry = self.expiry.filter(|e| a.ack <= e.0);
+        if a.ends || self.una >= self.recover {
+            self.phase = Phase::Open;
+        }
         self.acks.pop_front();
     }
 

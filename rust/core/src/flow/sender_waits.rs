@@ -1,18 +1,20 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
 use super::intervals::{Timeline, TICK_NS};
-use super::kinds::{Phase, State, Transmission};
-use super::send::Sent;
+use super::kinds::{Phase, State, Transmission, Trigger};
+use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
 use super::sender_view::SenderView;
 use super::timer::FIRST_TIMEOUT_NS;
 
+/// No timer of a sender is shorter, less the 10 % by which ticks round.
+const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// The longest timeout, 60 s.
 const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
-    fn loop_ns(&self) -> Option<i64> {
+    pub fn loop_ns(&self) -> Option<i64> {
         let known = match (self.loop_syn, self.loop_least) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -29,7 +31,7 @@ impl SenderState {
     #[inline]
     pub fn follow_view(&mut self) {
         if self.view.is_none() && self.loop_ns().is_some_and(|l| l > TICK_NS) {
-            self.view = Some(Box::new(SenderView { una: self.una, window: self.window, ..SenderView::default() }));
+            self.view = Some(Box::new(SenderView::new(self.una, self.window, self.phase, self.recover)));
         }
     }
 
@@ -43,13 +45,18 @@ impl SenderState {
         }
     }
 
+    /// The least round trip that was measured. `rtt_least` may be less: of what the answer to a repeated SYN allows.
+    pub fn measured_least(&self) -> Option<i64> {
+        (self.tally.rtt_samples > 0).then_some(self.tally.rtt_min)
+    }
+
     /// The least round trip between the hosts: of the whole path where the sender is followed, else of the tap.
     #[inline]
     pub fn rtt_floor(&self) -> Option<i64> {
-        let least = self.rtt_least?.min(self.pair_least);
+        let least = self.measured_least()?.min(self.pair_least);
         match &self.view {
             None => Some(least),
-            Some(_) => Some(self.loop_ns()? + least),
+            Some(_) => Some(self.loop_ns()?.min(self.pair_loop) + least),
         }
     }
 
@@ -57,7 +64,8 @@ impl SenderState {
     ///
     /// Nothing was outstanding at the tap since an ACK. That ACK reached the sender after `loop_ns`; only a longer silence is idle time.
     #[cold]
-    pub fn follow_sender(&mut self, s: &Sent, what: Transmission, echo: Option<u32>, timeline: &mut Timeline) {
+    pub fn follow_sender(&mut self, s: &Sent, o: Option<&SentOutcome>, echo: Option<u32>, timeline: &mut Timeline) {
+        let what = o.map_or(Transmission::First, |o| o.transmission);
         let Some(loop_ns) = self.loop_ns() else { return };
         let Some(mut view) = self.view.take() else { return };
         let unread = view.unread(echo);
@@ -102,17 +110,30 @@ impl SenderState {
             }
         } else if !first {
             view.una = view.una.min(s.start);
+            let silent = self.tally.last_send.filter(|last| s.t - last >= LEAST_TIMEOUT_NS);
+            if let (Some(last), Some(Trigger::Undecided)) = (silent, o.and_then(|o| o.trigger)) {
+                // An ACK called for it, or a timer ended the silence.
+                timeline.was(last, State::Undecided, None);
+            }
         }
-        if let (Some(at), 0, true) = (released, idle, echo.is_some() && first) {
-            view.there = Some(s.t - at);
+        if let (Some(at), 0, true) = (released, idle, first) {
+            if echo.is_some() {
+                view.there = Some(s.t - at);
+            }
             if self.near_receiver {
                 // What is left of the round trip is the receiver's own delay, which is no queue.
                 view.back = self.rtt_least;
             }
-            let floor = self.rtt_least.map(|least| loop_ns + least.min(self.pair_least));
-            self.note_queue(view.round_trip(), floor, s.start - view.una);
+            let least = self.measured_least().map(|least| least.min(self.pair_least));
+            let floor = least.map(|least| loop_ns.min(self.pair_loop) + least);
+            let head = if view.una < s.start { self.passed_at(view.una) } else { None };
+            if let Some(sent) = self.passed_at(view.una - 1) {
+                self.note_path(s.t, sent, head, floor);
+            }
         }
-        if first {
+        if !first {
+            view.len = view.len.max(i64::from(s.len));
+        } else {
             (view.len, view.tsval) = (i64::from(s.len), s.tsval);
             let flight = self.end - view.una;
             if flight > view.flight_max {
@@ -157,6 +178,12 @@ impl SenderState {
         if first && s.start == self.end - (s.end - s.start) && self.una < s.start && s.t - last > longest {
             timeline.was(last.saturating_add(2 * trip), State::Idle, None);
         }
+    }
+
+    /// When the latest copy of the byte at `pos` passed, acknowledged or not.
+    fn passed_at(&self, pos: i64) -> Option<i64> {
+        let past = self.past.get(self.past.partition_point(|r| r.end <= pos)).filter(|r| r.start <= pos);
+        past.or_else(|| self.scoreboard.range(pos, pos + 1).next()).map(|r| r.t_last)
     }
 
     /// How much longer the silence before `s` is at the tap than by the sender's own clock: the path held the segment.

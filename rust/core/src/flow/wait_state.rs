@@ -2,7 +2,7 @@
 
 use super::ack::{AckKind, AckOutcome};
 use super::intervals::own_delay;
-use super::kinds::{Phase, State};
+use super::kinds::{Phase, State, TimeoutKind};
 use super::sender_state::SenderState;
 use super::trigger::REACTION_SLACK_NS;
 
@@ -31,14 +31,25 @@ pub fn wait_state(h: &SenderState, handshake_done: bool) -> (State, Option<u64>)
             () => {}
         }
     }
+    if let Some(view) = &h.view {
+        match view.recovers(h.last_timeout) {
+            // Whether anything was lost is not known, or not yet.
+            Some((State::LossRecovery, _)) if h.doubts_timeout() => return (State::Undecided, None),
+            Some(state) => return state,
+            None => {}
+        }
+        if view.una < h.unsure_until {
+            return (State::Undecided, None);
+        }
+    }
     // A SYN's timer may expire once more after its answer has passed the tap.
     if let Some(t) = h.timeouts.back().filter(|t| t.progress.is_none() && t.start >= i64::from(h.una > 0)) {
         let state = if t.backoff == 0 { State::RtoWait } else { State::BackoffWait };
         return (state, Some(t.packet));
     }
     match h.phase {
-        Phase::Loss => (State::LossRecovery, h.last_timeout),
-        Phase::Recovery => (State::FastRecovery, None),
+        Phase::Loss if h.view.is_none() => (State::LossRecovery, h.last_timeout),
+        Phase::Recovery if h.view.is_none() => (State::FastRecovery, None),
         _ if h.window == Some(0) => (State::ZeroWindow, None),
         _ if window.is_some_and(|w| flight + room > i64::from(w)) => (State::WindowLimited, None),
         _ if !h.start_over => (State::SlowStart, None),
@@ -79,24 +90,54 @@ pub fn sends_at_once(h: &SenderState, rest_ns: i64, t: i64) -> bool {
 }
 
 impl SenderState {
-    /// A round trip, with `left` bytes outstanding when its ACK comes: has the path a queue? It is late by half of the least, as two
-    /// round trips are never alike. One late ACK may be a delayed one, of the last segment of a flight.
+    /// Whether the latest timeout was spurious is undecided.
+    fn doubts_timeout(&self) -> bool {
+        let latest = self.timeouts.iter().rev().find(|t| Some(t.packet) == self.last_timeout);
+        latest.is_some_and(|t| matches!(t.kind, None | Some(TimeoutKind::Undecided)))
+    }
+
+    /// An ACK at the sender's tap: has the path data of it?
     #[inline]
-    pub fn note_queue(&mut self, rtt: Option<i64>, floor: Option<i64>, left: i64) {
-        if let (Some(rtt), Some(floor)) = (rtt, floor) {
-            let late = rtt - floor > floor / 2;
-            self.queued = late && !self.prompt;
-            (self.prompt, self.emptied) = (!late, left <= 0);
+    pub fn note_ack_of_path(&mut self, t: i64, o: &AckOutcome) {
+        let floor = self.rtt_floor();
+        if let (Some(rtt), AckKind::Advance) = (o.rtt, o.kind) {
+            self.note_path(t, t - rtt, self.scoreboard.front().map(|r| r.t_last), floor);
+        } else if o.kind == AckKind::Duplicate {
+            // Segments arrived above the first outstanding one, which may be lost: the next ones are on the path.
+            let arrived = self.sacked_hi.max(self.una + i64::from(self.dupacks) * self.mss());
+            let mut runs = self.scoreboard.range(arrived - 1, self.end).map(|r| r.t_last);
+            if let (Some(sent), head) = (runs.next(), runs.next()) {
+                drop(runs);
+                self.note_path(t, sent, head, floor);
+            }
         }
     }
 
-    /// A window that leaves no room, or that still grows, is no limit while the path is full: more data would only wait in its queue.
-    /// A window that is acknowledged as a whole leaves the path empty.
+    /// An ACK of bytes sent at `sent` reaches the sender at `t`; the first of those left was sent at `head`. `floor`: the least round trip.
+    ///
+    /// What left a link when that ACK was caused is acknowledged by now, and what the sender has sent since then is not there yet. So the
+    /// path held data at that time if some is outstanding for longer than the least round trip. It is full while that is so until an
+    /// answer to the first data after a pause is back: more data could not have been sent faster.
+    #[inline]
+    pub fn note_path(&mut self, t: i64, sent: i64, head: Option<i64>, floor: Option<i64>) {
+        let Some(floor) = floor else { return };
+        // Two round trips in a row: one late ACK may be a delayed one.
+        let late = t - sent - floor > floor / 2;
+        (self.queued, self.prompt) = (late && !self.prompt, !late);
+        // Two round trips are never quite alike.
+        if head.is_none_or(|head| t - head <= floor + floor / 4) {
+            (self.path_empty_at, self.fills_path) = (t, false);
+        } else if sent >= self.path_empty_at {
+            self.fills_path = true;
+        }
+    }
+
+    /// More data, by a window without room or one that still grows, would only wait on a full path.
     #[inline]
     pub fn on_path(&self, state: State) -> State {
         match state {
+            State::SlowStart | State::WindowLimited | State::Transfer if self.fills_path => State::FullPath,
             State::SlowStart if self.queued => State::Transfer,
-            State::WindowLimited if self.queued && !self.emptied => State::Transfer,
             _ => state,
         }
     }

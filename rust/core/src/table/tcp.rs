@@ -49,6 +49,7 @@ pub const STATES: &[&str] = &[
     "fast_recovery",
     "slow_start",
     "transfer",
+    "full_path",
     "closing",
     "not_captured",
     "undecided",
