@@ -85,7 +85,7 @@ impl Connection {
         self.learn_options(tcp, reverse, p);
         let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
-        let sack_ok = me.sack_permitted && peer.sack_permitted || (!me.syn_seen && !peer.syn_seen);
+        let sack_ok = me.may_use_sack() && peer.may_use_sack();
         let rel_seq = me.seq.rel(tcp.seq);
         let has_ack = tcp.flags & flags::ACK != 0;
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
@@ -426,6 +426,7 @@ impl Connection {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
             me.sack_permitted |= tcp.sack_permitted;
+            me.options_cut |= tcp.options_cut;
         }
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();

@@ -122,7 +122,7 @@ impl SenderState {
             (knew.told == no, Causes::REPORT),
             (knew.was_told == yes && !knew.news, Causes::REPORT),
             (knew.too_soon && knew.timer == no, Causes::REPORT),
-            (s.sack_ok && self.sacked_hi <= s.end, Causes::REPORT),
+            (s.sack_ok && self.sacked_hi <= s.end && self.tally.sack_acks > 0, Causes::REPORT),
             (knew.just_told, Causes::EXPIRY),
             // Fast recovery repairs what is reported, or what a partial ACK calls for, which is answered at once (RFC 6582 section 3.2).
             (knew.reported == no, Causes::REPORT),
@@ -145,6 +145,7 @@ impl SenderState {
             (!probe, Causes::PROBE),
             (probe && self.probes, Causes::EXPIRY),
         ]);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG pkt {} left {:?} possible {:?} phase {:?} left_phase {:?} knew {:?} again {} went_on {} probe {} lost_again {} sacked_hi {} end {} told {} doubt {} {}", s.packet, left, self.possible_away(s,o), self.phase, self.left, knew, again, went_on, probe, v.lost_again, self.sacked_hi, s.end, v.told, self.unsure_until, s.start); }
         self.follow_doubt(s, left);
         left
     }
