@@ -85,7 +85,7 @@ impl Connection {
         self.learn_options(tcp, reverse, p);
         let [a, b] = &mut self.senders;
         let (me, peer) = if reverse { (b, a) } else { (a, b) };
-        let sack_ok = me.may_use_sack() && peer.may_use_sack();
+        let sack_ok = me.sack_permitted && peer.sack_permitted || (!me.syn_seen && !peer.syn_seen);
         let rel_seq = me.seq.rel(tcp.seq);
         let has_ack = tcp.flags & flags::ACK != 0;
         let rel_ack = if has_ack { peer.seq.rel(tcp.ack) } else { None };
@@ -228,7 +228,7 @@ impl Connection {
             order,
             tsval: tcp.timestamps.map(|x| x.0),
             control: syn || fin,
-            sack_ok,
+            sack_ok: sack_ok || (me.may_use_sack() && peer.may_use_sack()),
         };
         let mut sent: Option<Option<Box<SentOutcome>>> = None;
         let mut kind = Kind::plain(tcp.flags, payload);
