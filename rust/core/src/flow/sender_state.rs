@@ -320,6 +320,8 @@ pub struct SenderState {
     /// Up to here it is undecided whether the sender is in a recovery, and in which.
     pub unsure_until: i64,
     pub unsure_since: Option<i64>,
+    /// When it last sent what may have been an expiry.
+    pub maybe_expired: Option<i64>,
     /// What it may repeat meanwhile.
     pub unsure: Causes,
     /// Copies that are spurious, or may be, and that no DSACK has reported.

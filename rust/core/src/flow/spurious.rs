@@ -280,11 +280,8 @@ impl Pending {
         // The report can be missing because the copy was lost, and the ACK be a late one of the original: without a hole an ACK counts only if
         // it came neither sooner than any round trip nor later than the timer waits.
         let after = a.t - self.t;
-        let timely =
-            self.hole
-                || self
-                    .timely
-                    .is_none_or(|most| a.measured && least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
+        let timely = self.hole
+            || self.timely.is_none_or(|most| a.measured && least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
         if a.reports && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }

@@ -60,7 +60,7 @@ impl SenderState {
     pub fn name_trigger(&mut self, s: &Sent, o: &mut SentOutcome) {
         let v = self.evidence(s, o);
         self.doubt_undo(s, v.head && v.clocked && !o.acked_before, v.told);
-        let doubted = s.start < self.unsure_until;
+        let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
             _ if self.near_sender && !(self.behind && !self.peer_waits) => self.causes_near(s, o, &v),
@@ -177,7 +177,7 @@ impl SenderState {
         let behind = o.acked_before && matches!(self.phase, Phase::Open | Phase::Disorder);
         // What the state of the sender lets it repeat.
         let possible = match self.phase {
-            _ if s.start < self.unsure_until => self.unsure.or(Causes::EXPIRY),
+            _ if self.in_doubt(s) => self.unsure.or(Causes::EXPIRY),
             // It crossed the ACK that filled the hole or ended the recovery: it was queued between TCP and the tap when that ACK came.
             _ if behind && self.crossed(s, v.reaction) => Causes::REPORT,
             _ if behind && s.start < self.recover && self.left == Phase::Loss => Causes::GO_BACK,
