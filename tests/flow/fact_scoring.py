@@ -211,7 +211,17 @@ class _Side:
         self.events = truth.events.get((flow, word), [])
         self.outdated = self.dropped_by_receiver() if "timestamps" in self.offers else frozenset()
 
+    def number_fin(self, rows: Any) -> None:
+        """A FIN occupies a sequence number (RFC 9293 section 3.4): it ends what its copies and the ACKs sent before it do not."""
+        t = self.truth
+        for row in rows[(rows.kind == "fin") & (rows.len == 0)].itertuples():
+            i = self.identify(row)
+            if i is not None:
+                again = (t.seq[self.ids] == t.seq[i]) & (t.trigger[self.ids] != "new")
+                t.end[[i, *self.ids[again]]] = t.seq[i] + 1
+
     def score(self, rows: Any, tables: Mapping[str, Any]) -> None:
+        self.number_fin(rows)
         seen: set[int] = set()
         bytes_seen = 0
         named: dict[int, int] = {}

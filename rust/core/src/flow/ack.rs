@@ -273,6 +273,7 @@ impl SenderState {
             made,
             dsack,
             rtt_least: self.least_path(),
+            measured: self.tally.rtt_samples > 0,
             ns_per_kib: self.spare_ns_per_kib(),
             sack_ok: a.sack_ok && self.reports != Some(false),
             reports: self.reports == Some(true),
@@ -455,7 +456,6 @@ impl SenderState {
 
     /// New data was acknowledged: no open timeout waits any longer.
     fn progress(&mut self, a: &Ack<'_>) {
-        self.expired_at = -1;
         for timeout in self.timeouts.iter_mut().filter(|t| t.progress.is_none() && a.ack > t.start) {
             timeout.progress = Some((a.t, a.packet));
         }
@@ -488,7 +488,7 @@ impl SenderState {
             if over && kind == AckKind::Advance {
                 (self.left, self.phase) = (Phase::Loss, Phase::Open);
             } else if let Some(by) = undone {
-                self.undo_timeout(by);
+                self.undo_timeout(by, a.t);
             }
         }
     }

@@ -230,7 +230,7 @@ impl Connection {
             order,
             tsval: tcp.timestamps.map(|x| x.0),
             control: syn || fin,
-            sack_ok,
+            sack_ok: sack_ok || (me.may_use_sack() && peer.may_use_sack()),
         };
         let mut sent: Option<Option<Box<SentOutcome>>> = None;
         let mut kind = Kind::plain(tcp.flags, payload);
@@ -427,6 +427,7 @@ impl Connection {
             me.mss = tcp.mss.or(me.mss);
             me.wscale = tcp.wscale.or(me.wscale);
             me.sack_permitted |= tcp.sack_permitted;
+            me.options_cut |= tcp.options_cut;
         }
         me.timestamps |= tcp.timestamps.is_some();
         self.on_air |= p.mpdu.is_some();

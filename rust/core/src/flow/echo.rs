@@ -5,6 +5,7 @@ use super::send::{Sent, SentOutcome};
 use super::sender_state::{EchoWait, SenderState};
 use super::seq::newer;
 use super::timer::FIRST_TIMEOUT_NS;
+use super::trigger::REACTION_SLACK_NS;
 
 impl SenderState {
     /// The TSval whose echo shows that the ACK with this TSval arrived: the next one, if an earlier ACK had the same.
@@ -36,6 +37,9 @@ impl SenderState {
             }
             if tsecr == awaited || newer(tsecr, awaited) {
                 self.echo_probe = None;
+                self.behind &= self.peer_tsval != Some(tsecr);
+            } else if !self.behind {
+                self.behind = t - at > self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
             }
         }
         (self.stamps_before, self.latest_stamp) = (self.own_stamps, Some((tsval, tsecr, t)));
@@ -61,7 +65,7 @@ impl SenderState {
                 // Only the answer to the retransmission made the sender go on: no earlier ACK had reached it.
                 Some((answer, at)) if !newer(answer, tsecr) => {
                     let prompt = w.syn || (data && trip.is_some_and(|trip| t - at <= 2 * trip));
-                    match prompt && (answer != w.last || newer(tsecr, answer)) {
+                    match prompt && !w.blocked && (answer != w.last || newer(tsecr, answer)) {
                         true => TimeoutKind::AckLost,
                         false => TimeoutKind::Undecided,
                     }
@@ -100,6 +104,7 @@ impl SenderState {
                     before: self.sent_at.map_or(s.t, |at| at.min(s.t)) - self.peer_tsval_at,
                     answer: None,
                     syn: s.start == 0,
+                    blocked: self.peer_waits,
                 };
                 self.echo_waits.push(wait);
             }

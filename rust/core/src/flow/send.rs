@@ -181,7 +181,7 @@ impl SenderState {
         if self.flight() == 0 {
             self.head_sent = Some(s.t);
         }
-        self.confirm_undo(false, false);
+        self.confirm_undo();
         if !self.answered {
             self.answered = true;
             if let Some(ack) = self.last_ack {

@@ -98,6 +98,8 @@ pub struct EchoWait {
     pub answer: Option<(u32, i64)>,
     /// Of a SYN: its sender answers a SYN+ACK at once.
     pub syn: bool,
+    /// The ACKs came with data, or after data, that the sender may lack: it echoes none of them until that is repaired.
+    pub blocked: bool,
 }
 
 /// An ACK beyond everything sent, until another packet confirms or refutes it.
@@ -174,6 +176,8 @@ pub struct SenderState {
     pub timestamps: bool,
     pub syn_seen: bool,
     pub sack_permitted: bool,
+    /// Not all options of its SYN were captured.
+    pub options_cut: bool,
     pub near_receiver: bool,
     pub near_sender: bool,
     pub answered: bool,
@@ -206,6 +210,8 @@ pub struct SenderState {
     pub echo_probe: Option<(u32, i64)>,
     /// What the sender knew when it sent the latest data, at a tap away from it.
     pub view: Option<Box<SenderView>>,
+    /// Its packets echo older ACKs than have passed the tap on their way to it: they waited in a queue between TCP and the tap.
+    pub behind: bool,
     /// Data of its peer is outstanding: what is echoed may be older than the latest ACK (RFC 7323 section 4.3).
     pub peer_waits: bool,
 
@@ -321,6 +327,8 @@ pub struct SenderState {
     /// Up to here it is undecided whether the sender is in a recovery, and in which.
     pub unsure_until: i64,
     pub unsure_since: Option<i64>,
+    /// When it last sent what may have been an expiry.
+    pub maybe_expired: Option<i64>,
     /// What it may repeat meanwhile.
     pub unsure: Causes,
     /// Copies that are spurious, or may be, and that no DSACK has reported.
@@ -384,6 +392,11 @@ impl SenderState {
 
     pub fn cwnd_segments(&self) -> i64 {
         (self.flight() / self.mss()).max(1)
+    }
+
+    /// Nothing shows that it does without SACK.
+    pub fn may_use_sack(&self) -> bool {
+        self.sack_permitted || self.options_cut || !self.syn_seen
     }
 
     pub fn rto(&self) -> Option<i64> {

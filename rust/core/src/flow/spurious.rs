@@ -73,6 +73,8 @@ pub struct AckFacts {
     pub made: Option<i64>,
     pub dsack: Option<(i64, i64)>,
     pub rtt_least: Option<i64>,
+    /// By round trips of this path, not by the answer to a repeated SYN alone.
+    pub measured: bool,
     /// What each KiB of a segment adds on this path, at least, ns.
     pub ns_per_kib: i64,
     pub sack_ok: bool,
@@ -278,8 +280,8 @@ impl Pending {
         // The report can be missing because the copy was lost, and the ACK be a late one of the original: without a hole an ACK counts only if
         // it came neither sooner than any round trip nor later than the timer waits.
         let after = a.t - self.t;
-        let timely =
-            self.hole || self.timely.is_none_or(|most| least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
+        let timely = self.hole
+            || self.timely.is_none_or(|most| a.measured && least.is_some_and(|l| (l / 8 * 7..=most).contains(&after)));
         if a.reports && self.start > 0 && timely || self.hole && self.copy == 1 {
             self.settle(false, None, TimeoutKind::Genuine, a.packet);
         }

@@ -39,8 +39,9 @@ pub struct Seen {
     pub dups: u16,
     /// The timer can have expired: after the least time of any sender, or most of the modelled time, or in a silence of that length.
     pub late: bool,
-    /// Nearly all of the modelled time is over.
+    /// Nearly all of the modelled time is over; so it is for a timer that no SACK restarts (RFC 6298 section 5).
     pub overdue: bool,
+    pub ran_out: bool,
     /// Transmitted since the latest expiry.
     pub since_timeout: bool,
     /// A segment sent after its latest copy arrived just before (RFC 8985 section 6.2).
@@ -58,23 +59,26 @@ impl SenderState {
     /// Determine the trigger of a retransmission; changes the phase (RFC 5681, 6298, 6582, 6675, 8985).
     pub fn name_trigger(&mut self, s: &Sent, o: &mut SentOutcome) {
         let v = self.evidence(s, o);
-        self.confirm_undo(v.head && v.clocked && !o.acked_before, v.told);
-        let doubted = s.start < self.unsure_until;
+        self.doubt_undo(s, v.head && v.clocked && !o.acked_before, v.told);
+        let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
-            _ if self.near_sender => self.causes_near(s, o, &v),
+            _ if self.near_sender && !(self.behind && !self.peer_waits) => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
-        let (trigger, evidence) = causes.named(s.sack_ok, v.head, v.report);
+        let (trigger, evidence) = causes.named(s.sack_ok && self.tally.sack_acks > 0, v.head, v.report);
         if trigger == Trigger::GoBackN {
             self.end_frto();
+        }
+        if trigger == Trigger::Rto {
+            self.unsure_until = 0;
         }
         self.count_resent(s, trigger == Trigger::Rto);
         if trigger == Trigger::Rto {
             let same = self.expired_at == s.start;
             let expiries = if same { self.expiries } else { 0 };
             // A copy of a SYN that answered the peer's, or another undecided copy, may have been sent by the timer.
-            let uncertain = (s.start == 0 || doubted) && v.copies > expiries + 1;
+            let uncertain = (s.start == 0 || doubted) && o.copy > expiries + 1;
             o.backoff = (!uncertain).then_some(expiries);
             o.silent_from = Some(self.last_send.unwrap_or(s.t).min(s.t));
             // A sender with probes would have sent one for the tail first: this sender sends none.
@@ -97,8 +101,8 @@ impl SenderState {
         let since_ack = self.last_ack.map_or(i64::MAX, |a| s.t - a);
         let reaction = self.reaction.unwrap_or(0).saturating_add(REACTION_SLACK_NS);
         let clocked = since_ack <= reaction || self.answered_away(s);
-        let base = [self.last_advance, self.head_sent, self.sack_restart].into_iter().flatten().max();
-        let waited = base.map_or(0, |b| s.t - b);
+        let started = self.last_advance.max(self.head_sent);
+        let waited = started.max(self.sack_restart).map_or(0, |b| s.t - b);
         let silent = [self.last_ack, self.last_send].into_iter().flatten().max().map_or(0, |b| s.t - b);
         let sack_hole = self.sacked_hi > s.end;
         let known = self.scoreboard.range(s.start, s.end).next();
@@ -150,6 +154,7 @@ impl SenderState {
             dups,
             late,
             overdue: waited >= model * 9 / 10,
+            ran_out: started.is_some_and(|at| s.t - at >= model * 9 / 10),
             since_timeout,
             lost_again,
             report: match () {
@@ -172,6 +177,7 @@ impl SenderState {
         let behind = o.acked_before && matches!(self.phase, Phase::Open | Phase::Disorder);
         // What the state of the sender lets it repeat.
         let possible = match self.phase {
+            _ if self.in_doubt(s) => self.unsure.or(Causes::EXPIRY),
             // It crossed the ACK that filled the hole or ended the recovery: it was queued between TCP and the tap when that ACK came.
             _ if behind && self.crossed(s, v.reaction) => Causes::REPORT,
             _ if behind && s.start < self.recover && self.left == Phase::Loss => Causes::GO_BACK,
@@ -200,12 +206,14 @@ impl SenderState {
             // The third duplicate ACK that a sender let pass, as RFC 6582 section 3.2 asks after a timeout, is not answered a timeout later.
             _ => v.told && v.clocked && !(!s.sack_ok && v.dups > 4 && v.overdue),
         };
-        let expired = v.head && (v.late || stuck) && !explained;
+        // No ACK is answered so late: after RACK's reordering window only a timer is left.
+        let slow = !v.clocked && v.silent > self.reordering_window().saturating_add(v.reaction);
+        let expired = v.head && (v.late || stuck || slow && v.ran_out) && !explained;
         let probe = self.may_be_probe(s, v);
         possible.unless(&[
             // The timer repeats the first segment outstanding (RFC 6298 section 5.4), after its time and without an ACK that calls for it.
             (!expired, Causes::EXPIRY),
-            (expired, Causes::BY_ACK),
+            (expired || slow, Causes::BY_ACK),
             // A hole that no ACK has shown is not repaired (RFC 5681 section 3.2).
             (!v.hole, Causes::REPORT),
             // In state Loss everything is repeated once, and again only if it is lost again, which ends the state (RFC 8985 section 6.3).

@@ -103,8 +103,8 @@ impl SenderState {
         let (no, yes) = (Some(false), Some(true));
         let loss = self.phase == Phase::Loss;
         let copy = self.latest_copy(s);
-        let since = if s.start < self.unsure_until { self.unsure_since } else { self.last_expiry };
-        let again = copy.is_some_and(|r| r.copies > 1 && Some(r.t_last) >= since);
+        let since = if self.in_doubt(s) { self.unsure_since } else { self.last_expiry };
+        let again = copy.is_some_and(|r| r.copies > 1 && Some(r.t_last) >= since.max(self.maybe_expired));
         let went_on = self.went_on() && !o.acked_before;
         let recovery = self.recoveries.back().filter(|r| self.phase == Phase::Recovery && r.ended.is_none());
         let repaired = copy.zip(recovery).is_some_and(|(copy, r)| copy.copies > 1 && copy.t_last >= r.t);
@@ -122,7 +122,7 @@ impl SenderState {
             (knew.told == no, Causes::REPORT),
             (knew.was_told == yes && !knew.news, Causes::REPORT),
             (knew.too_soon && knew.timer == no, Causes::REPORT),
-            (s.sack_ok && self.sacked_hi <= s.end, Causes::REPORT),
+            (s.sack_ok && self.sacked_hi <= s.end && self.tally.sack_acks > 0, Causes::REPORT),
             (knew.just_told, Causes::EXPIRY),
             // Fast recovery repairs what is reported, or what a partial ACK calls for, which is answered at once (RFC 6582 section 3.2).
             (knew.reported == no, Causes::REPORT),
@@ -165,15 +165,23 @@ impl SenderState {
         // Acknowledged, one segment after the other: the timer's packet may have been lost before the tap.
         let in_turn = o.acked_before && self.resent_acked && s.start == self.resent_end;
         match () {
-            () if s.start < self.unsure_until => self.unsure.or(Causes::EXPIRY),
+            () if self.in_doubt(s) => self.unsure.or(Causes::EXPIRY),
             () if in_turn => possible.or(Causes::GO_BACK),
             () => possible,
         }
     }
 
+    /// It is undecided in which state the sender is. Without SACK a recovery includes the ACK of its point (RFC 6582 section 4).
+    pub fn in_doubt(&self, s: &Sent) -> bool {
+        self.unsure_until > 0 && s.start < self.unsure_until + i64::from(!s.sack_ok)
+    }
+
     /// Keep what is uncertain about the state of the sender: until all data sent by now is acknowledged, or evidence leaves one state.
     fn follow_doubt(&mut self, s: &Sent, left: Causes) {
-        let doubted = s.start < self.unsure_until;
+        let doubted = self.in_doubt(s);
+        if left.has(Causes::EXPIRY) && !left.is_one() {
+            self.maybe_expired = Some(s.t);
+        }
         let timed_out = match left {
             Causes::GO_BACK => doubted || self.phase == Phase::Recovery,
             _ => left == Causes::AFTER_TIMEOUT,
@@ -325,8 +333,8 @@ impl SenderState {
         let at_once = echo != earlier && delay.is_some_and(|delay| delay < LEAST_NS / 2);
         let was_reported = known(|r| r.first, earlier);
         let just = (Some(true), Some(false));
-        let just_told = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
-        let just_told = just_told && (at_once || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
+        let new_report = (told, was_told) == just || s.sack_ok && (reported, was_reported) == just;
+        let just_told = new_report && (at_once || silent < LEAST_NS) && copy.is_none_or(|r| r.copies == 1);
         // Many ACKs later than the third one: even if some were lost, they were enough.
         let long_after = run.filter(|r| r.third != 0).is_some_and(|r| {
             let span = r.third_at.zip(r.first_at).map_or(0, |(third, first)| third.saturating_sub(first));
@@ -361,7 +369,7 @@ impl SenderState {
             reported: reported.filter(|_| s.sack_ok && head == Some(true)),
             timer: (restarted || early).then_some(false),
             at_once,
-            overdue: !at_once && !just_told && self.overdue(s, v),
+            overdue: !at_once && !new_report && self.overdue(s, v),
             news: echo != earlier && !long_after,
             no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,
             burst: next && !s.sack_ok && echo == earlier && fine,

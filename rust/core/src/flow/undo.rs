@@ -13,6 +13,9 @@ pub struct Undo {
     pub frto: bool,
     /// The last ACK let the sender undo the timeout; its next transmission shows whether it did.
     pub tentative: Option<By>,
+    /// The end of the data sent before that ACK, and when it came.
+    pub sent_end: i64,
+    pub at: i64,
 }
 
 /// What lets a sender undo a timeout: an echoed timestamp or a DSACK, which every Linux uses, or F-RTO, which can be off.

@@ -2,6 +2,7 @@
 //! `tcp_process_loss`): Eifel (RFC 3522, 4015), DSACK of every copy (RFC 3708), F-RTO (RFC 5682).
 
 use super::ack::{Ack, AckKind};
+use super::causes::Causes;
 use super::kinds::Phase;
 use super::send::Sent;
 use super::sender_state::SenderState;
@@ -11,7 +12,8 @@ impl SenderState {
     /// A retransmission leaves. Linux begins anew from state Open, and with a timeout after progress in state Loss.
     pub fn count_resent(&mut self, s: &Sent, expired: bool) {
         let from_open = matches!(self.phase, Phase::Open | Phase::Disorder) && self.probe.is_none();
-        let again = expired && self.phase == Phase::Loss && self.expired_at < 0;
+        let progressed = self.expired_at < 0 || self.last_advance > self.last_expiry;
+        let again = expired && self.phase == Phase::Loss && progressed;
         if from_open || again {
             let outstanding = self.pending.iter().filter(|p| p.covered.is_none() && p.end > self.una).count() as i64;
             let first_tsval = self.undo.first_tsval.filter(|_| again);
@@ -73,20 +75,34 @@ impl SenderState {
     }
 
     /// The sender may have undone the timeout: its next transmission decides.
-    pub fn undo_timeout(&mut self, by: By) {
-        self.undo.tentative = Some(by);
+    pub fn undo_timeout(&mut self, by: By, t: i64) {
+        (self.undo.tentative, self.undo.sent_end, self.undo.at) = (Some(by), self.end, t);
         (self.left, self.phase) = (Phase::Loss, Phase::Open);
     }
 
-    /// The next transmission after an ACK that allowed to undo the timeout. A sender that undid it sends new data, or has been `told`
-    /// of a loss. One that did not retransmits the next unacknowledged bytes at once (`goes_back`).
+    /// New data is sent after an ACK that allowed to undo the timeout: the sender has undone it. With F-RTO it may send two segments first
+    /// and wait for the next ACK (RFC 5682 section 2.1 step 2b).
     #[inline]
-    pub fn confirm_undo(&mut self, goes_back: bool, told: bool) {
+    pub fn confirm_undo(&mut self) {
         if let Some(by) = self.undo.tentative {
-            self.undo.tentative = None;
-            if goes_back && (by == By::Frto || !told) {
-                self.phase = Phase::Loss;
+            if by == By::Report || self.end - self.undo.sent_end >= 2 * self.mss() {
+                self.undo.tentative = None;
             }
+        }
+    }
+
+    /// A retransmission after an ACK that allowed to undo the timeout. A sender that did not retransmits the next unacknowledged bytes at
+    /// once (`goes_back`). If a loss was reported (`told`), one that did repairs it: after F-RTO, which can be off, both are possible, unless
+    /// an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b).
+    pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
+        let Some(by) = self.undo.tentative.take() else { return };
+        match by {
+            _ if !goes_back || (self.end > self.undo.sent_end && self.last_advance > Some(self.undo.at)) => {}
+            By::Frto if told => {
+                (self.unsure, self.unsure_until, self.unsure_since) = (Causes::BY_ACK, self.end, Some(s.t));
+            }
+            By::Report if told => {}
+            _ => self.phase = Phase::Loss,
         }
     }
 }
