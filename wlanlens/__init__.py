@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from wlanlens.errors import WlanlensError
     from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load
+    from wlanlens.pipeline.batch.batch import Batch, batch
     from wlanlens.pipeline.report_file import rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.simulate import simulate
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Analysis": "pipeline.analyze",
+    "Batch": "pipeline.batch.batch",
     "Capture": "capture.capture",
     "ClockMap": "alignment.clock_map",
     "Finding": "detection.finding",
@@ -60,6 +62,7 @@ _HOME = {
     "WlanlensError": "errors",
     "align": "pipeline.align",
     "analyze": "pipeline.analyze",
+    "batch": "pipeline.batch.batch",
     "brief_columns": "tables",
     "detect": "detection.runner",
     "list_units": "registry",
@@ -72,6 +75,7 @@ _HOME = {
 
 __all__ = [
     "Analysis",
+    "Batch",
     "Capture",
     "ClockMap",
     "Finding",
@@ -79,6 +83,7 @@ __all__ = [
     "WlanlensError",
     "align",
     "analyze",
+    "batch",
     "brief_columns",
     "detect",
     "list_units",

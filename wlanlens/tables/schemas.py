@@ -156,10 +156,14 @@ def validate(table: pa.Table | pa.Schema, name: str) -> None:
     SchemaError
         When a column is missing, has another type, or has nulls that the schema forbids.
     """
+    compare(table, schema(name), name)
+
+
+def compare(table: pa.Table | pa.Schema, want: pa.Schema, name: str) -> None:
+    """Check that a table (or a schema) has the columns and types of a schema; raises as `validate`."""
     import pyarrow as pa
 
     got = table if isinstance(table, pa.Schema) else table.schema
-    want = schema(name)
     lacking = [n for n in want.names if n not in got.names]
     if lacking:
         raise SchemaError(f"table {name}: missing columns: {', '.join(lacking)}")
