@@ -10,14 +10,14 @@ import resource
 import signal
 import stat
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wlanlens.capture import decryption_keys
 from wlanlens.errors import AlignmentError, OutputError, WlanlensError
 from wlanlens.formatting import printable
-from wlanlens.ledger.ledger import HEALTHY
-from wlanlens.pipeline.analyze import Analysis, analyze
+from wlanlens.pipeline.analyze import analyze
 from wlanlens.pipeline.batch.job import Job, Row, remove_result, write_record
+from wlanlens.pipeline.batch.runs_table import described
 
 if TYPE_CHECKING:
     from wlanlens.capture.decryption_keys import Keys
@@ -82,7 +82,8 @@ def _analyse(job: Job, keys: Keys) -> Row:
             keys=keys,
             nat=job.options.nat,
         )
-        return job.row("done", **_found(analysis))
+        serious = sum(finding.severity == "serious" for finding in analysis.findings)
+        return job.row("done", **described(analysis.description, serious))
     except OutputError as error:
         return job.row("refused", _reason(error))
     except WlanlensError as error:
@@ -118,26 +119,3 @@ def _reason(error: WlanlensError) -> str:
 
 def _shown(path: str) -> str:
     return printable(os.path.basename(path) or path)
-
-
-def _found(analysis: Analysis) -> Row:
-    """The columns of `runs` that describe the analysis."""
-    described: dict[str, Any] = analysis.description
-    categories = {name: int(ns) for name, ns in described["ledger_ns"].items()}
-    lost = {name: ns for name, ns in categories.items() if name not in HEALTHY}
-    cause = max(lost, key=lambda name: (lost[name], name), default=None)
-    notes = {note.name for note in analysis.trace.notes if note.severity != "info"}
-    return {
-        "records": sum(int(capture.info.get("records", 0)) for capture in analysis.trace.captures),
-        "connections": int(described["connections"]),
-        "duration_s": described["duration_ns"] / 1e9,
-        "findings": len(analysis.findings) + sum(described["findings"]["left_out"].values()),
-        "serious": sum(finding.severity == "serious" for finding in analysis.findings),
-        "notes": len(notes),
-        "verdict": analysis.verdict.sentence,
-        "cause": cause or "",
-        "cause_s": lost[cause] / 1e9 if cause else 0.0,
-        "lost_s": sum(lost.values()) / 1e9,
-        "life_s": sum(categories.values()) / 1e9,
-        "ledger": [{"category": name, "ns": ns} for name, ns in categories.items()],
-    }

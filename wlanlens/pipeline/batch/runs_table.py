@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wlanlens.errors import CorruptCapture, OutputError
 from wlanlens.formatting import printable
+from wlanlens.ledger.ledger import HEALTHY
 from wlanlens.pipeline.batch.job import Row
 from wlanlens.tables.fleet_schemas import collected, runs
 from wlanlens.tables.schemas import compare
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RUNS = "runs.parquet"
+
+
+def described(description: Mapping[str, Any], serious: int | None) -> Row:
+    """The columns of `runs` that analysis.json has; `serious` findings are not in it."""
+    categories = {str(name): int(ns) for name, ns in description["ledger_ns"].items()}
+    lost = {name: ns for name, ns in categories.items() if name not in HEALTHY}
+    cause = max(lost, key=lambda name: (lost[name], name), default=None)
+    captures = description["captures"]
+    return {
+        "records": sum(int(capture.get("records", 0)) for capture in captures),
+        "connections": int(description["connections"]),
+        "duration_s": int(description["duration_ns"]) / 1e9,
+        "findings": int(description["findings"]["kept"]) + sum(description["findings"]["left_out"].values()),
+        "serious": serious,
+        "notes": len({note["name"] for capture in captures for note in capture["notes"] if note["severity"] != "info"}),
+        "verdict": str(description["verdict"]["sentence"]),
+        "cause": cause or "",
+        "cause_s": lost[cause] / 1e9 if cause else 0.0,
+        "lost_s": sum(lost.values()) / 1e9,
+        "life_s": sum(categories.values()) / 1e9,
+        "ledger": [{"category": name, "ns": ns} for name, ns in categories.items()],
+    }
 
 
 def to_table(rows: Iterable[Row]) -> pa.Table:
