@@ -29,6 +29,9 @@ from wlanlens.report import bundle, page
 #: What an analysis imports when it needs it.
 _IMPORTED = ("pandas", "pyarrow.acero", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "scipy.special")
 _LATER = ("wlanlens.pipeline.aligned_captures", "wlanlens.pipeline.report_file")
+#: What the core writes before it ends for want of memory, and how much of the errors is kept.
+_NO_MEMORY = "memory allocation of"
+_SAID_BYTES = 4096
 
 
 @dataclass
@@ -154,8 +157,9 @@ class _Server:
         """The row of an analysis whose process ended without one."""
         if one.late or code == -signal.SIGXCPU:
             return one.job.row("timeout", f"not done after {one.job.options.timeout_s:g} s")
-        if code == -signal.SIGABRT and "memory" in said:
+        if code == -signal.SIGABRT and _NO_MEMORY in said:
             return one.job.row("killed", out_of_memory(one.job))
+        said = printable(next((line.strip() for line in reversed(said.split("\n")) if line.strip()), ""), 300)
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         short = "; the machine may have been out of memory" if code == -signal.SIGKILL else ""
         return one.job.row("killed", how + short + (f": {said}" if said else ""))
@@ -189,11 +193,10 @@ def _kill(process: int) -> None:
 
 
 def _said(errors: int) -> str:
-    """The last line of what an analysis wrote to standard error."""
+    """The end of what an analysis wrote to standard error."""
     size = os.lseek(errors, 0, os.SEEK_END)
-    os.lseek(errors, max(0, size - 500), os.SEEK_SET)
-    lines = os.read(errors, 500).decode(errors="replace").split("\n")
-    return printable(next((line.strip() for line in reversed(lines) if line.strip()), ""), 300)
+    os.lseek(errors, max(0, size - _SAID_BYTES), os.SEEK_SET)
+    return os.read(errors, _SAID_BYTES).decode(errors="replace")
 
 
 def _address_space() -> int:

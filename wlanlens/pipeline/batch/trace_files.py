@@ -218,7 +218,7 @@ def _manifest(path: Path) -> Iterator[tuple[str, CaptureFile]]:
             for row in lines:
                 yield _line(row, path, f"line {lines.line_num}", shown)
         except csv.Error as error:
-            raise WlanlensError(f"line {lines.line_num} is not valid: {error}", path=shown) from error
+            raise WlanlensError(f"line {lines.line_num + 1} is not valid: {error}", path=shown) from error
 
 
 def _line(row: dict[str, str | None], path: Path, where: str, shown: str) -> tuple[str, CaptureFile]:
