@@ -15,14 +15,16 @@ import click
 #: Subcommands and their one line in --help, which imports none of their files.
 COMMANDS = {
     "analyze": "Find what slowed TCP in captures; write tables and a report.",
+    "batch": "Analyse many traces: a folder, globs or a manifest; resumes.",
+    "collect": "Put the small tables of many runs in one place each.",
     "simulate": "Write synthetic captures of a scenario, with their truth.",
     "validate": "Score every detector on simulated captures.",
     "reproduce": "Repeat published experiments in the simulator.",
     "report": "Write the report of an analysed directory again.",
     "show": "Show one packet in full, or its journey through all captures.",
     "evidence": "Write the packets behind a finding for Wireshark.",
-    "query": "Run SQL on the tables of an analysed directory.",
     "compare": "Compare analysed directories: before and after.",
+    "query": "Run SQL on the tables of an analysed directory or of a fleet.",
     "list": "List formats, detectors, scenarios, plots, models or papers.",
 }
 

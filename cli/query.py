@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import count
 from math import isfinite
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from wlanlens.pipeline.result_dir import Stored
+#: A text in SQL.
+_LITERAL = re.compile(r"'((?:[^']|'')*)'")
 
 #: Limits for DuckDB: predictable on a small machine.
 MEMORY, THREADS = "512MB", 2
@@ -44,24 +46,25 @@ BATCH_ROWS = 10_000
     help="Output format.",
 )
 def command(directory: str, sql: str, style: str) -> None:
-    """Run SQL on the tables of an analysed DIR.
+    """Run SQL on the tables of an analysed DIR, or of a fleet that `wlanlens collect` made.
 
     \b
     Example:
       wlanlens query DIR "SELECT kind, count(*) FROM timeouts GROUP BY kind"
+      wlanlens query FLEET "SELECT cause, sum(cause_s) FROM runs GROUP BY cause"
+    A table with a row per packet of one run of a fleet, from its folder in the column tables of runs:
+      wlanlens query FLEET "SELECT count(*) FROM read_parquet('FOLDER/segments/*.parquet')"
 
     Tables and columns: docs/tables.md, or "SHOW TABLES" and "DESCRIBE timeouts". The table format prints at most 200 rows.
     """
     import duckdb
 
     from wlanlens.errors import WlanlensError
-    from wlanlens.pipeline.result_dir import Stored
 
-    stored = Stored(directory)
-    stored.check()
+    paths, folders = _files(directory, sql)
     try:
         # Not closed: a statement that a signal stopped still runs, and ends with the process.
-        connection = connect(stored)
+        connection = connect(paths, folders)
         # In a thread of their own: Ctrl-C and SIGTERM reach this one.
         result = call(lambda: connection.sql(sql))
         if result is None:
@@ -76,11 +79,25 @@ def command(directory: str, sql: str, style: str) -> None:
         ) from error
 
 
-def connect(stored: Stored) -> Any:
-    """An in-memory database with a view of each table. It can read the checked Parquet files and nothing else."""
+def _files(directory: str, sql: str) -> tuple[dict[str, list[Path]], list[str]]:
+    """The checked files of each table, and the folders of runs that the statement names."""
+    from wlanlens.pipeline.fleet.fleet import is_fleet, load_fleet
+    from wlanlens.pipeline.result_dir import Stored
+
+    if not is_fleet(directory):
+        stored = Stored(directory)
+        stored.check()
+        return stored.tables.checked(), []
+    fleet = load_fleet(directory)
+    named = {text.replace("''", "'") for text in _LITERAL.findall(sql) if "/" in text}
+    known = set(fleet.runs.column("tables").to_pylist()) - {""} if named else set()
+    return fleet.checked(), sorted(folder for text in named for folder in known if text.startswith(folder + "/"))
+
+
+def connect(paths: dict[str, list[Path]], folders: Sequence[str] = ()) -> Any:
+    """An in-memory database with a view of each table. It can read these Parquet files and folders, and nothing else."""
     import duckdb
 
-    paths = stored.tables.checked()
     connection = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": THREADS})
     connection.execute("SET allow_community_extensions = false")
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions", "python_enable_replacements"):
@@ -88,6 +105,8 @@ def connect(stored: Stored) -> Any:
     # DuckDB checks what it is given as well as the file that this names.
     every = {name for parts in paths.values() for part in parts for name in (str(part.resolve()), _path(part))}
     connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(every)))}]")
+    if folders:
+        connection.execute(f"SET allowed_directories = [{', '.join(map(_quoted, folders))}]")
     connection.execute("SET temp_directory = ''")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_external_access = false")

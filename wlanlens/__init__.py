@@ -25,6 +25,12 @@ Or do all of it at once, for captures of any size, with a report::
 Encrypted 802.11 frames are read with `keys=["wpa-pwd:PASSPHRASE:SSID"]` in `open`, `align` and `analyze`.
 
 `wl.compare("before.wlanlens", "after.wlanlens")` says what changed, and by what.
+Many captures, each in a process of its own, and their small tables in one place::
+
+    batch = wl.batch(["captures/"], "out")       # out/runs/NAME/, out/runs.parquet, out/index.html; again: only what is missing
+    fleet = wl.collect("out", "fleet")           # fleet.table("findings"): the rows of all runs, with the column `run`
+    fleet.analysis("lab1")                       # one run; `wl.load_fleet("fleet")` reads a fleet back
+
 `wl.load("sender.wlanlens")` reads an analysed directory back; its tables are Parquet files. Every column is documented in
 the schema's field metadata and in docs/tables.md. `wl.list_units("detectors")` lists the units on a shelf.
 `wl.simulate("ack_holding", out="dir")` writes the captures of a simulated network and the true causes;
@@ -45,7 +51,10 @@ if TYPE_CHECKING:
     from wlanlens.errors import WlanlensError
     from wlanlens.pipeline.align import align
     from wlanlens.pipeline.analyze import Analysis, analyze, load
+    from wlanlens.pipeline.batch.batch import Batch, batch
     from wlanlens.pipeline.compare.compare import compare
+    from wlanlens.pipeline.fleet.collect import collect
+    from wlanlens.pipeline.fleet.fleet import Fleet, load_fleet
     from wlanlens.pipeline.report_file import rewrite_report
     from wlanlens.registry import list_units
     from wlanlens.simulation.simulate import simulate
@@ -55,18 +64,23 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Analysis": "pipeline.analyze",
+    "Batch": "pipeline.batch.batch",
     "Capture": "capture.capture",
     "ClockMap": "alignment.clock_map",
     "Finding": "detection.finding",
+    "Fleet": "pipeline.fleet.fleet",
     "Trace": "trace",
     "WlanlensError": "errors",
     "align": "pipeline.align",
     "analyze": "pipeline.analyze",
+    "batch": "pipeline.batch.batch",
     "brief_columns": "tables",
     "compare": "pipeline.compare.compare",
+    "collect": "pipeline.fleet.collect",
     "detect": "detection.runner",
     "list_units": "registry",
     "load": "pipeline.analyze",
+    "load_fleet": "pipeline.fleet.fleet",
     "open": "capture.capture",
     "rewrite_report": "pipeline.report_file",
     "simulate": "simulation.simulate",
@@ -75,18 +89,23 @@ _HOME = {
 
 __all__ = [
     "Analysis",
+    "Batch",
     "Capture",
     "ClockMap",
     "Finding",
+    "Fleet",
     "Trace",
     "WlanlensError",
     "align",
     "analyze",
+    "batch",
     "brief_columns",
+    "collect",
     "compare",
     "detect",
     "list_units",
     "load",
+    "load_fleet",
     "open",
     "rewrite_report",
     "score",

@@ -65,9 +65,7 @@ class SchemaError(WlanlensError):
 @cache
 def schemas() -> dict[str, pa.Schema]:
     """Every table's schema by name, the column `capture` included."""
-    from wlanlens import _core
-
-    out = {name: with_capture(core) for name, core in _core.schemas().items()}
+    out = {name: with_capture(core) for name, core in core_schemas().items()}
     return {
         **out,
         "links": links(),
@@ -88,7 +86,15 @@ def core_schemas() -> dict[str, pa.Schema]:
     """The schemas of the batches from Rust, without the column `capture`."""
     from wlanlens import _core
 
-    return dict(_core.schemas())
+    return {name: _ordered(core) for name, core in _core.schemas().items()}
+
+
+def _ordered(core: pa.Schema) -> pa.Schema:
+    """A schema with its metadata in one order: the core's order is another one in each process, and so would be the files."""
+    import pyarrow as pa
+
+    fields = [f.with_metadata(dict(sorted((f.metadata or {}).items()))) for f in core]
+    return pa.schema(fields, metadata=dict(sorted((core.metadata or {}).items())))
 
 
 def with_capture(core: pa.Schema) -> pa.Schema:
@@ -156,10 +162,14 @@ def validate(table: pa.Table | pa.Schema, name: str) -> None:
     SchemaError
         When a column is missing or twice there, has another type, or has nulls that the schema forbids.
     """
+    compare(table, schema(name), name)
+
+
+def compare(table: pa.Table | pa.Schema, want: pa.Schema, name: str) -> None:
+    """Check that a table (or a schema) has the columns and types of a schema; raises as `validate`."""
     import pyarrow as pa
 
     got = table if isinstance(table, pa.Schema) else table.schema
-    want = schema(name)
     twice = sorted({n for n in want.names if got.names.count(n) > 1})
     if twice:
         raise SchemaError(f"table {name}: two columns of one name: {', '.join(twice)}")

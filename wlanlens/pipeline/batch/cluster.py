@@ -1,0 +1,205 @@
+"""The jobs of a batch on Dask distributed. A worker analyses in processes of its own, as this machine does."""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from wlanlens.capture import decryption_keys
+from wlanlens.capture.decryption_keys import Keys
+from wlanlens.errors import WlanlensError
+from wlanlens.formatting import printable
+from wlanlens.pipeline.batch.job import ATTEMPTS, Job, Row, finish_failed
+from wlanlens.pipeline.batch.local_workers import ForkServer
+from wlanlens.pipeline.description import version
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: The cluster of this machine.
+LOCAL = "local"
+#: Time to reach a scheduler, s.
+_CONNECT_S = 10
+
+
+@dataclass(frozen=True)
+class Security:
+    """Files of certificates in PEM, for a scheduler at `tls://`.
+
+    Attributes
+    ----------
+    ca : str
+        The authority that signed the certificates of scheduler, workers and client.
+    cert, key : str
+        The certificate of this client, and its private key.
+    """
+
+    ca: str
+    cert: str
+    key: str
+
+
+def check(scheduler: str, security: Security | None, keys: Keys) -> None:
+    """Check an address before anything is sent there.
+
+    Raises
+    ------
+    WlanlensError
+        Dask is not installed, the address is not valid, certificates are missing, or keys would leave this process.
+    """
+    if importlib.util.find_spec("distributed") is None:
+        raise WlanlensError("--scheduler needs Dask distributed", next="pip install 'wlanlens[cluster]'")
+    if keys and _is_foreign(keys):
+        raise WlanlensError(
+            "keys do not cross a scheduler",
+            next="give --key-file, which the workers read, or set WLANLENS_KEYS for them",
+        )
+    if scheduler == LOCAL:
+        return
+    scheme = scheduler.partition("://")[0]
+    if scheme not in ("tcp", "tls") or not host(scheduler):
+        raise WlanlensError(
+            f"{printable(scheduler)!r} is no scheduler", next="expected local, tcp://HOST:PORT or tls://HOST:PORT"
+        )
+    if scheme == "tls" and security is None:
+        raise WlanlensError("tls:// needs certificates", next="give --tls-ca, --tls-cert and --tls-key")
+
+
+def _is_foreign(keys: Keys) -> bool:
+    """Whether there are keys that a worker with the same environment would not have."""
+    return bool(set(keys.for_core()) - set(decryption_keys.from_environment().for_core()))
+
+
+def host(scheduler: str) -> str:
+    """The host of an address; empty if it has none."""
+    try:
+        return urlsplit(scheduler).hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_open(scheduler: str) -> bool:
+    """Whether an address is neither encrypted nor on this machine: everyone who reaches it can run programs there."""
+    if scheduler == LOCAL or scheduler.startswith("tls://"):
+        return False
+    name = host(scheduler)
+    with suppress(ValueError):
+        return not ipaddress.ip_address(name).is_loopback
+    return name != "localhost"
+
+
+def run(jobs: Sequence[Job], scheduler: str, count: int | None, security: Security | None) -> Iterator[Row]:
+    """Yield the row of each job as it ends. Rows of about 1 KB are all that crosses the scheduler."""
+    import dask
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    left = iter(jobs)
+    settings = {"distributed.scheduler.allowed-failures": ATTEMPTS - 1, "distributed.scheduler.worker-saturation": 1.0}
+    with ExitStack() as stack:
+        if not jobs:
+            return
+        stack.enter_context(dask.config.set(settings))
+        client = _client(stack, scheduler, count, security)
+        stack.callback(_end_servers, client)
+        told = client.scheduler_info(n_workers=-1)["workers"].values()
+        # One job a thread: Dask suspects every job that a dead worker had, also those that only waited there.
+        threads = sum(int(worker["nthreads"]) for worker in told)
+        if not threads:
+            raise WlanlensError("the scheduler has no workers", path=printable(scheduler))
+        futures: dict[str, Job] = {}
+
+        def submit() -> Any:
+            for job in left:
+                future = client.submit(_analyse, job, version(), key=f"wlanlens-{id(jobs):x}-{job.run}", pure=False)
+                futures[str(future.key)] = job
+                return future
+            return None
+
+        arriving: Any = as_completed(
+            [  # type: ignore[no-untyped-call]
+                made for _ in range(min(threads, len(jobs))) if (made := submit())
+            ]
+        )
+        stack.callback(arriving.clear)
+        for future in arriving:
+            job = futures.pop(str(future.key))
+            error = future.exception() if future.status == "error" else None
+            if error is None:
+                yield future.result()
+            elif isinstance(error, KilledWorker):
+                yield finish_failed(job, job.row("killed", "the worker that analysed it died"))
+            elif isinstance(error, WlanlensError):
+                raise error
+            else:
+                raise WlanlensError(f"a worker failed: {printable(f'{type(error).__name__}: {error}')}") from error
+            if (more := submit()) is not None:
+                arriving.add(more)
+
+
+def _client(stack: ExitStack, scheduler: str, count: int | None, security: Security | None) -> Client:
+    """A client of a running scheduler, or of a cluster of this machine that listens on the loopback interface only."""
+    from distributed import Client, LocalCluster
+    from distributed.security import Security as Certificates
+
+    if scheduler == LOCAL:
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=count or os.cpu_count() or 1,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs="CRITICAL",
+        )
+        local: Client = stack.enter_context(Client(stack.enter_context(cluster)))  # type: ignore[no-untyped-call]
+        return local
+    certificates = None
+    if security is not None:
+        certificates = Certificates(  # type: ignore[no-untyped-call]
+            tls_ca_file=security.ca,
+            tls_client_cert=security.cert,
+            tls_client_key=security.key,
+            require_encryption=True,
+        )
+    try:
+        client: Client = stack.enter_context(Client(scheduler, security=certificates, timeout=_CONNECT_S))  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise WlanlensError(f"the scheduler cannot be reached: {error}", path=printable(scheduler)) from error
+    return client
+
+
+#: The fork servers of this worker, one for each of its threads.
+_servers: list[ForkServer] = []
+_of_thread = threading.local()
+
+
+def _analyse(job: Job, wanted: str) -> Row:
+    """In a worker: analyse a job in a process of its own."""
+    if version() != wanted:
+        raise WlanlensError(
+            f"a worker has wlanlens {version()}, not {wanted}", next="install the same version everywhere"
+        )
+    if not hasattr(_of_thread, "server"):
+        _of_thread.server = ForkServer(decryption_keys.from_environment())
+        _servers.append(_of_thread.server)
+    (row,) = _of_thread.server.run([job])
+    return dict(row)
+
+
+def _end_worker() -> None:
+    """In a worker: end the fork servers, and what they analyse."""
+    while _servers:
+        _servers.pop().close()
+
+
+def _end_servers(client: Client) -> None:
+    """End the fork servers of all workers. A worker that is gone has none."""
+    with suppress(Exception):
+        client.run(_end_worker, on_error="ignore")

@@ -1,0 +1,1 @@
+"""`collect`: the small tables of many runs in one place each, and what reads them."""
