@@ -56,17 +56,27 @@ def wait_for_records(out: Path, number: int) -> None:
         time.sleep(0.02)
 
 
-def processes_with(text: str) -> list[int]:
-    """The processes that have a text in their command line or write to a folder of this name."""
+def children(process: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def alive(processes: list[int]) -> list[int]:
+    """The processes that have not ended."""
+    return [process for process in processes if Path(f"/proc/{process}").exists()]
+
+
+def analysing(batch: int, run: str) -> list[int]:
+    """The processes of a batch that write to the folder of a run."""
     found = []
-    for place in Path("/proc").glob("[0-9]*"):
+    for process in (analysis for server in children(batch) for analysis in children(server)):
         try:
-            if text in (place / "cmdline").read_bytes().decode(errors="replace") or any(
-                text in os.readlink(file) for file in (place / "fd").iterdir()
-            ):
-                found.append(int(place.name))
+            files = [os.readlink(file) for file in Path(f"/proc/{process}/fd").iterdir()]
         except OSError:
             continue
+        found += [process] if any(f"/runs/{run}/" in file for file in files) else []
     return found
 
 
@@ -147,46 +157,39 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 def flood(path: Path, connections: int) -> None:
     """A SYN for each of many connections: all of them are in memory at the end."""
-    path.write_bytes(pcap([(n * 1000, tcp(1024 + n % 60_000, 80 + n // 60_000, n, 0, 2)) for n in range(connections)]))
+    syns = ((n * 1000, tcp(1024 + n % 60_000, 80 + n // 60_000, n, 0, 2)) for n in range(connections))
+    path.write_bytes(pcap([]) + b"".join(pcap([syn])[24:] for syn in syns))
 
 
 def test_limits_of_memory_and_time_are_rows(tmp_path: Path) -> None:
     traces(tmp_path / "in", 2)
-    flood(tmp_path / "in" / "flood.pcap", 60_000)
+    flood(tmp_path / "in" / "flood.pcap", 150_000)
     out = tmp_path / "out"
-    found = statuses(wl.batch(tmp_path / "in", out, report=False, memory_mb=32))
-    assert found["flood"] == ("killed", "out of memory: it needs more than 32 MB")
-    assert [status for run, (status, _) in found.items() if run != "flood"] == ["done", "done"]
-    assert (
-        dict(
-            zip(
-                found,
-                wl.batch(tmp_path / "in", out, report=False, memory_mb=32).runs.column("attempts").to_pylist(),
-                strict=True,
-            )
-        )["flood"]
-        == 2
-    )
+    batch = wl.batch(tmp_path / "in", out, report=False, memory_mb=64)
+    assert statuses(batch)["flood"] == ("killed", "out of memory: it needs more than 64 MB")
+    assert statuses(batch)["good0000"] == ("done", "")
+    assert dict(zip(statuses(batch), batch.runs.column("attempts").to_pylist(), strict=True))["flood"] == 2
     found = statuses(wl.batch(tmp_path / "in", out, report=False, timeout_s=0.3))
     assert found["flood"] == ("timeout", "not done after 0.3 s")
     assert [path.name for path in (out / "runs" / "flood").iterdir()] == ["run.json"]
     # The limits are no longer those that ended it; the others are finished.
-    assert wl.batch(tmp_path / "in", out, report=False, timeout_s=100).new == 1
-    assert wl.load(out / "runs" / "flood").description["connections"] == 60_000
+    assert wl.batch(tmp_path / "in", out, report=False, timeout_s=0.4).new == 1
+    with pytest.raises(wl.WlanlensError, match="least 64"):
+        wl.batch(tmp_path / "in", out, memory_mb=1)
 
 
 def test_a_killed_process_gets_a_second_attempt(tmp_path: Path) -> None:
     traces(tmp_path / "in", 4)
-    flood(tmp_path / "in" / "flood.pcap", 100_000)
+    flood(tmp_path / "in" / "flood.pcap", 150_000)
     batch = started(tmp_path / "in", "-o", tmp_path / "out", "--no-report", "-j", 2, "--strict")
     kills: list[int] = []
     until = time.monotonic() + 60
     while len(kills) < 2 and time.monotonic() < until and batch.poll() is None:
-        for process in processes_with("/out/runs/flood/"):
+        for process in analysing(batch.pid, "flood"):
             if process not in kills:
                 os.kill(process, signal.SIGKILL)
                 kills.append(process)
-        time.sleep(0.005)
+        time.sleep(0.01)
     _, errors = batch.communicate(timeout=60)
     assert batch.returncode == 1, errors
     rows = {row["run"]: row for row in pq.read_table(tmp_path / "out" / "runs.parquet").to_pylist()}
@@ -203,6 +206,8 @@ def test_a_signal_ends_all_processes_and_keeps_what_is_finished(
     out = tmp_path / "out"
     batch = started(*forty, "-o", out, "--no-report", "-j", 2)
     wait_for_records(out, 10)
+    below = children(batch.pid)
+    below += [analysis for server in below for analysis in children(server)]
     batch.send_signal(number)
     begun = time.monotonic()
     _, errors = batch.communicate(timeout=60)
@@ -210,7 +215,7 @@ def test_a_signal_ends_all_processes_and_keeps_what_is_finished(
     assert batch.returncode == 128 + number
     assert b"Traceback" not in errors
     assert b"traces are finished and kept in" in errors
-    assert processes_with(str(out)) == []
+    assert alive(below) == []
     assert litter(out) == []
     before = records(out)
     assert pq.read_table(out / "runs.parquet").num_rows == len(before)
@@ -223,12 +228,14 @@ def test_after_kill_nothing_is_redone_or_lost(forty: list[Path], serial: wl.Batc
     out = tmp_path / "out"
     batch = started(*forty, "-o", out, "--no-report", "-j", 2)
     wait_for_records(out, 12)
+    below = children(batch.pid)
+    below += [analysis for server in below for analysis in children(server)]
     batch.kill()
     batch.communicate()
     until = time.monotonic() + 10
-    while processes_with(str(out)) and time.monotonic() < until:
+    while alive(below) and time.monotonic() < until:
         time.sleep(0.05)
-    assert processes_with(str(out)) == []
+    assert alive(below) == []
     before = records(out)
     assert len(before) < 40
     again = wl.batch(forty, out, report=False)
@@ -244,8 +251,7 @@ def test_the_death_of_the_fork_server_costs_an_attempt(forty: list[Path], serial
     out = tmp_path / "out"
     batch = started(*forty, "-o", out, "--no-report", "-j", 2)
     wait_for_records(out, 5)
-    children = Path(f"/proc/{batch.pid}/task/{batch.pid}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGKILL)
+    os.kill(children(batch.pid)[0], signal.SIGKILL)
     _, errors = batch.communicate(timeout=60)
     assert batch.returncode == 0, errors
     assert results(out) == results(serial.out)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: The folder of the runs, the page of all traces, and the file that says that the directory is a batch.
 RUNS, PAGE, MARK = "runs", "index.html", "batch.json"
+#: Least memory of an analysis, MiB: with less a thread may not start, and the analysis waits for it until its time is over.
+LEAST_MB = 64
 #: A trace takes as long as this many bytes besides its own: for the estimate of the remaining time.
 _FIXED_BYTES = 1_000_000
 
@@ -157,6 +159,8 @@ def batch(
     listing = find([sources] if isinstance(sources, str | os.PathLike) else sources, pattern=pattern, out=out)
     chosen = tuple(only or ())
     _check_codes(chosen)
+    if memory_mb < LEAST_MB or not timeout_s > 0:
+        raise WlanlensError(f"an analysis needs at least {LEAST_MB} MB and more than 0 s")
     known = decryption_keys.of(keys)
     with _directory(Path(out), shard or "1/1") as folder:
         options = Options(report, nat, chosen, _keys_mark(folder, known, key_file), timeout_s, memory_mb << 20)
