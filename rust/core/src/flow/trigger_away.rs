@@ -369,7 +369,7 @@ impl SenderState {
             reported: reported.filter(|_| s.sack_ok && head == Some(true)),
             timer: (restarted || early).then_some(false),
             at_once,
-            overdue: !at_once && !new_report && self.overdue(s, v),
+            overdue: !at_once && !just_told && self.overdue(s, v),
             news: echo != earlier && !long_after,
             no_news: tick.is_some() && echo == earlier && silent >= LEAST_NS,
             burst: next && !s.sack_ok && echo == earlier && fine,
