@@ -63,7 +63,7 @@ impl SenderState {
         let doubted = self.in_doubt(s);
         let causes = match s.start {
             0 => self.causes_of_syn(s, &v),
-            _ if self.near_sender && !(self.behind && !self.peer_waits) => self.causes_near(s, o, &v),
+            _ if self.near_sender && (!self.behind || self.peer_waits) => self.causes_near(s, o, &v),
             _ => self.causes_away(s, o, &v),
         };
         let (trigger, evidence) = causes.named(s.sack_ok && self.tally.sack_acks > 0, v.head, v.report);

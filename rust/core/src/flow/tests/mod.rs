@@ -3,6 +3,7 @@
 mod admission;
 mod away;
 mod hostile;
+mod queued;
 mod reports;
 mod scripted;
 mod timers;

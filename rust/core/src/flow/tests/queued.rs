@@ -1,0 +1,122 @@
+//! What reaches the sender, and the tap, late: ACKs that pass a queue, copies below TCP, reports after a timeout.
+
+use super::*;
+
+/// `backoff` of each retransmission.
+fn backoffs(t: &Tables) -> Vec<Option<u16>> {
+    let what = t.names("segments", "transmission", TRANSMISSIONS);
+    let backoff = t
+        .batches("segments")
+        .flat_map(|b| b.column_by_name("backoff").unwrap().as_primitive::<UInt16Type>().iter().collect::<Vec<_>>());
+    backoff.zip(what).filter(|(_, what)| *what == "retransmission").map(|(backoff, _)| backoff).collect()
+}
+
+fn triggers(t: &Tables) -> Vec<&'static str> {
+    t.resends().iter().map(|r| r.0).collect()
+}
+
+#[test]
+fn an_expiry_that_passes_after_the_ack_continues_the_backoff() {
+    let mut s = Script::between(false, 0.1);
+    s.packets.truncate(2);
+    let synack = |s: &mut Script, ms| s.push(ms, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+    synack(&mut s, 1000.1);
+    synack(&mut s, 3000.1);
+    s.push(6500.0, true, 1000, 5000, flags::ACK, 0, &[], None);
+    synack(&mut s, 7000.1);
+    assert_eq!(backoffs(&s.run()), [Some(0), Some(1), Some(2)]);
+}
+
+#[test]
+fn a_syn_that_waits_for_more_than_one_timer_hides_a_copy() {
+    // An opening of repeated SYNs at these times.
+    let opening = |seconds: &[f64]| {
+        let mut s = Script::new(false);
+        s.packets.clear();
+        seconds.iter().for_each(|at| s.push(at * 1000.0, true, 999, 0, flags::SYN, 0, &[], Some(1460)));
+        backoffs(&s.run())
+    };
+    assert_eq!(opening(&[0.0, 1.0, 3.0, 7.0]), [Some(0), Some(1), Some(2)]);
+    // 3 s is one timer of 3 s, or those of 1 and 2 s; then each is uncertain.
+    assert_eq!(opening(&[0.0, 3.0, 7.0]), [None, None]);
+    assert_eq!(opening(&[0.0, 1.0, 7.0]), [Some(0), None]);
+}
+
+/// Segments 0 to 9 at 30 ms, of which 0 and 5 are lost; 0 again by the timer; then an ACK of original data.
+fn timed_out() -> Script {
+    let mut s = Script::new(true);
+    s.flight(30.0, 0..10);
+    s.data(1100.0, 0);
+    s.sack(1120.0, 5, 6, 10);
+    s
+}
+
+#[test]
+fn a_reported_hole_after_f_rto_leaves_open_whether_the_timeout_was_undone() {
+    let mut s = timed_out();
+    s.data(1120.1, 5);
+    s.ack(1140.0, 10);
+    assert_eq!(triggers(&s.run()), ["rto", "undecided"]);
+    // Three new segments are more than F-RTO sends without an answer (RFC 5682 section 2.1): undone.
+    let mut s = timed_out();
+    s.flight(1120.1, 10..13);
+    s.sack(1141.0, 5, 6, 11);
+    s.data(1141.1, 5);
+    s.ack(1162.0, 13);
+    assert_eq!(triggers(&s.run())[1..], ["fast"]);
+}
+
+#[test]
+fn a_retransmission_long_after_the_latest_ack_answers_no_ack() {
+    let mut s = Script::new(true);
+    s.flight(30.0, 0..6);
+    for n in 2..6 {
+        s.sack(50.0 + f64::from(n), 1, 2, n + 1);
+    }
+    s.data(400.0, 1);
+    s.ack(420.0, 6);
+    assert_eq!(triggers(&s.run()), ["rto"]);
+}
+
+#[test]
+fn without_all_options_of_a_syn_sack_is_possible() {
+    // Near the receiver: two holes are repaired at once.
+    let run = |cut: bool| {
+        let mut s = Script::between(false, 0.1);
+        s.packets[..2].iter_mut().for_each(|p| p.tcp.as_mut().unwrap().options_cut = cut);
+        for n in [0, 2, 3, 4, 6, 7, 8, 9] {
+            s.data(30.0 + f64::from(n), n);
+            s.ack(30.1 + f64::from(n), 1);
+        }
+        s.data(80.0, 1);
+        s.data(80.5, 5);
+        s.ack(80.6, 10);
+        triggers(&s.run())[1]
+    };
+    // Without SACK one ACK calls for one repair (RFC 6582 section 3.2).
+    assert_eq!((run(false), run(true)), ("undecided", "fast"));
+}
+
+#[test]
+fn a_sender_that_echoes_old_acks_waits_behind_a_queue() {
+    // Each segment passes 100 ms after it was sent. Segment 10 is lost; three duplicate ACKs reach the sender long before its answer passes.
+    let triggers = |behind: u32| {
+        let mut s = Script::new(false);
+        let stamp = |s: &mut Script, tsval: u32, tsecr: u32| {
+            s.packets.last_mut().unwrap().tcp.as_mut().unwrap().timestamps = Some((tsval, tsecr));
+        };
+        for n in 0..60u32 {
+            let ms = 30 + 10 * n;
+            if n != 10 {
+                s.data(f64::from(ms), n);
+                stamp(&mut s, 1000 + ms - behind, 3000 + ms - behind - 5);
+            }
+            s.ack(f64::from(ms) + 5.0, if n < 10 { n + 1 } else { 10 });
+            stamp(&mut s, 3000 + ms + 5, 1000 + ms - behind);
+        }
+        s.data(640.0, 10);
+        stamp(&mut s, 1640 - behind, 3640 - behind - 5);
+        triggers(&s.run())
+    };
+    assert_ne!(triggers(100), triggers(0));
+}
