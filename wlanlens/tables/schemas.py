@@ -181,7 +181,7 @@ def compare(table: pa.Table | pa.Schema, want: pa.Schema, name: str) -> None:
         if _kind(have.type) != _kind(field.type):
             raise SchemaError(f"table {name}: column {field.name} is {have.type}, not {field.type}")
     if isinstance(table, pa.Table):
-        _refuse_nulls(table, name)
+        _refuse_nulls(table, want, name)
 
 
 def validate_values(batch: pa.RecordBatch, name: str) -> None:
@@ -198,7 +198,7 @@ def validate_values(batch: pa.RecordBatch, name: str) -> None:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:
         raise SchemaError(f"table {name}: {' '.join(str(error).split())}") from error
-    _refuse_nulls(batch, name)
+    _refuse_nulls(batch, schema(name), name)
     for column, kind in zip(batch.columns, batch.schema, strict=True):
         allowed = enum_values(name, kind.name)
         if allowed and pa.types.is_dictionary(column.type):
@@ -207,8 +207,7 @@ def validate_values(batch: pa.RecordBatch, name: str) -> None:
                 raise SchemaError(f"table {name}: column {kind.name} has the unknown value {str(min(unknown))[:40]!r}")
 
 
-def _refuse_nulls(rows: pa.Table | pa.RecordBatch, name: str) -> None:
-    want = schema(name)
+def _refuse_nulls(rows: pa.Table | pa.RecordBatch, want: pa.Schema, name: str) -> None:
     for column in rows.schema.names:
         if column in want.names and not want.field(column).nullable and rows.column(column).null_count:
             raise SchemaError(f"table {name}: column {column} has nulls")
