@@ -122,7 +122,7 @@ impl SenderState {
             (knew.told == no, Causes::REPORT),
             (knew.was_told == yes && !knew.news, Causes::REPORT),
             (knew.too_soon && knew.timer == no, Causes::REPORT),
-            (s.sack_ok && self.sacked_hi <= s.end && self.tally.sack_acks > 0, Causes::REPORT),
+            (s.sack_ok && self.sacked_hi <= s.end && !self.options_cut, Causes::REPORT),
             (knew.just_told, Causes::EXPIRY),
             // Fast recovery repairs what is reported, or what a partial ACK calls for, which is answered at once (RFC 6582 section 3.2).
             (knew.reported == no, Causes::REPORT),

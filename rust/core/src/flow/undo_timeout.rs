@@ -92,9 +92,8 @@ impl SenderState {
     }
 
     /// A retransmission after an ACK that allowed to undo the timeout. A sender that did not retransmits the next unacknowledged bytes at
-    /// once (`goes_back`). If a loss was reported (`told`), one that did repairs it: after F-RTO, which can be off, both are possible if SACK or three duplicate ACKs
-    /// reported it, unless
-    /// an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b).
+    /// once (`goes_back`). If a loss was reported (`told`), one that did repairs it: after F-RTO, which can be off, both are possible if SACK or
+    /// three duplicate ACKs reported it, unless an ACK of new data followed the first new segment (RFC 5682 section 2.1 step 3b).
     pub fn doubt_undo(&mut self, s: &Sent, goes_back: bool, told: bool) {
         let Some(by) = self.undo.tentative.take() else { return };
         match by {
