@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -57,10 +58,12 @@ def wait_for_records(out: Path, number: int) -> None:
 
 
 def children(process: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
+    """The processes that a process has started, in any of its threads."""
+    found = []
+    for thread in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(word) for word in thread.read_text().split()]
+    return found
 
 
 def alive(processes: list[int]) -> list[int]:

@@ -68,7 +68,7 @@ def causes(rows: Iterable[Mapping[str, Any]]) -> list[Cause]:
     worst_of: Counter[str] = Counter()
     for row in rows:
         for part in row["ledger"] or ():
-            if part["category"] in PLAIN:
+            if part["category"] in PLAIN and part["ns"] > 0:
                 ns[part["category"]] += part["ns"]
                 traces[part["category"]] += 1
         worst_of[row["cause"] or ""] += 1

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Runs that are in memory at a time.
 _TOGETHER = 500
-#: Reading many small files waits for the disk and for Python in turn.
-_THREADS = 4
+#: One thread reads while the other decodes; more would wait for Python.
+_THREADS = 2
 
 
 def collect(sources: Sequence[AnyPath] | AnyPath, out: AnyPath) -> Fleet:
