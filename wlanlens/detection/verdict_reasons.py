@@ -117,8 +117,8 @@ def explained(
         cost_s = sum(f.cost_s for f in mine)
         if all(f.caused_by for f in mine):
             continue
-        # The causes hold its time already.
-        named = categories.get(tool.category) or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
+        # The causes hold its time already, unless that is too little to be stated.
+        named = categories.get(tool.category, 0) >= SHARE * lifetime or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
         # Without a flow: time of the bus, or the sum of other flows.
         foreign = mine[0].flow is None and not tool.category
         if named or foreign or cost_s < SHARE * lifetime / 1e9:

@@ -9,6 +9,7 @@ use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::SenderState;
+use super::sender_view::Passed;
 use super::tap::{by_handshake, Tap};
 use super::timer::FIRST_TIMEOUT_NS;
 use super::wait_state::{delayed_ack, sends_at_once, wait_state};
@@ -363,7 +364,8 @@ impl Connection {
             if o.kind != AckKind::Absurd && o.kind != AckKind::Old {
                 timeline.acked();
                 if let (Some(view), Some(a)) = (&mut peer.view, &ack) {
-                    view.note_ack(a, o.rtt, ends);
+                    let tsval = a.timestamps.map(|x| x.0);
+                    view.note_ack(Passed { t: a.t, ack: a.ack, window: a.window, tsval, ends }, o.rtt);
                 }
             }
             timeline.trim(out.intervals, self.id, !reverse);

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::ack::Ack;
 use super::kinds::{Phase, State};
 use super::seq::newer;
 
@@ -10,11 +9,11 @@ use super::seq::newer;
 #[derive(Debug, Clone, Copy)]
 pub struct Passed {
     pub t: i64,
-    ack: i64,
-    window: Option<u32>,
-    tsval: Option<u32>,
+    pub ack: i64,
+    pub window: Option<u32>,
+    pub tsval: Option<u32>,
     /// With it the sender left its recovery, or undid its timeout.
-    ends: bool,
+    pub ends: bool,
 }
 
 /// ACKs kept that no data has answered yet: those of a large window.
@@ -52,14 +51,13 @@ impl SenderView {
         view
     }
 
-    /// An ACK passed the tap towards the sender. `ends`: it ends a recovery.
-    pub fn note_ack(&mut self, a: &Ack<'_>, rtt: Option<i64>, ends: bool) {
+    /// An ACK passed the tap towards the sender.
+    pub fn note_ack(&mut self, ack: Passed, rtt: Option<i64>) {
         self.back = rtt.or(self.back);
         if self.acks.len() >= MOST_ACKS {
             self.acks.pop_front();
         }
-        let tsval = a.timestamps.map(|x| x.0);
-        self.acks.push_back(Passed { t: a.t, ack: a.ack, window: a.window, tsval, ends });
+        self.acks.push_back(ack);
     }
 
     /// The sender repeats bytes in this phase.
