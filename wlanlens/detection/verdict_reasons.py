@@ -118,7 +118,9 @@ def explained(
         if all(f.caused_by for f in mine):
             continue
         # The causes hold its time already, unless that is too little to be stated.
-        named = categories.get(tool.category, 0) >= SHARE * lifetime or (tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0]))
+        named = categories.get(tool.category, 0) >= SHARE * lifetime or (
+            tool.timeout_reason is not None and kinds.get(tool.timeout_reason[0])
+        )
         # Without a flow: time of the bus, or the sum of other flows.
         foreign = mine[0].flow is None and not tool.category
         if named or foreign or cost_s < SHARE * lifetime / 1e9:
