@@ -13,7 +13,7 @@ from wlanlens_cli.batch import _warn_of_open
 
 import wlanlens as wl
 from tests.pipeline.fleets import litter, results, runs, shuffled, traces
-from tests.pipeline.test_batch import children, flood
+from tests.pipeline.test_batch import children, flood, started, wait_for_records
 from wlanlens.pipeline.batch import cluster
 from wlanlens.pipeline.batch.cluster import Security
 
@@ -72,6 +72,37 @@ def test_a_worker_that_dies_twice_at_a_trace_is_a_row(tmp_path: Path) -> None:
     rows = {row["run"]: row for row in batch.runs.to_pylist()}
     assert (rows["flood"]["status"], rows["flood"]["reason"]) == ("killed", "the worker that analysed it died")
     assert [row["status"] for run, row in rows.items() if run != "flood"] == ["done"] * 3
+
+
+def test_a_worker_that_stays_serves_batch_after_batch(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    traces(tmp_path / "in", 2)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0", memory_limit=0
+    ) as made:
+        for out in ("one", "two"):
+            batch = wl.batch(tmp_path / "in", tmp_path / out, report=False, scheduler=made.scheduler_address)
+            assert batch.counts == {"done": 2}
+            # The worker stays, and nothing of ours.
+            assert workers() == []
+    assert results(tmp_path / "one") == results(tmp_path / "two")
+
+
+def test_an_interrupt_of_the_terminal_is_quiet(tmp_path: Path) -> None:
+    traces(tmp_path / "in", 60)
+    out = tmp_path / "out"
+    batch = started(tmp_path / "in", "-o", out, "--no-report", "--scheduler", "local", "-j", 2)
+    wait_for_records(out, 6)
+    os.killpg(batch.pid, signal.SIGINT)  # as Ctrl-C: the processes of the cluster get it too
+    _, errors = batch.communicate(timeout=60)
+    assert batch.returncode == 130
+    assert errors.count(b"\n") == 1, errors
+    assert errors.startswith(b"stopped: ")
+    assert litter(out) == []
+    finished = len(list(out.glob("runs/*/run.json")))
+    assert len(list(out.glob("runs/*"))) == finished < 60
+    assert wl.batch(tmp_path / "in", out, report=False).new == 60 - finished
 
 
 @pytest.mark.parametrize(

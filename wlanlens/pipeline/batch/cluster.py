@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import ipaddress
 import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -159,6 +160,7 @@ def _client(stack: ExitStack, scheduler: str, count: int | None, security: Secur
             silence_logs="CRITICAL",
         )
         local: Client = stack.enter_context(Client(stack.enter_context(cluster)))  # type: ignore[no-untyped-call]
+        local.run(_ignore_interrupts)
         return local
     certificates = None
     if security is not None:
@@ -175,6 +177,11 @@ def _client(stack: ExitStack, scheduler: str, count: int | None, security: Secur
     return client
 
 
+def _ignore_interrupts() -> None:
+    """In a worker of our own cluster: Ctrl-C of the terminal reaches it too, but the main process ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 #: The fork servers of this worker, one for each of its threads.
 _servers: list[ForkServer] = []
 _of_thread = threading.local()
@@ -186,7 +193,7 @@ def _analyse(job: Job, wanted: str) -> Row:
         raise WlanlensError(
             f"a worker has wlanlens {version()}, not {wanted}", next="install the same version everywhere"
         )
-    if not hasattr(_of_thread, "server"):
+    if not hasattr(_of_thread, "server") or _of_thread.server.ended:
         _of_thread.server = ForkServer(decryption_keys.from_environment())
         _servers.append(_of_thread.server)
     (row,) = _of_thread.server.run([job])

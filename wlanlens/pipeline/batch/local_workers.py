@@ -28,14 +28,21 @@ _ROOT = str(Path(__file__).resolve().parents[3])
 
 
 class ForkServer:
-    """Analyses jobs in processes of their own. Use it in a `with` statement, or call `close`."""
+    """Analyses jobs in processes of their own. Use it in a `with` statement, or call `close`.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether it was closed.
+    """
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._connection: Connection | None = None
-        self._served = self._ended = False
+        self._served = False
+        self.ended = False
 
     def __enter__(self) -> ForkServer:
         return self
@@ -70,7 +77,7 @@ class ForkServer:
 
     def _lost(self, running: dict[str, Job], waiting: list[Job]) -> Iterator[Row]:
         """The server has died: each of its jobs gets one more attempt."""
-        if self._ended:
+        if self.ended:
             raise WlanlensError("the analyses were ended")
         self._end()
         for job in running.values():
@@ -99,7 +106,7 @@ class ForkServer:
 
     def close(self) -> None:
         """End the server and its analyses, also from another thread than that of `run`; what they have written is removed."""
-        self._ended = True
+        self.ended = True
         self._end()
 
     def _end(self) -> None:
