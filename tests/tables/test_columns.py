@@ -8,7 +8,7 @@ import pytest
 
 from wlanlens.tables.columns import NULL, ColumnVector
 
-#: Rows of each chunk: so many that a few of them are read alone.
+#: Rows of the first chunk: with this many, three rows are read without converting the whole column.
 MANY = 100
 
 COLUMNS = {

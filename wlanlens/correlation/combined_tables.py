@@ -80,19 +80,22 @@ class CombinedTables(Mapping[str, "pa.Table"]):
         return PathOrder(points, self.index.hosts(), self.index.t_ns, self.index.seen)
 
     @cached_property
+    def _order(self) -> StreamOrder:
+        return StreamOrder(self.index, self._paths)
+
+    @cached_property
     def _links_without_delays(self) -> pa.Table:
         """The columns of `links` that verdicts on retransmissions need, and others of the packets."""
         exchanges = self._of_each("exchanges")
         codes = outcomes(self.index, self._paths)
-        made = links.without_delays(self.captures, self.index, self._paths, codes, exchanges)
+        made = links.without_delays(self.captures, self.index, self._paths, self._order, codes, exchanges)
         return hidden_packets.attach(made, self.captures, self.alignment, exchanges)
 
     @cached_property
     def verdicts(self) -> RetransmissionVerdicts:
         """Facts about retransmissions that need several captures."""
-        order = StreamOrder(self.index, self._paths)
         packets, made = self._of_each("packets"), self._links_without_delays
-        return RetransmissionVerdicts(self.captures, packets, self.index, order, made)
+        return RetransmissionVerdicts(self.captures, packets, self.index, self._order, made)
 
     def _make(self, name: str) -> pa.Table:
         import pyarrow as pa

@@ -42,7 +42,12 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def without_delays(
-    captures: Sequence[Capture], index: PacketIndex, paths: PathOrder, codes: Array, exchanges: Sequence[pa.Table]
+    captures: Sequence[Capture],
+    index: PacketIndex,
+    paths: PathOrder,
+    order: StreamOrder,
+    codes: Array,
+    exchanges: Sequence[pa.Table],
 ) -> pa.Table:
     """The columns of `links` but for delays and the records on the bus and the air, in order of time.
 
@@ -72,7 +77,7 @@ def without_delays(
     columns["inferred"] = pa.array(np.zeros(len(index.rows), bool))
     columns["one_way_ns"] = _one_way(index)
     columns.update(_on_air(captures, index, exchanges))
-    columns["arrival"] = _arrival(index, StreamOrder(index, paths))
+    columns["arrival"] = _arrival(index, order)
     points = [capture.point for capture in captures]
     columns["loss_location"] = loss_locations(points, index, paths, codes, columns["arrival"], columns["acked"])
     return assembled(columns)

@@ -179,7 +179,7 @@ class LinkLayer:
         out = hit[links["first"][hit] <= self._urbs["t_submit_ns"][at[hit]]] if len(hit) else hit
         out = out[self._urbs["t_complete_ns"][at[out]] != _NONE]
         bus = Spans.of(self._urbs["t_submit_ns"][at[out]], self._urbs["t_complete_ns"][at[out]])
-        # A packet waits for the air once the adapter has it; it may send before the host is told.
+        # The wait for the air begins when the adapter has the packet. The adapter may transmit before the host sees the completion.
         ready = links["first"].copy()
         ready[out] = np.minimum(self._urbs["t_complete_ns"][at[out]], np.maximum(links["air_start"][out], ready[out]))
         first, air = ready[heard], links["air_t_ns"][heard]

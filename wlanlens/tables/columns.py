@@ -124,7 +124,7 @@ def text_hashes(texts: pa.Array) -> Array:
 NULL = -(2**62)
 
 
-#: A column of which less than one row in so many is wanted is not converted as a whole.
+#: If fewer than one row in this many is wanted, only these rows of a column are converted.
 _FEW = 16
 
 

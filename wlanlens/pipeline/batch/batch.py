@@ -14,9 +14,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import registry
 from wlanlens.capture import decryption_keys
-from wlanlens.errors import NoSuchUnit, OutputError, WlanlensError, did_you_mean
+from wlanlens.detection.runner import DetectorRunner
+from wlanlens.errors import OutputError, WlanlensError
 from wlanlens.formatting import printable
 from wlanlens.pipeline.batch import cluster, run_names, runs_table
 from wlanlens.pipeline.batch.job import Job, Options, Row, finished_row, read_record
@@ -158,7 +158,8 @@ def batch(
     """
     listing = find([sources] if isinstance(sources, str | os.PathLike) else sources, pattern=pattern, out=out)
     chosen = tuple(only or ())
-    _check_codes(chosen)
+    if chosen:
+        DetectorRunner(chosen)  # raises now, and not once for each trace
     if memory_mb < LEAST_MB or not timeout_s > 0:
         raise WlanlensError(f"an analysis needs at least {LEAST_MB} MB and more than 0 s")
     known = decryption_keys.of(keys)
@@ -205,14 +206,6 @@ def _jobs(listing: Listing, folder: Path, options: Options, key_file: str) -> li
         for trace in listing.traces
         for run in (names[trace.name],)
     ]
-
-
-def _check_codes(only: Sequence[str]) -> None:
-    known = registry.units("detectors") if only else {}
-    for code in only:
-        if code not in known:
-            hint = did_you_mean(code, known, "`wlanlens list detectors` lists them")
-            raise NoSuchUnit(f"there is no detector {printable(code)!r}", next=hint)
 
 
 class _Watch:

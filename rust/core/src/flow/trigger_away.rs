@@ -31,7 +31,7 @@ type Known = Option<bool>;
 /// What the sender knew and did when it sent a retransmission, as far as a tap away from it can show.
 #[derive(Debug, Clone, Copy, Default)]
 struct Knew {
-    /// These bytes were its first unacknowledged ones when it sent this packet, and when it sent the one before.
+    /// Whether SND.UNA was the first of these bytes when it sent this packet, and when it sent the one before.
     head: Known,
     was_head: Known,
     /// The report that a fast retransmit needs had arrived when it sent this packet, and when it sent the one before.
