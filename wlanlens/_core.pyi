@@ -43,6 +43,8 @@ class Reader:
     def __init__(
         self, records: Records, *, batch_rows: int = 16384, track: bool = True, keys: list[bytes] = ...
     ) -> None: ...
+    def add_open_flows(self) -> None:
+        """Emit batches `open_flows` too: rows of `flows` of connections that continue. Call it before the first batch."""
     def next_batches(self) -> list[tuple[str, Any]]:
         """[(table, pyarrow.RecordBatch), ...]; an empty list is the end. Releases the GIL."""
     def notes(self) -> list[tuple[str, str, int, int, int, str]]:

@@ -48,6 +48,14 @@ def test_acks_that_follow_new_data_are_not_counted_by_linux(seqs: tuple[int, ...
     assert [f.values["reason"] for f in found] == [reason or "none found"]
 
 
+def test_two_holes_and_one_retransmission() -> None:
+    """The late original filled the first hole; the retransmission of the second one answers its own duplicates only."""
+    first = [{**row, "rel_ack": HOLE - 4 * MSS, "packet": 20 + i} for i, row in enumerate(dupacks(40))]
+    rows = [data(1, 0, HOLE), *first, ack(30, 60, HOLE), *dupacks()[1:], again(60, 102.1, HOLE, trigger="fast")]
+    found, _ = run(CODE, trace(segments=[*rows, ack(61, 130, HOLE + MSS)]))
+    assert [f.t_start_ns for f in found] == [42 * MS]
+
+
 def resent_in_a_row(*between: dict[str, object]) -> list[dict[str, object]]:
     """The timer's retransmission, then that of the hole, segments `between`, and duplicate ACKs for the hole."""
     first = again(40, 60, HOLE - MSS, spurious=False, trigger="rto")

@@ -130,3 +130,9 @@ def test_overflows_in_kernel_captures(name: str, packets: int) -> None:
 )
 def test_no_finding_in_other_kernel_captures(name: str) -> None:
     assert kernel.of(kernel.found(name), CODE) == []
+
+
+def test_lost_segments_that_are_no_first_transmissions() -> None:
+    """Nothing that the tap calls a first transmission was sent between the first loss and its retransmission."""
+    rows = [row for row in started((20, 21, 22, 23, 24)) if not 20 < row["packet"] <= 60]
+    assert not run(CODE, trace(segments=rows))[0]

@@ -167,10 +167,15 @@ class Capture:
         found = self._at_file(lambda: _core.select(records_of(self._source()), wanted))
         return [Record(*row) for row in found]
 
-    def feed(self) -> Feed:
-        """The batches of the file from its start, read in a thread."""
+    def feed(self, *, open_flows: bool = False) -> Feed:
+        """The batches of the file from its start, read in a thread.
+
+        `open_flows`: also batches named `open_flows`, with the row of `flows` that a running connection would have now.
+        """
         self._open()
         reader, self._reader = self._reader or self.reader(), None
+        if open_flows:
+            reader.add_open_flows()
         return Feed(reader)
 
     def take(self, feed: Feed) -> None:

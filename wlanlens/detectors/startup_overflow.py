@@ -177,6 +177,8 @@ def _case(
     min_rtt = min(int(rtts.min()), rtt_before)
     sent = data["t_ns"]
     inside = (sent >= t_first) & (sent < reaction)
+    if not inside.any():
+        return None  # the lost segments were no first transmissions
     rest_episodes = len(np.setdiff1d(losses.episode[losses.of(int(key[0]))], losses.episode[first]))
     chance = (rest_episodes + 1) / (int((~inside).sum()) + 1)
     end = int(acks.t_ns(acks.first_covering(key, losses.end[first].max(keepdims=True)))[0])

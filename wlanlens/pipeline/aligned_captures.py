@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from wlanlens import tables
-from wlanlens.alignment import align
+from wlanlens.alignment import align, axis_tables
 from wlanlens.capture import quality
 from wlanlens.correlation.combined_tables import FACTS, HEARD
 from wlanlens.correlation.leading_captures import EVENTS, LEDGER_FACTS, LeadingCaptures
 from wlanlens.pipeline import time_chunks
 from wlanlens.pipeline.allocator import give_back
+from wlanlens.pipeline.open_flows import LEAST_PACKETS, OPEN_FLOWS
 from wlanlens.pipeline.progress import Watcher
 from wlanlens.pipeline.sources import Rows, Source
 from wlanlens.pipeline.table_writers import BATCH_ROWS, ArrowWriter, WriterThread
@@ -20,6 +21,7 @@ from wlanlens.tables.stored_tables import ArrowTables
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from wlanlens.alignment.align import Alignment
     from wlanlens.capture.capture import Capture
     from wlanlens.pipeline.output_dir import Scratch
 
@@ -53,6 +55,7 @@ class AlignedCaptures(Source):
         self._start_ns, self.clocks = aligned.start_ns, aligned.clocks
         give_back()
         self.leaders = LeadingCaptures.of(self.captures, aligned)
+        yield self._open_flows(aligned, self.leaders)
         for chunk in time_chunks.cut(self.captures, aligned, self.leaders):
             yield self._rows(chunk, self.leaders)
             give_back()
@@ -76,6 +79,18 @@ class AlignedCaptures(Source):
         paths = {name: writer.path for name, writer in writers.items()}
         capture.keep(ArrowTables(paths, {name: writer.rows for name, writer in writers.items()}), feed)
         give_back()
+
+    def _open_flows(self, aligned: Alignment, leaders: LeadingCaptures) -> Iterator[Rows]:
+        """The rows of `flows` of all connections that may be cut: every capture has been read to its end."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for number, capture in enumerate(self.captures):
+            for batch in capture.scan("flows"):
+                large = pa.Table.from_batches([batch]).filter(pc.greater_equal(batch.column("packets"), LEAST_PACKETS))
+                part = axis_tables.on_axis(capture.part({"flows": large}), "flows", aligned, number)
+                led = part.filter(pa.array(leaders.leads(part, number)))
+                yield from (Rows(OPEN_FLOWS, b, stored=False) for b in _cast("flows", led))
 
     def _rows(self, chunk: time_chunks.Chunk, leaders: LeadingCaptures) -> Iterator[Rows]:
         """A chunk's own rows. Facts of connections come from the captures that lead each."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from wlanlens import tables
 from wlanlens.correlation.leading_captures import LEDGER_FACTS
+from wlanlens.pipeline.open_flows import OPEN_FLOWS, OpenFlows
 from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
@@ -115,6 +116,7 @@ class Window:
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in (*self._facts, *tables.LINK)}
         self._rows = 0
         self._endpoints = Endpoints()
+        self._open_flows = OpenFlows([capture.name for capture in captures])
         self._ended: np.ndarray[Any, Any] = np.zeros(0, np.uint32)
 
     @property
@@ -131,6 +133,8 @@ class Window:
         """Hold the rows of a table; of `packets` only the addresses and ports of each connection."""
         if name == "packets":
             self._endpoints.add(batch)
+        elif name == OPEN_FLOWS:
+            self._open_flows.add(batch)
         elif name in self._held:
             self._held[name].append(batch.select(_held_schema(name).names) if name == "links" else batch)
             self._rows += batch.num_rows * _WEIGHT.get(name, 1)
@@ -163,6 +167,9 @@ class Window:
         self._held = {name: rest[name].to_batches() if name in rest else [] for name in self._held}
         self._rows = sum(table.num_rows for table in rest.values())
         self._ended = ended
+        running = self._open_flows.without(held["flows"])
+        if not rest and not last:
+            held[OPEN_FLOWS] = running
         return held
 
     def trace(

@@ -12,6 +12,7 @@ from wlanlens.capture import quality
 from wlanlens.capture.capture import stamp
 from wlanlens.errors import WlanlensError
 from wlanlens.formatting import printable
+from wlanlens.pipeline.open_flows import OPEN_FLOWS
 from wlanlens.pipeline.progress import Watcher, of_feed
 
 if TYPE_CHECKING:
@@ -93,8 +94,9 @@ class Source(ABC):
 
         def counted(group: Iterable[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
             for name, batch in group:
-                counts.add(name, batch)
-                yield name, stamp(batch, capture.name, name)
+                if name != OPEN_FLOWS:
+                    counts.add(name, batch)
+                yield name, stamp(batch, capture.name, "flows" if name == OPEN_FLOWS else name)
 
         try:
             for group in feed:
@@ -122,8 +124,8 @@ class OneCapture(Source):
 
     def steps(self) -> Iterator[Iterator[Rows]]:
         capture = self.captures[0]
-        feed = capture.feed()
+        feed = capture.feed(open_flows=True)
         for group in self._decode(0, feed):
-            yield (Rows(name, batch) for name, batch in group)
+            yield (Rows(name, batch, stored=name != OPEN_FLOWS) for name, batch in group)
         capture.take(feed)
         capture.point = self._counts[0].point(capture)

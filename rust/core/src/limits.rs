@@ -28,6 +28,9 @@ pub const HELD_BLOCKS: usize = 32;
 /// Connections tracked at once, about 8 KiB each, 370 MB in all. Above it the one idle for longest is closed.
 pub const LIVE_FLOWS: usize = 45_000;
 
+/// Packets of a connection between two rows of `open_flows`: two rows of a kilobyte for a megabyte of segments.
+pub const OPEN_FLOW_PACKETS: u64 = 4096;
+
 /// A connection without FIN or RST is closed after this idle time: many times the longest backed-off timer (RFC 6298:
 /// at least 60 s; Linux: 120 s). It keeps memory constant for captures of any length.
 pub const FLOW_IDLE_NS: i64 = 3600 * 1_000_000_000;

@@ -185,6 +185,13 @@ impl Reader {
         self
     }
 
+    /// Emit `open_flows` too, from here on.
+    pub fn add_open_flows(&mut self) {
+        if let Some(tracker) = &mut self.rows.tracker {
+            tracker.add_open_flows();
+        }
+    }
+
     /// All anomalies so far, of container, decoder and tracker.
     pub fn notes(&self) -> Notes {
         let mut notes = self.notes.clone();

@@ -88,6 +88,11 @@ impl Reader {
         Ok(Reader { inner: Mutex::new(reader) })
     }
 
+    /// Emit `open_flows` too; call it before the first batch.
+    fn add_open_flows(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, CoreReader::add_open_flows)
+    }
+
     /// The next batches as [(table, RecordBatch), ...]; an empty list at the end.
     fn next_batches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let batches = self.with(py, CoreReader::next_batches)?.map_err(|e| errors::to_py(py, e))?;

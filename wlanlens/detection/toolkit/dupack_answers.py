@@ -51,7 +51,7 @@ def dupack_answers(facts: Facts, third: Rows, copies: Rows, since_ns: Array) -> 
         lost = rows["lost"][at] & (t < third["t_ns"]) & (third["phase"] != "recovery")
         out = np.where(mine & ~lost, t, out)
         by_timer = np.where(mine & ~lost, rows["trigger"][at] == "rto", by_timer)
-        at = at - 1
+        at = np.maximum(at - 1, -1)
         mine &= (at >= 0) & (rows.key[at] == third.key) & (rows["rel_seq"][at] == third["rel_ack"])
     return out, by_timer
 

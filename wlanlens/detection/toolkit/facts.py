@@ -151,14 +151,16 @@ class Facts:
     def flow_values(self, column: str, keys: Array) -> Array:
         """A column of `flows` for each key.
 
-        `NULL` (whole numbers), NaN or "" (text) where the trace has no such row: a window of a long capture lacks the rows
-        of connections that continue after it.
+        Of a connection that continues after this window of a long capture, the value so far where `open_flows` has it. Else
+        `NULL` (whole numbers), NaN or "" (text).
         """
         values = self._flow_column(column)
         empty: Any = "" if values.dtype == object else np.nan if values.dtype.kind == "f" else NULL
         out = np.full(len(keys), empty, values.dtype)
-        where, found = self._flow_positions(keys)
-        out[found] = values[where[found]]
+        for name in ("open_flows", "flows"):
+            if self.trace.has(name) and column in self.trace.table(name).column_names:
+                where, found = self._positions(name, keys)
+                out[found] = self._column(name, column).take(None)[where[found]]
         return out
 
     def tap_away_from_sender(self, keys: Array) -> Array:
@@ -189,8 +191,8 @@ class Facts:
     def _flow_column(self, column: str) -> Array:
         return self._column("flows", column).take(None)
 
-    def _flow_positions(self, keys: Array) -> tuple[Array, Array]:
-        known = self.table_keys("flows")
+    def _positions(self, name: str, keys: Array) -> tuple[Array, Array]:
+        known = self.table_keys(name)
         if not len(known):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)

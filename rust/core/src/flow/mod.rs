@@ -80,6 +80,27 @@ struct Entry {
     swapped: bool,
     /// Where the IP ids of the lower end's packets are noted, and of the higher one's.
     places: [Places; 2],
+    packets: u64,
+}
+
+impl Entry {
+    /// The ends a and b.
+    fn ends(&self) -> [End; 2] {
+        if self.swapped {
+            [self.key.high, self.key.low]
+        } else {
+            [self.key.low, self.key.high]
+        }
+    }
+}
+
+/// Whether a connection with so many packets gets a row of `open_flows`: early, so that every long one has a row, then seldom.
+fn is_open_row(packets: u64) -> bool {
+    if packets < limits::OPEN_FLOW_PACKETS {
+        packets >= 16 && packets.is_power_of_two()
+    } else {
+        packets % limits::OPEN_FLOW_PACKETS == 0
+    }
 }
 
 /// Tracks every TCP connection of one capture.
@@ -99,6 +120,8 @@ pub struct Tracker {
     recoveries: RecoveryRows,
     intervals: IntervalRows,
     flows: FlowTable,
+    /// What is known so far of connections that continue, if it is wanted.
+    open_flows: Option<FlowTable>,
     /// The next slot to check for idle connections.
     sweep: usize,
     last_t: i64,
@@ -106,6 +129,11 @@ pub struct Tracker {
 }
 
 impl Tracker {
+    /// Emit `open_flows` too: the row of `flows` that a connection would have now, every few thousand of its packets.
+    pub fn add_open_flows(&mut self) {
+        self.open_flows.get_or_insert_default();
+    }
+
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -159,6 +187,12 @@ impl Tracker {
         let user = id.wrapping_mul(2) + 1 + u32::from(reverse);
         let shared_ids = host_ids.observe(entry.places[usize::from(from_high)], user, p.ip_id);
         entry.connection.observe(p, tcp, reverse, t_ns, shared_ids, &mut out);
+        entry.packets += 1;
+        if is_open_row(entry.packets) {
+            if let Some(open) = &mut self.open_flows {
+                open.push(&entry.connection, &entry.counters, entry.ends(), Close::Open, self.last_ns);
+            }
+        }
         if p.number % 16 == 0 {
             self.sweep();
         }
@@ -180,7 +214,7 @@ impl Tracker {
         }
         let places = [HostIds::places(low, high), HostIds::places(high, low)];
         let counters = ConnectionCounters::default();
-        let entry = Some(Box::new(Entry { connection, counters, key, swapped, places }));
+        let entry = Some(Box::new(Entry { connection, counters, key, swapped, places, packets: 0 }));
         let slot = match self.free.pop() {
             Some(s) => {
                 self.slab[s] = entry;
@@ -207,8 +241,7 @@ impl Tracker {
         let Tracker { segments, timeouts, recoveries, intervals, notes, flows, pairs, .. } = self;
         let mut out = Out { flow: entry.connection.id, segments, timeouts, recoveries, intervals, notes, pairs };
         entry.connection.finish(&mut out);
-        let ends = if entry.swapped { [entry.key.high, entry.key.low] } else { [entry.key.low, entry.key.high] };
-        flows.push(&entry.connection, &entry.counters, ends, why, self.last_ns);
+        flows.push(&entry.connection, &entry.counters, entry.ends(), why, self.last_ns);
     }
 
     /// Check the next slot: close connections idle for very long, compact those idle for long. A few slots per call keep the cost constant.
@@ -279,6 +312,9 @@ impl Tracker {
         }
         if ready(self.flows.len()) {
             out.push(("flows", self.flows.finish()));
+        }
+        if let Some(open) = self.open_flows.as_mut().filter(|open| !all && open.len() > 0) {
+            out.push(("open_flows", open.finish()));
         }
     }
 }
