@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -46,7 +46,7 @@ class Tool(Unit):
     function : callable
     needs : tuple of str
         The tables that it reads.
-    category, timeout_reason, explains
+    category, timeout_reason, explains, whole
         As in `detector`.
     """
 
@@ -60,10 +60,12 @@ class Tool(Unit):
         category: str = "",
         timeout_reason: TimeoutReason | None = None,
         explains: Iterable[str] = (),
+        whole: Callable[[Mapping[str, Any]], str] | None = None,
     ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
         self.function, self.needs, self._phrase = function, tuple(needs), phrase
         self.category, self.timeout_reason, self.explains = category, timeout_reason, tuple(explains)
+        self.whole = whole
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -217,6 +219,7 @@ def detector(
     category: str = "",
     timeout_reason: TimeoutReason | None = None,
     explains: Iterable[str] = (),
+    whole: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
 
@@ -238,8 +241,12 @@ def detector(
     explains : iterable of str, optional
         Categories of the ledger whose time the findings explain: a finding about a direction of a connection costs at most
         their time. All by default.
+    whole : callable, optional
+        For a detector whose finding sums up a direction of a connection: its sentence, without the subject, from its
+        values. In a long capture such findings of all windows become one: seconds, counts and bytes are added, and of
+        other values the latest counts.
     """
-    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains)
+    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains, whole)
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

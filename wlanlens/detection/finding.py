@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from wlanlens import tables
+from wlanlens import registry, tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -254,8 +254,10 @@ def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[F
     """Join the findings of two consecutive windows: two halves of one finding, split at the border, become one.
 
     Halves have the same code, subject and flow, and the later starts before the earlier ends. Costs are added, and so are
-    whole numbers whose names end in `_count` or `_bytes`; other values and the sentence come from the costlier half.
+    whole numbers whose names end in `_count` or `_bytes`; other values and the sentence come from the costlier half. Findings
+    that sum up a connection (`whole` in `registry.detector`) become one wherever they are, with a sentence of their own.
     """
+    whole = {name: unit.whole for name, unit in registry.units("detectors").items() if isinstance(unit, registry.Tool)}
     out = list(earlier)
     latest: dict[tuple[str, str, str, int | None, str | None], int] = {}
     for i, f in enumerate(out):
@@ -264,7 +266,10 @@ def join_windows(earlier: Iterable[Finding], later: Iterable[Finding]) -> list[F
             latest[_key(f)] = i
     for f in later:
         cut = latest.get(_key(f))
-        if cut is not None and f.t_start_ns <= out[cut].t_end_ns:
+        sentence = whole.get(f.code)
+        if cut is not None and sentence is not None and f.flow is not None:
+            out[cut] = _sum_up(out[cut], f, sentence)
+        elif cut is not None and f.t_start_ns <= out[cut].t_end_ns:
             out[cut] = _join(out[cut], f)
             del latest[_key(f)]
         else:
@@ -297,3 +302,11 @@ def _join(a: Finding, b: Finding) -> Finding:
         values=values,
         evidence=tuple((t, c, tuple(r)[:EVIDENCE_ROWS]) for (t, c), r in rows.items()),
     )
+
+
+def _sum_up(a: Finding, b: Finding, sentence: Callable[[Mapping[str, Value]], str]) -> Finding:
+    """One finding about a connection from those of an earlier and a later window."""
+    added = ("_s", "_count", "_bytes")
+    sums = {k: a.values.get(k, 0) + v for k, v in b.values.items() if k.endswith(added)}  # type: ignore[operator]
+    values = {**a.values, **b.values, **sums}
+    return replace(_join(a, b), values=values, sentence=f"{b.subject}: {sentence(values)}")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from wlanlens.detection.toolkit import (
     Finding,
     Rows,
     Undecided,
+    Value,
     count,
     duration,
     key_groups,
@@ -31,7 +32,20 @@ CODE = "packet_loss"
 _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 
-@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS)
+def _sentence(values: Mapping[str, Value]) -> str:
+    lost, before, sent = (int(values.get(k, 0)) for k in ("lost_count", "lost_before_tap_count", "data_packets"))
+    of, where = f" of {sent}" if sent else "", f", {before} of them before the tap" if before else ""
+    episodes = count(max(1, int(values["episodes_count"])), "episode")
+    fast, timers = (duration(float(values[name])) for name in ("fast_recovery_s", "timers_s"))
+    return (
+        f"{lost}{of} data segments {'was' if lost == 1 else 'were'} lost{where}, in {episodes}; fast recovery took {fast}, "
+        f"timers and the recovery after them {timers}."
+    )
+
+
+@detector(
+    CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS, whole=_sentence
+)
 def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding | Undecided]:
     """Data of a connection was lost on the path.
 
@@ -88,23 +102,15 @@ def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding 
 
     def describe(i: int) -> Description:
         part = slice(int(first[i]), int(first[i] + size[i]))
-        of = f" of {int(sent[i])}" if sent[i] != NULL else ""
-        before = int(lost["lost_before_tap"][part].sum())
-        where = f", {before} of them before the tap" if before else ""
-        fast_s, timers_s, number = float(fast[i]), float(timers[i]), int(max(1, episodes[i]))
-        return Description(
-            f"{int(size[i])}{of} data segments {'was' if size[i] == 1 else 'were'} lost{where}, in {count(number, 'episode')}; "
-            f"fast recovery took {duration(fast_s)}, timers and the recovery after them {duration(timers_s)}.",
-            {
-                "lost_count": int(size[i]),
-                "lost_before_tap_count": before,
-                "episodes_count": number,
-                "fast_recovery_s": fast_s,
-                "timers_s": timers_s,
-            },
-            {"segments": lost["packet"][part]},
-            0.95,
-        )
+        values: dict[str, Value] = {
+            "lost_count": int(size[i]),
+            "lost_before_tap_count": int(lost["lost_before_tap"][part].sum()),
+            "episodes_count": int(episodes[i]),
+            "fast_recovery_s": float(fast[i]),
+            "timers_s": float(timers[i]),
+            **({"data_packets": int(sent[i])} if sent[i] != NULL else {}),
+        }
+        return Description(_sentence(values), values, {"segments": lost["packet"][part]}, 0.95)
 
     requests = _requests(facts, lost.take(np.isin(lost.key, keys)))
     start, end = _hull(lost["t_ns"][first], lost["t_ns"][first + size - 1], keys, in_recovery, of_timers, requests)

@@ -15,6 +15,7 @@ import numpy as np
 from wlanlens import tables
 from wlanlens.correlation.leading_captures import LEDGER_FACTS
 from wlanlens.pipeline.open_flows import OPEN_FLOWS, OpenFlows
+from wlanlens.tables.columns import integers
 from wlanlens.tables.link_schemas import links_for_detectors
 from wlanlens.trace import Trace
 
@@ -34,6 +35,11 @@ HELD = ("segments", "timeouts", "recoveries", "intervals", "flows", "links")
 _WEIGHT = {"flows": 8}
 #: Rows for the ledger alone, under the names by which they are held.
 LEDGER_ONLY = {f"{name} of senders": name for name in LEDGER_FACTS}
+
+#: Tables with rows about what happened, and the column that says when it was over.
+_EVENTS = {"timeouts": "t_ns", "recoveries": "t_end_ns", "intervals": "t_end_ns", "flows": "t_end_ns"}
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 _ENDPOINTS = ("flow", "direction", "ip_src", "src_port", "ip_dst", "dst_port")
 
@@ -154,21 +160,23 @@ class Window:
             name: pa.Table.from_batches(batches, _held_schema(name)).unify_dictionaries()
             for name, batches in self._held.items()
         }
-        ended = np.unique(held["flows"].column("flow").to_numpy())
-        rest: dict[str, pa.Table] = {}
+        closed = held["flows"].filter(pa.array(last | ~_ahead(held, "flows")))
+        ended = np.unique(closed.column("flow").to_numpy())
+        running = self._open_flows.without(closed)
+        stay: dict[str, Mask] = {}
         if not last:
-            open_rows = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
-            if "links" in open_rows:
+            stay = {name: ~np.isin(_flow(held[name]), ended) for name in self._facts}
+            if "links" in stay:
                 # A packet without a connection has no later rows.
-                open_rows["links"] &= _flow(held["links"]) >= 0
-            if sum(int(rows.sum()) for rows in open_rows.values()) <= ROWS // 2:
-                rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in open_rows.items()}
-                held.update({name: held[name].filter(pa.array(~rows)) for name, rows in open_rows.items()})
+                stay["links"] &= _flow(held["links"]) >= 0
+            if sum(int(rows.sum()) for rows in stay.values()) > ROWS // 2:
+                stay = {name: rows & _ahead(held, name) for name, rows in stay.items() if name in _EVENTS}
+        rest = {name: held[name].filter(pa.array(rows)).combine_chunks() for name, rows in stay.items()}
+        held.update({name: held[name].filter(pa.array(~rows)) for name, rows in stay.items()})
         self._held = {name: rest[name].to_batches() if name in rest else [] for name in self._held}
         self._rows = sum(table.num_rows for table in rest.values())
         self._ended = ended
-        running = self._open_flows.without(held["flows"])
-        if not rest and not last:
+        if not last:
             held[OPEN_FLOWS] = running
         return held
 
@@ -203,3 +211,12 @@ def _flow(table: pa.Table) -> np.ndarray[Any, Any]:
     """The connection of each row; -1 where there is none."""
     flow: np.ndarray[Any, Any] = table.column("flow").cast("int64").fill_null(-1).to_numpy()
     return flow
+
+
+def _ahead(held: Mapping[str, pa.Table], name: str) -> Mask:
+    """Rows later than all segments: the segments that prove them are still undecided, and come later."""
+    import pyarrow.compute as pc
+
+    until = pc.max(held["segments"].column("t_ns")).as_py()
+    times = integers(held[name].column(_EVENTS[name]), -1)
+    return np.asarray(times > until) if until is not None else np.ones(len(times), bool)

@@ -299,8 +299,11 @@ impl Tracker {
     }
 
     fn emit_batches(&mut self, all: bool, out: &mut Vec<(&'static str, RecordBatch)>) {
+        let before = out.len();
         self.segments.drain(all, out);
-        let ready = |len: usize| len > 0 && (all || len >= limits::BATCH_ROWS);
+        // Together with the segments that they are about: who judges a part of a long capture needs both.
+        let together = all || out.len() > before;
+        let ready = |len: usize| len > 0 && (together || len >= limits::BATCH_ROWS);
         if ready(self.timeouts.flow.len()) {
             out.push(("timeouts", self.timeouts.finish()));
         }
