@@ -85,3 +85,11 @@ def test_packets_know_their_time_in_queues() -> None:
     assert there.queued_ns[there.direction == "b2a"].max() < 1e6
     bare = simulate("deep_buffer", duration_s=1.0, truth=False).facts.packets
     assert bare.column("queued_ns").null_count == bare.num_rows
+
+
+def test_without_sack_an_undone_timeout_leaves_nothing_to_recover() -> None:
+    # A first segment that waits a minute for the line, the others of its window lost: Eifel undoes the timeout, and Linux keeps state
+    # Loss without SACK until all is acknowledged (`tcp_try_undo_loss`), although it repairs nothing in it.
+    undone = spent(simulate(random_world(130021, varied=True), seed=130021), flow=8)
+    assert undone["rto_backoff"] > 60
+    assert undone["loss_recovery"] == 0

@@ -6,7 +6,9 @@ use super::kinds::State;
 use super::pair_times::PairTimes;
 
 /// The first timeout of a SYN.
-const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
+pub const SYN_TIMEOUT_NS: i64 = 1_000_000_000;
+/// The longest in use: 3 s (RFC 1122 section 4.2.3.1), and a tenth for ticks.
+const SYN_TIMEOUT_MAX_NS: i64 = 3_300_000_000;
 
 impl Connection {
     /// The first data of a direction: its intervals start with the connection.
@@ -41,11 +43,15 @@ impl Connection {
         if let Some(syn) = self.handshake.syn.or(self.handshake.synack) {
             let done = self.handshake.ack.unwrap_or(t).max(syn).min(t);
             if let Some((first, last)) = self.handshake.timers(reverse) {
-                timeline.pass(piece(first.min(t), State::RtoWait));
+                // A SYN's first timer takes 3 s at most (RFC 6298 section 2.1): a longer one had expired before, and the tap missed that.
+                let missed = first - timeline.now() > SYN_TIMEOUT_MAX_NS;
+                timeline.pass(piece(first.min(t), if missed { State::BackoffWait } else { State::RtoWait }));
                 timeline.pass(piece(last.min(t), State::BackoffWait));
             }
             // Away from the sender: its SYN's timer has expired meanwhile (RFC 6298 section 2.1), and the copies have not come here.
-            let silent = !sender.near_sender && done - timeline.now() >= SYN_TIMEOUT_NS;
+            // A sender near the tap answers the SYN+ACK at once; if it seems not to, it is not near, or the SYN+ACK was lost after the tap.
+            let unheard = !reverse && self.handshake.answered.is_some_and(|t| done - t >= SYN_TIMEOUT_NS);
+            let silent = (!sender.near_sender || unheard) && done - timeline.now() >= SYN_TIMEOUT_NS;
             timeline.pass(piece(done, if silent { State::Undecided } else { State::Handshake }));
         }
         let sender = &self.senders[usize::from(reverse)];

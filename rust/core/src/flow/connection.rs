@@ -20,7 +20,7 @@ use crate::packet::{flags, Packet, Tcp};
 /// Times are limited to 73 years after the capture's start, so that sums cannot overflow.
 const LAST_T_NS: i64 = 1 << 61;
 /// A receiver delays an ACK by less than this (RFC 9293 section 3.8.6.3).
-const MOST_ACK_DELAY_NS: i64 = 500_000_000;
+pub const MOST_ACK_DELAY_NS: i64 = 500_000_000;
 
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -338,6 +338,7 @@ impl Connection {
             }
             if peer.view.is_none() {
                 peer.note_ack_of_path(t, o);
+                peer.note_full(&mut timeline);
             }
             if stall > 0 {
                 let state = peer.on_path(before[1].0);

@@ -5,6 +5,7 @@ use super::output::Out;
 use super::rows::SegmentRow;
 use super::send::{Sent, SentOutcome};
 use super::sender_state::{Recovery, SenderState, Timeout};
+use super::sender_waits::LONGEST_TIMEOUT_NS;
 use super::trigger::by_timer;
 use crate::limits;
 
@@ -61,6 +62,10 @@ impl SenderState {
             self.probe = None;
             let backoff = row.backoff.unwrap_or(0);
             timeout = Some(self.expire(s, backoff, o.waited, o.silent_from.unwrap_or(t), out));
+            // Expiries before this one may have been lost before the tap. The first comes within the longest timeout.
+            if let (true, Some(timeline)) = (hidden && o.waited > LONGEST_TIMEOUT_NS, &mut self.timeline) {
+                timeline.was_timer_wait(o.silent_from.unwrap_or(t), State::BackoffWait, s.packet);
+            }
             if hidden {
                 row.backoff = None;
             }
@@ -107,8 +112,9 @@ impl SenderState {
                 view.expired(s.start, row.backoff.unwrap_or(0), s.packet);
             }
         }
+        let full_from = self.full_from();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(out.intervals, out.flow, self.reverse);
+            timeline.commit(full_from, out.intervals, out.flow, self.reverse);
         }
     }
 
@@ -130,8 +136,9 @@ impl SenderState {
         self.describe(row);
         let number = out.segments.push(row, false);
         self.remember_duplicate(what, number, Some(s.start), s.end - s.start);
+        let full_from = self.full_from();
         if let Some(timeline) = &mut self.timeline {
-            timeline.commit(out.intervals, out.flow, self.reverse);
+            timeline.commit(full_from, out.intervals, out.flow, self.reverse);
         }
     }
 

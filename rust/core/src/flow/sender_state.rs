@@ -204,6 +204,12 @@ pub struct SenderState {
     pub rtt_least: Option<i64>,
     /// When the latest ACK came that left no data of it on the path.
     pub path_empty_at: i64,
+    /// The first ACK of data sent since; the latest ACK after which the path seemed to have data; the latest round trip.
+    pub first_answer: Option<i64>,
+    pub path_check: Option<i64>,
+    pub path_trip: i64,
+    /// It has just become known that a link has always had data since then.
+    pub newly_full: Option<i64>,
     pub last_ack: Option<i64>,
     pub echo_waits: Vec<EchoWait>,
     /// The echo awaited for a sample of `loop_least`: a TSval of the peer, and when it passed.

@@ -1,5 +1,7 @@
 //! What a sender had waited for, at a tap away from it or one that missed its ACKs.
 
+use super::beginning::SYN_TIMEOUT_NS;
+use super::connection::MOST_ACK_DELAY_NS;
 use super::intervals::{Timeline, TICK_NS};
 use super::kinds::{Phase, State, Transmission, Trigger};
 use super::send::{Sent, SentOutcome};
@@ -10,7 +12,7 @@ use super::timer::FIRST_TIMEOUT_NS;
 /// No timer of a sender is shorter, less the 10 % by which ticks round.
 const LEAST_TIMEOUT_NS: i64 = FIRST_TIMEOUT_NS / 10 * 9;
 /// The longest timeout, 60 s.
-const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
+pub const LONGEST_TIMEOUT_NS: i64 = 60_000_000_000;
 
 impl SenderState {
     /// From the tap to this sender and back, where the tap is away from it.
@@ -76,13 +78,14 @@ impl SenderState {
         let first = what == Transmission::First;
         let empty = s.start == self.una && view.len > 0;
         let mut idle = 0;
+        // A queue may make it longer.
+        let earlier = view.there;
+        let there = loop_ns.max(earlier.unwrap_or(0));
         // A sender that repeated bytes after their ACK had not read it by then.
         let repeated = self.last_resend.is_some_and(|r| self.last_advance.is_none_or(|a| a < r));
         if first && empty && !unread && !repeated {
             let waited = s.t - self.last_advance.unwrap_or(s.t);
             let held = self.held_on_path(s, &view);
-            // A queue may make it longer.
-            let there = loop_ns.max(view.there.unwrap_or(0));
             idle = waited - held - there;
             let opened = self.last_ack.map_or(waited, |a| s.t - a) - held - there;
             // Two round trips are never quite alike.
@@ -129,6 +132,12 @@ impl SenderState {
             let head = if view.una < s.start { self.passed_at(view.una) } else { None };
             if let Some(sent) = self.passed_at(view.una - 1) {
                 self.note_path(s.t, sent, head, floor);
+                self.note_full(timeline);
+            }
+        }
+        if let (Some(last), true) = (self.tally.last_send, first) {
+            if self.may_hide_timer(s, last, released, earlier, &view) {
+                timeline.doubt_since(last);
             }
         }
         if !first {
@@ -145,10 +154,30 @@ impl SenderState {
         self.view = Some(view);
     }
 
+    /// Whether the sender's timer may have expired in the silence before `s`, its copies lost before the tap: not in a shorter one than the
+    /// shortest timer, by its own clock or the tap's, nor if an ACK released `s` that no more than a delayed ACK kept back. `there`: from
+    /// the ACK to `s`, as earlier segments took; of the handshake, in which timers expire too, no more than the first timeout.
+    fn may_hide_timer(
+        &self,
+        s: &Sent,
+        last: i64,
+        released: Option<i64>,
+        there: Option<i64>,
+        view: &SenderView,
+    ) -> bool {
+        let silent = s.t - last - self.held_on_path(s, view);
+        let loop_ns = self.loop_ns().filter(|l| *l < SYN_TIMEOUT_NS).unwrap_or(0);
+        let there = loop_ns.max(there.unwrap_or(0));
+        let at_once = released.is_some_and(|at| s.t - at <= there + there / 2);
+        let back = view.back.unwrap_or(0);
+        silent >= LEAST_TIMEOUT_NS && !(at_once && s.t - last <= (there + back) / 2 * 3 + MOST_ACK_DELAY_NS)
+    }
+
     /// What a silence after the latest segment was, where neither timestamps nor ids show it: the application had written all if
-    /// that segment was not full.
+    /// that segment was not full, although the window had room for a full one.
     fn ended_writing(&self, view: &SenderView) -> State {
-        if view.len < self.segment {
+        let room = view.window.is_none_or(|w| self.end - view.una < i64::from(w));
+        if view.len < self.segment && room {
             State::Idle
         } else {
             State::Undecided
@@ -164,6 +193,14 @@ impl SenderState {
             return;
         };
         let idle = last.saturating_add(loop_ns).saturating_add(loop_ns / 2);
+        let sent = self.tally.last_send.unwrap_or(last);
+        if timeline.now() - sent > (idle - last).saturating_add(MOST_ACK_DELAY_NS) {
+            timeline.doubt_since(sent);
+        }
+        // It probes a closed window: it has data.
+        if self.window == Some(0) && timeline.probed {
+            return;
+        }
         if self.flight() <= 0 && !self.drained() && idle < timeline.now() && view.len > 0 {
             timeline.was(idle, self.ended_writing(&view), None);
         }

@@ -188,3 +188,91 @@ fn a_long_handshake_away_from_the_sender_is_undecided() {
     let t = s.run();
     assert_eq!((t.time_in("handshake"), t.time_in("undecided")), (0, 2_020_200_000), "{:?}", t.intervals());
 }
+
+#[test]
+fn a_link_is_full_from_the_first_data_on_that_it_always_has() {
+    // 10 ms for each segment on a path of 20 ms: the ACK of the first finds three more on the link, sent at the same time.
+    let mut s = Script::new(false);
+    for n in 0..4 {
+        s.data(20.2, n);
+    }
+    for n in 0..20 {
+        let t = 40.2 + 10.0 * f64::from(n);
+        s.ack(t, n + 1);
+        s.data(t + 0.1, n + 4);
+    }
+    let t = s.run();
+    assert!(t.time_in("full_path") > 200 * MS, "{:?}", t.intervals());
+    assert!(t.time_in("slow_start") < MS, "{:?}", t.intervals());
+    super::assert_tiles(&t);
+}
+
+/// At the receiver: ten segments, the last of which is not acknowledged yet, and after a silence more: ms undecided.
+fn silence(ms: f64) -> i64 {
+    let mut s = Script::between(false, 0.1);
+    for n in 0..10 {
+        let t = 20.1 + 12.0 * f64::from(n);
+        s.data(t, n);
+        if n < 9 {
+            s.ack(t + 0.1, n + 1);
+        }
+    }
+    for n in 10..14 {
+        let t = 128.1 + ms + 12.0 * f64::from(n - 10);
+        s.data(t, n);
+        s.ack(t + 0.1, n + 1);
+    }
+    s.run().time_in("undecided") / MS
+}
+
+#[test]
+fn in_a_long_silence_away_from_the_sender_its_timer_may_have_expired() {
+    assert_eq!(silence(150.0), 0);
+    // Longer than a round trip and a delayed ACK, so that none can have released the data that ends it.
+    assert!((899..=900).contains(&silence(900.0)), "{}", silence(900.0));
+}
+
+#[test]
+fn a_short_segment_that_fills_the_window_does_not_end_the_data() {
+    // At the receiver, which closes its window with 2500 bytes. The sender probes it twice, and the second probe is acknowledged.
+    let closed = |probes: bool| {
+        let mut s = Script::between(false, 0.1);
+        for (n, window) in [(0, 1500u16), (1, 500)] {
+            let t = 20.1 + 21.0 * f64::from(n);
+            s.data(t, n);
+            s.ack(t + 0.1, n + 1);
+            s.packets.last_mut().unwrap().tcp.as_mut().unwrap().window = window;
+        }
+        s.push(62.1, true, 3000, 5000, flags::ACK, 500, &[], None);
+        for t in [62.2, 400.0, 800.0] {
+            if probes && t > 100.0 {
+                s.push(t, true, 3499, 5000, flags::ACK, 0, &[], None);
+            }
+            s.push(t + 0.1, false, 5000, 3500, flags::ACK, 0, &[], None);
+            s.packets.last_mut().unwrap().tcp.as_mut().unwrap().window = 0;
+        }
+        let t = s.run();
+        assert_eq!(t.time_in("idle"), 0, "{:?}", t.intervals());
+        t.time_in("zero_window") / MS
+    };
+    assert!(closed(true) > 700, "{}", closed(true));
+    assert!(closed(false) < 100, "{}", closed(false));
+}
+
+#[test]
+fn a_syn_that_waits_longer_than_any_first_timer_had_waited_before() {
+    let timers = |wait_ms: f64| {
+        let mut s = Script { packets: Vec::new(), sack: false, ids: [100, 5000] };
+        for t in [0.0, wait_ms, 3.0 * wait_ms] {
+            s.push(t, true, 999, 0, flags::SYN, 0, &[], Some(1460));
+        }
+        s.push(3.0 * wait_ms + 20.0, false, 4999, 1000, flags::SYN | flags::ACK, 0, &[], Some(1460));
+        s.push(3.0 * wait_ms + 20.1, true, 1000, 5000, flags::ACK, 0, &[], None);
+        s.data(3.0 * wait_ms + 20.2, 0);
+        s.ack(3.0 * wait_ms + 40.2, 1);
+        let t = s.run();
+        (t.time_in("rto_wait") / MS, t.time_in("backoff_wait") / MS)
+    };
+    assert_eq!(timers(3000.0), (3000, 6000));
+    assert_eq!(timers(16_000.0), (0, 48_000));
+}

@@ -18,8 +18,9 @@ impl Sender {
             };
         }
         match self.state {
-            // Later it only keeps the state (RFC 6582 section 4): nothing is left to repair.
-            State::Loss if self.una < self.high => Wait::Loss,
+            // Later it only keeps the state (RFC 6582 section 4), and so without SACK after it undid a timeout (`tcp_try_undo_loss`):
+            // nothing is left to repair.
+            State::Loss if self.una < self.high && self.scoreboard.lost > 0 => Wait::Loss,
             State::Recovery if self.una < self.high => Wait::Recovery,
             _ if matches!(self.window_state, Event::WindowFilled | Event::WindowClosed) => Wait::Window,
             _ if !unsent => Wait::LastAcks,
