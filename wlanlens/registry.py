@@ -46,7 +46,7 @@ class Tool(Unit):
     function : callable
     needs : tuple of str
         The tables that it reads.
-    category, timeout_reason, explains
+    category, timeout_reason, explains, remedy, saving
         As in `detector`.
     """
 
@@ -60,10 +60,13 @@ class Tool(Unit):
         category: str = "",
         timeout_reason: TimeoutReason | None = None,
         explains: Iterable[str] = (),
+        remedy: Callable[..., str] | None = None,
+        saving: str = "",
     ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
         self.function, self.needs, self._phrase = function, tuple(needs), phrase
         self.category, self.timeout_reason, self.explains = category, timeout_reason, tuple(explains)
+        self.remedy, self.saving = remedy, saving
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -217,6 +220,8 @@ def detector(
     category: str = "",
     timeout_reason: TimeoutReason | None = None,
     explains: Iterable[str] = (),
+    remedy: Callable[..., str] | None = None,
+    saving: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
 
@@ -238,8 +243,16 @@ def detector(
     explains : iterable of str, optional
         Categories of the ledger whose time the findings explain: a finding about a direction of a connection costs at most
         their time. All by default.
+    remedy : callable, optional
+        `remedy(finding)` is what to do about it, `remedy()` what to do in general: a `wlanlens.detection.remedy.Remedy`.
+    saving : str, optional
+        How `saved_s` is estimated: one of `wlanlens.detection.savings.SAVINGS`; "": it is not defined.
     """
-    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains)
+
+    def put(function: Callable[..., Any]) -> Tool:
+        return Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains, remedy, saving)
+
+    return put
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

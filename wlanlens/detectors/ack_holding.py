@@ -52,6 +52,7 @@ def _phrase(finding: Finding) -> str:
     phrase=_phrase,
     timeout_reason=("spurious", _timeout_reason),
     explains=(*TIMERS, "spurious_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
+    saving="setback",
 )
 def ack_holding(
     trace: Trace,

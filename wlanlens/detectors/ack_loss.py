@@ -57,6 +57,7 @@ def _place(findings: Sequence[Finding]) -> str:
     phrase="lost ACKs stopped the sender",
     timeout_reason=("ack_lost", _place),
     explains=(*TIMERS, "spurious_recovery", "loss_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
+    saving="setback",
 )
 def ack_loss(
     trace: Trace, *, min_stall_ms: float = 50.0, goes_on_ms: float = 50.0, doubt_share: float = 0.05

@@ -40,6 +40,7 @@ _Span = tuple[int, int, int]
     needs=("links", "frames", "segments", "flows"),
     phrase="the access point's queue overflowed",
     explains=AFTER_LOSS,
+    saving="setback",
 )
 def ap_buffer_loss(
     trace: Trace, *, chance_share: float = 0.001, doubt_share: float = 0.05

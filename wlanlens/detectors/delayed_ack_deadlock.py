@@ -32,7 +32,13 @@ def _phrase(finding: Finding) -> str:
     return f"it stalled {times(int(finding.values['waits_count']))} for a delayed ACK with one segment in flight"
 
 
-@detector(CODE, needs=("segments", "flows"), phrase=_phrase, explains=("delayed_ack", *ON_THE_PATH))
+@detector(
+    CODE,
+    needs=("segments", "flows"),
+    phrase=_phrase,
+    explains=("delayed_ack", *ON_THE_PATH),
+    saving="cost",
+)
 def delayed_ack_deadlock(
     trace: Trace,
     *,

@@ -33,7 +33,12 @@ _LONG_TIMER = {
 }
 
 
-@detector(CODE, needs=("timeouts", "flows"), explains=(*TIMERS, "loss_recovery"))
+@detector(
+    CODE,
+    needs=("timeouts", "flows"),
+    explains=(*TIMERS, "loss_recovery"),
+    saving="backoff",
+)
 def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: float = 0.1) -> Iterator[Finding]:
     """The sender was idle while its retransmission timer backed off to two, four, eight times its value.
 

@@ -43,7 +43,12 @@ RIGHT = {
 }
 
 
-@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"), explains=(*AFTER_LOSS, *ON_THE_PATH))
+@detector(
+    CODE,
+    needs=("segments", "timeouts", "recoveries", "flows"),
+    explains=(*AFTER_LOSS, *ON_THE_PATH),
+    saving="setback",
+)
 def missing_fast_retransmit(
     trace: Trace, *, min_wait_ms: float = 20.0, wait_rtts: float = 1.0, cause_s: float = 1.0
 ) -> Iterator[Finding | Undecided]:

@@ -31,7 +31,12 @@ CODE = "packet_loss"
 _TIMERS = ("rto_wait", "backoff_wait", "loss_recovery")
 
 
-@detector(CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS)
+@detector(
+    CODE,
+    needs=("segments", "recoveries", "timeouts", "intervals", "flows"),
+    explains=AFTER_LOSS,
+    saving="losses",
+)
 def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding | Undecided]:
     """Data of a connection was lost on the path.
 

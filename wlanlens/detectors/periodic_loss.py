@@ -34,7 +34,13 @@ def _phrase(finding: Finding) -> str:
     return f"losses came every {duration(float(finding.values['period_s']))}"
 
 
-@detector("periodic_loss", needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
+@detector(
+    "periodic_loss",
+    needs=("segments",),
+    phrase=_phrase,
+    explains=AFTER_LOSS,
+    saving="losses",
+)
 def periodic_loss(
     trace: Trace,
     *,

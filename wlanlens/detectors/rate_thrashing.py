@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("rate_thrashing", needs=("frames", "exchanges"))
+@detector(
+    "rate_thrashing",
+    needs=("frames", "exchanges"),
+    saving="rates",
+)
 def rate_thrashing(
     trace: Trace,
     *,

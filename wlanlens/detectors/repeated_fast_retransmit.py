@@ -33,7 +33,11 @@ def _phrase(finding: Finding) -> str:
 
 
 @detector(
-    CODE, needs=("segments", "recoveries", "timeouts"), phrase=_phrase, explains=(*AFTER_LOSS, "spurious_recovery")
+    CODE,
+    needs=("segments", "recoveries", "timeouts"),
+    phrase=_phrase,
+    explains=(*AFTER_LOSS, "spurious_recovery"),
+    saving="setback",
 )
 def repeated_fast_retransmit(
     trace: Trace, *, dupacks_count: int = DUPACK_THRESHOLD, answer_ms: float = 20.0

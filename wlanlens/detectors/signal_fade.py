@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("signal_fade", needs=("frames", "exchanges"))
+@detector(
+    "signal_fade",
+    needs=("frames", "exchanges"),
+    saving="setback",
+)
 def signal_fade(
     trace: Trace,
     *,

@@ -35,7 +35,12 @@ CODE = "spurious_timeout"
 _CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9, "original": 0.97}
 
 
-@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"), explains=(*TIMERS, "spurious_recovery"))
+@detector(
+    CODE,
+    needs=("timeouts", "intervals", "segments", "flows"),
+    explains=(*TIMERS, "spurious_recovery"),
+    saving="recovery",
+)
 def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Finding | Undecided]:
     """The retransmission timer expired although nothing had been lost.
 

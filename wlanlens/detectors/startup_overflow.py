@@ -37,7 +37,13 @@ def _phrase(finding: Finding) -> str:
     return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
 
 
-@detector(CODE, needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
+@detector(
+    CODE,
+    needs=("segments",),
+    phrase=_phrase,
+    explains=AFTER_LOSS,
+    saving="setback",
+)
 def startup_overflow(
     trace: Trace,
     *,

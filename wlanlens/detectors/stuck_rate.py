@@ -27,7 +27,12 @@ def _phrase(finding: Finding) -> str:
     return f"a station sent all data at {rate:g} Mbit/s, although {works:g} Mbit/s works"
 
 
-@detector("stuck_rate", needs=("frames", "exchanges"), phrase=_phrase)
+@detector(
+    "stuck_rate",
+    needs=("frames", "exchanges"),
+    phrase=_phrase,
+    saving="cost",
+)
 def stuck_rate(
     trace: Trace,
     *,

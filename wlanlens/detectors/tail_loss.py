@@ -36,7 +36,12 @@ _UNSEEN = (
 )
 
 
-@detector(CODE, needs=("timeouts", "segments", "flows"), explains=TIMERS)
+@detector(
+    CODE,
+    needs=("timeouts", "segments", "flows"),
+    explains=TIMERS,
+    saving="setback",
+)
 def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float = 2.0) -> Iterator[Finding | Undecided]:
     """The end of a transfer was lost, and only a timer could find the loss.
 

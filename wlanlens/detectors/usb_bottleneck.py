@@ -43,7 +43,13 @@ _FULL = _Mode("full speed, saturated", 0.8, HIGH_SPEED_BYTES_PER_MS, "carried as
 _HIGH = _Mode("high speed, saturated", 0.8, 10 * HIGH_SPEED_BYTES_PER_MS, "carried as much as high speed allows")
 
 
-@detector("usb_bottleneck", needs=("urbs",), phrase="the USB bus limited it", category="usb")
+@detector(
+    "usb_bottleneck",
+    needs=("urbs",),
+    phrase="the USB bus limited it",
+    category="usb",
+    saving="bus",
+)
 def usb_bottleneck(
     trace: Trace,
     *,

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 CODE = "window_limited"
 
 
-@detector(CODE, needs=("intervals", "segments", "flows"), explains=("receiver_window", "delayed_ack"))
+@detector(
+    CODE,
+    needs=("intervals", "segments", "flows"),
+    explains=("receiver_window", "delayed_ack"),
+    saving="window",
+)
 def window_limited(
     trace: Trace,
     *,
