@@ -119,6 +119,7 @@ class _Climbs:
     best: SteadyRate
     waste_share: float
     gain_factor: float
+    excess_s: float
     limit: int
 
 
@@ -160,6 +161,7 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int, least_tried:
         best=best,
         waste_share=float(np.maximum(wasted[climb], 0).sum()) / total if total else 0.0,
         gain_factor=total / good / best.packet_us if good else np.inf,
+        excess_s=max(0.0, total - good * best.packet_us) / 1e6,
         limit=int(np.median(e.attempts[at_limit])) if len(at_limit) else 0,
     )
 
@@ -196,6 +198,7 @@ def _finding(air: Air, c: _Climbs) -> Finding:
             "best_steady_success_share": c.best.success,
             "waste_share": c.waste_share,
             "wasted_airtime_s": float(np.nansum(e.wasted_us[c.which])) / 1e6,
+            "excess_airtime_s": c.excess_s,
             "steady_rate_gain_factor": min(c.gain_factor, 1e6),
             "tcp_retransmissions_count": len(again),
         },

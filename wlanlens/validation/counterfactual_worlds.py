@@ -200,6 +200,8 @@ def reader_pauses(draw: Draw) -> Made:
     """The receiving application stops reading for a time."""
     tcp = draw.tcp()
     at = line(draw, tcp)
+    # A window that limits the transfer as well would remain without the pauses.
+    tcp = replace(tcp, receive_window_bytes=max(tcp.receive_window_bytes, round(2 * at.path_bytes)))
     pauses = _spaced(draw, LONGEST_S, draw.log(0.5, 4.0))
     reader = Reader(1 << 20, 0.001, pauses)
     before, after = at.world(tcp, reader=reader), at.world(tcp, reader=replace(reader, pauses_s=()))
@@ -307,10 +309,10 @@ def slow_rate(draw: Draw) -> Made:
 def thrashing(draw: Draw) -> Made:
     """Rate control climbs to rates that do not work; without the cause it keeps the one that does."""
     tcp = draw.tcp()
-    size = _size(draw, 8e5)
+    size = _size(draw, 6e5)
     ladder = ((11.0, draw.among((2, 3, 4))), (5.5, 100), (1.0, 1))
     climbs = {"rate_control": multiplicative(ladder, 1.0, draw.among((8, 10, 16))), "short_retry_limit": 10}
-    steady = {"rate_control": fixed(2.0), "short_retry_limit": 10}
+    steady = {"rate_control": fixed(1.0), "short_retry_limit": 10}
     more = {"control_rate_mbps": 1.0, "signal_dbm": -92.0}
     sides = [_cell(tcp, {**s, **more}, {**s, **more}, size, snr_db=2.6) for s in (climbs, steady)]
     return ("rate_thrashing",), ("sender", "air"), sides[0], sides[1]

@@ -87,7 +87,9 @@ class Delivery:
     def pace(self) -> Array:
         """Bytes per ns over the time after each ACK, at most to the end."""
         until = np.minimum(self.t_ns + self.horizon_ns, self.end_ns)
-        return np.asarray((self.until(until) - self.total_bytes) / np.maximum(until - self.t_ns, self.horizon_ns // 2))
+        # Between two ACKs the data arrives evenly: a horizon that ends there counts its part.
+        reached = np.interp(until, self.t_ns, self.total_bytes)
+        return np.asarray((reached - self.total_bytes) / np.maximum(until - self.t_ns, self.horizon_ns // 2))
 
     def usual(self, outside: Sequence[Span]) -> float:
         """The rate outside of some spans, bytes per ns: the mean over the time with about the median pace.
@@ -146,19 +148,42 @@ class Delivery:
                     return max(after_ns, int(self.t_ns[i]))
         return max(after_ns, limit)
 
-    def setback_s(self, start_ns: int, end_ns: int, rate: float, limit_ns: int) -> float:
+    def setback_s(self, start_ns: int, end_ns: int, rate: float, limit_ns: int, *, after_ack: bool = False) -> float:
         """Seconds by which a transfer fell behind its rate in a span and until it had that rate again.
 
         What was acknowledged in that time would have taken its own time at the rate; the rest of the time was lost. A burst of
-        ACKs just after the end belongs to the span: the data had been delivered in it.
+        ACKs just after the end belongs to the span: the data had been delivered in it. `after_ack`: the span begins with an ACK that
+        ended a silence, and the silence does not count.
         """
         if rate <= 0 or not len(self.t_ns):
             return max(0, end_ns - start_ns) / 1e9
         back = self.regained_ns(end_ns, rate, limit_ns)
-        last = min(max(back, min(back + self.rtt_ns, limit_ns)), max(self.end_ns, back))
-        at = np.concatenate(([back], self.t_ns[(self.t_ns > back) & (self.t_ns <= last)]))
-        before = np.append(self.t_ns[(self.t_ns < start_ns) & (self.t_ns >= start_ns - self.rtt_ns)], start_ns)
+        # The pace from then on counts data up to the first ACK after the horizon.
+        reach = min(int(np.searchsorted(self.t_ns, min(back + self.horizon_ns, limit_ns))), len(self.t_ns) - 1)
+        last = max(back, min(int(self.t_ns[reach]), limit_ns))
+        # The last ACK of a transfer may wait for the delayed-ACK timer, with or without the trouble.
+        since = max(end_ns, back - self.rtt_ns) if back >= self.end_ns else back
+        at = np.append(self.t_ns[(self.t_ns >= since) & (self.t_ns <= last)], back)
+        if after_ack:
+            ended = self.t_ns[(self.t_ns >= start_ns) & (self.t_ns <= start_ns + self.rtt_ns)]
+            before = ended if len(ended) else np.array([end_ns])
+            return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
+        first = self._at_rate_until(start_ns, rate)
+        # One of a burst of ACKs stands for all.
+        before = self.t_ns[(self.t_ns <= self.t_ns[first]) & (self.t_ns >= self.t_ns[first] - self.rtt_ns)]
         return float(max(0.0, self._lag(at, rate).min() - self._lag(before, rate).min())) / 1e9
+
+    def _at_rate_until(self, t_ns: int, rate: float) -> int:
+        """The last ACK until a time up to which the transfer had its rate: a silence begins before it is noticed.
+
+        Of the ACKs of a horizon before the time; the last of them where none qualifies.
+        """
+        last = max(0, int(np.searchsorted(self.t_ns, t_ns, side="right")) - 1)
+        first = int(np.searchsorted(self.t_ns, t_ns - self.horizon_ns))
+        since = np.maximum(self.t_ns[first : last + 1] - self.horizon_ns, self.t_ns[0])
+        come = self.total_bytes[first : last + 1] - np.interp(since, self.t_ns, self.total_bytes)
+        good = np.flatnonzero(come >= REGAINED_SHARE * rate * self.horizon_ns)
+        return first + int(good[-1]) if len(good) else last
 
     def _lag(self, t_ns: Array, rate: float) -> Array:
         """Time less the time that the data acknowledged until then takes at a rate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,75 +44,88 @@ def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
     """The findings of a trace or a window of it, with `saved_s` and `saved_assumption` where their detector defines them."""
     units = registry.units("detectors")
     transfers = Transfers(trace)
-    troubles = _troubles(findings, units)
+    context = Context(findings)
     out = []
     for f in findings:
         unit = units.get(f.code)
         how = _METHODS.get(unit.saving) if isinstance(unit, registry.Tool) else None
         transfer = transfers.of(f) if how is not None else None
-        made = how(f, transfer, troubles) if how is not None and transfer is not None else None
+        made = how(f, transfer, context) if how is not None and transfer is not None else None
         out.append(f if made is None else replace(f, saved_s=round(made[0], 9), saved_assumption=made[1]))
     return out
 
 
-Troubles = dict[tuple[int | None, str | None], list[Span]]
+class Context:
+    """The findings of a trace, and when each direction was set back.
+
+    Attributes
+    ----------
+    findings : sequence of Finding
+    troubles : mapping
+        Spans of the findings about single events, by flow and direction: outside of them a transfer has its usual rate.
+    """
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = findings
+        units = registry.units("detectors")
+        out: dict[tuple[int | None, str | None], list[Span]] = {}
+        for f in findings:
+            unit = units.get(f.code)
+            if isinstance(unit, registry.Tool) and unit.saving in _EPISODES:
+                out.setdefault((f.flow, f.direction), []).append((f.t_start_ns, f.t_end_ns))
+        self.troubles = {which: merged(spans) for which, spans in out.items()}
 
 
-def _troubles(findings: Iterable[Finding], units: dict[str, registry.Unit]) -> Troubles:
-    """When each direction was set back, by its findings: outside of it a transfer has its usual rate."""
-    out: Troubles = {}
-    for f in findings:
-        unit = units.get(f.code)
-        if isinstance(unit, registry.Tool) and unit.saving in _EPISODES:
-            out.setdefault((f.flow, f.direction), []).append((f.t_start_ns, f.t_end_ns))
-    return {which: merged(spans) for which, spans in out.items()}
+def _setbacks(transfer: Transfer, context: Context, spans: Sequence[Span], *, after_ack: bool = False) -> float:
+    """Seconds by which some spans set a transfer back; one ends where the next begins.
 
-
-def _setbacks(transfer: Transfer, troubles: Troubles, spans: Sequence[Span]) -> float:
-    """Seconds by which some spans set a transfer back; one ends where the next begins."""
+    Other findings that begin before the transfer has its rate again follow from the first: their time is part of it.
+    """
     own = merged(spans)
-    other = troubles.get((transfer.flow, transfer.direction), [])
+    other = context.troubles.get((transfer.flow, transfer.direction), [])
     rate = transfer.delivery.usual(merged([*other, *own]))
-    starts = sorted({start for start, _ in (*own, *other)})
+    starts = [start for start, _ in own]
     total = 0.0
     for start, end in own:
-        later = starts[np.searchsorted(starts, end) :] if starts else []
-        total += transfer.delivery.setback_s(start, end, rate, later[0] if later else transfer.delivery.end_ns)
+        later = starts[np.searchsorted(starts, end) :]
+        limit = later[0] if later else transfer.delivery.end_ns
+        total += transfer.delivery.setback_s(start, end, rate, limit, after_ack=after_ack)
     return total
 
 
-def _setback(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
-    return _setbacks(transfer, troubles, [(f.t_start_ns, f.t_end_ns)]), _SETBACK
+def _setback(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _SETBACK
 
 
-def _recovery(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
+def _recovery(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     """Without the silence before it: a sender that notices the spurious timeout waits for the same ACK."""
     if "idle_s" not in f.values:
         return None
     begins = f.t_start_ns + round(float(f.values["idle_s"]) * 1e9)
-    return _setbacks(transfer, troubles, [(min(begins, f.t_end_ns - 1), f.t_end_ns)]), _SENDER_NOTICES
+    span = min(begins, f.t_end_ns - 1), f.t_end_ns
+    return _setbacks(transfer, context, [span], after_ack=True), _SENDER_NOTICES
 
 
-def _backoff(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
+def _backoff(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     """Of a timer that was kept long, what a reset saves; of a run of expiries, all of its time."""
     if f.values.get("expiries_count") == 1 and "saved_by_reset_s" in f.values:
         return float(f.values["saved_by_reset_s"]), _SHORT_TIMER
-    return _setbacks(transfer, troubles, [(f.t_start_ns, f.t_end_ns)]), _NO_LOSS
+    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _NO_LOSS
 
 
-def _losses(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
-    return _setbacks(transfer, troubles, transfer.spent(_AFTER_LOSS, f.t_start_ns, f.t_end_ns)), _NO_LOSS
+def _losses(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    return _setbacks(transfer, context, transfer.spent(_AFTER_LOSS, f.t_start_ns, f.t_end_ns)), _NO_LOSS
 
 
-def _window(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
+def _window(f: Finding, transfer: Transfer, context: Context) -> Estimate:
     """The window's limit costs what the path's rate would have saved; a closed window costs what was not delivered."""
     closed, limited = transfer.window_spans(f.t_start_ns, f.t_end_ns)
-    saved_s = _setbacks(transfer, troubles, closed) if closed else 0.0
+    saved_s = _setbacks(transfer, context, closed) if closed else 0.0
     if not limited:
         return saved_s, _READER
     window = f.values.get("window_bytes")
     if not isinstance(window, int) or window < _TRAIN_SEGMENTS * transfer.segment_bytes:
-        return None
+        return (saved_s, _READER) if closed else None
     delivery = transfer.delivery
     rate = max(delivery.path_rate(), delivery.usual(merged([*closed, *limited])))
     for start, end in limited:
@@ -121,27 +134,32 @@ def _window(f: Finding, transfer: Transfer, troubles: Troubles) -> Estimate:
     return saved_s, _PATH_RATE
 
 
-def _cost(f: Finding, _transfer: Transfer, _: Troubles) -> Estimate:
+def _cost(f: Finding, _transfer: Transfer, _: Context) -> Estimate:
     return f.cost_s, _COST
 
 
-def _bus(f: Finding, transfer: Transfer, _: Troubles) -> Estimate:
+def _bus(f: Finding, transfer: Transfer, _: Context) -> Estimate:
     """What a faster bus saves, as far as the air, where it was captured, would not have taken the time."""
     length_s = (f.t_end_ns - f.t_start_ns) / 1e9
     busy_s = transfer.air_s(f.t_start_ns, f.t_end_ns)
     return (f.cost_s, _BUS) if busy_s is None else (max(0.0, min(f.cost_s, length_s - busy_s)), _COST)
 
 
-def _rates(f: Finding, transfer: Transfer, _: Troubles) -> Estimate:
-    """A transfer that a defective rate control slowed from end to end: all of its packets would have been as fast."""
-    factor = f.values.get("steady_rate_gain_factor")
-    if not isinstance(factor, float) or factor < 1:
+def _rates(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """Airtime beyond the best steady rate's, and the time in which TCP left the air idle because packets were dropped."""
+    excess_s = f.values.get("excess_airtime_s")
+    # Rate control drops the SYN and the last packets, too: the whole life of the transfer counts.
+    start, end = transfer.start_ns, transfer.end_ns
+    busy_s = transfer.air_s(start, end)
+    if not isinstance(excess_s, float) or busy_s is None:
         return None
-    length_ns = min(f.t_end_ns, transfer.end_ns) - max(f.t_start_ns, transfer.start_ns)
-    return max(0.0, length_ns / 1e9 * (1 - 1 / factor)), _AIR_FULL
+    # Both stations may do so: the idle time is divided between them.
+    of_all_s = sum(float(g.values.get("excess_airtime_s", 0.0)) for g in context.findings if g.code == f.code)
+    idle_s = max(0.0, (end - start) / 1e9 - busy_s)
+    return excess_s + (idle_s * excess_s / of_all_s if of_all_s > 0 else 0.0), _AIR_FULL
 
 
-Method = Callable[[Finding, Transfer, Troubles], Estimate]
+Method = Callable[[Finding, Transfer, Context], Estimate]
 
 #: How a detector's `saving` is estimated.
 _METHODS: dict[str, Method] = {
