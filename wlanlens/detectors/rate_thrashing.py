@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     Array,
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     "rate_thrashing",
     needs=("frames", "exchanges"),
     saving="rates",
+    remedy=Remedy(
+        "Station whose rate climbs: update firmware and driver, or set a fixed rate or an upper limit at which "
+        "frames arrive (Linux: `iw dev wlan0 set bitrates`); a rate control that remembers failures (minstrel) "
+        "does so itself. Better signal makes the higher rates work.",
+        "capture the air again: no cycles of failed climbs, and frames arrive at the first or second transmission.",
+    ),
 )
 def rate_thrashing(
     trace: Trace,

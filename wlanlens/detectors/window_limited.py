@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     Array,
@@ -35,6 +36,12 @@ CODE = "window_limited"
     needs=("intervals", "segments", "flows"),
     explains=("receiver_window", "delayed_ack"),
     saving="window",
+    remedy=Remedy(
+        "Receiver: a larger receive buffer and window scaling on (Linux: third value of `net.ipv4.tcp_rmem`, "
+        "no small SO_RCVBUF; Windows: autotuning normal): at least rate times round trip. If the window "
+        "closes: let the application read faster, or in its own thread.",
+        "capture at the sender again: the flight stays below the advertised window.",
+    ),
 )
 def window_limited(
     trace: Trace,
