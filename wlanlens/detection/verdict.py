@@ -14,6 +14,7 @@ from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
 from wlanlens.detection.story import Step
 from wlanlens.detection.usb_summary import usb_summary
 from wlanlens.detection.verdict_causes import CAUSES, SECOND_SHARE, STATED_SHARE, causes
+from wlanlens.detection.without import with_counterfactual
 from wlanlens.formatting import count, seconds, share
 from wlanlens.ledger import ledger as ledgers
 
@@ -123,6 +124,9 @@ def judge(
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
         return Verdict(_with_costliest(" ".join(filter(None, [*said, channel])), findings, (), ()))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
+    found = [
+        with_counterfactual(v, findings, facts.unique_bytes(which), alone=connections == 1) for v in found if which
+    ]
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
         # The transfers are mentioned where they lost a share of that, too.

@@ -12,13 +12,16 @@ from wlanlens.detection.savings.delivery import Delivery, Span, merged
 from wlanlens.detection.toolkit.air import Air
 from wlanlens.detection.toolkit.airtime import transmission_us
 from wlanlens.detection.toolkit.facts import Facts
-from wlanlens.tables.columns import Array
+from wlanlens.tables.columns import NULL
 
 if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 #: Fewer ACKs show no rate.
 _LEAST_ACKS = 3
+
+#: A finding about stations or a bus concerns a transfer where there are at most this many directions with data.
+_MOST_KEYS = 8
 
 #: States in which the receiver's window limits a sender.
 _WINDOW = ("zero_window", "window_limited", "delayed_ack")
@@ -33,20 +36,15 @@ class Transfer:
     delivery : Delivery
     """
 
-    def __init__(self, facts: Facts, key: int) -> None:
-        self._facts, self._key = facts, key
-        self._keys = np.array([key])
-        self.flow, self.direction = facts.flow(key), facts.direction(key)
-        acks = facts.rows("segments", ["t_ns", "rel_ack"], valid=("rel_ack", "t_ns"), keys=self._keys ^ 1)
-        acks = acks.sorted_by("t_ns")
-        trips = facts.rows("intervals", ["rtt_min_ns"], valid=("rtt_min_ns",), keys=self._keys)
-        least = int(trips["rtt_min_ns"].min()) if len(trips) else 0
-        self.delivery = Delivery.of(acks["t_ns"], acks["rel_ack"], least)
-
-    @cached_property
-    def _ledger(self) -> tuple[Array, Array, Array]:
-        rows = self._facts.rows("ledger", ["t_start_ns", "t_end_ns", "category"], keys=self._keys)
-        return rows["t_start_ns"], rows["t_end_ns"], rows["category"]
+    def __init__(self, tables: Tables, key: int) -> None:
+        self._facts, self._key = tables.facts, key
+        self.flow, self.direction = tables.facts.flow(key), tables.facts.direction(key)
+        acks = tables.acks.of_key(key ^ 1)
+        self._states, ledger = tables.states.of_key(key), tables.ledger.of_key(key)
+        self._ledger = ledger["t_start_ns"], ledger["t_end_ns"], ledger["category"]
+        trips = self._states["rtt_min_ns"]
+        trips = trips[trips != NULL]
+        self.delivery = Delivery.of(acks["t_ns"], acks["rel_ack"], int(trips.min()) if len(trips) else 0)
 
     @property
     def start_ns(self) -> int:
@@ -61,7 +59,7 @@ class Transfer:
     @property
     def segment_bytes(self) -> int:
         """Its largest segment."""
-        return max(1, int(self._facts.flow_values("segment_max_bytes", self._keys)[0]))
+        return max(1, int(self._facts.flow_values("segment_max_bytes", np.array([self._key]))[0]))
 
     def spent(self, categories: tuple[str, ...], start_ns: int, end_ns: int) -> list[Span]:
         """Spans of the ledger in some categories that touch a time."""
@@ -71,11 +69,10 @@ class Transfer:
 
     def window_spans(self, start_ns: int, end_ns: int) -> tuple[list[Span], list[Span]]:
         """Spans of a time in which the window was closed for a part of them, and in which it was only full."""
-        rows = self._facts.rows(
-            "intervals", ["t_start_ns", "t_end_ns", "state"], where={"state": _WINDOW}, keys=self._keys
-        )
+        rows = self._states
         start, end, closed = rows["t_start_ns"], rows["t_end_ns"], rows["state"] == "zero_window"
-        mine = (start < end_ns) & (end > start_ns)
+        limited = np.isin(rows["state"], _WINDOW)
+        mine = limited & (start < end_ns) & (end > start_ns)
         out: tuple[list[Span], list[Span]] = [], []
         for a, b in merged(list(zip(start[mine].tolist(), end[mine].tolist(), strict=True))):
             out[0 if (closed & (start >= a) & (end <= b)).any() else 1].append((a, b))
@@ -91,6 +88,16 @@ class Transfer:
         return float(np.nansum(took_us)) / 1e6
 
 
+class Tables:
+    """The rows that transfers need, read once for all of them."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.acks = facts.rows("segments", ["t_ns", "rel_ack"], valid=("rel_ack", "t_ns")).sorted_by("t_ns")
+        self.states = facts.rows("intervals", ["t_start_ns", "t_end_ns", "state", "rtt_min_ns"])
+        self.ledger = facts.rows("ledger", ["t_start_ns", "t_end_ns", "category"])
+
+
 class Transfers:
     """The transfers of a trace, each made when a finding needs it."""
 
@@ -99,28 +106,35 @@ class Transfers:
         self._made: dict[int, Transfer | None] = {}
 
     def of(self, f: Finding) -> Transfer | None:
-        """The transfer of a finding; of one about stations or a bus that which delivered most meanwhile. None if there is none."""
-        if not self._trace.has("segments") or not self._trace.has("ledger") or not self._trace.has("intervals"):
+        """The transfer of a finding; of one about stations or a bus that which delivered most meanwhile.
+
+        None where there is none, and for stations and buses where there are too many connections to say which.
+        """
+        if not all(self._trace.has(table) for table in ("segments", "ledger", "intervals", "flows")):
             return None
-        keys = self._keys
         if f.flow is not None:
-            mine = [k for k in keys if (self._facts.flow(k), self._facts.direction(k)) == (f.flow, f.direction)]
-            return self._get(mine[0]) if mine else None
-        some = [t for k in keys if (t := self._get(k)) is not None]
-        if not some:
+            key = self._keys.get((f.flow, f.direction))
+            return None if key is None else self._get(key)
+        if len(self._keys) > _MOST_KEYS:
             return None
-        return max(some, key=lambda t: int(t.delivery.until(f.t_end_ns) - t.delivery.until(f.t_start_ns)))
+        some = [t for key in self._keys.values() if (t := self._get(key)) is not None]
+        return max(
+            some,
+            key=lambda t: int(t.delivery.until(f.t_end_ns) - t.delivery.until(f.t_start_ns)),
+            default=None,
+        )
 
     @cached_property
-    def _facts(self) -> Facts:
-        return Facts.of(self._trace)
+    def _tables(self) -> Tables:
+        return Tables(Facts.of(self._trace))
 
     @cached_property
-    def _keys(self) -> list[int]:
-        return [int(key) for key in np.unique(self._facts.table_keys("ledger"))]
+    def _keys(self) -> dict[tuple[int | None, str | None], int]:
+        facts = Facts.of(self._trace)
+        return {(facts.flow(key), facts.direction(key)): int(key) for key in np.unique(facts.table_keys("ledger"))}
 
     def _get(self, key: int) -> Transfer | None:
         if key not in self._made:
-            made = Transfer(self._facts, key)
+            made = Transfer(self._tables, key)
             self._made[key] = made if len(made.delivery.t_ns) >= _LEAST_ACKS else None
         return self._made[key]
