@@ -38,6 +38,7 @@ def show(analysis: wl.Analysis) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.print(Text(printable(analysis.verdict.sentence), style="bold"))
     _air(console, analysis)
+    _story(console, analysis)
     _ledger(console, analysis)
     _findings(console, analysis)
     _checks(console, analysis)
@@ -59,6 +60,23 @@ def _air(console: Console, analysis: wl.Analysis) -> None:
     for sentence in sentences:
         if sentence and sentence not in analysis.verdict.sentence:
             console.print(Text(sentence))
+
+
+def _story(console: Console, analysis: wl.Analysis) -> None:
+    """What followed from the costliest cause, what to do about it, and what the estimate without it assumes."""
+    verdict = analysis.verdict
+    if not verdict.story or verdict.story[0].finding > len(analysis.findings):
+        return
+    root = analysis.findings[verdict.story[0].finding - 1]
+    if root.severity == "info":
+        return
+    console.print()
+    if len(verdict.story) > 1:
+        _line(console, "Story", " -> ".join(step.text for step in verdict.story))
+    if root.remedy:
+        _line(console, "Remedy", root.remedy)
+    if verdict.without_assumption:
+        _line(console, "Estimate", verdict.without_assumption)
 
 
 def _line(console: Console, head: str, text: str, style: str = "") -> None:

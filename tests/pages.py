@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.captures import ROOT
 from wlanlens import registry
+from wlanlens.detection.remedy import Remedy
 from wlanlens.tables import reference_page
 
 
@@ -18,10 +19,22 @@ def detectors() -> str:
             if line and set(line) <= {"-"}:
                 continue
             out.append(f"### {line}" if below and set(below) <= {"-"} else line)
+        out += ["", "### What to do", *_remedy(unit)]
         needs = ", ".join(f"`{table}`" for table in unit.needs)
         thresholds = ", ".join(f"`{key}={value!r}`" for key, value in unit.thresholds.items())
         out += ["", f"Needs {needs}. " + (f"Thresholds: {thresholds}." if thresholds else "No thresholds.")]
     return "\n".join(out) + "\n"
+
+
+def _remedy(unit: registry.Tool) -> list[str]:
+    """The remedy by place, how to verify it, and whether `saved_s` is defined."""
+    assert isinstance(unit.remedy, Remedy)
+    out = [unit.remedy.change]
+    if unit.remedy.changes:
+        out += ["", f"By `{unit.remedy.by_value}`:", ""]
+        out += [f"* {value}: {change}" for value, change in unit.remedy.changes.items()]
+    out += ["", f"To verify: {unit.remedy.check}"]
+    return [*out, "", "`saved_s` is estimated." if unit.saving else "`saved_s` is not defined."]
 
 
 def scenarios() -> str:

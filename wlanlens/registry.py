@@ -46,7 +46,7 @@ class Tool(Unit):
     function : callable
     needs : tuple of str
         The tables that it reads.
-    category, timeout_reason, explains, whole
+    category, timeout_reason, explains, whole, remedy, saving
         As in `detector`.
     """
 
@@ -61,11 +61,14 @@ class Tool(Unit):
         timeout_reason: TimeoutReason | None = None,
         explains: Iterable[str] = (),
         whole: Callable[[Mapping[str, Any]], str] | None = None,
+        remedy: Callable[..., str] | None = None,
+        saving: str = "",
     ) -> None:
         super().__init__(shelf, name, function.__module__, function.__doc__ or "")
         self.function, self.needs, self._phrase = function, tuple(needs), phrase
         self.category, self.timeout_reason, self.explains = category, timeout_reason, tuple(explains)
         self.whole = whole
+        self.remedy, self.saving = remedy, saving
         self.__name__ = name
         self.__wrapped__ = function
 
@@ -220,6 +223,8 @@ def detector(
     timeout_reason: TimeoutReason | None = None,
     explains: Iterable[str] = (),
     whole: Callable[[Mapping[str, Any]], str] | None = None,
+    remedy: Callable[..., str] | None = None,
+    saving: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Put a function `(trace, *, threshold_unit=...) -> Iterator[Finding]` on the shelf `detectors`.
 
@@ -245,8 +250,18 @@ def detector(
         For a detector whose finding sums up a direction of a connection: its sentence, without the subject, from its
         values. In a long capture such findings of all windows become one: seconds, counts and bytes are added, and of
         other values the latest counts.
+    remedy : callable, optional
+        `remedy(finding)` is what to do about it, `remedy()` what to do in general: a `wlanlens.detection.remedy.Remedy`.
+    saving : str, optional
+        How `saved_s` is estimated: one of `wlanlens.detection.savings.SAVINGS`; "": it is not defined.
     """
-    return lambda function: Tool("detectors", code, function, needs, phrase, category, timeout_reason, explains, whole)
+
+    def put(function: Callable[..., Any]) -> Tool:
+        return Tool(
+            "detectors", code, function, needs, phrase, category, timeout_reason, explains, whole, remedy, saving
+        )
+
+    return put
 
 
 def plot(name: str, *, needs: Iterable[str]) -> Callable[[Callable[..., Any]], Tool]:

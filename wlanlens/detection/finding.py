@@ -58,6 +58,12 @@ class Finding:
         The connection and data direction in `flows`; None where there is no single one.
     caused_by : str
         Code of the finding that caused it; "" where none is known.
+    remedy : str
+        What to change and where, and how a second capture shows that it helped.
+    saved_s : float or None
+        Estimate of how much sooner the transfer would have ended without this cause; None where it is not defined.
+    saved_assumption : str
+        What the estimate assumes; "" where there is none.
     """
 
     code: str
@@ -75,6 +81,9 @@ class Finding:
     flow: int | None = None
     direction: str | None = None
     caused_by: str = ""
+    remedy: str = ""
+    saved_s: float | None = None
+    saved_assumption: str = ""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
@@ -85,6 +94,8 @@ class Finding:
             raise ValueError(f"{self.code}: confidence {self.confidence} is not in 0..1")
         if not self.cost_s >= 0.0:
             raise ValueError(f"{self.code}: cost {self.cost_s} s is not >= 0")
+        if self.saved_s is not None and not self.saved_s >= 0.0:
+            raise ValueError(f"{self.code}: saved_s {self.saved_s} s is not >= 0")
         if self.direction is not None and self.direction not in DIRECTIONS:
             raise ValueError(f"direction {self.direction!r} is not one of {', '.join(DIRECTIONS)}")
 
@@ -298,6 +309,7 @@ def _join(a: Finding, b: Finding) -> Finding:
         t_start_ns=min(a.t_start_ns, b.t_start_ns),
         t_end_ns=max(a.t_end_ns, b.t_end_ns),
         cost_s=a.cost_s + b.cost_s,
+        saved_s=None if a.saved_s is None or b.saved_s is None else a.saved_s + b.saved_s,
         severity=max(a.severity, b.severity, key=SEVERITIES.index),
         values=values,
         evidence=tuple((t, c, tuple(r)[:EVIDENCE_ROWS]) for (t, c), r in rows.items()),

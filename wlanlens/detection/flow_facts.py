@@ -39,6 +39,10 @@ class FlowFacts:
         """Bytes of payload, retransmissions included; 0 where unknown."""
         return self._of(key).get("payload_bytes") or 0
 
+    def unique_bytes(self, key: Direction) -> int:
+        """Bytes of payload, each once; 0 where unknown."""
+        return self._of(key).get("unique_bytes") or 0
+
     def carried(self, key: Direction, lifetime_ns: int) -> str:
         """ " for 1.2 MB (1.8 Mbit/s)"; empty where the bytes are unknown."""
         carried = self._of(key).get("unique_bytes") or 0

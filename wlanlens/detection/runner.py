@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from wlanlens import registry, tables
 from wlanlens.detection.finding import Finding, Undecided
+from wlanlens.detection.remedy import with_remedies
 from wlanlens.detection.root_cause import with_causes
+from wlanlens.detection.savings import with_savings
 from wlanlens.errors import NoSuchUnit, did_you_mean
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ class DetectorRunner:
                 else:
                     self._findings[code] += 1
                     out.append(item)
-        return out
+        return with_savings(trace, with_remedies(out))
 
     def states(self) -> list[DetectorState]:
         """The state of each detector, in name order."""

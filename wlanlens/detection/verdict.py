@@ -11,8 +11,10 @@ from wlanlens.airtime import Summary, words
 from wlanlens.detection import verdict_reasons as reasons
 from wlanlens.detection.finding import Finding
 from wlanlens.detection.flow_facts import Direction, FlowFacts, Refusals
+from wlanlens.detection.story import Step
 from wlanlens.detection.usb_summary import usb_summary
 from wlanlens.detection.verdict_causes import CAUSES, SECOND_SHARE, STATED_SHARE, causes
+from wlanlens.detection.without import with_counterfactual
 from wlanlens.formatting import count, seconds, share
 from wlanlens.ledger import ledger as ledgers
 
@@ -45,6 +47,12 @@ class Verdict:
         Its lifetime from SYN to last ACK, and the time of the named causes.
     categories_ns : dict
         Its ledger: nanoseconds of each category.
+    without_s, without_bps : float or None
+        Estimates of its duration and goodput without the costliest cause; None where they are not defined.
+    without_assumption : str
+        What these estimates assume.
+    story : tuple of Step
+        The costliest cause and the findings that follow from it, the root cause first.
     """
 
     sentence: str
@@ -55,6 +63,15 @@ class Verdict:
     duration_s: float = 0.0
     lost_s: float = 0.0
     categories_ns: dict[str, int] = field(default_factory=dict)
+    without_s: float | None = None
+    without_bps: float | None = None
+    without_assumption: str = ""
+    story: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        # From JSON the steps come as objects.
+        steps = tuple(step if isinstance(step, Step) else Step(**step) for step in self.story)
+        object.__setattr__(self, "story", steps)
 
     @property
     def lost_share(self) -> float:
@@ -107,6 +124,9 @@ def judge(
             said.append(_without_flow(trace, findings, packets, connections - refusals.count, records, air))
         return Verdict(_with_costliest(" ".join(filter(None, [*said, channel])), findings, (), ()))
     found = [_of_flow(trace, which, flows[which], facts, findings, air)] if which else []
+    found = [
+        with_counterfactual(v, findings, facts.unique_bytes(which), alone=connections == 1) for v in found if which
+    ]
     lost_ns, waited_ns = _lost(flows[which]) if which else 0, _waited_ns(unanswered)
     if unanswered and waited_ns >= lost_ns:
         # The transfers are mentioned where they lost a share of that, too.

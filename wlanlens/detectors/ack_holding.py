@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     ON_THE_PATH,
     TIMERS,
@@ -52,6 +53,29 @@ def _phrase(finding: Finding) -> str:
     phrase=_phrase,
     timeout_reason=("spurious", _timeout_reason),
     explains=(*TIMERS, "spurious_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
+    saving="setback",
+    remedy=Remedy(
+        "Sender's adapter: update driver and firmware; turn its power saving off (Linux: `iw dev wlan0 set "
+        "power_save off`).",
+        "capture at the sender again: the timestamps of ACKs no longer spread over a silence, and no burst "
+        "follows one.",
+        by_value="kept_by",
+        changes={
+            "adapter": "Sender's adapter: update its firmware or use another adapter; turn power saving off; move it to a "
+            "USB port without a hub.",
+            "adapter_or_driver": "Sender's adapter and its driver: update both; turn off power saving and interrupt coalescing of "
+            "the adapter. A usbmon capture shows which of them held the ACKs.",
+            "driver": "Sender's driver: update it; let it submit several receive transfers (URBs) and turn off interrupt "
+            "moderation and USB autosuspend.",
+            "air": "Channel between access point and sender: remove what makes frames fail (distance, interference, a "
+            "full channel), or limit the retries of a frame.",
+            "queue": "Access point: shorten its queue towards the sender or use fq_codel, so that ACKs do not wait "
+            "behind other traffic.",
+            "path": "Path from the receiver to the sender: capture at a sniffer or the access point as well, to see "
+            "which device holds packets; if it is the sender's adapter, turn off its power saving and update "
+            "its driver.",
+        },
+    ),
 )
 def ack_holding(
     trace: Trace,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     MAX_FINDINGS,
     NULL,
@@ -57,6 +58,25 @@ def _place(findings: Sequence[Finding]) -> str:
     phrase="lost ACKs stopped the sender",
     timeout_reason=("ack_lost", _place),
     explains=(*TIMERS, "spurious_recovery", "loss_recovery", "receiver_window", "delayed_ack", *ON_THE_PATH),
+    saving="setback",
+    remedy=Remedy(
+        "Path from the receiver to the sender: find where the ACKs are lost and remove it. Sender and "
+        "receiver: SACK, timestamps and a tail loss probe (RACK-TLP) on, so that the next ACK or a probe ends "
+        "the stall.",
+        "capture at both ends again: every ACK that leaves the receiver arrives, or the sender no longer waits "
+        "for its timer.",
+        by_value="lost",
+        changes={
+            "on_air": "Channel between receiver and access point: improve the signal, change the channel, or raise the "
+            "retry limit of the station that sends the ACKs.",
+            "before_air": "Receiver's host or access point, where the ACKs enter the air: a longer queue or fq_codel, so "
+            "that ACKs are not dropped behind other traffic.",
+            "after_air": "Device behind the air (the sender's adapter and driver, or the access point's wired side): update "
+            "its driver; look for its drop counters (`ip -s link`, `ethtool -S`).",
+            "before_usb": "Sender's adapter: update its firmware, and let its driver keep several receive transfers (URBs) "
+            "submitted, so that its buffer does not overflow.",
+        },
+    ),
 )
 def ack_loss(
     trace: Trace, *, min_stall_ms: float = 50.0, goes_on_ms: float = 50.0, doubt_share: float = 0.05

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     ON_THE_PATH,
@@ -30,7 +31,15 @@ CODE = "acked_data_retransmission"
 
 
 @detector(
-    CODE, needs=("segments", "flows"), explains=("spurious_recovery", "loss_recovery", "fast_recovery", *ON_THE_PATH)
+    CODE,
+    needs=("segments", "flows"),
+    explains=("spurious_recovery", "loss_recovery", "fast_recovery", *ON_THE_PATH),
+    remedy=Remedy(
+        "Sender: keep less below TCP (Linux: TCP small queues and BQL, a short transmit queue), and remove the "
+        "cause of the spurious timeout before it; F-RTO or timestamps (`net.ipv4.tcp_frto`, "
+        "`net.ipv4.tcp_timestamps`) stop the retransmissions.",
+        "capture at the sender again: no segment passes the tap after the ACK that covers it.",
+    ),
 )
 def acked_data_retransmission(
     trace: Trace, *, max_queue_ms: float = 500.0, join_ms: float = 200.0

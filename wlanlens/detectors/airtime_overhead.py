@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import NULL, Array, Finding, count, duration, enum_mask, make_finding, vector
 from wlanlens.registry import detector
 
@@ -24,7 +25,16 @@ def _phrase(finding: Finding) -> str:
     return f"beacons, management and low basic rates took {finding.values['overhead_share']:.0%} of the air"
 
 
-@detector(CODE, needs=("frames",), phrase=_phrase)
+@detector(
+    CODE,
+    needs=("frames",),
+    phrase=_phrase,
+    remedy=Remedy(
+        "Access points on the channel: raise the lowest basic rate (no 802.11b rates; 6, 12 or 24 Mbit/s for "
+        "beacons), announce fewer names (SSIDs), or move networks to another channel.",
+        "capture the channel again: the share of airtime without data falls below a fifth.",
+    ),
+)
 def airtime_overhead(trace: Trace, *, overhead_share: float = 0.2, least_time_s: float = 1.0) -> Iterator[Finding]:
     """Beacons, management frames and low basic rates took a large part of the air.
 

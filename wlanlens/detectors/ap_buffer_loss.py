@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     NULL,
@@ -40,6 +41,13 @@ _Span = tuple[int, int, int]
     needs=("links", "frames", "segments", "flows"),
     phrase="the access point's queue overflowed",
     explains=AFTER_LOSS,
+    saving="setback",
+    remedy=Remedy(
+        "Access point: a queue as long as rate times round trip for each station, with active queue management "
+        "(fq_codel) instead of tail drop. Sender: pacing (Linux: `fq` and BBR) makes its bursts fit into the "
+        "queue.",
+        "capture at the wire and on the air again: what enters the access point goes on the air.",
+    ),
 )
 def ap_buffer_loss(
     trace: Trace, *, chance_share: float = 0.001, doubt_share: float = 0.05

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     Bursts,
@@ -28,7 +29,16 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("burst_loss", needs=("frames", "exchanges"))
+@detector(
+    "burst_loss",
+    needs=("frames", "exchanges"),
+    remedy=Remedy(
+        "Channel: remove the source of the bursts (microwave oven, other radio, a moving obstacle), change the "
+        "channel or band, or move the antennas. Station and access point: more retries spread over a longer "
+        "time, and a lower rate at once after a failure.",
+        "capture the air again: bad frames follow each other as often as independent errors would.",
+    ),
+)
 def burst_loss(
     trace: Trace,
     *,

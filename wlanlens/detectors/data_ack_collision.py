@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     Array,
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("data_ack_collision", needs=("frames", "exchanges"))
+@detector(
+    "data_ack_collision",
+    needs=("frames", "exchanges"),
+    remedy=Remedy(
+        "Receiver: fewer ACKs (delayed ACKs on, an ACK for several segments, GRO). Access point and stations: "
+        "802.11n or later with aggregation, which sends many segments and one ACK a transmission.",
+        "capture the air again: data and ACKs fail together no more often than chance allows.",
+    ),
+)
 def data_ack_collision(
     trace: Trace,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     ON_THE_PATH,
     Array,
@@ -32,7 +33,19 @@ def _phrase(finding: Finding) -> str:
     return f"it stalled {times(int(finding.values['waits_count']))} for a delayed ACK with one segment in flight"
 
 
-@detector(CODE, needs=("segments", "flows"), phrase=_phrase, explains=("delayed_ack", *ON_THE_PATH))
+@detector(
+    CODE,
+    needs=("segments", "flows"),
+    phrase=_phrase,
+    explains=("delayed_ack", *ON_THE_PATH),
+    saving="cost",
+    remedy=Remedy(
+        "Sender: write whole messages at once and set TCP_NODELAY, so that no segment waits for an ACK; a "
+        "larger send buffer and initial window, so that more than one segment is in flight. Receiver: "
+        "acknowledge at once (Linux: TCP_QUICKACK, Windows: TcpAckFrequency=1).",
+        "capture at the sender again: ACKs of single segments come within a round trip.",
+    ),
+)
 def delayed_ack_deadlock(
     trace: Trace,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     TIMERS,
@@ -33,7 +34,18 @@ _LONG_TIMER = {
 }
 
 
-@detector(CODE, needs=("timeouts", "flows"), explains=(*TIMERS, "loss_recovery"))
+@detector(
+    CODE,
+    needs=("timeouts", "flows"),
+    explains=(*TIMERS, "loss_recovery"),
+    saving="backoff",
+    remedy=Remedy(
+        "Sender: reset the backoff when an ACK of new data arrives (Linux since 2.4 with timestamps; update "
+        "older stacks) and use timestamps, which give a sample of the round trip after a retransmission. Link: "
+        "remove the outage; a link that returns should not wait for the timer.",
+        "capture at the sender again: after an outage the first data follows within one timeout without backoff.",
+    ),
+)
 def idle_backoff(trace: Trace, *, kept_factor: float = 1.5, model_error_share: float = 0.1) -> Iterator[Finding]:
     """The sender was idle while its retransmission timer backed off to two, four, eight times its value.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     DUPACK_THRESHOLD,
@@ -43,7 +44,23 @@ RIGHT = {
 }
 
 
-@detector(CODE, needs=("segments", "timeouts", "recoveries", "flows"), explains=(*AFTER_LOSS, *ON_THE_PATH))
+@detector(
+    CODE,
+    needs=("segments", "timeouts", "recoveries", "flows"),
+    explains=(*AFTER_LOSS, *ON_THE_PATH),
+    saving="setback",
+    remedy=Remedy(
+        "Sender: SACK and DSACK on, and a current stack (RACK-TLP), which repairs without three duplicate "
+        "ACKs. If ACKs pass the tap and do not reach TCP: a firewall or driver on the sender drops duplicate "
+        'ACKs (Linux: `nstat -az TcpExtTCPRcvQDrop`, conntrack "invalid").',
+        "capture at the sender again: the segment that three duplicate ACKs request follows within a round trip.",
+        by_value="verdict",
+        changes={
+            "right": "Nothing to change here: after a timeout the sender must not retransmit again for these duplicate ACKs; "
+            "remove the cause of that timeout.",
+        },
+    ),
+)
 def missing_fast_retransmit(
     trace: Trace, *, min_wait_ms: float = 20.0, wait_rtts: float = 1.0, cause_s: float = 1.0
 ) -> Iterator[Finding | Undecided]:

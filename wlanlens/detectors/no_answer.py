@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     TIMERS,
     Array,
@@ -30,7 +31,18 @@ def _phrase(finding: Finding) -> str:
     return str(finding.values["what"])
 
 
-@detector(CODE, needs=("segments", "timeouts", "flows"), phrase=_phrase, explains=(*TIMERS, "loss_recovery"))
+@detector(
+    CODE,
+    needs=("segments", "timeouts", "flows"),
+    phrase=_phrase,
+    explains=(*TIMERS, "loss_recovery"),
+    remedy=Remedy(
+        "Peer and path: check that the peer runs and listens on the port, that no firewall drops the packets "
+        "without an answer (let it reject them), and that routes work both ways. Wireless peer: power saving "
+        "off, and in range of its access point.",
+        "capture at the peer: the packet arrives and is answered; if it does not arrive, capture one hop closer.",
+    ),
+)
 def no_answer(trace: Trace, *, min_tries_count: int = 2, min_silence_s: float = 1.0) -> Iterator[Finding | Undecided]:
     """A SYN, data or a FIN was retransmitted repeatedly, and no answer came until the end of the connection.
 

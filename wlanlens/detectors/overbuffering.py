@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     ON_THE_PATH,
@@ -46,6 +47,12 @@ _TICKS_NS = (1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000)
     phrase=_phrase,
     category="queue",
     explains=(*ON_THE_PATH, "fast_recovery", "loss_recovery"),
+    remedy=Remedy(
+        "Device with the queue (usually access point or modem): active queue management (fq_codel, CAKE) or a "
+        "limit of some tens of milliseconds. If it cannot be changed: shape the traffic to 90 % of the "
+        "bottleneck's rate before it. Sender: BBR, or a smaller receive window, keeps the queue short.",
+        "capture again: the round trip stays near its minimum while the transfer runs.",
+    ),
 )
 def overbuffering(
     trace: Trace,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     NULL,
@@ -44,7 +45,17 @@ def _sentence(values: Mapping[str, Value]) -> str:
 
 
 @detector(
-    CODE, needs=("segments", "recoveries", "timeouts", "intervals", "flows"), explains=AFTER_LOSS, whole=_sentence
+    CODE,
+    needs=("segments", "recoveries", "timeouts", "intervals", "flows"),
+    explains=AFTER_LOSS,
+    whole=_sentence,
+    saving="losses",
+    remedy=Remedy(
+        "Link that loses the packets: a capture at a second point shows which. Full queue: active queue "
+        "management and a longer queue; radio: signal, channel, retry limit. Sender and receiver: SACK and "
+        "RACK-TLP on, which repair losses without the timer.",
+        "capture at the same point again: retransmissions are rarer, and none waits for the timer.",
+    ),
 )
 def packet_loss(trace: Trace, *, min_lost_packets: int = 1) -> Iterator[Finding | Undecided]:
     """Data of a connection was lost on the path.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     NULL,
@@ -34,7 +35,19 @@ def _phrase(finding: Finding) -> str:
     return f"losses came every {duration(float(finding.values['period_s']))}"
 
 
-@detector("periodic_loss", needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
+@detector(
+    "periodic_loss",
+    needs=("segments",),
+    phrase=_phrase,
+    explains=AFTER_LOSS,
+    saving="losses",
+    remedy=Remedy(
+        "Device with that period: turn off scans for other networks while connected (Windows: autoconfig; "
+        "Linux: background scan of wpa_supplicant or NetworkManager), power saving, or the access point's "
+        "channel scan; remove a source of interference with this duty cycle.",
+        "capture again for at least five periods: no loss at the ticks.",
+    ),
+)
 def periodic_loss(
     trace: Trace,
     *,

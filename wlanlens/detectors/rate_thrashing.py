@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     Array,
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("rate_thrashing", needs=("frames", "exchanges"))
+@detector(
+    "rate_thrashing",
+    needs=("frames", "exchanges"),
+    saving="rates",
+    remedy=Remedy(
+        "Station whose rate climbs: update firmware and driver, or set a fixed rate or an upper limit at which "
+        "frames arrive (Linux: `iw dev wlan0 set bitrates`); a rate control that remembers failures (minstrel) "
+        "does so itself. Better signal makes the higher rates work.",
+        "capture the air again: no cycles of failed climbs, and frames arrive at the first or second transmission.",
+    ),
+)
 def rate_thrashing(
     trace: Trace,
     *,
@@ -115,6 +126,7 @@ class _Climbs:
     best: SteadyRate
     waste_share: float
     gain_factor: float
+    excess_s: float
     limit: int
 
 
@@ -156,6 +168,7 @@ def _climbs(air: Air, pair: int, which: Array, failures_count: int, least_tried:
         best=best,
         waste_share=float(np.maximum(wasted[climb], 0).sum()) / total if total else 0.0,
         gain_factor=total / good / best.packet_us if good else np.inf,
+        excess_s=max(0.0, total - good * best.packet_us) / 1e6,
         limit=int(np.median(e.attempts[at_limit])) if len(at_limit) else 0,
     )
 
@@ -192,6 +205,7 @@ def _finding(air: Air, c: _Climbs) -> Finding:
             "best_steady_success_share": c.best.success,
             "waste_share": c.waste_share,
             "wasted_airtime_s": float(np.nansum(e.wasted_us[c.which])) / 1e6,
+            "excess_airtime_s": c.excess_s,
             "steady_rate_gain_factor": min(c.gain_factor, 1e6),
             "tcp_retransmissions_count": len(again),
         },

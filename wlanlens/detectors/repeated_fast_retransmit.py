@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     DUPACK_THRESHOLD,
@@ -33,7 +34,17 @@ def _phrase(finding: Finding) -> str:
 
 
 @detector(
-    CODE, needs=("segments", "recoveries", "timeouts"), phrase=_phrase, explains=(*AFTER_LOSS, "spurious_recovery")
+    CODE,
+    needs=("segments", "recoveries", "timeouts"),
+    phrase=_phrase,
+    explains=(*AFTER_LOSS, "spurious_recovery"),
+    saving="setback",
+    remedy=Remedy(
+        "Sender: SACK on (`net.ipv4.tcp_sack=1`) and a stack with NewReno's recovery point or RACK; Reno "
+        "without SACK reduces its window for each loss. Path: a longer or managed queue loses fewer segments "
+        "of one window.",
+        "capture at the sender again: one reduction of the window for each loss episode.",
+    ),
 )
 def repeated_fast_retransmit(
     trace: Trace, *, dupacks_count: int = DUPACK_THRESHOLD, answer_ms: float = 20.0

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     DropSearch,
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
     from wlanlens.trace import Trace
 
 
-@detector("signal_fade", needs=("frames", "exchanges"))
+@detector(
+    "signal_fade",
+    needs=("frames", "exchanges"),
+    saving="setback",
+    remedy=Remedy(
+        "Station and access point: shorten the distance, move the antenna or the obstacle, use a second access "
+        "point with fast roaming (802.11r/k/v), or the 2.4 GHz band through walls. Rate control that steps "
+        "down within one frame keeps the loss short.",
+        "capture the air again at the same place: the signal stays within 10 dB of its usual value, or frames "
+        "arrive during the fade at a lower rate.",
+    ),
+)
 def signal_fade(
     trace: Trace,
     *,

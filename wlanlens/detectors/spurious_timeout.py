@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     TIMERS,
@@ -35,7 +36,18 @@ CODE = "spurious_timeout"
 _CONFIDENCE = {"other_capture": 1.0, "timestamp": 0.99, "dsack": 0.97, "acked": 0.95, "min_rtt": 0.9, "original": 0.97}
 
 
-@detector(CODE, needs=("timeouts", "intervals", "segments", "flows"), explains=(*TIMERS, "spurious_recovery"))
+@detector(
+    CODE,
+    needs=("timeouts", "intervals", "segments", "flows"),
+    explains=(*TIMERS, "spurious_recovery"),
+    saving="recovery",
+    remedy=Remedy(
+        "Sender: F-RTO, timestamps (Eifel) and DSACK on (Linux: `net.ipv4.tcp_frto=2`, `tcp_timestamps=1`, "
+        "`tcp_dsack=1`), which undo it; a least timeout above the delays of this path (`ip route ... "
+        "rto_min`). Link: remove what delays or loses the ACKs.",
+        "capture at the sender again: no expiry without a loss, or no retransmission follows one.",
+    ),
+)
 def spurious_timeout(trace: Trace, *, late_ack_ms: float = 20.0) -> Iterator[Finding | Undecided]:
     """The retransmission timer expired although nothing had been lost.
 

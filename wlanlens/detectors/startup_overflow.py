@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     AFTER_LOSS,
     NULL,
@@ -37,7 +38,19 @@ def _phrase(finding: Finding) -> str:
     return "slow start overshot a buffer" + (f" of about {count(int(packets), 'packet')}" if packets else "")
 
 
-@detector(CODE, needs=("segments",), phrase=_phrase, explains=AFTER_LOSS)
+@detector(
+    CODE,
+    needs=("segments",),
+    phrase=_phrase,
+    explains=AFTER_LOSS,
+    saving="setback",
+    remedy=Remedy(
+        "Sender: pacing and HyStart++ (RFC 9406; Linux: `fq` with CUBIC or BBR), which leave slow start before "
+        "the queue overflows; SACK repairs what is lost. Device with the queue: room for rate times round "
+        "trip.",
+        "capture at the sender again: no run of losses in the first seconds of a transfer.",
+    ),
+)
 def startup_overflow(
     trace: Trace,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     Air,
     Facts,
@@ -27,7 +28,18 @@ def _phrase(finding: Finding) -> str:
     return f"a station sent all data at {rate:g} Mbit/s, although {works:g} Mbit/s works"
 
 
-@detector("stuck_rate", needs=("frames", "exchanges"), phrase=_phrase)
+@detector(
+    "stuck_rate",
+    needs=("frames", "exchanges"),
+    phrase=_phrase,
+    saving="cost",
+    remedy=Remedy(
+        "Station that sends at this rate: remove the fixed rate (Linux: `iw dev wlan0 set bitrates` without "
+        "arguments), update its driver, allow 802.11n or later at the access point (WMM on, no WEP or TKIP, "
+        "which forbid its rates).",
+        "capture the air again: the station uses the higher rate that the other end uses.",
+    ),
+)
 def stuck_rate(
     trace: Trace,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     DUPACK_THRESHOLD,
     NULL,
@@ -36,7 +37,18 @@ _UNSEEN = (
 )
 
 
-@detector(CODE, needs=("timeouts", "segments", "flows"), explains=TIMERS)
+@detector(
+    CODE,
+    needs=("timeouts", "segments", "flows"),
+    explains=TIMERS,
+    saving="setback",
+    remedy=Remedy(
+        "Sender: tail loss probe on (RACK-TLP; Linux: `net.ipv4.tcp_early_retrans=3` and SACK), which finds "
+        "the loss after two round trips. Application: write the end of a message together with the data before "
+        "it. Path: avoid the loss, see the finding that caused it.",
+        "capture at the sender again: the end of the transfer arrives, or a probe follows within two round trips.",
+    ),
+)
 def tail_loss(trace: Trace, *, quiet_ms: float = 50.0, handshake_factor: float = 2.0) -> Iterator[Finding | Undecided]:
     """The end of a transfer was lost, and only a timer could find the loss.
 

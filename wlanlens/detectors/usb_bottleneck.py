@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wlanlens.capture.usb import FULL_SPEED_BYTES_PER_MS, HIGH_SPEED_BYTES_PER_MS, Transfers, bulk
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import BusyTransfers, Finding, Undecided, bit_rate, count, duration, make_finding
 from wlanlens.registry import detector
 
@@ -43,7 +44,28 @@ _FULL = _Mode("full speed, saturated", 0.8, HIGH_SPEED_BYTES_PER_MS, "carried as
 _HIGH = _Mode("high speed, saturated", 0.8, 10 * HIGH_SPEED_BYTES_PER_MS, "carried as much as high speed allows")
 
 
-@detector("usb_bottleneck", needs=("urbs",), phrase="the USB bus limited it", category="usb")
+@detector(
+    "usb_bottleneck",
+    needs=("urbs",),
+    phrase="the USB bus limited it",
+    category="usb",
+    saving="bus",
+    remedy=Remedy(
+        "Host's USB: connect the adapter to a faster port (USB 2 or 3, no hub); on a full-speed bus turn on "
+        "bandwidth reclamation in the host controller's driver (Linux: uhci-hcd has it on) and let the "
+        "adapter's driver queue several transfers.",
+        "capture with usbmon again: the endpoint is idle for a part of the time, or moves more bytes in each "
+        "millisecond.",
+        by_value="mode",
+        changes={
+            _FULL.name: "Host's USB: connect the adapter to a port of USB 2 or later, without a full-speed hub between; an adapter "
+            "of full speed (12 Mbit/s) cannot carry more.",
+            _HIGH.name: "Host's USB: connect the adapter to a port of USB 3, without a hub that other devices share.",
+            _TURNS.name: "Adapter's driver: submit the next transfer before the last is complete (several URBs); update it, or "
+            "connect the adapter to a port of USB 2 or later.",
+        },
+    ),
+)
 def usb_bottleneck(
     trace: Trace,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wlanlens.detection.remedy import Remedy
 from wlanlens.detection.toolkit import (
     NULL,
     Array,
@@ -30,7 +31,18 @@ if TYPE_CHECKING:
 CODE = "window_limited"
 
 
-@detector(CODE, needs=("intervals", "segments", "flows"), explains=("receiver_window", "delayed_ack"))
+@detector(
+    CODE,
+    needs=("intervals", "segments", "flows"),
+    explains=("receiver_window", "delayed_ack"),
+    saving="window",
+    remedy=Remedy(
+        "Receiver: a larger receive buffer and window scaling on (Linux: third value of `net.ipv4.tcp_rmem`, "
+        "no small SO_RCVBUF; Windows: autotuning normal): at least rate times round trip. If the window "
+        "closes: let the application read faster, or in its own thread.",
+        "capture at the sender again: the flight stays below the advertised window.",
+    ),
+)
 def window_limited(
     trace: Trace,
     *,

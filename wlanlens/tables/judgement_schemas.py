@@ -65,6 +65,15 @@ def judgements() -> dict[str, pa.Schema]:
             field("flow", pa.uint32(), "Number of the TCP connection, where there is one.", null=True),
             field("direction", enum(), "Direction of the data: a2b or b2a.", null=True, values=directions),
             field("caused_by", text, "Code of the finding that caused it; empty where none is known."),
+            field("remedy", text, "What to change and where, and how a second capture shows that it helped."),
+            field(
+                "saved_s",
+                f64,
+                "Estimate of how much sooner the transfer would have ended without this cause.",
+                unit="s",
+                null=True,
+            ),
+            field("saved_assumption", text, "What the estimate assumes; empty where there is none."),
         ],
     )
     quality = table(

@@ -1,0 +1,69 @@
+"""How far a trouble set a transfer back, by what was acknowledged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wlanlens.detection.savings.delivery import Delivery, merged
+
+MS = 10**6
+SEGMENT = 1000
+
+
+def acks(*stretches: tuple[float, float, float]) -> Delivery:
+    """A transfer by its ACKs: (start, end, time between two ACKs of a segment), in ms."""
+    t = np.concatenate([np.arange(start, end, gap) for start, end, gap in stretches])
+    ns = np.sort(np.round(t * MS)).astype(np.int64)
+    return Delivery.of(ns, SEGMENT * np.arange(1, len(ns) + 1), 10 * MS)
+
+
+def setback_s(d: Delivery, start_ms: int, end_ms: int) -> float:
+    span = start_ms * MS, end_ms * MS
+    return d.setback_s(*span, d.usual([span]), d.end_ns)
+
+
+def test_idle_time_is_lost_in_whole() -> None:
+    d = acks((0, 1000, 1), (1500, 3000, 1))
+    assert d.usual([(1000 * MS, 1500 * MS)]) == pytest.approx(SEGMENT / MS, rel=0.01)
+    assert setback_s(d, 1000, 1500) == pytest.approx(0.5, abs=0.005)
+
+
+def test_what_a_burst_brings_was_not_lost() -> None:
+    """ACKs of a path that stayed busy were held for 300 ms: their burst acknowledges what was delivered meanwhile."""
+    ns = np.sort(np.concatenate([np.arange(0, 1000), np.full(300, 1300), np.arange(1300, 3000)]) * MS).astype(np.int64)
+    d = Delivery.of(ns, SEGMENT * np.arange(1, len(ns) + 1), 10 * MS)
+    assert setback_s(d, 1000, 1300) == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_slow_start_after_the_silence_counts() -> None:
+    d = acks((0, 1000, 1), (1500, 1900, 4), (1900, 3000, 1))
+    # 400 ms at a quarter of the rate lose 300 ms more.
+    assert setback_s(d, 1000, 1500) == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_trouble_ends_where_the_next_begins() -> None:
+    d = acks((0, 1000, 1), (1500, 1900, 4), (2500, 4000, 1))
+    rate = d.usual([(1000 * MS, 2500 * MS)])
+    first = d.setback_s(1000 * MS, 1500 * MS, rate, 1900 * MS)
+    assert first == pytest.approx(0.8, abs=0.02)
+    assert d.setback_s(1900 * MS, 2500 * MS, rate, d.end_ns) == pytest.approx(0.6, abs=0.02)
+
+
+def test_losses_noticed_late_began_with_the_silence() -> None:
+    """ACKs stop at 1000 ms; the span begins with the third duplicate ACK at 1030 ms."""
+    d = acks((0, 1000, 1), (1500, 3000, 1))
+    assert setback_s(d, 1030, 1500) == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_path_rate_is_that_inside_trains() -> None:
+    """Eight ACKs 1 ms apart, then rest until the next round trip of 40 ms."""
+    starts = np.arange(0, 2000, 40)
+    ns = (np.add.outer(starts, np.arange(8)).ravel() * MS).astype(np.int64)
+    d = Delivery.of(ns, SEGMENT * np.arange(1, len(ns) + 1), 40 * MS)
+    assert d.path_rate() == pytest.approx(SEGMENT / MS, rel=0.01)
+    assert d.usual([]) == pytest.approx(8 * SEGMENT / (40 * MS), rel=0.1)
+
+
+def test_spans_that_touch_are_one() -> None:
+    assert merged([(5, 9), (1, 3), (3, 5), (20, 20)]) == [(1, 9)]

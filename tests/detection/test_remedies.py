@@ -1,0 +1,55 @@
+"""Every detector says what to do, and how it estimates what that saves."""
+
+from __future__ import annotations
+
+import pytest
+
+from wlanlens import registry
+from wlanlens.detection.finding import Finding, from_table, join_windows, to_table
+from wlanlens.detection.remedy import Remedy, with_remedies
+from wlanlens.detection.savings import SAVINGS
+
+DETECTORS = registry.units("detectors")
+
+
+@pytest.mark.parametrize("code", DETECTORS)
+def test_a_detector_has_a_remedy_with_a_place_and_a_check(code: str) -> None:
+    unit = DETECTORS[code]
+    assert isinstance(unit, registry.Tool)
+    assert isinstance(unit.remedy, Remedy)
+    changes = [unit.remedy.change, *unit.remedy.changes.values()]
+    for change in changes:
+        # "Sender: ...", "Access point: ...", "Host's USB: ...": what to change begins with where.
+        assert change.split(":")[0] != change, change
+        assert change.endswith("."), change
+    assert " To verify: capture " in unit.remedy()
+    assert unit.remedy().endswith(".")
+    assert not unit.saving or unit.saving in SAVINGS
+
+
+def held(**values: str) -> Finding:
+    return Finding("ack_holding", 0, 1, "c", "a > b", "info", 0.9, 0.1, values=dict(values))
+
+
+def test_the_place_decides_what_to_change() -> None:
+    driver, adapter, other = with_remedies([held(kept_by="driver"), held(kept_by="adapter"), held()])
+    assert driver.remedy.startswith("Sender's driver:")
+    assert adapter.remedy.startswith("Sender's adapter:")
+    assert other.remedy != driver.remedy
+
+
+def test_the_three_fields_survive_arrow() -> None:
+    made = Finding("x", 0, 1, "c", "s", "info", 0.9, 0.1, remedy="R.", saved_s=0.5, saved_assumption="A.")
+    none = Finding("y", 0, 1, "c", "s", "info", 0.9, 0.1)
+    assert from_table(to_table([made, none])) == [made, none]
+
+
+def test_halves_of_a_finding_save_together() -> None:
+    a = Finding("x", 0, 10, "c", "s", "info", 0.9, 0.1, saved_s=0.5)
+    b = Finding("x", 10, 20, "c", "s", "info", 0.9, 0.1, saved_s=0.25)
+    assert join_windows([a], [b])[0].saved_s == 0.75
+
+
+def test_a_negative_saving_is_refused() -> None:
+    with pytest.raises(ValueError, match="saved_s"):
+        Finding("x", 0, 1, "c", "s", "info", 0.9, 0.1, saved_s=-1.0)

@@ -1,0 +1,180 @@
+"""Fill in `saved_s`: how much sooner a transfer would have ended without the cause of a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wlanlens import registry
+from wlanlens.detection.finding import Finding
+from wlanlens.detection.savings.delivery import Span, merged
+from wlanlens.detection.savings.transfer import Transfer, Transfers
+
+if TYPE_CHECKING:
+    from wlanlens.trace import Trace
+
+#: An estimate in seconds and what it assumes; None where it is not defined.
+Estimate = tuple[float, str] | None
+
+_SETBACK = "The transfer would have gone on at its rate before and after, and nothing else would have stopped it."
+_SENDER_NOTICES = (
+    "The ACKs would have been as late, but the sender would have retransmitted nothing and kept its window."
+)
+_SHORT_TIMER = "The timer would have been as short as before the idle time, and the same packets would have been lost."
+_NO_LOSS = (
+    "None of these packets would have been lost, and the transfer would have gone on at its rate before and after."
+)
+_PATH_RATE = "The path would have carried the data at the rate that the spacing of the ACKs shows, without losses."
+_READER = "The receiver would have read all the time, and the transfer would have gone on at its rate before and after."
+_COST = "Nothing else would have become the limit, and the lost time would have been used in full."
+_AIR_FULL = "The air would have carried the same packets, each at the best rate."
+_BUS = "The air would have carried what the faster bus gives it."
+
+#: Categories of the ledger in which a sender repairs losses.
+_AFTER_LOSS = ("rto_wait", "rto_backoff", "loss_recovery", "fast_recovery")
+
+#: A window of fewer segments shows no train of ACKs, hence no rate of the path.
+_TRAIN_SEGMENTS = 4
+
+
+def with_savings(trace: Trace, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of a trace or a window of it, with `saved_s` and `saved_assumption` where their detector defines them."""
+    units = registry.units("detectors")
+    transfers = Transfers(trace)
+    context = Context(findings)
+    out = []
+    for f in findings:
+        unit = units.get(f.code)
+        how = _METHODS.get(unit.saving) if isinstance(unit, registry.Tool) else None
+        transfer = transfers.of(f) if how is not None else None
+        made = how(f, transfer, context) if how is not None and transfer is not None else None
+        out.append(f if made is None else replace(f, saved_s=round(made[0], 9), saved_assumption=made[1]))
+    return out
+
+
+class Context:
+    """The findings of a trace, and when each direction was set back.
+
+    Attributes
+    ----------
+    findings : sequence of Finding
+    troubles : mapping
+        Spans of the findings about single events, by flow and direction: outside of them a transfer has its usual rate.
+    """
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = findings
+        units = registry.units("detectors")
+        out: dict[tuple[int | None, str | None], list[Span]] = {}
+        for f in findings:
+            unit = units.get(f.code)
+            if isinstance(unit, registry.Tool) and unit.saving in _EPISODES:
+                out.setdefault((f.flow, f.direction), []).append((f.t_start_ns, f.t_end_ns))
+        self.troubles = {which: merged(spans) for which, spans in out.items()}
+
+
+def _setbacks(transfer: Transfer, context: Context, spans: Sequence[Span], *, after_ack: bool = False) -> float:
+    """Seconds by which some spans set a transfer back; one ends where the next begins.
+
+    Other findings that begin before the transfer has its rate again follow from the first: their time is part of it.
+    """
+    own = merged(spans)
+    other = context.troubles.get((transfer.flow, transfer.direction), [])
+    rate = transfer.delivery.usual(merged([*other, *own]))
+    starts = [start for start, _ in own]
+    total = 0.0
+    for start, end in own:
+        later = starts[np.searchsorted(starts, end) :]
+        limit = later[0] if later else transfer.delivery.end_ns
+        total += transfer.delivery.setback_s(start, end, rate, limit, after_ack=after_ack)
+    return total
+
+
+def _setback(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _SETBACK
+
+
+def _recovery(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """Without the silence before it: a sender that notices the spurious timeout waits for the same ACK."""
+    if "idle_s" not in f.values:
+        return None
+    begins = f.t_start_ns + round(float(f.values["idle_s"]) * 1e9)
+    span = min(begins, f.t_end_ns - 1), f.t_end_ns
+    return _setbacks(transfer, context, [span], after_ack=True), _SENDER_NOTICES
+
+
+def _backoff(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """Of a timer that was kept long, what a reset saves; of a run of expiries, all of its time."""
+    if f.values.get("expiries_count") == 1 and "saved_by_reset_s" in f.values:
+        return float(f.values["saved_by_reset_s"]), _SHORT_TIMER
+    return _setbacks(transfer, context, [(f.t_start_ns, f.t_end_ns)]), _NO_LOSS
+
+
+def _losses(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    return _setbacks(transfer, context, transfer.spent(_AFTER_LOSS, f.t_start_ns, f.t_end_ns)), _NO_LOSS
+
+
+def _window(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """The window's limit costs what the path's rate would have saved; a closed window costs what was not delivered."""
+    closed, limited = transfer.window_spans(f.t_start_ns, f.t_end_ns)
+    saved_s = _setbacks(transfer, context, closed) if closed else 0.0
+    if not limited:
+        return saved_s, _READER
+    window = f.values.get("window_bytes")
+    if not isinstance(window, int) or window < _TRAIN_SEGMENTS * transfer.segment_bytes:
+        return (saved_s, _READER) if closed else None
+    delivery = transfer.delivery
+    rate = max(delivery.path_rate(), delivery.usual(merged([*closed, *limited])))
+    for start, end in limited:
+        acked = float(delivery.until(end) - delivery.until(start))
+        saved_s += max(0.0, end - start - acked / rate) / 1e9 if rate > 0 else 0.0
+    return saved_s, _PATH_RATE
+
+
+def _cost(f: Finding, _transfer: Transfer, _: Context) -> Estimate:
+    return f.cost_s, _COST
+
+
+def _bus(f: Finding, transfer: Transfer, _: Context) -> Estimate:
+    """What a faster bus saves, as far as the air, where it was captured, would not have taken the time."""
+    length_s = (f.t_end_ns - f.t_start_ns) / 1e9
+    busy_s = transfer.air_s(f.t_start_ns, f.t_end_ns)
+    return (f.cost_s, _BUS) if busy_s is None else (max(0.0, min(f.cost_s, length_s - busy_s)), _COST)
+
+
+def _rates(f: Finding, transfer: Transfer, context: Context) -> Estimate:
+    """Airtime beyond the best steady rate's, and the time in which TCP left the air idle because packets were dropped."""
+    excess_s = f.values.get("excess_airtime_s")
+    # Rate control drops the SYN and the last packets, too: the whole life of the transfer counts.
+    start, end = transfer.start_ns, transfer.end_ns
+    busy_s = transfer.air_s(start, end)
+    if not isinstance(excess_s, float) or busy_s is None:
+        return None
+    # Both stations may do so: the idle time is divided between them.
+    of_all_s = sum(float(g.values.get("excess_airtime_s", 0.0)) for g in context.findings if g.code == f.code)
+    idle_s = max(0.0, (end - start) / 1e9 - busy_s)
+    return excess_s + (idle_s * excess_s / of_all_s if of_all_s > 0 else 0.0), _AIR_FULL
+
+
+Method = Callable[[Finding, Transfer, Context], Estimate]
+
+#: How a detector's `saving` is estimated.
+_METHODS: dict[str, Method] = {
+    "setback": _setback,
+    "recovery": _recovery,
+    "backoff": _backoff,
+    "losses": _losses,
+    "window": _window,
+    "cost": _cost,
+    "bus": _bus,
+    "rates": _rates,
+}
+
+#: Those of single events that stop or slow a transfer for a while.
+_EPISODES = ("setback", "recovery", "backoff")
+
+#: The names of `_METHODS`, for the contract of detectors.
+SAVINGS = tuple(_METHODS)
