@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wlanlens.airtime import words
+from wlanlens.detection import capture_needs
 from wlanlens.detection.finding import Group, grouped
 from wlanlens.formatting import count, hundredths, printable, share
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
@@ -173,7 +174,7 @@ def _checks(console: Console, analysis: wl.Analysis) -> None:
             continue
         by_reason: dict[str, list[str]] = {}
         for s in these:
-            by_reason.setdefault(s.reason, []).append(s.code)
+            by_reason.setdefault(capture_needs.plain(s.reason), []).append(s.code)
         text = "; ".join(", ".join(codes) + (f": {reason}" if reason else "") for reason, codes in by_reason.items())
         _line(console, head, text, "bold red" if state == "failed" else "")
 

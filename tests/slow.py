@@ -17,6 +17,7 @@ SLOW = {
     "test_captures.py": "runs the command on every shared capture",
     "test_new.py": "runs pytest in a copy of the repository",
     "report/test_browser.py": "starts a browser",
+    "report/test_reading.py": "starts a browser",
     "report/test_fleet_page.py": "starts a browser",
     "report/test_experiments.py": "starts a browser",
     "report/test_layers.py": "starts a browser",

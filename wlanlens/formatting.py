@@ -180,10 +180,10 @@ def page_rate(value_bps: float | None) -> str:
     """Bits per second in decimal units, three digits."""
     if value_bps is None:
         return MISSING
-    for unit, factor in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+    for unit, factor in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if abs(value_bps) >= factor:
             return f"{three_digits(value_bps / factor)}{THIN}{unit}"
-    return f"{three_digits(value_bps)}{THIN}b/s"
+    return f"{three_digits(value_bps)}{THIN}bit/s"
 
 
 def page_count(value: int | None) -> str:

@@ -71,7 +71,7 @@ def test_shares_sum_to_the_airtime():
     summed = sum(np.asarray(t.y) * 2**24 / 100 for t in over_time)
     known = [row for row in frames().to_pylist() if row["airtime_us"] is not None]
     assert summed.sum() == pytest.approx(1000 * sum(row["airtime_us"] for row in known))
-    assert {t.name for t in over_time} == {"data", "retries", "control", "management", "damaged or unknown"}
+    assert {t.name for t in over_time} == {"data", "retries", "control frames", "management", "damaged or unknown"}
     bars = [t for t in figure.data if t.type == "bar"]
     assert next(iter(bars[0].y)) == f"{AP} (access point of home)"
     assert sum(sum(t.x) for t in bars) == pytest.approx(summed.sum() / 1e9)

@@ -64,11 +64,11 @@ class Opened:
             self.page.wait_for_timeout(150)
         return self.range()
 
-    def choose(self, number: int) -> None:
-        """Press "show" of a finding; unfold its group first if needed."""
+    def choose(self, number: int, button: str = "show") -> None:
+        """Press "show" or "journey" of a finding; unfold its group first if needed."""
         item = f"#finding-{number}"
         self.page.eval_on_selector(item, "(e) => { const d = e.closest('details'); if (d) d.open = true; }")
-        self.page.click(f"{item} .show")
+        self.page.click(f"{item} .{button}")
 
     @property
     def foreign(self) -> list[str]:

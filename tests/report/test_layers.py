@@ -63,6 +63,17 @@ def near(one: Any, most_s: float) -> tuple[float, float]:
     return one.settled()
 
 
+#: What the panel of the journey lies over.
+COVERS = """() => {
+  const panel = document.getElementById("journey"), a = panel.getBoundingClientRect();
+  return [...document.querySelectorAll("main *")].filter((e) => {
+    const b = e.getBoundingClientRect();
+    return !panel.contains(e) && !e.contains(panel) && b.width && b.height
+      && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  }).map((e) => e.outerHTML.slice(0, 80));
+}"""
+
+
 def shown(one: Any) -> str:
     one.page.wait_for_selector("#journey:not([hidden])")
     return str(one.page.inner_text("#journey"))
@@ -73,8 +84,13 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
     assert one.page.evaluate("document.querySelectorAll('#figure image').length") == 6
     assert "Host, bus and air on one axis" in one.page.inner_text(".stage")
     assert "11\u202fMbit/s" in one.page.inner_text("#rates-legend")
+    # A finding alone does not open a journey: the reader asks for it.
     one.page.click("#finding-1 .show")
+    one.settled()
+    assert not one.page.locator("#journey").is_visible()
+    one.page.click("#finding-1 .journey")
     assert "retransmission" in shown(one) or "ack" in shown(one)
+    assert one.page.evaluate(COVERS) == []
     one.page.click("[data-journey='close']")
     assert not one.page.locator("#journey").is_visible()
     near(one, 2.0)
@@ -113,7 +129,7 @@ def test_host_bus_and_air_share_an_axis_and_a_click_opens_the_journey(opened: An
 def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> None:
     one = opened().goto(usb.report)
     number = next(f["n"] for f in page_data(one)["findings"] if "Spurious" in f["words"])
-    one.choose(number)
+    one.choose(number, "journey")
     text = shown(one)
     assert "timeout (RTO), spurious" in text
     assert "2 copies of this segment" in text
@@ -121,7 +137,6 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
     one.page.click("#journey-copies button:not([disabled])")
     one.page.wait_for_function("(was) => document.getElementById('journey').dataset.shown !== was", arg=before)
     assert "timeout (RTO)" not in shown(one)
-    # Whoever closed it is not shown it again by the next finding.
     one.page.click("[data-journey='close']")
     one.page.keyboard.press(".")
     one.settled()
@@ -131,7 +146,7 @@ def test_a_segment_leads_to_its_other_copies(opened: Any, usb: wl.Analysis) -> N
 def test_held_acks_open_the_journey_of_the_ack_that_was_held(opened: Any, usb: wl.Analysis) -> None:
     one = opened().goto(usb.report)
     number, finding = next((n, f) for n, f in enumerate(usb.findings, 1) if f.code == "ack_holding")
-    one.choose(number)
+    one.choose(number, "journey")
     shown(one)
     chosen = page_data(one)["journeys"]["findings"][str(number)]
     rows = usb.trace.table("links").to_pandas().query("flow == 0").sort_values("t_start_ns", kind="stable")
@@ -143,7 +158,7 @@ def test_a_finding_of_the_air_opens_a_journey_of_its_frames(opened: Any, thrashi
     one = opened().goto(thrashing.report)
     data = page_data(one)
     number = next(f["n"] for f in data["findings"] if f["on"] == "air")
-    one.choose(number)
+    one.choose(number, "journey")
     text = shown(one)
     finding = thrashing.findings[number - 1]
     assert any(f"frame {packet}" in text for packet in finding.evidence[0][2])
@@ -163,7 +178,7 @@ def test_the_table_of_clocks(opened: Any, usb: wl.Analysis) -> None:
     one.page.goto(usb.report.as_uri())
     table = one.page.locator("table.clocks")
     heads = table.locator("thead th").all_inner_texts()
-    assert heads == ["sender.pcap (sender)", "usb.pcap (usb)", "air.pcap (air)", "receiver.pcap (receiver)"]
+    assert heads[1:-1] == ["sender.pcap (sender)", "usb.pcap (usb)", "air.pcap (air)", "receiver.pcap (receiver)"]
     rows = {
         row.locator("th").inner_text(): row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()
     }
@@ -175,14 +190,10 @@ def test_the_table_of_clocks(opened: Any, usb: wl.Analysis) -> None:
 
 def test_a_narrow_screen_and_dark(opened: Any, usb: wl.Analysis) -> None:
     one = opened(360, 780, color_scheme="dark").goto(usb.report)
-    one.page.click("#finding-1 .show")
+    one.page.click("#finding-1 .journey")
     shown(one)
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 360
-    box = one.page.locator("#journey").bounding_box()
-    assert box["y"] > 780 / 3
-    assert (
-        one.page.evaluate("getComputedStyle(document.getElementById('journey')).backgroundColor") == "rgb(20, 24, 29)"
-    )
+    assert one.page.evaluate(COVERS) == []
 
 
 def test_hostile_names_of_captures_are_inert(opened: Any, usb: wl.Analysis, tmp_path: Path) -> None:
@@ -191,10 +202,10 @@ def test_hostile_names_of_captures_are_inert(opened: Any, usb: wl.Analysis, tmp_
     shutil.copy(paths[0], odd)
     made = wl.analyze([odd, *paths[1:]], out=tmp_path / "out", only=["spurious_timeout"])
     one = opened().goto(made.report)
-    one.page.click("#finding-1 .show")
+    one.page.click("#finding-1 .journey")
     text = shown(one)
     assert "<img src=x onerror=alert(1)>'$(x)` \\u202e.pcap" in text
-    assert one.page.evaluate("document.querySelectorAll('body img, body a').length") == 0
+    assert one.page.evaluate("document.querySelectorAll('body img, body a:not([href^=\"#\"])').length") == 0
     assert "\u202e" not in made.report.read_text("utf-8")
     assert "'\"'\"'$(x)`" in one.page.text_content("#journey-command")
 

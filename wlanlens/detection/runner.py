@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wlanlens import registry, tables
+from wlanlens.detection import capture_needs
 from wlanlens.detection.finding import Finding, Undecided
 from wlanlens.detection.remedy import with_remedies
 from wlanlens.detection.root_cause import with_causes
@@ -134,7 +135,7 @@ class DetectorRunner:
         if code in self._failed:
             state, reason = "failed", self._failed[code]
         elif code not in self._ran:
-            state, reason = "not_run", "needs " + ", ".join(self._missing.get(code, ("a TCP flow",)))
+            state, reason = "not_run", capture_needs.reason(self._missing.get(code, ("a TCP flow",)))
         elif found:
             state = "found"
         elif undecided:

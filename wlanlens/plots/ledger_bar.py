@@ -45,7 +45,7 @@ def ledger_bar(
                 y=names,
                 x=[lives[key].get(category, 0) / 1e9 for key in order],
                 orientation="h",
-                name=CATEGORIES[category].title,
+                name=PLAIN[category],
                 marker={"color": CATEGORIES[category].colour, "line": {"color": "#fff", "width": 1}},
                 hovertemplate=f"{escaped(PLAIN[category])}: %{{x:.3f}} s<extra></extra>",
             )

@@ -127,7 +127,6 @@ def _part(group: str, title: str, meaning: str, ns: int, whole: int) -> dict[str
         "ns": ns,
         "seconds": formatting.page_summand(ns, whole),
         "share": formatting.page_share(ns, whole),
-        "wide": ns >= 0.09 * whole,
         "lost": group == "retries",
     }
 

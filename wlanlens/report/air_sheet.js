@@ -14,17 +14,22 @@ const AIR_SHEET = {
     },
     {
       axis: "yaxis2", y: "y2", share: [0.3, 0.69], title: "data rate of each frame (Mbit/s)", log: true, look: { type: "log", range: [0, 2] },
-      paint: (b, f, look) => drawFrames(b, f.data, look, (row) => f.data.rate[row] / 1e3), describe: describeFrame,
+      wanted: (f) => f.picked?.packet, paint: (b, f, look) => drawFrames(b, f, look, (row) => f.data.rate[row] / 1e3), describe: describeFrame,
     },
     {
       axis: "yaxis3", y: "y3", share: [0, 0.255], title: "signal (dBm)", look: { nticks: 5 },
-      paint: (b, f, look) => drawFrames(b, f.data, look, (row) => (f.data.signal[row] === NO_SIGNAL ? -1e9 : f.data.signal[row])),
+      wanted: (f) => f.picked?.packet, paint: (b, f, look) => drawFrames(b, f, look, (row) => (f.data.signal[row] === NO_SIGNAL ? -1e9 : f.data.signal[row])),
       describe: describeFrame,
     },
   ],
   fit: fitAir,
   // Shares over time belong to no frame.
-  pick: (figure, at) => (at.row > 1 ? figure.data.packet[nearestFrame(figure, at)] : undefined),
+  pick: (figure, at) => {
+    const row = at.row > 1 ? nearestFrame(figure, at) : -1;
+    return row < 0 ? null : { packet: figure.data.packet[row] };
+  },
+  profile: (air, columns) => profile(air.rows, (row) => [air.x[row], air.size[row]], air.retries, (row) => air.x[row], columns),
+  table: frameTable,
   ticks: (y) => rateTicks(y.yaxis2),
 };
 
@@ -71,7 +76,7 @@ function drawUses(b, slices) {
 }
 
 // Originals as dots in the transmitter's colour; every retry as a vertical tick, with a cross where the frame was dropped.
-function drawFrames(b, air, look, value) {
+function drawFrames(b, { data: air, picked }, look, value) {
   const size = Math.max(2, Math.round((air.rows.length > 20000 ? 2 : 3) * b.unit));
   air.byColour.forEach((index, k) => {
     const [from, to] = within(air, index, b.x);
@@ -92,6 +97,13 @@ function drawFrames(b, air, look, value) {
       b.pen.stroke();
     }
   }
+  const row = picked ? air.packet.indexOf(picked.packet) : -1;
+  if (row < 0) return;
+  b.pen.strokeStyle = look.accent;
+  b.pen.lineWidth = 2.5 * b.unit;
+  b.pen.beginPath();
+  b.pen.arc(b.px(air.x[row]), b.py(value(row)), 8 * b.unit, 0, 2 * Math.PI);
+  b.pen.stroke();
 }
 
 function describeUses(figure, at) {
@@ -118,9 +130,25 @@ function nearestFrame(figure, at) {
   let best = -1, least = 18 * 18;
   for (let i = from; i < to; i++) {
     const row = air.rows[i], dx = (air.x[row] - at.x) / at.perPixel, dy = py(value(row)) - at.top;
-    if (dx * dx + dy * dy < least) { least = dx * dx + dy * dy; best = row; }
+    // Retries are rare: they are drawn on top of other frames, and preferred to them.
+    const distance = dx * dx + dy * dy - (air.result[row] && dx * dx + dy * dy < 36 ? 400 : 0);
+    if (distance < least) { least = distance; best = row; }
   }
   return best;
+}
+
+// The rows of the frames in view, for the table and for CSV.
+function* frameTable(air, [x0, x1]) {
+  yield ["packet", "t_s", "transmitter", "receiver", "subtype", "bytes", "rate_mbps", "signal_dbm", "result"];
+  const [from, to] = within(air, air.rows, [x0, x1]);
+  for (let i = from; i < to; i++) {
+    const row = air.rows[i], pair = PAGE.air.pairs[air.pair[row]];
+    yield [
+      air.packet[row], air.x[row].toFixed(9), pair.sender, pair.receiver, PAGE.air.subtypes[air.subtype[row]] ?? "", air.size[row],
+      air.rate[row] === NO_RATE ? "" : air.rate[row] / 1e3, air.signal[row] === NO_SIGNAL ? "" : air.signal[row],
+      ["", "retry", "dropped", "retry, dropped"][air.result[row]],
+    ];
+  }
 }
 
 function frameWords(air, row, range) {

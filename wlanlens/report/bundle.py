@@ -24,6 +24,7 @@ OURS = (
     "draw_rows",
     "fit",
     "library",
+    "minimap",
     "figure",
     "hover",
     "flow_sheet",
@@ -37,6 +38,10 @@ OURS = (
     "findings",
     "copy",
     "keys",
+    "export",
+    "saves",
+    "print",
+    "address",
     "main",
 )
 """In this order: `main` is last because it starts what the others define."""

@@ -16,12 +16,27 @@ const BUS_SHEET = {
     },
   ],
   fit: fitBus,
+  profile: (endpoints, columns) => profile(
+    endpoints.flatMap(({ ms, bytes: size }) => Array.from(ms, (at, i) => [at / 1e3, size[i]])), (pair) => pair, [], () => 0, columns,
+  ),
+  table: transferTable,
   ticks: () => ({}),
 };
 
 function readBus(raw) {
   const c = readColumns(raw);
   return PAGE.bus.endpoints.map((name, i) => ({ name, ms: c[`ms_${i}`], bytes: c[`bytes_${i}`], t: c[`t_${i}`], depth: c[`depth_${i}`] }));
+}
+
+// The rows of the milliseconds in view, for the table and for CSV.
+function* transferTable(endpoints, [x0, x1]) {
+  yield ["endpoint", "from_s", "bytes_per_ms", "outstanding"];
+  for (const { name, ms, bytes: size, t, depth } of endpoints) {
+    for (let i = lowerBound(ms.length, (k) => ms[k] / 1e3, x0 - 1e-3); i < ms.length && ms[i] / 1e3 <= x1; i++) {
+      const j = lowerBound(t.length, (k) => t[k] / 1e6, ms[i] + 1) - 1;
+      yield [name, (ms[i] / 1e3).toFixed(3), size[i], j >= 0 ? depth[j] : 0];
+    }
+  }
 }
 
 function busEnds(endpoints) {

@@ -55,11 +55,25 @@ function stepLine(b, count, xOf, yOf, colour, thickness) {
     if (lastX === lastX) {
       const from = Math.max(0, b.px(lastX)), to = Math.min(b.w, b.px(x)), level = b.py(lastY);
       if (to - from > 1 && level >= 0 && level <= b.h) b.pen.fillRect(from, level - thickness / 2, to - from, thickness);
-      bars.bar(x, Math.min(lastY, y), Math.max(lastY, y));
+      if (level >= 0 || b.py(y) >= 0) bars.bar(x, Math.min(lastY, y), Math.max(lastY, y));
     }
     lastX = x; lastY = y;
   }
   bars.end();
+}
+
+// Where a step line is above the row, dashes at the top edge: the line stays in the plot, and dashes are no values.
+function edgeDashes(b, count, xOf, yOf, colour) {
+  const dash = 6 * b.unit, period = 10 * b.unit;
+  b.pen.fillStyle = colour;
+  for (let i = 0; i < count; i++) {
+    if (b.py(yOf(i)) >= 0) continue;
+    const from = Math.max(0, b.px(xOf(i))), to = i + 1 < count ? Math.min(b.w, b.px(xOf(i + 1))) : b.w;
+    for (let x = Math.floor(from / period) * period; x < to; x += period) {
+      const left = Math.max(from, x), wide = Math.min(to, x + dash) - left;
+      if (wide > 0) b.pen.fillRect(left, b.unit, wide, b.unit);
+    }
+  }
 }
 
 // Dots; one dot per pixel.

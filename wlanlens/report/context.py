@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wlanlens import formatting
-from wlanlens.detection.finding import Group, grouped
+from wlanlens.detection import capture_needs
+from wlanlens.detection.finding import SEVERITIES, Group
 from wlanlens.detection.runner import STATES
 from wlanlens.ledger.ledger import HEALTHY, PLAIN
 from wlanlens.plots._palette import CATEGORIES, LINES, TRIGGERS
 from wlanlens.plots._rows import COPIES, KINDS, NEEDS, FlowKey, mark_name
 from wlanlens.report.balance import Account
+from wlanlens.report.stories import Story, stories
 
 if TYPE_CHECKING:
     from wlanlens.detection.finding import Finding
@@ -40,7 +43,7 @@ _ICONS = {
 }
 _LABELS = {
     "found": "found",
-    "fine": "checked, not found",
+    "fine": "fine (checked, nothing found)",
     "not_run": "not run",
     "undecided": "undecided",
     "failed": "failed",
@@ -80,7 +83,7 @@ class FindingRow:
 
 @dataclass(frozen=True)
 class Kind:
-    """The findings of one code: the costliest is open, the others are folded."""
+    """The findings of one code in one story: the costliest is open, the others are folded."""
 
     group: Group
     rows: tuple[FindingRow, ...]
@@ -105,6 +108,65 @@ class Kind:
         return f"{formatting.page_count(left)} more in findings.json." if left else ""
 
 
+@dataclass(frozen=True)
+class Told:
+    """A story on the page."""
+
+    story: Story
+    kinds: tuple[Kind, ...]
+
+    @property
+    def head(self) -> FindingRow:
+        """The costliest finding of the root cause."""
+        return self.kinds[0].rows[0]
+
+    @property
+    def chain(self) -> list[tuple[int, str]]:
+        """(number of the costliest finding, step in words) of each code, the root cause first."""
+        return [
+            (
+                kind.rows[0].number,
+                kind.title + (f" ({formatting.page_count(n)}\N{MULTIPLICATION SIGN})" if n > 1 else ""),
+            )
+            for kind in self.kinds
+            for n in (len(kind.group.members),)
+        ]
+
+    @property
+    def severity(self) -> str:
+        """The highest of its findings."""
+        return max((kind.group.severity for kind in self.kinds), key=SEVERITIES.index)
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in one sentence; empty if that is not known."""
+        return _first_sentence(self.head.finding.remedy)
+
+    @property
+    def happened(self) -> str:
+        """What happened, in one sentence."""
+        return _first_sentence(self.head.sentence)
+
+    def share(self, life: tuple[FlowKey, int] | None) -> str:
+        """Share of the lifetime of the connection of the verdict, if the story is about it alone."""
+        return formatting.page_share(self.story.cost_s, life[1] / 1e9) if life and self._only(life[0]) else ""
+
+    def without(self, life: tuple[FlowKey, int] | None) -> str:
+        """The time that the transfer would have taken, or how much sooner it would have ended; empty if not known."""
+        saved_s = self.story.saved_s
+        if not saved_s:
+            return ""
+        if life and self._only(life[0]) and saved_s * 1e9 < life[1]:
+            took_s = life[1] / 1e9
+            return f"{formatting.page_seconds(took_s - saved_s)} instead of {formatting.page_seconds(took_s)}"
+        return f"{formatting.page_seconds(saved_s)} less"
+
+    def _only(self, key: FlowKey) -> bool:
+        return all(
+            (f.capture, f.flow, f.direction) == (key.capture, key.flow, key.direction) for _, f in self.story.roots
+        )
+
+
 def sentence_case(text: str) -> str:
     """A capital first letter, and capitals for abbreviations."""
     words = [w.upper() if w in ("ack", "rto", "usb", "ap", "tcp") else w for w in text.split(" ")]
@@ -112,21 +174,37 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def finding_kinds(
+def told_stories(
     findings: Sequence[Finding], views: Sequence[View], directory: str, *, on: Sequence[str] = ()
-) -> list[Kind]:
-    """The findings by code, costliest code first; `on`: the figures besides those of flows."""
+) -> list[Told]:
+    """The findings by story and code, costliest story first; `on`: the figures besides those of flows."""
     at = {view.key: i for i, view in enumerate(views)}
-    groups = grouped(findings)
-    others = sorted((m for group in groups for m in group.members[1:]), key=lambda member: -member[1].cost_s)
-    shown = {number for number, _ in others[:MOST_FINDINGS]} | {group.members[0][0] for group in groups}
-    return [
-        Kind(
-            group,
-            tuple(_row(number, f, at, directory, on) for number, f in group.members if number in shown),
-        )
-        for group in groups
-    ]
+    made = stories(findings)
+    others = sorted(
+        (m for story in made for code in story.codes for m in story.of(code)[1:]), key=lambda member: -member[1].cost_s
+    )
+    shown = {number for number, _ in others[:MOST_FINDINGS]}
+    out = []
+    for story in made:
+        kinds = []
+        for code in story.codes:
+            members = story.of(code)
+            severity = max((f.severity for _, f in members), key=SEVERITIES.index)
+            group = Group(code, severity, sum(f.cost_s for _, f in members), tuple(members))
+            rows = [(n, f) for i, (n, f) in enumerate(members) if i == 0 or n in shown]
+            kinds.append(Kind(group, tuple(_row(n, f, at, directory, on) for n, f in rows)))
+        out.append(Told(story, tuple(kinds)))
+    return out
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.])\s+(?=[A-Z])", text, maxsplit=1)[0]
+
+
+def lead(verdict: str) -> tuple[str, str]:
+    """A verdict's first sentence and the others."""
+    first = _first_sentence(verdict)
+    return first, verdict[len(first) :].strip()
 
 
 def _row(number: int, f: Finding, at: Mapping[FlowKey, int], directory: str, on: Sequence[str]) -> FindingRow:
@@ -149,12 +227,10 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
             "parts": [
                 {
                     "category": category,
-                    "title": CATEGORIES[category].title,
-                    "meaning": PLAIN[category],
+                    "title": PLAIN[category],
                     "ns": ns,
                     "seconds": formatting.page_summand(ns, account.total_ns),
                     "share": formatting.page_share(ns, account.total_ns),
-                    "wide": ns >= 0.09 * account.total_ns,
                     "healthy": category in HEALTHY,
                 }
                 for category, ns in account.categories
@@ -164,6 +240,12 @@ def bar_rows(accounts: Sequence[Account], subjects: dict[FlowKey, str]) -> list[
     ]
 
 
+def strip(accounts: Sequence[Account]) -> list[tuple[str, str]]:
+    """(category, its name) of all that the top bar of the figures can show."""
+    used = {category for account in accounts for category, ns in account.categories if ns}
+    return [(name, PLAIN[name]) for name in CATEGORIES if name in used]
+
+
 def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
     """The detectors by state; all five states, also empty ones."""
     return [
@@ -171,10 +253,22 @@ def state_groups(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
             "state": state,
             "icon": _ICONS[state],
             "words": _LABELS[state],
-            "items": [s for s in states if s.state == state],
+            "items": [s for s in states if s.state == state and not capture_needs.needed(s.reason)],
+            "wants": _wants([s for s in states if s.state == state]),
+            "count": sum(s.state == state for s in states),
         }
         for state in STATES
     ]
+
+
+def _wants(states: Sequence[DetectorState]) -> list[dict[str, Any]]:
+    """The captures that detectors lack, each with the detectors that it would let run, most of them first."""
+    by_captures: dict[tuple[capture_needs.Needed, ...], list[DetectorState]] = {}
+    for state in states:
+        if captures := capture_needs.needed(state.reason):
+            by_captures.setdefault(captures, []).append(state)
+    ordered = sorted(by_captures.items(), key=lambda item: -len(item[1]))
+    return [{"captures": captures, "items": items} for captures, items in ordered]
 
 
 def page_data(
@@ -193,8 +287,7 @@ def page_data(
         "triggers": [{"title": t.title, "colours": [t.light, t.dark]} for t in TRIGGERS.values()],
         "lines": {name: list(pair) for name, pair in LINES.items()},
         "categories": [
-            {"title": o.title, "colour": o.colour, "meaning": PLAIN[name], "lost": name not in HEALTHY}
-            for name, o in CATEGORIES.items()
+            {"title": PLAIN[name], "colour": o.colour, "lost": name not in HEALTHY} for name, o in CATEGORIES.items()
         ],
         "flows": [
             {"subject": v.subject, "rows": v.rows, "file": file}

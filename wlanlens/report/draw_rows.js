@@ -11,6 +11,7 @@ function drawRtt(b, flow, look) {
 function drawFlight(b, flow, look) {
   const [w0, w1] = span(flow, flow.windows, b.x[0], b.x[1]);
   stepLine(b, w1 - w0, (i) => flow.x[flow.windows[w0 + i]], (i) => flow.size[flow.windows[w0 + i]], look.line("window"), b.unit);
+  edgeDashes(b, w1 - w0, (i) => flow.x[flow.windows[w0 + i]], (i) => flow.size[flow.windows[w0 + i]], look.line("window"));
   const [f0, f1] = span(flow, flow.flights, b.x[0], b.x[1]);
   stepLine(b, f1 - f0, (i) => flow.x[flow.flights[f0 + i]], (i) => flow.flight[flow.flights[f0 + i]], look.line("flight"), b.unit);
 }

@@ -7,6 +7,7 @@ function drawSequence(b, flow, look, chosen) {
   const thin = Math.ceil(b.unit);
   stepLine(b, w1 - w0, (i) => flow.x[flow.windows[w0 + i]], (i) => flow.seq[flow.windows[w0 + i]] + flow.size[flow.windows[w0 + i]],
     look.line("window"), thin);
+  edgeDashes(b, w1 - w0, (i) => flow.x[flow.windows[w0 + i]], (i) => flow.seq[flow.windows[w0 + i]] + flow.size[flow.windows[w0 + i]], look.line("window"));
   drawSack(b, flow, look);
   drawData(b, flow, look);
   stepLine(b, a1 - a0, (i) => flow.x[flow.acks[a0 + i]], (i) => flow.seq[flow.acks[a0 + i]], look.line("ack"), thin);
@@ -127,6 +128,18 @@ function drawChosen(b, flow, look, chosen) {
     b.pen.arc(x, y, 6 * b.unit, 0, 2 * Math.PI);
     b.pen.stroke();
   }
+}
+
+// A ring around the picked packet.
+function drawPicked(b, flow, look, packet) {
+  const row = packet ? flow.packet.indexOf(packet) : -1;
+  if (row < 0) return;
+  const x = b.px(flow.x[row]), y = b.py(flow.seq[row] + (flow.mark[row] >= ACK ? 0 : flow.size[row] / 2));
+  b.pen.strokeStyle = look.accent;
+  b.pen.lineWidth = 2.5 * b.unit;
+  b.pen.beginPath();
+  b.pen.arc(x, y, 9 * b.unit, 0, 2 * Math.PI);
+  b.pen.stroke();
 }
 
 function chosenRows(flow, finding) {

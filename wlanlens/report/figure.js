@@ -25,6 +25,7 @@ class Figure {
     await Plotly.newPlot(this.plot, anchors, this.layout(), {
       displayModeBar: false, typesetMath: false, doubleClick: false, showTips: false, scrollZoom: false,
     });
+    this.minimap = new Minimap(this, this.box.parentElement.querySelector(".minimap"));
     this.plot.on("plotly_relayout", (change) => this.moved(change));
     this.plot.on("plotly_doubleclick", () => this.showAll());
     darkQuery.addEventListener("change", () => this.restyle());
@@ -88,10 +89,16 @@ class Figure {
     for (const f of findings) [first, last] = [Math.min(first, f.from), Math.max(last, f.to)];
     const margin = Math.max((last - first) * 0.02, 1e-4);
     this.whole = [first - margin, last + margin];
+    this.minimap.paint();
     return this.show(...this.whole);
   }
 
   showAll() { return this.show(...this.whole); }
+
+  get showsAll() { return this.x[0] <= this.whole[0] && this.x[1] >= this.whole[1]; }
+
+  // What happens after each change of what is shown: the address follows it.
+  onShow() {}
 
   // Show a range of x; the y range of each row follows the visible data unless it is held.
   show(x0, x1, held = {}) {
@@ -100,6 +107,8 @@ class Figure {
     this.x = [x0, x1];
     this.held = held;
     this.y = { ...this.sheet.fit(this.data, this.x), ...held };
+    this.minimap.moved();
+    this.onShow();
     return this.draw();
   }
 
@@ -118,7 +127,7 @@ class Figure {
   images() {
     const look = theme(), width = this.area().width;
     // A row whose view did not change keeps its image: pointing at a finding repaints only the first row.
-    const view = [...this.x, width, this.box.clientHeight, look.side].join();
+    const view = [...this.x, width, this.size().height, look.side].join();
     return this.rows.map((row, i) => {
       const range = this.y[row.axis] ?? [0, 1];
       const key = [view, ...range, row.wanted?.(this)].join();
@@ -144,10 +153,11 @@ class Figure {
     }));
   }
 
-  // Mark the packet whose journey is open; null: none.
-  pick(journey) {
-    if (journey === this.picked) return Promise.resolve();
-    this.picked = journey;
+  // Mark a packet, and the journey that is open: { packet, journey }; null: none.
+  pick(picked) {
+    if (picked?.packet === this.picked?.packet && picked?.journey === this.picked?.journey) return Promise.resolve();
+    this.picked = picked;
+    this.onShow();
     return this.draw();
   }
 
@@ -185,10 +195,13 @@ class Figure {
     if (width === this.plot._fullLayout.width && height === this.plot._fullLayout.height) return;
     const change = { width, height, margin: this.margin() };
     for (const row of this.rows) change[`${row.axis}.domain`] = this.domain(row);
+    this.minimap.paint();
     Plotly.relayout(this.plot, change).then(() => this.draw());
   }
 
   restyle() {
+    if (!this.data) return;
+    this.minimap.paint();
     const layout = { ...this.layout(), images: this.images(), shapes: this.bands() };
     for (const axis of this.axes) layout[axis].range = this.y[axis];
     for (const [key, value] of Object.entries(this.sheet.ticks(this.y))) {

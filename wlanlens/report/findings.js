@@ -10,17 +10,23 @@ class FindingList {
       f.element.addEventListener("focusin", () => this.onPoint(f));
       f.element.addEventListener("focusout", () => this.onPoint(null));
       f.element.querySelector(".show").addEventListener("click", () => this.choose(f, true));
+      f.element.querySelector(".journey")?.addEventListener("click", () => this.onJourney(f));
     }
   }
 
   onPoint() {}
+  onJourney() {}
 
   choose(finding, move) {
+    this.mark(finding);
+    this.show(finding, move);
+  }
+
+  mark(finding) {
     this.chosen = finding;
     const folded = finding.element.closest("details");
     if (folded) folded.open = true;
     for (const f of this.items) f.element.toggleAttribute("data-chosen", f === finding);
-    this.show(finding, move);
   }
 
   step(by) {

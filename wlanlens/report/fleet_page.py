@@ -146,12 +146,10 @@ def _causes(found: list[Cause]) -> list[dict[str, Any]]:
     return [
         {
             "name": cause.name,
-            "title": CATEGORIES[cause.name].title,
-            "meaning": PLAIN[cause.name],
+            "title": PLAIN[cause.name],
             "ns": cause.ns,
             "seconds": page_seconds(cause.ns / 1e9),
             "share": page_share(cause.ns, life_ns),
-            "wide": cause.ns >= 0.09 * life_ns,
             "traces": page_count(cause.traces),
             "worst_of": cause.worst_of,
             "healthy": cause.healthy,
@@ -172,10 +170,10 @@ def _row(row: Mapping[str, Any], reports: Mapping[str, str]) -> dict[str, Any]:
         "lost": page_seconds(row["lost_s"]),
         "share": page_share(row["lost_s"] or 0.0, row["life_s"] or 0.0) if life_ns else formatting.MISSING,
         "cause": row["cause"] or "",
-        "cause_title": CATEGORIES[row["cause"]].title if row["cause"] in CATEGORIES else "",
+        "cause_title": PLAIN.get(row["cause"], ""),
         # A hundredth of the life is the least that can be seen in a bar of this width.
         "parts": [
-            (part["category"], max(1, round(100 * part["ns"] / life_ns)), CATEGORIES[part["category"]].title)
+            (part["category"], max(1, round(100 * part["ns"] / life_ns)), PLAIN[part["category"]])
             for part in parts
             if 100 * part["ns"] >= life_ns
         ],

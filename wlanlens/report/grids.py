@@ -71,7 +71,9 @@ def _at_worst(clock: Mapping[str, Any]) -> str:
 def _gains(clock: Mapping[str, Any]) -> str:
     main = max(clock["pieces"], key=lambda piece: piece["pairs"])
     bound = main["drift_bound_ppm"]
-    return f"{clock['drift_ppm']:+.2f}" + ("" if bound is None else f" \N{PLUS-MINUS SIGN} {bound:.3g}")
+    return f"{clock['drift_ppm']:+.2f}" + (
+        "" if bound is None else f" \N{PLUS-MINUS SIGN} {formatting.three_digits(bound)}"
+    )
 
 
 def _missed(row: Mapping[str, Any]) -> str:
@@ -212,11 +214,11 @@ _FLOWS: tuple[tuple[tuple[str, ...], Column], ...] = (
     ),
     (
         ("rtt_mean_ns",),
-        Column("mean", "mean round-trip time", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"])),
+        Column("RTT mean", "mean round-trip time", lambda r: formatting.page_milliseconds(r["rtt_mean_ns"])),
     ),
     (
         ("rtt_max_ns",),
-        Column("max", "maximum round-trip time", lambda r: formatting.page_milliseconds(r["rtt_max_ns"])),
+        Column("RTT max", "maximum round-trip time", lambda r: formatting.page_milliseconds(r["rtt_max_ns"])),
     ),
     (
         ("idle_max_ns",),

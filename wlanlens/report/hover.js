@@ -41,7 +41,7 @@ function watchPointer(figure, tip, line, onFinding) {
     const at = still && figure.data && place(event);
     const finding = at && at.row === 0 ? findingAt(figure, at) : null;
     if (finding) onFinding(finding, true);
-    else if (at && at.row > 0) figure.onPick(figure.sheet.pick?.(figure, at));
+    else if (at && at.row > 0) figure.onPick(figure.sheet.pick?.(figure, at) ?? null);
   }, true);
 }
 
@@ -57,16 +57,44 @@ function describeCategory(figure, at) {
   const { from, to, category } = figure.data.ledger;
   const i = lowerBound(to.length, (k) => to[k] / 1e9, at.x);
   if (i >= to.length || from[i] / 1e9 > at.x) return "";
-  return `${PAGE.categories[category[i]].title}: ${duration((to[i] - from[i]) / 1e9)}\n${PAGE.categories[category[i]].meaning}`;
+  return `${PAGE.categories[category[i]].title}: ${duration((to[i] - from[i]) / 1e9)}`;
 }
 
 function describeSegment(figure, at) {
   const row = nearestSegment(figure, at);
-  return row < 0 ? "" : segmentWords(figure.data, row, figure.x[1] - figure.x[0]);
+  if (row < 0) return "";
+  const words = segmentWords(figure.data, row, figure.x[1] - figure.x[0]);
+  const others = at.row === 3 ? [] : rareNear(figure, at).filter((other) => other !== row);
+  if (!others.length) return words;
+  const named = others.slice(0, RARE_NAMED).map((other) => `${figure.data.packet[other]} ${glyphOf(figure.data, other) || "3"}`);
+  return `${words}\nalso here: packet ${named.join(", ")}${others.length > RARE_NAMED ? ` and ${others.length - RARE_NAMED} more` : ""}`;
 }
 
-// The row of the segment nearest to the pointer; -1 if none is near.
+const RARE_NAMED = 12;
+
+// Rows with a letter at the pointer, nearest first: the mark, or its letter above or below it.
+function rareNear(figure, at) {
+  const flow = figure.data, reach = 9 * at.perPixel, b = pixelsOf(figure, at.row), found = [];
+  for (const [index, third] of [[flow.glyphs, false], [flow.thirds, true]]) {
+    for (let i = lowerBound(index.length, (k) => flow.x[index[k]], at.x - reach); i < index.length && flow.x[index[i]] <= at.x + reach; i++) {
+      const row = index[i], isAck = flow.mark[row] >= ACK;
+      const top = b.py(flow.seq[row] + (isAck ? 0 : flow.size[row])), bottom = b.py(flow.seq[row]);
+      const below = isAck || third;
+      const dy = Math.max(0, top - (below ? 3 : LETTER) - at.top, at.top - bottom - (below ? LETTER : 3));
+      const dx = Math.abs(flow.x[row] - at.x) / at.perPixel;
+      if (dy < 6) found.push([dx * dx + dy * dy, row]);
+    }
+  }
+  return [...new Set(found.sort(([a], [z]) => a - z).map(([, row]) => row))];
+}
+
+// Pixels of a letter next to its mark.
+const LETTER = 15;
+
+// The row of the segment nearest to the pointer, a rare one before ordinary ones; -1 if none is near.
 function nearestSegment(figure, at) {
+  const rare = at.row === 3 ? [] : rareNear(figure, at);
+  if (rare.length) return rare[0];
   const flow = figure.data, reach = 7 * at.perPixel;
   const index = at.row === 3 ? flow.flights : null;
   const n = index ? index.length : flow.x.length;

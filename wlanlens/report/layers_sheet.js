@@ -6,7 +6,7 @@ function withLayers(sheet) {
   if (!journeys.bus && !journeys.air) return { ...sheet, ...pick };
   const [strip, sequence, rtt, flight] = sheet.rows;
   const both = journeys.bus && journeys.air;
-  const bar = (row) => ({ look: { fixedrange: true }, wanted: (f) => f.picked, ...row });
+  const bar = (row) => ({ look: { fixedrange: true }, wanted: (f) => f.picked?.journey, ...row });
   const bus = bar({
     axis: "yaxis5", y: "y5", share: both ? [0.475, 0.545] : [0.33, 0.53], title: "USB transfers: to the adapter above, to the host below",
     look: { fixedrange: true, showgrid: false, showticklabels: false }, paint: drawBus, describe: describeTransfer, bars: (data) => data.bus,
@@ -17,7 +17,7 @@ function withLayers(sheet) {
   });
   const rows = [
     { ...strip, share: [0.92, 1] },
-    { ...sequence, share: [0.58, 0.895], wanted: (f) => `${f.chosen?.n} ${f.picked}`, paint: (b, f, look) => { sequence.paint(b, f, look); ringPicked(b, f, look); } },
+    { ...sequence, share: [0.58, 0.895] },
     { ...rtt, share: [0.155, 0.265] },
     { ...flight, share: [0, 0.12] },
     ...(journeys.bus ? [bus] : []), ...(journeys.air ? [air] : []),
@@ -63,13 +63,13 @@ function drawBus(b, f, look) {
   const { layers } = f.data;
   if (!layers) return;
   const [out, back] = [PAGE.journeys.stages.find(({ name }) => name === "bus"), PAGE.journeys.stages.find(({ name }) => name === "queue")];
-  drawBars(b, layers.bus, f.picked, (bar) => (bar.out ? out : back).colours[look.side], look);
+  drawBars(b, layers.bus, f.picked?.journey, (bar) => (bar.out ? out : back).colours[look.side], look);
 }
 
 function drawTransmissions(b, f, look) {
   const { layers } = f.data;
   if (!layers) return;
-  drawBars(b, layers.air, f.picked, (bar) => PAGE.journeys.rates[bar.colour]?.[look.side] ?? look.soft, look);
+  drawBars(b, layers.air, f.picked?.journey, (bar) => PAGE.journeys.rates[bar.colour]?.[look.side] ?? look.soft, look);
   b.pen.strokeStyle = look.line("retry");
   b.pen.lineWidth = 1.5 * b.unit;
   const arm = 3 * b.unit;
@@ -83,20 +83,6 @@ function drawTransmissions(b, f, look) {
   }
 }
 
-// A ring around the packet of the journey shown.
-function ringPicked(b, f, look) {
-  const flow = f.data, packet = f.picked === null || !flow.layers ? 0 : flow.layers.packet[f.picked];
-  if (!packet) return;
-  const row = flow.packet.indexOf(packet);
-  if (row < 0) return;
-  const x = b.px(flow.x[row]), y = b.py(flow.seq[row] + (flow.mark[row] >= ACK ? 0 : flow.size[row] / 2));
-  b.pen.strokeStyle = look.accent;
-  b.pen.lineWidth = 2.5 * b.unit;
-  b.pen.beginPath();
-  b.pen.arc(x, y, 9 * b.unit, 0, 2 * Math.PI);
-  b.pen.stroke();
-}
-
 // The bar under the pointer, or the nearest of its level within a few pixels.
 function barAt(figure, at) {
   const row = figure.rows[at.row], { layers } = figure.data;
@@ -104,20 +90,24 @@ function barAt(figure, at) {
   const [low, high] = figure.y[row.axis], box = figure.rowBox(row);
   const level = high - ((at.top - box.top) / box.height) * (high - low);
   const reach = 5 * at.perPixel;
-  let best = null, least = reach;
-  for (const bar of barsIn(row.bars(layers), at.x - reach, at.x + reach)) {
+  let best = null, least = Infinity;
+  // A loss is rare: its cross, drawn after its bar, is preferred to bars around it.
+  const wide = 2 * reach;
+  for (const bar of barsIn(row.bars(layers), at.x - wide, at.x + wide)) {
     if (level < bar.low || level > bar.low + 1) continue;
     const away = at.x < bar.from ? bar.from - at.x : at.x > bar.to ? at.x - bar.to : 0;
-    if (away < least || (away === 0 && least === 0)) { least = away; best = bar; }
+    if (away > (bar.lost ? wide : reach)) continue;
+    const rank = bar.lost ? away - 2 * wide : away;
+    if (rank < least || (rank === 0 && least === 0)) { least = rank; best = bar; }
   }
   return best;
 }
 
 function pickJourney(figure, at) {
   const row = figure.rows[at.row];
-  if (row.bars) return barAt(figure, at)?.j;
-  const found = nearestSegment(figure, at);
-  return found < 0 ? undefined : journeyOf(figure.data, found);
+  if (!row.bars) return pickSegment(figure, at);
+  const bar = barAt(figure, at);
+  return bar && { packet: figure.data.layers.packet[bar.j] || null, journey: bar.j };
 }
 
 function describeTransfer(figure, at) {

@@ -59,12 +59,13 @@ async function showBus() {
   fillLegend(bus.endpoints, bus.colours, document.getElementById("bus-legend"));
 }
 
+const stageOf = (finding) => ({ air: airStage, bus: busStage })[finding.on] ?? flowStage;
+
 async function showFinding(finding, move) {
-  const stage = { air: airStage, bus: busStage }[finding.on] ?? flowStage;
+  const stage = stageOf(finding);
   await stage.opened();
   active = stage;
   if (finding.view !== null && finding.on === "flow") await showFlow(finding.view);
-  await openEvidence(finding);
   await stage.show(finding);
   if (move && !stage.inView()) stage.box.scrollIntoView({ block: "center", behavior: "auto" });
 }
@@ -75,7 +76,7 @@ async function openJourney(view, j) {
   const flow = PAGE.flows[view];
   flow.data ??= await readWhole(view);
   waterfall.show(flow, view, j);
-  if (shownFlow === view && flowStage.figure?.data) await flowStage.figure.pick(j);
+  if (shownFlow === view && flowStage.figure?.data) await flowStage.figure.pick({ packet: flow.data.layers.packet[j] || null, journey: j });
 }
 
 function closeJourney() {
@@ -84,16 +85,18 @@ function closeJourney() {
   flowStage.figure?.pick(null);
 }
 
-// Open the journey of a finding's packet, unless the reader has closed the panel.
+// The journey of a packet of a finding.
 async function openEvidence(finding) {
-  const found = PAGE.journeys?.findings[finding.n];
-  if (found && !waterfall.closed) await openJourney(...found);
-  else closeJourney();
+  const [view, j] = PAGE.journeys.findings[finding.n];
+  list.mark(finding);
+  await showFinding(finding, false);
+  await openJourney(view, j);
+  waterfall.box.scrollIntoView({ block: "nearest", behavior: "auto" });
 }
 
 async function actJourney(what, to) {
   const { view } = waterfall.shown;
-  if (what === "close") { waterfall.closed = true; closeJourney(); return; }
+  if (what === "close") { closeJourney(); return; }
   if (what === "zoom") { await zoomToJourney(); return; }
   const other = what === "to" ? to : waterfall.neighbour(what === "next" ? 1 : -1);
   if (other === null) return;
@@ -106,26 +109,30 @@ async function actJourney(what, to) {
 }
 
 async function zoomToJourney() {
-  const { view, j } = waterfall.shown, [from, to] = waterfall.span, margin = 0.1 * (to - from);
+  const { view, j, layers } = waterfall.shown, [from, to] = waterfall.span, margin = 0.1 * (to - from);
   await flowStage.opened();
   await showFlow(view);
   const { figure } = flowStage;
-  figure.picked = j;
+  figure.picked = { packet: layers.packet[j] || null, journey: j };
   await figure.show(from - margin, to + margin);
   if (!flowStage.inView()) flowStage.box.scrollIntoView({ block: "start", behavior: "auto" });
 }
 
-// A click on a mark: a journey in the figure of a flow, a frame in the figure of the air.
+// A click on a mark: its packet is marked; where other captures saw it, its journey opens.
 async function pickAt(stage, found) {
-  if (!waterfall || found === undefined) return;
-  let journey = stage === flowStage ? [shownFlow, found] : null;
-  if (stage === airStage) {
-    journey = await journeyOfFrame(found);
-    if (!journey) stage.say(`frame ${found} belongs to no journey of the drawn flows`);
-  }
-  if (!journey) return;
-  waterfall.closed = false;
-  await openJourney(...journey);
+  if (!found) return;
+  let journey = stage === flowStage && found.journey !== undefined ? [shownFlow, found.journey] : null;
+  if (stage === airStage && waterfall) journey = await journeyOfFrame(found.packet);
+  if (stage === airStage) await airStage.figure.pick(found);
+  if (journey) { await openJourney(...journey); waterfall.box.scrollIntoView({ block: "nearest", behavior: "auto" }); return; }
+  if (stage === flowStage) await stage.figure.pick(found);
+  stage.say(waterfall ? `frame ${found.packet} belongs to no journey of the drawn flows` : pickedWords(stage, found.packet));
+}
+
+function pickedWords(stage, packet) {
+  const { data, x } = stage.figure, row = data.packet.indexOf(packet), range = x[1] - x[0];
+  const words = stage === flowStage ? segmentWords(data, row, range) : frameWords(data, row, range);
+  return words.replace(/\n/g, ", ");
 }
 
 // Only one sniffer's numbers are known from one another's.
@@ -154,6 +161,7 @@ function pointed(stage, finding, clicked) {
 
 const reported = (error) => say(error.message);
 const list = new FindingList((finding, move) => { showFinding(finding, move).catch(reported); });
+list.onJourney = (finding) => { openEvidence(finding).catch(reported); };
 list.onPoint = (finding) => {
   for (const { figure } of stages) if (figure) figure.mark(figure.chosen, finding);
 };
@@ -182,4 +190,66 @@ for (const button of document.querySelectorAll("[data-act]")) {
 }
 chooser?.addEventListener("change", () => { shownFlow = -1; flowStage.act(() => showFlow(Number(chooser.value))); });
 viewChooser?.addEventListener("change", () => airStage.act(showAir));
-for (const stage of stages) stage.openWhenSeen();
+
+// What the address holds of a stage, and how it is opened again.
+function shownNow(stage) {
+  const { figure } = stage, { chosen, picked: mark } = figure, range = figure.x[1] - figure.x[0];
+  const finding = chosen?.n ?? null, several = stage === flowStage && PAGE.flows.length > 1;
+  const whole = figure.showsAll, framed = chosen && sameRange(figure.x, stage.rangeOf(chosen));
+  const only = framed && !mark;
+  return {
+    finding,
+    figure: stage === flowStage || only ? null : stage === airStage ? "air" : "bus",
+    flow: several && !only && shownFlow > 0 ? shownFlow : null,
+    packet: mark?.packet ?? null,
+    journey: waterfall?.shown ? waterfall.shown.j : null,
+    from: (whole && !chosen) || framed ? null : shortTime(figure.x[0], range),
+    to: (whole && !chosen) || framed ? null : shortTime(figure.x[1], range),
+  };
+}
+
+const sameRange = (a, b) => a.every((end, i) => Math.abs(end - b[i]) <= 1e-3 * (b[1] - b[0]));
+
+const address = new Address(async (wanted) => {
+  const finding = list.items.find((f) => f.n === Number(wanted.finding));
+  const plain = document.getElementById(`finding-${Number(wanted.finding)}`);
+  if (!finding && plain) {
+    const folded = plain.closest("details");
+    if (folded) folded.open = true;
+    plain.scrollIntoView({ block: "center" });
+  }
+  const stage = finding ? stageOf(finding) : { air: airStage, bus: busStage }[wanted.figure] ?? flowStage;
+  if (!stage || (!finding && plain)) return;
+  await stage.opened();
+  active = stage;
+  if (finding) {
+    list.mark(finding);
+    await showFinding(finding, false);
+    finding.element.scrollIntoView({ block: "center" });
+  }
+  if (stage === flowStage && PAGE.flows[Number(wanted.flow)]) await showFlow(Number(wanted.flow));
+  const [from, to] = [Number(wanted.from), Number(wanted.to)];
+  if (to > from) await stage.figure.show(from, to);
+  if (stage === flowStage && PAGE.journeys?.flows[shownFlow] && /^\d+$/.test(wanted.journey ?? "") && Number(wanted.journey) < stage.figure.data.layers.n) {
+    await openJourney(shownFlow, Number(wanted.journey));
+  } else if (Number(wanted.packet) > 0) {
+    const packet = Number(wanted.packet), row = stage.figure.data.packet?.indexOf(packet) ?? -1;
+    if (row < 0) { stage.say(`packet ${packet} is not in this figure`); return; }
+    await stage.figure.pick({ packet, journey: stage === flowStage ? journeyOf(stage.figure.data, row) : undefined });
+    const at = stage.figure.data.x[row];
+    if (at < stage.figure.x[0] || at > stage.figure.x[1]) await stage.figure.show(at - 0.05, at + 0.05);
+    stage.say(pickedWords(stage, packet));
+  }
+  if (!finding && !stage.inView()) stage.box.scrollIntoView({ block: "center" });
+});
+
+for (const stage of stages) {
+  stage.onChange.push(() => { if (stage === active) address.changed(() => shownNow(stage)); });
+  watchSaves(stage, { figure: "time-sequence", "air-figure": "air", "bus-figure": "usb" }[stage.box.id]);
+  stage.openWhenSeen();
+}
+watchPrint(stages);
+if (stages.length) {
+  address.open().catch(reported);
+  addEventListener("load", async () => { for (const stage of stages) await stage.openWhenIdle(); });
+}

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from wlanlens import formatting
+from wlanlens.detection import capture_needs
 from wlanlens.plots._palette import CATEGORIES, LINES, STAGES, TRIGGERS, USES
 from wlanlens.report import air as air_section
 from wlanlens.report import bundle, context, grids, layers
@@ -38,6 +39,9 @@ DATA_FOLDER = "report_data"
 FRAME_FLOOD = 400_000
 """From this many frames on the analysis passes only a part of them to the report (`downsampling.FRAME_ROWS`)."""
 
+MOST_CAUSES = 3
+"""Causes above the fold."""
+
 MOST_INSIDE = 17_000_000
 """Characters of data inside the page: with plotly.js (2 MB) and text it stays below 20 MB."""
 
@@ -52,6 +56,7 @@ def write(
     out_path: Path,
     verdict: str,
     about: FlowKey | None = None,
+    without: str = "",
     connections: int,
     air: Summary | None = None,
     beside: Callable[[str, str], Path] | None = None,
@@ -70,6 +75,8 @@ def write(
         The page's first sentence.
     about : FlowKey or None
         The direction that it is about: its figure and its bar come first.
+    without : str
+        An estimate of the transfer without its costliest cause; empty if there is none.
     connections : int
         TCP connections of the whole capture; `trace` may hold only some of them.
     air : Summary or None
@@ -99,10 +106,10 @@ def write(
 
     shown = sorted(books, key=_by_rank(flows, books))[: context.MOST_BARS]
     subjects = {key: trace.subject(key.flow, key.direction) for key in shown}
-    kinds = context.finding_kinds(
+    told = context.told_stories(
         findings, views, str(analysis_dir), on=[name for name, there in (("air", frames), ("bus", transfers)) if there]
     )
-    rows = [row for kind in kinds for row in kind.rows]
+    rows = [row for one in told for kind in one.kinds for row in kind.rows]
     if drawn:
         drawn["findings"] = {
             row.number: layers.opened_by(trace, journeys, row.finding, row.view) for row in rows if row.has_figure
@@ -130,7 +137,8 @@ def write(
         categories=CATEGORIES,
         triggers=TRIGGERS,
         lines=LINES,
-        verdict=verdict,
+        verdict=context.lead(verdict),
+        without=without,
         captures=trace.captures,
         facts=_facts(trace, connections),
         started=_started(trace),
@@ -138,11 +146,14 @@ def write(
         losses=[n for n in notes if n.severity != "info"][:5],
         bars=context.bar_rows([books[key] for key in shown], subjects),
         bars_left=_others(connections, len({key.flow for key in shown}), "the table ledger"),
-        kinds=kinds,
+        told=told,
+        causes=[one for one in told if one.story.cost_s > 0][:MOST_CAUSES],
+        life=(about, books[about].total_ns) if about in books else None,
         finding_count=len(findings),
         groups=context.state_groups(states),
         views=views,
         layers=drawn,
+        strip=context.strip([books[v.key] for v in views if v.key in books]),
         thinned_journeys=[made.every if made else 1 for made in journeys],
         stages=STAGES,
         clock_heads=clock_heads,
@@ -175,6 +186,7 @@ def environment() -> jinja2.Environment:
         count=formatting.page_count,
         seconds=formatting.page_seconds,
         confidence=formatting.page_confidence,
+        plain=capture_needs.plain,
         legend=context.legend,
         words=lambda code: context.sentence_case(code.replace("_", " ")),
     )

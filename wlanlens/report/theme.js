@@ -1,8 +1,9 @@
 // Colours of the figure, by the reader's light or dark setting.
 const darkQuery = window.matchMedia("(prefers-color-scheme: dark)");
+const printing = () => "print" in document.documentElement.dataset;
 
 function theme() {
-  const side = darkQuery.matches ? 1 : 0;
+  const side = darkQuery.matches && !printing() ? 1 : 0;
   const css = getComputedStyle(document.documentElement);
   return {
     side, paper: css.getPropertyValue("--paper").trim(), ink: css.getPropertyValue("--ink").trim(),

@@ -3,7 +3,6 @@ class Waterfall {
   constructor(box, act) {
     this.box = box;
     this.act = act;
-    this.closed = false;
     this.shown = null;
     for (const button of box.querySelectorAll("[data-journey]")) button.addEventListener("click", () => act(button.dataset.journey));
     box.addEventListener("keydown", (event) => { if (event.key === "Escape") act("close"); });

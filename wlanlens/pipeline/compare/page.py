@@ -49,10 +49,7 @@ def speed_rows(compared: Comparison) -> list[Row]:
 
 def ledger_rows(compared: Comparison) -> list[Row]:
     """The categories of the ledger."""
-    return [
-        _row(compared, measure, CATEGORIES[measure.name].title, PLAIN[measure.name], category=measure.name)
-        for measure in compared.ledger
-    ]
+    return [_row(compared, measure, PLAIN[measure.name], "", category=measure.name) for measure in compared.ledger]
 
 
 def finding_rows(compared: Comparison) -> list[Row]:
